@@ -86,7 +86,8 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   }
   recordForLearning(context, routed.decision, ports);
   const answer = request.stream ? answerStreamed : answerWhole;
-  return answer(context, routed, head, settlement, ports);
+  // Awaited: a promise that is given back as it is costs three microtasks instead of one.
+  return await answer(context, routed, head, settlement, ports);
 }
 
 /** Finishes the record of a request that is refused before it is executed. */

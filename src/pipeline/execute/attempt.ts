@@ -1,4 +1,4 @@
-import type { Model, Price } from "#domain/model.ts";
+import type { Model, ModelRegistry, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
@@ -13,8 +13,8 @@ export interface OpenAttempt {
   readonly hold: NanoUsd;
   /** The prices that the hold was computed with; token counts are settled at the same. */
   readonly price: Price;
-  /** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
-  readonly priceByName: (name: string) => Price | undefined;
+  /** With our prices of other models, for an answer that another one has written. */
+  readonly registry: ModelRegistry;
   /** Whether the prices were sent with the call as the most it may cost, and nothing else narrowed the choice of hosts. */
   readonly priceLimited: boolean;
   /** A stated cost above this multiple of the hold is not believed (`budget.absurd_cost_factor`). */

@@ -1,6 +1,5 @@
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
-import { otherModel } from "#domain/model-names.ts";
+import type { Model, ModelKey } from "#domain/model.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
 import { type Reservation, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
@@ -64,7 +63,6 @@ interface Progress {
   staleRepeated: boolean;
   freshConnection: boolean;
   lastFailure: { readonly failure: UpstreamFailure; readonly model: ModelKey } | undefined;
-  readonly priceByName: OpenAttempt["priceByName"];
 }
 
 /**
@@ -77,7 +75,7 @@ export async function execute(
   signal: AbortSignalLike,
   commitment: Commitment,
 ): Promise<Execution> {
-  const progress = startOf(plan);
+  const progress = newProgress();
   const { attempts } = progress;
   while (progress.sent < plan.maxAttempts) {
     const model = plan.candidate(progress.candidate);
@@ -136,7 +134,7 @@ export async function execute(
   return lastFailure === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...lastFailure, attempts };
 }
 
-function startOf(plan: ExecutionPlan): Progress {
+function newProgress(): Progress {
   return {
     attempts: [],
     unrecorded: [],
@@ -146,14 +144,13 @@ function startOf(plan: ExecutionPlan): Progress {
     staleRepeated: false,
     freshConnection: false,
     lastFailure: undefined,
-    priceByName: priceByNameIn(plan.configuration.registry),
   };
 }
 
 function openAttempt(
   model: Model,
   admitted: Permit,
-  { sent, priceByName }: Progress,
+  { sent }: Progress,
   plan: ExecutionPlan,
   ports: Ports,
 ): OpenAttempt {
@@ -164,7 +161,7 @@ function openAttempt(
     hold: plan.holdFor(model),
     absurdCostFactor: plan.configuration.policy.budget.absurd_cost_factor,
     price: plan.priceFor(model),
-    priceByName,
+    registry: plan.configuration.registry,
     priceLimited: isPriceLimited(model, plan.configuration) && !plan.hostsNarrowed,
     permit: plan.permitFor?.(admitted, model) ?? admitted,
     pricedByCost: plan.pricedByCost,
@@ -305,14 +302,6 @@ async function refusalOf(
     dayAccount.spent + dayAccount.held + hold <= (dayHardOverride ?? dayHard);
   const retryAdvice = await retryAdviceFor(plan.goal, reply.spend, fits, ports.ledger);
   return { kind: "refused", model, reply, retryAdvice, attempts: [] };
-}
-
-/** A function of its own, without access to the plan: a closure keeps everything in its scope alive as long as a stream. */
-function priceByNameIn({ models }: ModelRegistry): OpenAttempt["priceByName"] {
-  return (name) => {
-    for (const { upstreamId, price } of models.values()) if (otherModel(upstreamId, name) === undefined) return price;
-    return undefined;
-  };
 }
 
 /** Waits; false when the caller disconnected meanwhile. */

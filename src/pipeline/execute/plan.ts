@@ -23,17 +23,17 @@ export interface ExecutionPlan {
   readonly stream: boolean;
   readonly purpose: AttemptRecord["purpose"];
   /** The models in the order in which they are tried, by index from 0; undefined after the last. */
-  readonly candidate: (index: number) => Model | undefined;
-  readonly bodyFor: (model: Model) => JsonObject;
+  candidate(index: number): Model | undefined;
+  bodyFor(model: Model): JsonObject;
   /** What such a body is made of, where the bytes that were received may be sent. */
   readonly received?: ReceivedBody | undefined;
   /** Approximate length of such a body. */
   readonly bodyBytes: number;
-  readonly holdFor: (model: Model) => NanoUsd;
+  holdFor(model: Model): NanoUsd;
   /** The prices that the hold is computed with. */
-  readonly priceFor: (model: Model) => Price;
+  priceFor(model: Model): Price;
   /** The permit that reports this request's verdicts about the model's health; absent where the request is our own. */
-  readonly permitFor?: (permit: Permit, model: Model) => Permit;
+  permitFor?(permit: Permit, model: Model): Permit;
   /** See `OpenAttempt.pricedByCost`. */
   readonly pricedByCost: boolean;
   /** The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then. */
@@ -46,7 +46,7 @@ export interface ExecutionPlan {
   /** Monotonic milliseconds at which the request must have ended. */
   readonly deadlineMs: number;
   /** What a call cancelled at once is billed at least; see `abandonedCost`. */
-  readonly abandonedCost: (model: Model) => NanoUsd | undefined;
+  abandonedCost(model: Model): NanoUsd | undefined;
   readonly closer: AttemptCloser;
 }
 
@@ -61,62 +61,100 @@ export function planExecution(
   closer: AttemptCloser,
   ports: Ports,
 ): ExecutionPlan {
-  const { request, configuration, redacted, assessment, recorder, deadlineMs } = context;
-  const { size } = assessment;
-  return {
-    decisionId: recorder.decisionId,
-    goal: assessment.task.goal_id,
-    stream: request.stream,
-    trace: request.trace,
-    purpose: "EXECUTE",
-    candidate: candidatesOf(routed, context, ports),
-    received: request.received,
-    bodyBytes: request.bodyBytes,
-    // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
-    bodyFor: (model) =>
-      forwardedBody(
-        request,
-        redacted.body,
-        model,
-        Math.min(outputBoundOf(model, size), model.maxOutputTokens),
-        priceLimitOf(model, size, configuration),
-      ),
-    holdFor: (model) => holdOf(model, size),
-    priceFor: (model) => priceOf(model, size),
-    permitFor: (permit, model) => {
-      const compared = ports.callerEvidence.permitFor(permit, request.caller);
-      return ignoreCallerFaults(compared, model, { body: request.body, size });
-    },
-    firstAttempt: firstAnswerAttempt,
-    maxAttempts: configuration.policy.upstream.max_attempts,
-    configuration,
-    deadlineMs,
-    pricedByCost: request.surcharge !== undefined,
-    hostsNarrowed: request.body["provider"] != null,
-    abandonedCost: (model) => abandonedCost(priceOf(model, size), holdOf(model, size), 0, streamContextOf(context)),
-    closer,
-  };
+  return new RequestPlan(context, routed, closer, ports);
 }
 
-/** The decision's model, then its fallbacks. Most requests need none, so they are computed when one is asked for. */
-function candidatesOf(routed: RoutedDecision, context: RequestContext, ports: Ports): ExecutionPlan["candidate"] {
-  const { models } = context.configuration.registry;
-  const selected = routed.decision.model ?? "";
-  const first = models.get(selected);
-  let chain: readonly Model[] | undefined;
-  const chainOf = () => {
-    const fallbacks = fallbacksFor(selected, routed.decision.hard_rule, routed.snapshot);
-    return [selected, ...fallbacks].flatMap((key) => models.get(key) ?? []);
-  };
-  // A degraded model sheds a share of its requests: the first fallback is then tried before it.
-  if (ports.health.shed(selected)) {
-    chain = chainOf();
-    const next = chain[1];
-    if (next !== undefined && mayShed(first, next, context)) chain = [...chain.slice(1), ...chain.slice(0, 1)];
+/** A class: a closure for each of its functions costs every request more than what they do. */
+class RequestPlan implements ExecutionPlan {
+  readonly decisionId: string;
+  readonly goal: GoalId;
+  readonly stream: boolean;
+  readonly purpose = "EXECUTE";
+  readonly received: ReceivedBody | undefined;
+  readonly bodyBytes: number;
+  readonly pricedByCost: boolean;
+  readonly hostsNarrowed: boolean;
+  readonly firstAttempt = firstAnswerAttempt;
+  readonly trace: TraceContext | undefined;
+  readonly maxAttempts: number;
+  readonly configuration: Configuration;
+  readonly deadlineMs: number;
+  readonly closer: AttemptCloser;
+  readonly #context: RequestContext;
+  readonly #routed: RoutedDecision;
+  readonly #ports: Ports;
+  readonly #selected: string;
+  readonly #first: Model | undefined;
+  /** Most requests need no fallback, so the models are listed when one is asked for. */
+  #chain: readonly Model[] | undefined;
+
+  constructor(context: RequestContext, routed: RoutedDecision, closer: AttemptCloser, ports: Ports) {
+    const { request, configuration, assessment, recorder, deadlineMs } = context;
+    this.decisionId = recorder.decisionId;
+    this.goal = assessment.task.goal_id;
+    this.stream = request.stream;
+    this.received = request.received;
+    this.bodyBytes = request.bodyBytes;
+    this.pricedByCost = request.surcharge !== undefined;
+    this.hostsNarrowed = request.body["provider"] != null;
+    this.trace = request.trace;
+    this.maxAttempts = configuration.policy.upstream.max_attempts;
+    this.configuration = configuration;
+    this.deadlineMs = deadlineMs;
+    this.closer = closer;
+    this.#context = context;
+    this.#routed = routed;
+    this.#ports = ports;
+    this.#selected = routed.decision.model ?? "";
+    this.#first = configuration.registry.models.get(this.#selected);
+    // A degraded model sheds a share of its requests: the first fallback is then tried before it.
+    if (ports.health.shed(this.#selected)) this.#chain = this.#shedChain();
   }
-  return (index) => {
-    if (index === 0 && chain === undefined && first !== undefined) return first;
-    chain ??= chainOf();
-    return chain[index];
-  };
+
+  candidate(index: number): Model | undefined {
+    if (index === 0 && this.#chain === undefined && this.#first !== undefined) return this.#first;
+    this.#chain ??= this.#chainOf();
+    return this.#chain[index];
+  }
+
+  bodyFor(model: Model): JsonObject {
+    const { request, redacted, assessment, configuration } = this.#context;
+    const { size } = assessment;
+    // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
+    const outputBound = Math.min(outputBoundOf(model, size), model.maxOutputTokens);
+    return forwardedBody(request, redacted.body, model, outputBound, priceLimitOf(model, size, configuration));
+  }
+
+  holdFor(model: Model): NanoUsd {
+    return holdOf(model, this.#context.assessment.size);
+  }
+
+  priceFor(model: Model): Price {
+    return priceOf(model, this.#context.assessment.size);
+  }
+
+  permitFor(permit: Permit, model: Model): Permit {
+    const { request, assessment } = this.#context;
+    const compared = this.#ports.callerEvidence.permitFor(permit, request.caller);
+    return ignoreCallerFaults(compared, model, { body: request.body, size: assessment.size });
+  }
+
+  abandonedCost(model: Model): NanoUsd | undefined {
+    return abandonedCost(this.priceFor(model), this.holdFor(model), 0, streamContextOf(this.#context));
+  }
+
+  /** The decision's model, then its fallbacks. */
+  #chainOf(): readonly Model[] {
+    const { models } = this.configuration.registry;
+    const fallbacks = fallbacksFor(this.#selected, this.#routed.decision.hard_rule, this.#routed.snapshot);
+    return [this.#selected, ...fallbacks].flatMap((key) => models.get(key) ?? []);
+  }
+
+  #shedChain(): readonly Model[] {
+    const chain = this.#chainOf();
+    const next = chain[1];
+    return next !== undefined && mayShed(this.#first, next, this.#context)
+      ? [...chain.slice(1), ...chain.slice(0, 1)]
+      : chain;
+  }
 }

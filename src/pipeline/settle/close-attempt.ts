@@ -1,4 +1,5 @@
-import type { Price } from "#domain/model.ts";
+import type { ModelRegistry, Price } from "#domain/model.ts";
+import { otherModel as ifOther } from "#domain/model-names.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { TimeSpan } from "#domain/money/prices.ts";
 import type { Writable } from "#domain/writable.ts";
@@ -133,12 +134,18 @@ function settlementByModel(
   nowMs: number,
   otherModel: string | undefined,
 ): ReturnType<typeof settlementOf> {
-  const at = (price: Price | undefined) => settlementOf(report, price, attempt.hold, spanOf(attempt, nowMs));
-  const settlement = at(usagePriceOf(attempt));
+  const during = spanOf(attempt, nowMs);
+  const settlement = settlementOf(report, usagePriceOf(attempt), attempt.hold, during);
   if (otherModel === undefined || settlement === undefined || report.costNanoUsd !== undefined) return settlement;
-  const known = attempt.priceByName(otherModel);
-  const other = known === undefined ? undefined : at(known);
+  const known = priceByName(attempt.registry, otherModel);
+  const other = known === undefined ? undefined : settlementOf(report, known, attempt.hold, during);
   return other !== undefined && other.actual > settlement.actual ? other : settlement;
+}
+
+/** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
+function priceByName({ models }: ModelRegistry, name: string): Price | undefined {
+  for (const { upstreamId, price } of models.values()) if (ifOther(upstreamId, name) === undefined) return price;
+  return undefined;
 }
 
 /** Neither believed nor free: the hold is charged, and the ledger says so loudly. */

@@ -21,6 +21,16 @@ export interface RunSignals {
   readonly evidence: readonly string[];
 }
 
+/** Of a request that is no part of a run. */
+const noSignals: RunSignals = {
+  toolDepth: 0,
+  filesTouched: 0,
+  testsFailed: 0,
+  errorSignature: null,
+  sameErrorCount: 0,
+  evidence: [],
+};
+
 /** Calls that a step without progress counts for; a run is stuck when they add up to `hard_rules.tool_depth`. */
 const unproductive = {
   /** The call, and the work before it that did not help. */
@@ -47,6 +57,7 @@ interface Failure {
 }
 
 export function runSignalsOf({ calls, results }: RunSteps): RunSignals {
+  if (calls.length === 0 && results.length === 0) return noSignals;
   const run = new Run();
   for (const result of results) run.add(result);
   return run.signals(filesTouchedBy(calls));

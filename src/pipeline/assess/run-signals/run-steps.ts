@@ -39,6 +39,7 @@ const remembered = new WeakMap<KnownRun, { readonly first: number; readonly step
 
 /** The run in the messages from an index on. */
 export function runStepsFrom(messages: readonly ChatMessage[], start: number): RunSteps {
+  if (start >= messages.length) return noSteps;
   const run = new RunReader(messages);
   let at = start;
   for (const { from, to, known } of knownRunsOf(messages)) {
@@ -56,6 +57,8 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): R
   run.add(at, stepsIn(messages, at, messages.length));
   return run;
 }
+
+const noSteps: RunSteps = { calls: [], results: [] };
 
 /** The steps of the messages `[from, to)`, by what stands in these alone. */
 function stepsIn(messages: readonly ChatMessage[], from: number, to: number): readonly Step[] {
