@@ -9,9 +9,24 @@ export interface WholeBody {
 
 /**
  * Reads a body to its end or to `maxBytes`, whichever comes first. Each read has the `idle` deadline; the first one has
- * `first_event` where a server may send headers long before its answer. Rejects with the error of the read.
+ * `first_event` where a server may send headers long before its answer. Rejects with the error of the read. A body that has been
+ * received whole is given back at once.
  */
-export async function readBody(
+export function readBody(
+  body: TextReader,
+  maxBytes: number,
+  attempt: Attempt,
+  now: () => number,
+  first: "first_event" | "idle",
+): WholeBody | Promise<WholeBody> {
+  const text = body.takeWhole?.();
+  if (text === undefined) return readParts(body, maxBytes, attempt, now, first);
+  return Buffer.byteLength(text) > maxBytes
+    ? { kind: "too_large", text: text.slice(0, maxBytes) }
+    : { kind: "whole", text };
+}
+
+async function readParts(
   body: TextReader,
   maxBytes: number,
   attempt: Attempt,

@@ -12,7 +12,7 @@ import { parseJsonInSteps, writeJsonInSteps } from "#platform/json/json-in-steps
 import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
-import { readBody } from "./body.ts";
+import { readBody, type WholeBody } from "./body.ts";
 import {
   cleanMessage,
   type ErrorBody,
@@ -72,6 +72,16 @@ const staleWithinMs = 1_000;
 /** The client of the aggregator: the only place that posts to it. Throws a RangeError for a key that no header can carry. */
 export function upstreamClient(options: UpstreamClientOptions): Upstream {
   return new UpstreamClient(options);
+}
+
+/** What is known of a whole answer beside its body. */
+interface ReceivedAnswer {
+  readonly contentType: string;
+  /** As of the exchange. */
+  readonly framed: boolean;
+  readonly firstByteMs: number;
+  readonly attempt: Attempt;
+  readonly wait: () => number | undefined;
 }
 
 class UpstreamClient implements Upstream {
@@ -139,7 +149,8 @@ class UpstreamClient implements Upstream {
       const head = await exchange.head();
       attempt.answered = true;
       attempt.identity.readHead(head.headers.get("x-generation-id"));
-      return withIdentity(await this.#answer(head, exchange, attempt), attempt);
+      const answer = this.#answer(head, exchange, attempt);
+      return withIdentity(answer instanceof Promise ? await answer : answer, attempt);
     } catch (error) {
       attempt.end(true);
       const failure = attempt.failureFrom(error);
@@ -198,47 +209,60 @@ class UpstreamClient implements Upstream {
     }
   }
 
-  async #whole(
+  #whole(
     { headers }: ResponseHead,
     reader: TextReader,
     framed: boolean,
     attempt: Attempt,
     wait: () => number | undefined,
-  ): Promise<UpstreamReply> {
+  ): UpstreamReply | Promise<UpstreamReply> {
     const firstByteMs = this.#now() - attempt.startedAt;
-    const { maxAnswerBytes, maxValues } = this.#limits();
-    const tooLarge = garbage(`the upstream's answer is larger than ${maxAnswerBytes} bytes`);
+    const { maxAnswerBytes } = this.#limits();
     const length = headers.get("content-length");
     if (Number(length ?? 0) > maxAnswerBytes) {
       attempt.end(true);
-      return failed(tooLarge);
+      return failed(tooLarge(maxAnswerBytes));
     }
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
-    const body = await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
+    const contentType = headers.get("content-type") ?? "no content type";
+    const received = { contentType, framed, firstByteMs, attempt, wait };
+    const reading = readBody(reader, maxAnswerBytes, attempt, this.#now, first);
+    // Mostly all of it has come with the head, and then nothing waits.
+    return reading instanceof Promise
+      ? reading.then((body) => this.#wholeAnswer(body, received))
+      : this.#wholeAnswer(reading, received);
+  }
+
+  #wholeAnswer(body: WholeBody, received: ReceivedAnswer): UpstreamReply | Promise<UpstreamReply> {
+    const { maxAnswerBytes, maxValues } = this.#limits();
     // Closes nothing if the answer was read to its end.
-    attempt.end(true);
-    if (body.kind === "too_large") return failed(tooLarge);
-    const isLarge = body.text.length > largeBodyBytes;
-    if (
-      isLarge ? await runInTurns(hasMoreValuesInSteps(body.text, maxValues)) : hasMoreValuesThan(body.text, maxValues)
-    ) {
-      return failed(garbage(`the upstream's answer holds more than ${maxValues} JSON values`));
-    }
+    received.attempt.end(true);
+    if (body.kind === "too_large") return failed(tooLarge(maxAnswerBytes));
+    if (body.text.length > largeBodyBytes) return this.#largeAnswer(body.text, received, maxValues);
+    if (hasMoreValuesThan(body.text, maxValues)) return failed(tooManyValues(maxValues));
     let answer: Json;
     try {
-      answer = isLarge ? ((await runInTurns(parseJsonInSteps(body.text))) as Json) : JSON.parse(body.text);
+      answer = JSON.parse(body.text);
     } catch {
-      // Without framing a cut looks like a clean close, and half an object is what it leaves behind.
-      const cut = !framed && /^\s*(\{|$)/.test(body.text);
-      return failed(
-        cut
-          ? { kind: "cut_off", message: "the upstream's answer was cut off", dispatched: true }
-          : garbage(
-              `the upstream's answer is not JSON (${cleanMessage(headers.get("content-type") ?? "no content type")})`,
-            ),
-      );
+      return failed(notJson(body.text, received));
     }
+    return this.#replyOf(answer, body.text, received);
+  }
+
+  /** The same in turns of the event loop. */
+  async #largeAnswer(text: string, received: ReceivedAnswer, maxValues: number): Promise<UpstreamReply> {
+    if (await runInTurns(hasMoreValuesInSteps(text, maxValues))) return failed(tooManyValues(maxValues));
+    let answer: Json;
+    try {
+      answer = (await runInTurns(parseJsonInSteps(text))) as Json; // what is JSON is a value of it
+    } catch {
+      return failed(notJson(text, received));
+    }
+    return this.#replyOf(answer, text, received);
+  }
+
+  #replyOf(answer: Json, raw: string, { attempt, wait, firstByteMs }: ReceivedAnswer): UpstreamReply {
     if (!isObject(answer)) return failed(garbage("the upstream's answer is not a JSON object"));
     attempt.identity.read(answer);
     const report = usageReport(answer["usage"]);
@@ -248,7 +272,7 @@ class UpstreamClient implements Upstream {
       return failed(begun ? { ...failure, begun } : failure, report);
     }
     if (!attempt.stream) {
-      return { kind: "answer", answer, raw: body.text, report: attempt.identity.addTo(report), firstByteMs };
+      return { kind: "answer", answer, raw, report: attempt.identity.addTo(report), firstByteMs };
     }
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
     const events = eventsOf(chunkOf(answer), attempt.identity.addTo(report));
@@ -289,6 +313,22 @@ function withIdentity(reply: UpstreamReply, { identity }: Attempt): UpstreamRepl
 
 function garbage(message: string): UpstreamFailure {
   return { kind: "garbage", message, dispatched: true };
+}
+
+function tooLarge(maxBytes: number): UpstreamFailure {
+  return garbage(`the upstream's answer is larger than ${maxBytes} bytes`);
+}
+
+function tooManyValues(maxValues: number): UpstreamFailure {
+  return garbage(`the upstream's answer holds more than ${maxValues} JSON values`);
+}
+
+/** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */
+function notJson(text: string, { framed, contentType }: ReceivedAnswer): UpstreamFailure {
+  if (!framed && /^\s*(\{|$)/.test(text)) {
+    return { kind: "cut_off", message: "the upstream's answer was cut off", dispatched: true };
+  }
+  return garbage(`the upstream's answer is not JSON (${cleanMessage(contentType)})`);
 }
 
 /** What makes a JSON answer useless: no choices, a choice without a message, a choice that is an error. */

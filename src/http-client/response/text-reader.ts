@@ -9,6 +9,8 @@ export interface TextReader {
    * something to say, which may be before `pull` returns; again for as long as `onText` asks for more. The receiver must not throw.
    */
   pull?(receiver: TextReceiver): void;
+  /** All of the body, where it has been received whole and none of it was read; undefined where some is to come. */
+  takeWhole?(): string | undefined;
   /** The whole body has been read: the next read would return `done` at once. */
   readonly ended: boolean;
 }
