@@ -22,19 +22,39 @@ test("texts that are equal in UTF-8 but differ in characters have different tags
   expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
 });
 
-test("the same bytes in another encoding have another tag", () => {
-  const bytes = Buffer.from("ab\0\0");
-  const variants = [
-    tags.ofText("ab\0\0"),
-    tags.ofText("\u6261\u0000"),
-    tags.ofBytes(bytes),
-    tags.ofText("é"),
-    tags.ofText("\u00c3\u00a9"),
-  ];
-  expect(new Set(variants).size).toBe(variants.length);
-  expect(tags.ofBytes(Buffer.from("ab\0\0"))).toBe(tags.ofBytes(bytes));
+// Tags of short texts are made in another way than those of long ones.
+for (const [length, filling] of [
+  ["short", ""],
+  ["long", "z".repeat(5_000)],
+]) {
+  test(`the same bytes in another encoding have another tag, ${length} texts`, () => {
+    const inUtf16 = Buffer.from(`ab\0\0${filling}`).toString("utf16le");
+    const ofBytes = tags.ofBytes(Buffer.from(`ab\0\0${filling}`));
+    const variants = [
+      ofBytes,
+      tags.ofText(`ab\0\0${filling}`),
+      tags.ofText(inUtf16),
+      tags.ofText(`é${filling}`),
+      tags.ofText(`\u00c3\u00a9${filling}`),
+    ];
+    expect(new Set(variants).size).toBe(variants.length);
+    expect(tags.ofBytes(Buffer.from(`ab\0\0${filling}`))).toBe(ofBytes);
+  });
+}
+
+test("texts that differ in length alone have different tags, also where tags begin to be made in another way", () => {
+  const lengths = Array.from({ length: 1_100 }, (_, index) => index);
+  const texts = lengths.flatMap((length) => ["a".repeat(length), `${"a".repeat(length)}\u20ac`]);
+  expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
+  expect(texts.map((text) => tags.ofText(text))).toEqual(texts.map((text) => tags.ofText(text)));
+});
+
+test("the tag of a short text does not depend on a longer text that was tagged before it", () => {
+  const before = tags.ofText("a".repeat(300));
+  tags.ofText("b".repeat(1_000));
+  expect(tags.ofText("a".repeat(300))).toBe(before);
 });
 
 test("each memory has a key of its own", () => {
-  expect(new TextTags().ofText(long)).not.toBe(tags.ofText(long));
+  for (const text of [long, "a short text"]) expect(new TextTags().ofText(text)).not.toBe(tags.ofText(text));
 });
