@@ -74,6 +74,11 @@ export class Servers implements AsyncDisposable {
     return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url], env);
   }
 
+  /** A script of this repository that prints its URL, on the first core. */
+  script(path: string, ...args: readonly string[]): Promise<Started> {
+    return this.#serve(0, root, [path, ...args]);
+  }
+
   /** A gateway on the first core with its own database; `tree` is the checkout from which it runs, `policy` further sections of its policy. */
   async gateway(upstream: Started, tree: string = root, policy = ""): Promise<Started> {
     const directory = join(this.scratch, String(this.#started.length));

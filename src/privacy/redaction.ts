@@ -53,8 +53,8 @@ export interface AnswerGuard {
 }
 
 export interface GuardedStream {
-  /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. */
-  passesUnchanged(contentJson: string): boolean;
+  /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. It is a part of `json`. */
+  passesUnchanged(json: string, from?: number, to?: number): boolean;
   /** What may go out now; the beginning of what may be the key is held back. */
   push(text: string): string;
   /** The same for a text that `mayContainKey` has ruled out, as it stands in JSON and without escapes: nothing in it is searched again. */

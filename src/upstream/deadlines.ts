@@ -34,6 +34,11 @@ export class Deadlines {
     if (next < this.#wakesAt) this.#sleep(next);
   }
 
+  /** What is waited for may take until a later time. */
+  postpone(at: number): void {
+    this.#phaseAt = at;
+  }
+
   /** Nothing is waited for but the total deadline: the reader is busy elsewhere. */
   pause(): void {
     this.#phaseAt = Number.POSITIVE_INFINITY;

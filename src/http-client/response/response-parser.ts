@@ -97,6 +97,8 @@ export class ResponseParser {
 
   /** Parses the next piece, which is changed in place. Throws `HttpSyntaxError`. */
   push(piece: Buffer): void {
+    // What a server writes as one chunk mostly comes as one piece.
+    if (this.#state === "chunk_length" && this.#digits === 0 && this.#isOneChunk(piece)) return;
     this.bodyStart = 0;
     this.bodyEnd = 0;
     let at = 0;
@@ -195,6 +197,24 @@ export class ResponseParser {
           at = this.#readFraming(this.#state, bytes, at);
       }
     }
+  }
+
+  /** Whether a piece is one chunk, all of it and nothing else, with no more framing than it needs; then that is its body. */
+  #isOneChunk(piece: Buffer): boolean {
+    let length = 0;
+    let at = 0;
+    for (; at < maxLengthDigits; at++) {
+      const digit = hexValue(piece[at] ?? 0);
+      if (digit < 0) break;
+      length = length * 16 + digit;
+    }
+    const from = at + 2;
+    const to = from + length;
+    if (at === 0 || length === 0 || to + 2 !== piece.length) return false;
+    if (piece[at] !== CR || piece[at + 1] !== LF || piece[to] !== CR || piece[to + 1] !== LF) return false;
+    this.bodyStart = from;
+    this.bodyEnd = to;
+    return true;
   }
 
   /** Parses chunk framing, one byte of it or more, and returns the index after it. */

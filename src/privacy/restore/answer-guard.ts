@@ -87,7 +87,7 @@ class KeyGuardStream implements GuardedStream {
     this.#own = own;
   }
 
-  passesUnchanged(contentJson: string): boolean {
+  passesUnchanged(json: string, from = 0, to = json.length): boolean {
     const { finder } = this.#own;
     if (finder === undefined) return false;
     if (this.#streams !== undefined) {
@@ -95,7 +95,7 @@ class KeyGuardStream implements GuardedStream {
       this.#streams = undefined;
       this.#state = finder.stateOf(this.#given);
     }
-    const state = finder.afterJson(this.#state, contentJson);
+    const state = finder.afterJson(this.#state, json, from, to);
     if (state < 0) return false;
     this.#state = state;
     return true;

@@ -33,15 +33,15 @@ export class StartFinder {
     return new StartFinder(next, beginnings);
   }
 
-  /** The state after a piece of JSON text between the quotes of a string; -1 if a start is complete in it. */
-  afterJson(state: number, contentJson: string): number {
+  /** The state after a piece of a JSON text that is between the quotes of a string; -1 if a start is complete in it. */
+  afterJson(state: number, json: string, from = 0, to = json.length): number {
     let at = state;
-    for (let index = 0; index < contentJson.length; index++) {
-      let code = contentJson.charCodeAt(index);
+    for (let index = from; index < to; index++) {
+      let code = json.charCodeAt(index);
       if (code === BACKSLASH) {
         index += 1;
-        code = contentJson.charCodeAt(index);
-        if (code === LETTER_U) return this.after(state, String(JSON.parse(`"${contentJson}"`)));
+        code = json.charCodeAt(index);
+        if (code === LETTER_U) return this.after(state, String(JSON.parse(`"${json.slice(from, to)}"`)));
         code = escapes.get(code) ?? code;
       }
       at = code < columns ? (this.#next[at * columns + code] ?? 0) : 0;

@@ -57,6 +57,17 @@ export class ChunkTemplate implements ContentTemplate {
     return JSON.stringify(other) === JSON.stringify(chunk) ? new ChunkTemplate(before, after) : undefined;
   }
 
+  /** Where the content begins in an event of this template. */
+  get contentStart(): number {
+    return this.#head.length;
+  }
+
+  /** Where the content ends in a text that is one event of this template and nothing else; -1 for any other text. */
+  endOfOnlyContent(text: string): number {
+    const end = text.length - this.#tail.length;
+    return this.#contentEnd(text, 0, text.length) === end ? end : -1;
+  }
+
   /** The events of this template that follow each other in `text`, from `from` and up to `until` at most. */
   match(text: string, from: number, until: number): ChunkRun | undefined {
     let contentJson = "";

@@ -48,7 +48,7 @@ export class SseReader {
   push(input: string, sink: SseSink): SsePush {
     let text = input;
     if (text === "") return "read";
-    if (this.#shortcut !== undefined && this.#isBetweenEvents()) {
+    if (this.#shortcut !== undefined && this.isBetweenEvents) {
       // Most reads bring nothing but events that the shortcut takes.
       const taken = this.#shortcut(text, 0, text.length);
       if (taken === text.length) return "read";
@@ -83,7 +83,8 @@ export class SseReader {
     this.#dispatch(sink);
   }
 
-  #isBetweenEvents(): boolean {
+  /** All that was read is whole events. */
+  get isBetweenEvents(): boolean {
     return this.#heldLength === 0 && this.#data === undefined && this.#name === "" && !this.#afterCr;
   }
 

@@ -1,7 +1,8 @@
 import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import type { Attempt } from "#upstream/attempt.ts";
-import type { EventReceiver, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { EventReceiver, EventStream, Passage, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { ChunkTemplate } from "./chunk-template.ts";
 import { LargeEvents } from "./large-events.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamValidator, type ValidatedEvent } from "./stream-validator.ts";
@@ -47,6 +48,12 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   #pausedAt: number | undefined;
   /** Characters, other than comments, that have come since the last event that counted. */
   #charsWithoutData = 0;
+  /** Where events of the template go that come alone in a read, while nothing is to be done but to look at their content. */
+  #passage: Passage | undefined;
+  #template: ChunkTemplate | undefined;
+  /** How many went there. */
+  #passed = 0;
+  readonly #silenceMs: number;
 
   constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
     this.#text = body;
@@ -59,6 +66,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;
+    this.#silenceMs = Math.min(attempt.timeoutsMs.idle, attempt.timeoutsMs.idle_data);
   }
 
   [Symbol.asyncIterator](): this {
@@ -100,9 +108,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
         this.#openingBatch = opening;
         return undefined;
       }
-      if (held > this.#maxHeld) {
-        return garbage("the upstream's stream opens without end");
-      }
+      if (held > this.#maxHeld) return garbage("the upstream's stream opens without end");
     }
   }
 
@@ -128,6 +134,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
   /** Nothing waits for a promise between the socket and the receiver: that would cost as much as the event itself. */
   pull(receiver: EventReceiver): void {
+    this.#leavePassage();
     const opening = this.#openingBatch;
     if (opening !== undefined) {
       this.#openingBatch = undefined;
@@ -158,7 +165,56 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   }
 
   onText(text: string): boolean {
+    if (this.#passage !== undefined && this.#template !== undefined) {
+      const goesOn = this.#pass(text, this.#passage, this.#template);
+      if (goesOn !== undefined) return goesOn;
+      this.#leavePassage();
+    }
     return this.#deliver(this.#onText, text);
+  }
+
+  /**
+   * Takes a text that is one more event of the template, as nearly every read of a stream brings; undefined for another. Does for
+   * it what `deliver` does in general, with few looks at few objects: in a paced stream each of them waits for memory.
+   */
+  #pass(text: string, passage: Passage, template: ChunkTemplate): boolean | undefined {
+    const end = text.length > largeBodyBytes ? -1 : template.endOfOnlyContent(text);
+    if (end < 0) return undefined;
+    const receiver = this.#receiver;
+    const now = this.#now();
+    this.#receiver = undefined;
+    this.#idleFrom = now;
+    this.#dataFrom = now;
+    this.#pausedAt = now;
+    const goesOn = passage.pass(text, template.contentStart, end);
+    if (goesOn !== undefined) this.#passed += 1;
+    if (goesOn === false || this.#ended) {
+      // Unless the receiver has pulled again meanwhile.
+      if (this.#pausedAt !== undefined) this.#attempt.deadlines.pause();
+      if (goesOn === true) receiver?.onOver();
+      return false;
+    }
+    this.#receiver = receiver;
+    this.#pausedAt = undefined;
+    if (goesOn === true) this.#attempt.deadlines.postpone(now + this.#silenceMs);
+    return goesOn;
+  }
+
+  /** Looks after a batch whether further events like its only one may take the short way. */
+  #enterPassage(batch: EventBatch, receiver: EventReceiver | undefined): void {
+    const [event] = batch;
+    if (batch.length !== 1 || event?.kind !== "run" || receiver?.passageOf === undefined) return;
+    const { template } = this.#validator;
+    if (event.template !== template || !this.#sse.isBetweenEvents || this.#finished()) return;
+    this.#template = template;
+    this.#passage = receiver.passageOf(template);
+  }
+
+  #leavePassage(): void {
+    if (this.#passage === undefined) return;
+    this.#passage = undefined;
+    this.#validator.addMatches(this.#passed);
+    this.#passed = 0;
   }
 
   onEnd(): void {
@@ -192,6 +248,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
       }
       this.#pausedAt = undefined;
       this.#receiver = receiver;
+      this.#enterPassage(batch, receiver);
     }
     if (!this.#large.isEmpty) {
       this.#deliverLarge();
@@ -274,8 +331,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
     if (this.#sse.push(text, this.#sink) === "too_large" && !this.#ended) {
-      const failure = garbage("the upstream sent an event that is too large");
-      if (!this.#large.fail(failure)) this.#endBroken(failure);
+      const tooLarge = garbage("the upstream sent an event that is too large");
+      if (!this.#large.fail(tooLarge)) this.#endBroken(tooLarge);
     }
     if (this.#batch.length > 0 || !this.#large.isEmpty) {
       this.#dataFrom = this.#idleFrom;
@@ -288,9 +345,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
     // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
     this.#charsWithoutData += text.length;
-    if (this.#charsWithoutData > 2 * this.#maxHeld) {
-      this.#endBroken(garbage("the upstream sends much, but no data"));
-    }
+    if (this.#charsWithoutData > 2 * this.#maxHeld) this.#endBroken(garbage("the upstream sends much, but no data"));
     return this.#batch;
   };
 
@@ -325,11 +380,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
   #onDone(): void {
     if (!this.#validator.complete) {
-      this.#endBroken({
-        kind: "cut_off",
-        message: "the upstream ended its stream without a finish reason",
-        dispatched: true,
-      });
+      this.#endBroken(cutOff("the upstream ended its stream without a finish reason"));
       return;
     }
     this.#ended = true;
@@ -344,13 +395,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     this.#sse.finish((data, name) => {
       const validated = this.#ended ? undefined : this.#validator.validate(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
-      if (validated?.kind === "chunk") {
-        this.#batch.push(validated);
-      } else if (validated?.kind === "failed" && validated.failure.kind !== "garbage")
-        this.#endBroken(validated.failure);
+      if (validated?.kind === "chunk") this.#batch.push(validated);
+      else if (validated?.kind === "failed" && validated.failure.kind !== "garbage") this.#endBroken(validated.failure);
     });
-    if (!this.#ended)
-      this.#endOrFail({ kind: "cut_off", message: "the upstream's stream was cut off", dispatched: true });
+    if (!this.#ended) this.#endOrFail(cutOff("the upstream's stream was cut off"));
     return this.#batch;
   };
 
@@ -397,4 +445,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
 function garbage(message: string): UpstreamFailure {
   return { kind: "garbage", message, dispatched: true };
+}
+
+function cutOff(message: string): UpstreamFailure {
+  return { kind: "cut_off", message, dispatched: true };
 }

@@ -87,6 +87,16 @@ export class StreamValidator {
     return run;
   }
 
+  /** What chunks are compared with; undefined before there is one with text. */
+  get template(): ChunkTemplate | undefined {
+    return this.#template;
+  }
+
+  /** So many events have been found to match the template without being asked for here. */
+  addMatches(count: number): void {
+    this.#matches += count;
+  }
+
   validate(data: string, name: string): ValidatedEvent {
     if (data.length < 16) {
       const word = data.trim();

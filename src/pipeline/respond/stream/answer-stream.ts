@@ -1,10 +1,13 @@
 import { isObject, type Json } from "#domain/chat.ts";
 import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
 import type { CallerReceiver, CallerStream } from "#pipeline/respond/reply.ts";
+import type { GuardedStream } from "#privacy/redaction.ts";
 import type {
   ChunkEvent,
+  ContentTemplate,
   EventReceiver,
   EventStream,
+  Passage,
   UpstreamEvent,
   UpstreamFailure,
   UsageReport,
@@ -21,6 +24,9 @@ export type StreamEnd = {
   | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number }
 );
 
+/** What an event is beside its data. */
+const eventFraming = "data: \n\n";
+
 /** What it means when the events stop without an end event. */
 const endless: readonly UpstreamEvent[] = [
   { kind: "broken", failure: { kind: "cut_off", message: "", dispatched: true }, report: {} },
@@ -30,7 +36,7 @@ const endless: readonly UpstreamEvent[] = [
  * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
  * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
  */
-export class AnswerStream implements CallerStream, EventReceiver {
+export class AnswerStream implements CallerStream, EventReceiver, Passage {
   readonly #events: EventStream;
   /** For events that do not offer `pull`. */
   readonly #iterator: AsyncIterator<readonly UpstreamEvent[]>;
@@ -44,6 +50,8 @@ export class AnswerStream implements CallerStream, EventReceiver {
   #cancelled = false;
   #contentSeen = false;
   #outputBytes = 0;
+  /** Of the passage. */
+  #guarded: GuardedStream | undefined;
 
   constructor(parts: {
     events: EventStream;
@@ -116,6 +124,22 @@ export class AnswerStream implements CallerStream, EventReceiver {
       this.#receiver = receiver;
       return true;
     }
+    if (this.#cancelled) this.#readLeftovers();
+    return false;
+  }
+
+  passageOf(template: ContentTemplate): Passage | undefined {
+    const passage = this.#contentSeen && !this.#done ? this.#shaper.passageOf(template) : undefined;
+    if (passage === undefined) return undefined;
+    this.#guarded = passage.guarded;
+    return this;
+  }
+
+  pass(event: string, from: number, to: number): boolean | undefined {
+    if (this.#guarded?.passesUnchanged(event, from, to) === false) return undefined;
+    this.#outputBytes += event.length - eventFraming.length;
+    if (this.#receiver?.onText(event) === true) return true;
+    this.#receiver = undefined;
     if (this.#cancelled) this.#readLeftovers();
     return false;
   }
