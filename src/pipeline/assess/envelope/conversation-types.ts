@@ -10,7 +10,7 @@ export interface Conversation extends RunSteps {
   readonly asksForHighReasoning: boolean;
   /** Whether the model is in the middle of an agent's run: calls have been answered since the ask. */
   readonly inRun: boolean;
-  /** Beginning of the system prompt, and its whole length in characters. */
+  /** Beginning of the system prompt, and its whole length in characters. Parsed when they are read. */
   readonly system: string;
   readonly systemLength: number;
   /** The newest user message as it came: its beginning and end. */

@@ -19,7 +19,11 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   const roles = rolesOf(messages);
   const { ask, subject, at, newest } = newestAsk(messages, roles);
   const { calls, results } = runStepsFrom(messages, at + 1);
-  const system = systemTextOf(messages);
+  let systemText: string | undefined;
+  const system = () => {
+    systemText ??= systemTextOf(messages);
+    return systemText;
+  };
   return {
     ask,
     subject,
@@ -27,8 +31,13 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     calls,
     results,
     inRun: results.length > 0,
-    system: windowOf(system, 3_000, 0),
-    systemLength: system.length,
+    // Read when somebody asks for it: an agent's is long, and known by its bytes.
+    get system() {
+      return windowOf(system(), 3_000, 0);
+    },
+    get systemLength() {
+      return system().length;
+    },
     newest: windowOf(newest, 1_200, 600),
     turns: roles.reduce((count, role) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
     usedTools: roles.includes("tool"),

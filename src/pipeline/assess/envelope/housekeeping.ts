@@ -71,10 +71,11 @@ const smallAnswerTokens = 512;
  * system prompt of its own or in its one message, ask for one small thing and for nothing else.
  */
 export function housekeepingOf(
-  { tools, system, systemLength, newest, turns, usedTools }: Conversation,
+  conversation: Conversation,
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
-  if (tools.length > 0 || systemLength > maxInstructionLength) return undefined;
+  if (conversation.tools.length > 0 || conversation.systemLength > maxInstructionLength) return undefined;
+  const { system, newest, turns, usedTools } = conversation;
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
   const bySystem = kindSaidIn(system);
   if (bySystem !== undefined) {

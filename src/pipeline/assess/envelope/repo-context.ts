@@ -18,9 +18,9 @@ const pathOfCode =
  * path in the ask. Free models are barred from such work unless it is opted in, so in doubt it is one.
  */
 export function repoContextIn(conversation: Conversation, messages: readonly ChatMessage[]): boolean {
-  const { tools, calls, system, ask } = conversation;
+  const { tools, calls, ask } = conversation;
   if (tools.some(worksInRepository) || calls.some((call) => call.worksInRepository)) return true;
-  if (agentPrompt.test(system)) return true;
+  if (agentPrompt.test(conversation.system)) return true;
   const beginning = ask.slice(0, 2_000);
   if (beginning.includes("/") && pathOfCode.test(beginning)) return true;
   return messages

@@ -1,4 +1,5 @@
 import type { ChatMessage, GatewayFields } from "#domain/chat.ts";
+import { type KnownRun, knownRunsOf } from "#domain/received/known-messages.ts";
 import { isAskTag } from "#pipeline/assess/envelope/blocks.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 
@@ -9,16 +10,32 @@ import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMessage[]): string {
   const session = ids.sessionId ?? "";
   if (ids.taskId !== undefined) return `${session}\n${ids.taskId}`;
+  return `${session}\n\n${hashOfBeginning(messages)}`;
+}
+
+/** The hashes of beginnings that end in the first known run of their conversation: a system prompt has tens of kilobytes. */
+const remembered = new WeakMap<KnownRun, string>();
+
+function hashOfBeginning(messages: readonly ChatMessage[]): string {
+  const first = knownRunsOf(messages)[0];
+  const run = first?.from === 0 ? first : undefined;
+  const before = run === undefined ? undefined : remembered.get(run.known);
+  if (before !== undefined) return before;
   let beginning = "";
-  for (const { role, content } of messages) {
+  let endsAt = Number.POSITIVE_INFINITY;
+  for (const [index, { role, content }] of messages.entries()) {
     if (role !== "system" && role !== "developer" && role !== "user") continue;
     const text = textOf(content);
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
-    if (role === "user" && !standsBeforeAsk(text)) break;
+    if (role !== "user" || standsBeforeAsk(text)) continue;
+    endsAt = index;
+    break;
   }
   // Nodes share these names: the algorithm is a published one, not the runtime's own choice.
-  return `${session}\n\n${Bun.hash.xxHash3(beginning).toString(16)}`;
+  const hash = Bun.hash.xxHash3(beginning).toString(16);
+  if (run !== undefined && endsAt < run.to) remembered.set(run.known, hash);
+  return hash;
 }
 
 /** Whether a user message holds nothing but what the agent adds: one block in tags that is no ask, or a text that only prepares. */
