@@ -33,9 +33,9 @@ export function harnessTurnIn(text: string): HarnessTurn | undefined {
   const bracketed = bracketedResult.exec(head);
   if (bracketed !== null) return { kind: "result", tool: bracketed[1], text: text.slice(bracketed[0].length) };
   const labelled = labelledResult.exec(head);
-  // The label that is itself the status stays in the text.
+  // A label that does not end with its colon is itself the status and stays in the text, and so does one that says "Error:".
   if (labelled !== null) {
-    const keeps = !/[:][ \t]*\n?$/.test(labelled[0]) || labelled[0].includes("rror:");
+    const keeps = !/:[ \t]*\n?$/.test(labelled[0]) || labelled[0].includes("rror:");
     return { kind: "result", tool: undefined, text: keeps ? text : text.slice(labelled[0].length) };
   }
   return taggedResult.test(head) ? { kind: "result", tool: undefined, text } : undefined;
