@@ -103,6 +103,7 @@ describe("a gateway process and its ledger", () => {
         await eventually(() => simulator.received() === 1);
         // From here on the gateway cannot write: whenever it is killed, the cost is not in the ledger.
         const lock = new Database(path);
+        lock.run("PRAGMA busy_timeout = 10000"); // a heartbeat may hold the write lock
         lock.run("BEGIN IMMEDIATE");
         gate.resolve();
         expect((await answer).status).toBe(200);
