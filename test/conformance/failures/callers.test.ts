@@ -1,0 +1,165 @@
+import { describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { after, completes, fails, silent, streams, writesRaw } from "#simulator/behaviours.ts";
+import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { contentOf, readStream } from "../../harness/sse.ts";
+import { afterFirst, bill, idle, json, stop, usage, word } from "./faults.ts";
+
+describe("callers", () => {
+  const charged = async (gateway: TestGateway): Promise<void> => {
+    const totals = await gateway.ledger();
+    expect(totals.spent).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
+  };
+
+  for (const stream of [false, true])
+    test(`who disconnect before the headers${stream ? ", streaming" : ""}: the upstream is aborted, the hold charged`, async () => {
+      await using gateway = await start();
+      gateway.upstream.next(silent({ bills: bill }));
+      const caller = new AbortController();
+      const pending = gateway
+        .chat({ stream, max_tokens: 1_000 }, {}, { signal: caller.signal })
+        .catch((error) => error.name);
+      const request = await gateway.upstream.request(0);
+      caller.abort();
+      expect(await pending).toBe("AbortError");
+      expect(await request.ended).toBe("caller_gone");
+      await charged(gateway);
+      expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
+      await idle(gateway);
+    });
+
+  test("who disconnect while a whole answer is being read", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill }));
+    const caller = new AbortController();
+    const pending = gateway.chat({ max_tokens: 1_000 }, {}, { signal: caller.signal }).catch((error) => error.name);
+    const request = await gateway.upstream.request(0);
+    await eventually(() => request.bytesSent > 0);
+    caller.abort();
+    expect(await pending).toBe("AbortError");
+    expect(await request.ended).toBe("caller_gone");
+    await charged(gateway);
+    await idle(gateway);
+  });
+
+  test("who disconnect in mid-stream", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(afterFirst([], "silence")(new Promise(() => undefined)));
+    const caller = new AbortController();
+    const response = await gateway.chat({ stream: true, max_tokens: 1_000 }, {}, { signal: caller.signal });
+    await readStream(response, () => caller.abort());
+    expect(await (await gateway.upstream.request(0)).ended).toBe("caller_gone");
+    await charged(gateway);
+    expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
+    await idle(gateway);
+  });
+
+  test("who disconnect during the back-off before a retry", async () => {
+    await using gateway = await start({
+      policy: { upstream: { backoff_base_ms: 60_000, backoff_max_ms: 60_000 } },
+      overrides: { random: () => 0.99 },
+    });
+    gateway.upstream.next(fails(503));
+    const caller = new AbortController();
+    const pending = gateway.chat({}, {}, { signal: caller.signal }).catch((error) => error.name);
+    await (await gateway.upstream.request(0)).ended;
+    caller.abort();
+    expect(await pending).toBe("AbortError");
+    await idle(gateway);
+    expect(gateway.upstream.received()).toBe(1);
+  });
+
+  test("who disconnect while the scout is asked", async () => {
+    await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
+    gateway.upstream.next(silent());
+    const caller = new AbortController();
+    const pending = gateway
+      .chat({ model: "smart-router", metadata: { sensitive: false } }, {}, { signal: caller.signal })
+      .catch((error) => error.name);
+    const request = await gateway.upstream.request(0);
+    caller.abort();
+    expect(await pending).toBe("AbortError");
+    expect(await request.ended).toBe("caller_gone");
+    await idle(gateway);
+    expect(gateway.upstream.received()).toBe(1);
+  });
+
+  test("who do not read pause the upstream, and are cut off in the end", async () => {
+    await using gateway = await start({ policy: { stream: { write_stall_ms: 300, max_buffered_bytes: 65_536 } } });
+    const filler = word("x".repeat(4_000));
+    gateway.upstream.next(async (exchange) => {
+      await exchange.head(200, { "content-type": "text/event-stream" }, "chunked");
+      while (!exchange.over) await exchange.event(filler);
+    });
+    const socket = await unreadStream(gateway);
+    const request = await gateway.upstream.request(0);
+    expect(await request.ended).toBe("caller_gone");
+    // Kernel buffers on both sides hold some megabytes; the gateway adds almost nothing.
+    expect(request.bytesSent).toBeLessThan(32 * 1024 * 1024);
+    socket.destroy();
+    await idle(gateway);
+  });
+
+  test("who read slowly receive everything", async () => {
+    await using gateway = await start();
+    const words = Array.from({ length: 200 }, (_, index) => word(`${index} `));
+    gateway.upstream.next(streams({ events: [...words, stop, usage] }));
+    const response = await gateway.chat({ stream: true });
+    const reader = response.body?.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const part = await reader?.read();
+      if (part === undefined || part.done) break;
+      text += decoder.decode(part.value, { stream: true });
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(text).toContain('"199 "');
+    expect(text).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("many at once: each receives its own answer", async () => {
+    await using gateway = await start();
+    const gate = Promise.withResolvers<void>();
+    gateway.upstream.follow((request) =>
+      after(gate.promise, completes({ text: `answer to ${JSON.stringify(request.body?.["messages"])}` })),
+    );
+    const asked = Array.from({ length: 100 }, (_, index) =>
+      gateway.chat({
+        stream: index % 2 === 0,
+        max_tokens: 100,
+        messages: [{ role: "user", content: `question-${index}!` }],
+      }),
+    );
+    await eventually(() => gateway.upstream.received() === 100);
+    gate.resolve();
+    const answers = await Promise.all(
+      asked.map(async (answer) => {
+        const response = await answer;
+        if (!response.headers.get("content-type")?.includes("event-stream"))
+          return (await response.json()).choices[0].message.content;
+        return contentOf((await readStream(response)).chunks);
+      }),
+    );
+    answers.forEach((answer, index) => void expect(answer).toContain(`question-${index}!`));
+    const totals = await gateway.ledger();
+    expect(totals.spent).toBe(gateway.upstream.billedNanoUsd());
+    await idle(gateway);
+  });
+});
+
+/** A streaming request on a raw socket that never reads its answer. */
+async function unreadStream(gateway: TestGateway) {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.pause();
+  const body = JSON.stringify({
+    model: "smart-router-flash",
+    stream: true,
+    messages: [{ role: "user", content: "x" }],
+  });
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token-of-a-test\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}

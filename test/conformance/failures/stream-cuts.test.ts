@@ -1,0 +1,58 @@
+import { describe, expect, test } from "bun:test";
+import { writesRaw } from "#simulator/behaviours.ts";
+import { start, upstreamIds } from "../../harness/gateway.ts";
+import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
+import { idle, noExclusion, stop, usage, word } from "./faults.ts";
+
+describe("a stream cut at every byte", () => {
+  // The whole answer is cut after each of its bytes. The caller never sees a regular end before the finish reason, never half an
+  // event, and always an end.
+  const model = upstreamIds["vendor_v4_flash"] ?? "";
+  const events = [
+    { ...word("é🙂"), model },
+    { ...stop, model },
+    { ...usage, model },
+  ];
+  const text = `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
+  const bytes = Buffer.from(text);
+  const finishAt = Buffer.from(text.slice(0, text.indexOf("\n\n", text.indexOf('"finish_reason":"stop"')))).length;
+  const firstAt = Buffer.from(text.slice(0, text.indexOf("\n\n"))).length;
+
+  for (const framing of ["chunked", "close"] as const)
+    test(`${framing}: ${bytes.length} cuts`, async () => {
+      await using gateway = await start({
+        policy: {
+          upstream: { max_attempts: 1, retry_budget_per_second: 0 },
+          health: noExclusion,
+        },
+      });
+      const chunked = framing === "chunked";
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${chunked ? `transfer-encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n` : "\r\n"}`;
+      const cutAt = async (length: number): Promise<void> => {
+        const promised = length < firstAt ? "" : length < finishAt ? '"content":"é🙂"' : '"finish_reason":"stop"';
+        const promisedRead = Promise.withResolvers<void>();
+        // A line that lacks only its line end is complete when the connection closes, so the test cannot wait for it before.
+        const lacksLineEnd = [0, 1].some((missing) => length === firstAt + missing || length === finishAt + missing);
+        if (promised === "" || lacksLineEnd) promisedRead.resolve();
+        gateway.upstream.next(
+          writesRaw(Buffer.concat([Buffer.from(head), bytes.subarray(0, length)]), "fin", {
+            gate: promisedRead.promise,
+          }),
+        );
+        const response = await gateway.chat({ stream: true, max_tokens: 10 });
+        if (response.status === 502) {
+          // The caller could not receive anything, or the cut arrived before the one line without a line end.
+          expect([length, length < firstAt || lacksLineEnd]).toEqual([length, true]);
+          await response.text();
+          return;
+        }
+        const read = await readStream(response, (text) => text.includes(promised) && promisedRead.resolve());
+        expect([length, response.status, read.done, contentOf(read.chunks)]).toEqual([length, 200, true, "é🙂"]);
+        const reasons = finishReasonsOf(read.chunks);
+        expect([length, reasons.length]).toEqual([length, 1]);
+        if (!lacksLineEnd) expect([length, ...reasons]).toEqual([length, length < finishAt ? "error" : "stop"]);
+      };
+      for (let length = 0; length <= bytes.length; length++) await cutAt(length);
+      await idle(gateway);
+    });
+});

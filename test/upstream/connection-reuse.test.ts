@@ -1,0 +1,169 @@
+import { describe, expect, test } from "bun:test";
+import { answer, contentChunk, failureOf, streamHead, turn } from "./passing-time.ts";
+import { type Connection, callOf, chunked, eventsOf, jsonAnswer, lastChunk, withUpstream } from "./raw-server.ts";
+
+describe("a connection", () => {
+  /** The first connection answers `good` requests, then treats the next one as given; later connections answer all. */
+  const failing = (good: number, fail: (connection: Connection) => void) => async (connection: Connection) => {
+    for (let i = 0; connection.number > 1 || i < good; i++) {
+      await connection.request();
+      connection.socket.write(jsonAnswer(answer));
+    }
+    await connection.request();
+    fail(connection);
+  };
+  const fails: [string, (connection: Connection) => void][] = [
+    ["closed", ({ socket }) => void socket.end()],
+    ["reset", ({ socket }) => void socket.resetAndDestroy()],
+  ];
+  for (const [how, fail] of fails) {
+    test(`${how} on reuse is a stale socket; a new one is not`, async () => {
+      await withUpstream(failing(1, fail), async ({ server, send }) => {
+        expect((await send(callOf(false))).kind).toBe("answer");
+        const failure = failureOf(await send(callOf(false)));
+        expect(failure).toMatchObject({ kind: "cut_off", dispatched: true, staleSocket: true });
+        expect((await send(callOf(false, { freshConnection: true }))).kind).toBe("answer");
+        expect(server.connections).toBe(2);
+      });
+      await withUpstream(failing(0, fail), async ({ send }) => {
+        const failure = failureOf(await send(callOf(false)));
+        expect(failure).toMatchObject({ kind: "cut_off", dispatched: true });
+        expect(failure.staleSocket).toBeUndefined();
+      });
+    });
+  }
+
+  test("that fails long after the request was sent is not a stale socket", async () => {
+    const fail = Promise.withResolvers<void>();
+    await withUpstream(
+      failing(1, async ({ socket }) => {
+        await fail.promise;
+        socket.end();
+      }),
+      async ({ time, send }) => {
+        expect((await send(callOf(false))).kind).toBe("answer");
+        const reply = send(callOf(false));
+        time.advance(5_000);
+        fail.resolve();
+        expect(failureOf(await reply).staleSocket).toBeUndefined();
+      },
+    );
+  });
+
+  test("requested as fresh is a new one, and is not kept", async () => {
+    const heads: string[] = [];
+    await withUpstream(
+      async ({ socket, request }) => {
+        for (;;) {
+          heads.push(await request());
+          socket.write(jsonAnswer(answer));
+        }
+      },
+      async ({ server, send }) => {
+        await send(callOf(false));
+        await send(callOf(false, { freshConnection: true }));
+        await send(callOf(false));
+        expect(server.connections).toBe(2);
+        expect(heads.filter((head) => /connection: keep-alive/i.test(head)).length).toBe(2);
+      },
+    );
+  });
+
+  test("is reused after a stream that was read to its end", async () => {
+    await withUpstream(
+      async ({ socket, request }) => {
+        for (;;) {
+          await request();
+          socket.write(streamHead);
+          socket.write(Buffer.concat([contentChunk("a", "stop"), chunked("data: [DONE]\n\n"), Buffer.from(lastChunk)]));
+        }
+      },
+      async ({ server, time, send }) => {
+        for (let i = 0; i < 3; i++) {
+          expect((await eventsOf(await send(callOf(true)))).at(-1)?.kind).toBe("end");
+          // The end of the body is read in the background.
+          while (time.pending > 0) await turn();
+        }
+        expect(server.connections).toBe(1);
+      },
+    );
+  });
+
+  test("kept open by the server after [DONE] is closed", async () => {
+    let closed: Promise<void> | undefined;
+    await withUpstream(
+      async (connection) => {
+        closed = connection.closed;
+        await connection.request();
+        connection.socket.write(streamHead);
+        connection.socket.write(Buffer.concat([contentChunk("a", "stop"), chunked("data: [DONE]\n\n")]));
+      },
+      async ({ time, send }) => {
+        expect((await eventsOf(await send(callOf(true)))).at(-1)?.kind).toBe("end");
+        time.advance(1_000);
+        await closed;
+      },
+    );
+  });
+
+  test("that is refused, or whose name is not found, means that nothing was sent", async () => {
+    const urls = ["http://127.0.0.1:1/v1", "http://nowhere.invalid/v1"];
+    for (const baseUrl of urls) {
+      const failure = await withUpstream(
+        () => {},
+        async ({ send }) => failureOf(await send(callOf(false))),
+        { baseUrl },
+      );
+      expect(failure).toMatchObject({ kind: "unreachable", dispatched: false });
+    }
+  });
+
+  test("to a server without TLS means that nothing was sent", async () => {
+    await withUpstream(
+      ({ socket }) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+      async ({ server }) => {
+        const failure = await withUpstream(
+          () => {},
+          async ({ send }) => failureOf(await send(callOf(false))),
+          { baseUrl: server.url.replace("http:", "https:") },
+        );
+        expect(failure).toMatchObject({ kind: "unreachable", dispatched: false });
+      },
+    );
+  });
+});
+
+test("a reader that does not read pauses the upstream", async () => {
+  let sent = 0;
+  let blocked = false;
+  const piece = Buffer.concat(Array(50).fill(contentChunk("x".repeat(1_000))));
+  await withUpstream(
+    async ({ socket, request }) => {
+      await request();
+      socket.write(streamHead);
+      const pump = () => {
+        blocked = false;
+        // 256 MB represent an endless body: more than all buffers between the server and the reader.
+        while (sent < 256_000_000) {
+          sent += piece.length;
+          if (!socket.write(piece)) {
+            blocked = true;
+            return;
+          }
+        }
+      };
+      socket.on("drain", pump);
+      pump();
+    },
+    async ({ send }) => {
+      const reply = await send(callOf(true));
+      if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
+      // Blocked for a hundred turns in a row: all buffers on the way are full.
+      for (let still = 0, last = -1; still < 100; last = sent) {
+        still = blocked && sent === last ? still + 1 : 0;
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      expect(sent).toBeLessThan(64_000_000);
+    },
+  );
+});
