@@ -107,6 +107,16 @@ describe("the rules", () => {
     });
   }
 
+  test("a token whose body is in hex is found where its vendor draws them so", () => {
+    const hex = "86d834c846ab8108ce4b4f05c3511897065e1587";
+    const tokens = ["glptt-", "sbp_", "sbp_oauth_"].map((start) => start + hex);
+    for (const secret of [...tokens, `gloas-${hex}${hex.slice(16)}`, `bb_pr_${hex.slice(10)}`, `pk.${hex.slice(8)}`]) {
+      expect(redact(`use ${secret} here`)).not.toContain(secret.slice(-20));
+    }
+    // Hashes behind a word stay.
+    for (const hash of [`npm_${hex}`, `sha1-${hex}`, `commit-${hex}`]) expect(redact(`use ${hash} here`)).toContain(hash);
+  });
+
   test("a token longer than documented is replaced to its end", () => {
     const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}Zz19`;
     expect(redact(`(${token})`)).toBe("([REDACTED:github_token:1])");
@@ -237,6 +247,20 @@ describe("a key is found", () => {
   ]) {
     test(text.replace(key, "…"), () => expect(redact(text)).not.toContain(key));
   }
+
+  test("of one case, under a name that says what it opens, and not under one that names a place", () => {
+    const drawn = "59jua35yp2fmgtq932vld88q6arn93qi";
+    for (const value of [drawn, drawn.toUpperCase()]) {
+      for (const text of [`ACME_KEY=${value}\n`, `const acmeKey = "${value}";`, `{"acme_key": "${value}"}`]) {
+        expect(redact(text)).not.toContain(value);
+      }
+      for (const text of [`{"key": "${value}"}`, `cache_key: ${value}\n`, `sortKey = "${value}"`]) {
+        expect(redact(text)).toContain(value);
+      }
+    }
+    const hash = "86d834c846ab8108ce4b4f05c3511897065e1587";
+    expect(redact(`blob_key = "${hash}"`)).toContain(hash);
+  });
 
   test("in a long value of a second text, whatever the first text was", () => {
     const long = `a${drawnKey(160)}`;

@@ -26,7 +26,7 @@ const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 // biome-ignore format: one rule a line, so that the list reads as a table
 export const tokenRules: readonly TokenRule[] = [
   // Standards
-  { id: "jwt", starts: ["eyJ", "ewog"], body: "[\\w-]{8,4000}\\.[\\w-]{6,8000}(?:\\.[\\w-]{0,2000}){0,3}", docs: "https://www.rfc-editor.org/rfc/rfc7519" },
+  { id: "jwt", starts: ["eyJ", "ewog", "ew0K", "eyAi"], body: "[\\w-]{8,4000}\\.[\\w-]{6,8000}(?:\\.[\\w-]{0,2000}){0,3}", docs: "https://www.rfc-editor.org/rfc/rfc7519" },
 
   // Clouds and hosting
   { id: "aws_access_key_id", starts: ["AKIA", "ASIA", "ABIA", "ACCA"], body: "[A-Z0-9]{16}", exact: true, docs: "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html" },
@@ -46,6 +46,7 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "firebase_server_key", starts: ["AAAA"], body: "[\\w-]{7}:APA91b[\\w-]{60,180}", docs: "https://firebase.google.com/docs/cloud-messaging/auth-server" },
   { id: "google_recaptcha_secret", starts: ["6L"], body: "[\\w-]{6}AAAAA[\\w-]{27}", exact: true, docs: "https://developers.google.com/recaptcha/docs/verify" },
   { id: "azure_shared_key", starts: ["AccountKey=", "SharedAccessKey="], body: "[A-Za-z0-9+/]{40,90}={0,2}", docs: "https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string" },
+  { id: "azure_refresh_token", starts: ["0.A", "1.A"], body: "[\\w-]{40,1200}\\.Ag[\\w-]{100,2400}(?:\\.A[\\w-]{40,1200})?", docs: "https://learn.microsoft.com/entra/identity-platform/refresh-tokens" },
   { id: "digitalocean_token", starts: ["dop_v1_", "doo_v1_", "dor_v1_"], body: "[a-f0-9]{64}", docs: "https://docs.digitalocean.com/reference/api/create-personal-access-token/" },
   { id: "digitalocean_spaces_key", starts: ["DO00", "DO80"], body: "[A-Z0-9]{16}", confidence: "medium", exact: true, docs: "https://docs.digitalocean.com/products/spaces/how-to/manage-access/" },
   { id: "alibaba_access_key_id", starts: ["LTAI"], body: "[A-Za-z0-9]{12,21}", confidence: "medium", exact: true, docs: "https://www.alibabacloud.com/help/en/ram/user-guide/create-an-accesskey-pair" },
@@ -94,6 +95,7 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "github_token", starts: ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], body: "(?:\\d{1,12}_)?[A-Za-z0-9]{30,255}", confidence: "medium", checksum: "crc32_base62", docs: "https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github" },
   { id: "github_fine_grained_token", starts: ["github_pat_"], body: "[A-Za-z0-9_]{50,255}", confidence: "medium", docs: "https://docs.github.com/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens" },
   { id: "gitlab_token", starts: ["glpat-", "gldt-", "glrt-", "glrtr-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glcbt-", "glffct-", "glwt-"], body: "[\\w-]{20,300}(?:\\.[a-z0-9]{2}\\.[a-z0-9]{7,9}|\\.[a-z0-9]{9})?", confidence: "medium", docs: "https://docs.gitlab.com/security/tokens/" },
+  { id: "gitlab_hex_token", starts: ["glptt-", "gloas-"], body: "[a-f0-9]{40}(?:[a-f0-9]{24})?", exact: true, docs: "https://docs.gitlab.com/security/tokens/" },
   { id: "gitlab_runner_registration_token", starts: ["GR1348941"], body: "[\\w-]{20,30}", docs: "https://docs.gitlab.com/security/tokens/" },
   { id: "bitbucket_server_token", starts: ["BBDC-"], body: "[A-Za-z0-9+/]{40,80}", docs: "https://confluence.atlassian.com/bitbucketserver/http-access-tokens-939515499.html" },
   { id: "bitbucket_token", starts: ["ATBB", "ATCTT3"], body: "[\\w=-]{24,250}", confidence: "medium", docs: "https://support.atlassian.com/bitbucket-cloud/docs/app-passwords/" },
@@ -282,6 +284,7 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "neon_key", starts: ["napi_"], body: "[a-z0-9]{40,72}", docs: "https://neon.com/docs/manage/api-keys" },
   { id: "neon_password", starts: ["npg_"], body: "[A-Za-z0-9]{12}", confidence: "medium", exact: true, docs: "https://neon.com/docs/connect/connect-from-any-app" },
   { id: "supabase_key", starts: ["sbp_", "sb_secret_", "sbp_oauth_", "sb_temp_"], body: "[\\w-]{30,60}", confidence: "medium", docs: "https://supabase.com/docs/guides/api/api-keys" },
+  { id: "supabase_access_token", starts: ["sbp_", "sbp_oauth_"], body: "[a-f0-9]{40}", exact: true, docs: "https://supabase.com/docs/reference/api/introduction" },
   { id: "xata_key", starts: ["xau_"], body: "[A-Za-z0-9]{30,60}", confidence: "medium", docs: "https://xata.io/docs/concepts/api-keys" },
   { id: "mongodb_atlas_service_account", starts: ["mdb_sa_sk_"], body: "[\\w-]{38,42}", docs: "https://www.mongodb.com/docs/atlas/configure-api-access/" },
   { id: "voyage_mongodb_key", starts: ["al-"], body: "[\\w-]{43}", confidence: "medium", exact: true, docs: "https://docs.voyageai.com/docs/api-key-and-installation" },
@@ -380,6 +383,10 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "retool_key", starts: ["retool_", "retool_wk_"], body: "[A-Za-z0-9]{26,60}", confidence: "medium", docs: "https://docs.retool.com/org-users/guides/retool-api/authentication" },
   { id: "censys_token", starts: ["censys_"], body: "[A-Za-z0-9]{8,12}_[A-Za-z0-9]{24,40}", docs: "https://docs.censys.com/reference/get-started" },
   { id: "ipbase_key", starts: ["ipb_live_"], body: "[A-Za-z0-9]{30,60}", docs: "https://ipbase.com/docs" },
+  { id: "bannerbear_key", starts: ["bb_pr_", "bb_ma_"], body: "[a-f0-9]{30}", exact: true, docs: "https://developers.bannerbear.com/" },
+  { id: "endor_labs_key", starts: ["endr+"], body: "[A-Za-z0-9-]{16}", exact: true, docs: "https://docs.endorlabs.com/" },
+  { id: "salad_cloud_key", starts: ["salad_cloud_"], body: "[A-Za-z0-9]{1,7}_[A-Za-z0-9]{7,235}", docs: "https://docs.salad.com/" },
+  { id: "locationiq_token", starts: ["pk."], body: "[a-f0-9]{32}", exact: true, docs: "https://docs.locationiq.com/docs/introduction" },
   { id: "freecurrency_key", starts: ["fca_live_", "cur_live_"], body: "[A-Za-z0-9]{38,44}", docs: "https://freecurrencyapi.com/docs/" },
   { id: "tatum_key", starts: ["t-"], body: "[a-f0-9]{24}-[a-f0-9]{16,32}", docs: "https://docs.tatum.io/docs/authentication" },
   { id: "samsara_token", starts: ["samsara_api_"], body: "[A-Za-z0-9]{30}", docs: "https://developers.samsara.com/docs/authentication" },

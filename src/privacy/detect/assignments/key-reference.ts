@@ -1,6 +1,6 @@
 import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
 import { isDummyValue, shapeOf } from "#privacy/detect/values/randomness.ts";
-import { isPassword, isRandomSecret, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
+import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
 import { AMPERSAND, HYPHEN, QUESTION_MARK, SEMICOLON, SPACE } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
@@ -87,14 +87,18 @@ export class KeyReference {
       case "weak": {
         if (rule === "credential" && isUserAndPassword(text)) return value;
         if (!isSecret(text, notation) || text.length < 20) return undefined;
+        if (isRandomSecret(text, notation) || (saysWhatFor.test(this.text) && isDrawnInOneCase(text))) return value;
         const before = this.normalized.text.slice(Math.max(0, this.from - 60), this.from);
-        return isRandomSecret(text, notation) || weakContext.test(before) ? value : undefined;
+        return weakContext.test(before) ? value : undefined;
       }
       default:
         return undefined;
     }
   }
 }
+
+/** `acme_key`, `acmeKey`: not `key` alone, which mostly names a place in a table. */
+const saysWhatFor = /[A-Za-z0-9]{2}[_.-]?keys?$/i;
 
 /** `setup key`, of an authenticator. */
 function isSetupKey(text: string, to: number): boolean {

@@ -264,3 +264,12 @@ export function isRandomSecret(value: string, writing: Notation): boolean {
   const { upper, lower, digits } = shapeOf(value);
   return digits >= 2 && (writing === "prose" || (upper >= 2 && lower >= 2));
 }
+
+const oneCase = /^(?:[a-z0-9]{28,128}|[A-Z0-9]{28,128})$/;
+
+/** Whether a value is letters of one case and digits in a row that nobody writes, and no hash in hex: as many vendors draw keys. */
+export function isDrawnInOneCase(value: string): boolean {
+  if (!oneCase.test(value) || hexText.test(value)) return false;
+  const shape = shapeOf(value);
+  return shape.digits * 8 >= shape.length && shape.classChanges * 4 >= shape.length && isRandom(shape);
+}
