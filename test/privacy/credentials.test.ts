@@ -219,6 +219,20 @@ describe("a password is found", () => {
   }
 });
 
+test("a password is found in an address that is a parameter of another", () => {
+  const drawn = "N4qZ8vT1xW6kR3mB7y";
+  for (const address of [`postgres://app:${drawn}@db.internal/app`, `https://bob:${drawn}@host.test:8443/x?y=1`]) {
+    for (const text of [
+      `https://x.test/?dsn=${encodeURIComponent(address)}&a=1`,
+      `curl -d 'url=${encodeURIComponent(address).toLowerCase().replace(drawn.toLowerCase(), drawn)}' x`,
+    ]) {
+      expect(redact(text)).not.toContain(drawn);
+    }
+  }
+  const address = "https://x.test/?mail=ann%40example.test&at=10%3A30%40noon";
+  expect(redact(address)).toBe(address);
+});
+
 describe("a key is found", () => {
   for (const text of [
     `const INTERNAL_APIKEY = "${key}";`,

@@ -152,7 +152,7 @@ export function percentEscape(text: string, at: number, inAuthority: boolean): n
 
 /** Percent escapes are undone where they separate things: `=` `:` `/` and their like. All others stay as they are. */
 function isPunctuation(code: number): boolean {
-  return code > 0 && "=:/{}[]+,\r\n".includes(String.fromCharCode(code));
+  return code > 0 && "=:/@{}[]+,\r\n".includes(String.fromCharCode(code));
 }
 
 /** `_`, `-`, `.`, `~`: characters that nothing has to escape in an address, and that tokens are made of. */
