@@ -7,6 +7,13 @@ export function exitWith(code: ExitCode): void {
   process.exitCode = code;
 }
 
+/** Ends the command with a problem: on standard error, or as `{ok, problem}` where JSON was asked for. */
+export function failWith(code: ExitCode, problem: string, { json }: { readonly json?: boolean | undefined }): void {
+  if (json === true) printJson({ ok: false, problem });
+  else console.error(problem);
+  exitWith(code);
+}
+
 /** One JSON value on standard output: what every command prints with `--json`, and nothing else. */
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, null, 2));

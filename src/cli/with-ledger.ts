@@ -3,17 +3,17 @@ import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/data
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { exitCodes, exitWith } from "./exit.ts";
+import { exitCodes, failWith } from "./exit.ts";
 
 /** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */
 export async function withLedgerAdmin(
   env: NodeJS.ProcessEnv,
+  options: { readonly json?: boolean | undefined },
   work: (admin: LedgerAdmin) => Promise<void>,
 ): Promise<void> {
   const url = env["DATABASE_URL"] || defaultDatabaseUrl;
   if (parseDatabaseUrl(url) === undefined) {
-    console.error(`DATABASE_URL ${databaseUrlForms}`);
-    return exitWith(exitCodes.badUsage);
+    return failWith(exitCodes.badUsage, `DATABASE_URL ${databaseUrlForms}`, options);
   }
   let admin: LedgerAdmin | undefined;
   try {
@@ -21,8 +21,8 @@ export async function withLedgerAdmin(
     await work(admin);
   } catch (error) {
     // Never the URL: it may carry a password.
-    console.error(`The budget store could not be read: ${error instanceof Error ? error.message : "unknown error"}`);
-    exitWith(exitCodes.failed);
+    const reason = error instanceof Error ? error.message : "unknown error";
+    failWith(exitCodes.failed, `The budget store could not be read: ${reason}`, options);
   } finally {
     await admin?.close();
   }

@@ -3,24 +3,25 @@ import { InvalidArgumentError } from "commander";
 import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { exitCodes, exitWith } from "./exit.ts";
+import { exitCodes, failWith } from "./exit.ts";
 
 /**
  * Opens the decision records of the database that DATABASE_URL names for one command, also while gateways write them. Problems
  * are printed and end the command: with 2 where there is no such database, with 1 where it does not answer.
  */
-export async function withRecords(env: NodeJS.ProcessEnv, work: (store: RecordStore) => Promise<void>): Promise<void> {
+export async function withRecords(
+  env: NodeJS.ProcessEnv,
+  options: { readonly json?: boolean | undefined },
+  work: (store: RecordStore) => Promise<void>,
+): Promise<void> {
   const url = env["DATABASE_URL"] || defaultDatabaseUrl;
   const location = parseDatabaseUrl(url);
   if (location === undefined) {
-    console.error(`DATABASE_URL ${databaseUrlForms}`);
-    return exitWith(exitCodes.badUsage);
+    return failWith(exitCodes.badUsage, `DATABASE_URL ${databaseUrlForms}`, options);
   }
   if (location.kind === "sqlite" && (location.path === inMemoryPath || !existsSync(location.path))) {
-    console.error(
-      `There is no database at ${location.path} yet. Start the gateway (npm start) and send a request, or set DATABASE_URL.`,
-    );
-    return exitWith(exitCodes.badUsage);
+    const problem = `There is no database at ${location.path} yet. Start the gateway (npm start) and send a request, or set DATABASE_URL.`;
+    return failWith(exitCodes.badUsage, problem, options);
   }
   let store: RecordStore | undefined;
   try {
@@ -28,10 +29,8 @@ export async function withRecords(env: NodeJS.ProcessEnv, work: (store: RecordSt
     await work(store);
   } catch (error) {
     // Never the URL: it may carry a password.
-    console.error(
-      `The decision records could not be read: ${error instanceof Error ? error.message : "unknown error"}`,
-    );
-    exitWith(exitCodes.failed);
+    const reason = error instanceof Error ? error.message : "unknown error";
+    failWith(exitCodes.failed, `The decision records could not be read: ${reason}`, options);
   } finally {
     await store?.close();
   }

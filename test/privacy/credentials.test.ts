@@ -114,7 +114,8 @@ describe("the rules", () => {
       expect(redact(`use ${secret} here`)).not.toContain(secret.slice(-20));
     }
     // Hashes behind a word stay.
-    for (const hash of [`npm_${hex}`, `sha1-${hex}`, `commit-${hex}`]) expect(redact(`use ${hash} here`)).toContain(hash);
+    for (const hash of [`npm_${hex}`, `sha1-${hex}`, `commit-${hex}`])
+      expect(redact(`use ${hash} here`)).toContain(hash);
   });
 
   test("a token longer than documented is replaced to its end", () => {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith, printJson } from "#cli/exit.ts";
 import { backupSqlite } from "#db/backup.ts";
 import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
 
@@ -13,16 +13,15 @@ export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .action((file: string, options: { readonly json?: true }) => {
       const path = databasePathOf(env["DATABASE_URL"] || defaultDatabaseUrl);
       if (typeof path !== "string") {
-        console.error(path.problem);
-        return exitWith(exitCodes.badUsage);
+        return failWith(exitCodes.badUsage, path.problem, options);
       }
       try {
         const { bytes } = backupSqlite(path, file);
         if (options.json) printJson({ file: resolve(file), bytes });
         else console.log(`${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`);
       } catch (error) {
-        console.error(`No backup was made: ${error instanceof Error ? error.message : "unknown error"}`);
-        exitWith(exitCodes.failed);
+        const reason = error instanceof Error ? error.message : "unknown error";
+        failWith(exitCodes.failed, `No backup was made: ${reason}`, options);
       }
     });
 }

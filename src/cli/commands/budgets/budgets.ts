@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
 import { withHelpOfDefault } from "#cli/help.ts";
 import { textTable } from "#cli/table.ts";
 import { usd, utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
@@ -20,7 +20,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .option("--limit <count>", "accounts to print", wholeNumber, 50)
     .option("--json", "print {accounts, more}; amounts in USD, as text")
     .action((options: { readonly limit: number; readonly json?: true }) =>
-      withLedgerAdmin(env, async (admin) => {
+      withLedgerAdmin(env, options, async (admin) => {
         const { accounts, more } = await admin.accounts(options.limit);
         if (options.json) return printJson({ accounts: accounts.map(recordOf), more });
         if (accounts.length === 0) return console.log("Nothing has been spent or held yet.");
@@ -41,7 +41,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .description("recompute every counter from the reservations and entries; exit code 1 when one is wrong")
     .option("--json", "print the report: counts, findings (wrong) and remarks (worth knowing)")
     .action((options: { readonly json?: true }) =>
-      withLedgerAdmin(env, async (admin) => {
+      withLedgerAdmin(env, options, async (admin) => {
         const report = await admin.audit();
         const clean = report.findings.length === 0;
         if (options.json) printJson({ ok: clean, ...report });
@@ -67,13 +67,10 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .option("--hard-usd <amount>", "the cap in US dollars, such as 7.50", usd)
     .option("--clear", "give the cap back to the policy")
     .option("--json", "print the account and its cap")
-    .action((options: SetOptions) =>
-      withLedgerAdmin(env, async (admin) => {
-        const problem = problemOf(options);
-        if (problem !== undefined) {
-          console.error(problem);
-          return exitWith(exitCodes.badUsage);
-        }
+    .action((options: SetOptions) => {
+      const problem = problemOf(options);
+      if (problem !== undefined) return failWith(exitCodes.badUsage, problem, options);
+      return withLedgerAdmin(env, options, async (admin) => {
         const today = await admin.today();
         const goal =
           options.session === undefined || options.goal === undefined
@@ -88,8 +85,8 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
         if (options.json) return printJson({ account, hard_cap_usd: cap === null ? null : formatUsd(cap) });
         console.log(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
         if (goal === adhocGoal) console.log("Requests without a goal start anew each UTC day, and so does their cap.");
-      }),
-    );
+      });
+    });
   addHoldCommands(command, env);
   addReconcileCommand(command, env);
   return withHelpOfDefault(command, show);

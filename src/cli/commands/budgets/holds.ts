@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { withLedgerAdmin } from "#cli/with-ledger.ts";
@@ -27,7 +27,7 @@ export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void 
     .option("--charged", "also what was charged in full because nobody said what it cost")
     .option("--json", "print {holds, totals}; amounts in USD, as text")
     .action((options: { readonly limit: number; readonly charged?: true; readonly json?: true }) =>
-      withLedgerAdmin(env, async (admin) => {
+      withLedgerAdmin(env, options, async (admin) => {
         const { holds, totals } = await admin.holds({ limit: options.limit, charged: options.charged === true });
         if (options.json) return printJson({ holds: holds.map(holdRecord), totals: totals.map(totalRecord) });
         printHolds(holds, totals);
@@ -62,8 +62,7 @@ export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void 
     .option("--json", "print what happened to each")
     .action((ids: readonly string[], options: CloseOptions & { readonly unresolved?: true }) => {
       if ((ids.length === 0) === (options.unresolved === undefined)) {
-        console.error("say which holds: either their ids or --unresolved");
-        return exitWith(exitCodes.badUsage);
+        return failWith(exitCodes.badUsage, "say which holds: either their ids or --unresolved", options);
       }
       return closeByHand(env, options.unresolved ? undefined : ids, options, (id, reason) => ({
         id,
@@ -96,7 +95,7 @@ function closeByHand(
   options: CloseOptions,
   resolutionOf: (id: string, reason: string) => Resolution,
 ): Promise<void> {
-  return withLedgerAdmin(env, async (admin) => {
+  return withLedgerAdmin(env, options, async (admin) => {
     const operator = (options.by ?? userName(env)).slice(0, 60);
     const reason = `operator ${operator}: ${options.why ?? "no reason given"}`;
     const results: Closed[] = [];

@@ -44,7 +44,7 @@ async function reconcileDay(options: ReconcileOptions, env: NodeJS.ProcessEnv): 
   }
   const nowMs = Date.now();
   const day = options.day === "today" ? utcDayOf(nowMs) : options.day;
-  await withLedgerAdmin(env, async (admin) => {
+  await withLedgerAdmin(env, options, async (admin) => {
     const counted = await (day === utcDayOf(nowMs) ? countNow(upstream, nowMs) : countThen(upstream, databaseUrl, day));
     if (counted.kind === "unknown") return fail(exitCodes.failed, counted.problem);
     const account = await admin.account(dayAccountOf(day));

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { withRecords } from "#cli/with-records.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
@@ -27,11 +27,11 @@ export function explainCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .description("say why a request went where it went, what each stage saw, and what would have changed it")
     .argument("<id>", "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer")
     .option("--json", "print the record with its explanation")
-    .action((id: string, { json }: { readonly json?: true }) =>
-      withRecords(env, async (store) => {
+    .action((id: string, options: { readonly json?: true }) =>
+      withRecords(env, options, async (store) => {
         const record = await explainedRecord(store, id);
-        if (record === undefined) return notRecorded(id);
-        if (json) printJson(record);
+        if (record === undefined) return notRecorded(id, options);
+        if (options.json) printJson(record);
         else console.log(explanationText(record));
       }),
     );
@@ -52,7 +52,7 @@ function tailCommand(env: NodeJS.ProcessEnv): Command {
     .option("-n, --lines <count>", "so many of the newest first", wholeNumber, 20)
     .option("--no-follow", "end after those")
     .option("--json", "print each record as a line of JSON")
-    .action((options: TailOptions) => withRecords(env, (store) => tail(store, options)));
+    .action((options: TailOptions) => withRecords(env, options, (store) => tail(store, options)));
   return command;
 }
 
@@ -111,11 +111,11 @@ function showCommand(env: NodeJS.ProcessEnv): Command {
     .description("print one decision's record")
     .argument("<id>", "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer")
     .option("--json", "JSON instead of text")
-    .action((id: string, { json }: { readonly json?: true }) =>
-      withRecords(env, async (store) => {
+    .action((id: string, options: { readonly json?: true }) =>
+      withRecords(env, options, async (store) => {
         const record = await explainedRecord(store, id);
-        if (record === undefined) return notRecorded(id);
-        if (json) printJson(record);
+        if (record === undefined) return notRecorded(id, options);
+        if (options.json) printJson(record);
         else console.log(`${new DecisionLines().of([record]).join("")}\n\n${explanationText(record)}`);
       }),
     );
@@ -136,7 +136,7 @@ function exportCommand(env: NodeJS.ProcessEnv): Command {
     )
     .option("--json", "the same as --format jsonl")
     .action((options: ExportOptions & { readonly json?: true }) =>
-      withRecords(env, (store) => exportRecords(store, options.json ? { ...options, format: "jsonl" } : options)),
+      withRecords(env, options, (store) => exportRecords(store, options.json ? { ...options, format: "jsonl" } : options)),
     );
   return command;
 }
@@ -193,11 +193,9 @@ async function recordOf(store: RecordStore, id: string): Promise<DecisionRecord 
   return store.get(id);
 }
 
-function notRecorded(id: string): void {
-  console.error(
-    `Nothing is recorded under ${id}. It is the X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, within the retention (policy: records).`,
-  );
-  exitWith(exitCodes.failed);
+function notRecorded(id: string, options: { readonly json?: true }): void {
+  const problem = `Nothing is recorded under ${id}. It is the X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, within the retention (policy: records).`;
+  failWith(exitCodes.failed, problem, options);
 }
 
 function wholeNumber(text: string): number {

@@ -46,7 +46,7 @@ async function run(file: string, options: BacktestOptions, env: NodeJS.ProcessEn
     return exitWith(exitCodes.badUsage);
   }
   const { policy, registry, learned } = loaded.config;
-  await withRecords(env, async (store) => {
+  await withRecords(env, options, async (store) => {
     const { rows } = await store.size();
     const progress = progressBar("replaying", rows);
     const beganMs = performance.now();

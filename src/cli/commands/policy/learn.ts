@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import type { ModelRegistry } from "#domain/model.ts";
@@ -36,7 +36,7 @@ const dayMs = 86_400_000;
  */
 export async function learn(config: Config, policyPath: string | undefined, options: LearnOptions): Promise<void> {
   const nowMs = Date.now();
-  const records = await recordsSince(nowMs - options.since);
+  const records = await recordsSince(nowMs - options.since, options);
   if (records === undefined) return;
   const learned = learnFrom(records, config, policyPath, { ...options, nowMs });
   if (options.json) printJson(learned);
@@ -102,11 +102,13 @@ function proCostOf({ byRole }: ModelRegistry, { routing }: Policy): number {
 }
 
 /** The outcome records of the store that DATABASE_URL names; undefined once a problem with it was printed. */
-async function recordsSince(fromMs: number): Promise<readonly OutcomeRecord[] | undefined> {
+async function recordsSince(
+  fromMs: number,
+  options: Pick<LearnOptions, "json">,
+): Promise<readonly OutcomeRecord[] | undefined> {
   const url = process.env["DATABASE_URL"] || defaultDatabaseUrl;
   if (parseDatabaseUrl(url) === undefined) {
-    console.error(`DATABASE_URL ${databaseUrlForms}`);
-    exitWith(exitCodes.badUsage);
+    failWith(exitCodes.badUsage, `DATABASE_URL ${databaseUrlForms}`, options);
     return undefined;
   }
   try {
@@ -118,8 +120,8 @@ async function recordsSince(fromMs: number): Promise<readonly OutcomeRecord[] | 
     }
   } catch (error) {
     // Never the URL: it may carry a password.
-    console.error(`The outcome records could not be read: ${error instanceof Error ? error.message : "unknown error"}`);
-    exitWith(exitCodes.failed);
+    const reason = error instanceof Error ? error.message : "unknown error";
+    failWith(exitCodes.failed, `The outcome records could not be read: ${reason}`, options);
     return undefined;
   }
 }
