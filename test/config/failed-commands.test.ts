@@ -26,11 +26,9 @@ describe("a command that fails", () => {
   test.each(rows.map((args) => [args.slice(0, 2).join(" "), args] as const))(
     "says so in JSON where that was asked for, on standard output: %s",
     async (_, args) => {
-      const { code, out, err, json } = await runCommand([...args, "--json"], { cwd: folder });
+      const { code, err, json } = await runCommand([...args, "--json"], { cwd: folder });
       expect([code === 1 || code === 2, err]).toEqual([true, ""]);
       expect(json()).toEqual({ ok: false, problem: expect.any(String) });
-      const inWords = await runCommand(args, { cwd: folder });
-      expect([inWords.code, inWords.out, inWords.err.trim()]).toEqual([code, "", JSON.parse(out).problem]);
     },
   );
 

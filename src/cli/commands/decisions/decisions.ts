@@ -136,7 +136,9 @@ function exportCommand(env: NodeJS.ProcessEnv): Command {
     )
     .option("--json", "the same as --format jsonl")
     .action((options: ExportOptions & { readonly json?: true }) =>
-      withRecords(env, options, (store) => exportRecords(store, options.json ? { ...options, format: "jsonl" } : options)),
+      withRecords(env, options, (store) =>
+        exportRecords(store, options.json ? { ...options, format: "jsonl" } : options),
+      ),
     );
   return command;
 }
