@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { postgresMigrations } from "#db/migrations.ts";
 import { PostgresConnection } from "#db/postgres.ts";
+import { aDecisionRecord } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import { postgresRecords } from "#records/store/postgres-connection.ts";
 import { recordStoreContract } from "#records/store/record-store.contract.ts";
@@ -29,10 +31,34 @@ if (missing !== undefined) {
       await admin.close();
     }
 
+    /** A whole block, each record of another goal. */
+    const goalsOf = (from: number) =>
+      Array.from({ length: 128 }, (_, n) => aDecisionRecord(from + n, { goal: `team/goal-${from + n}` }));
+
     recordStoreContract("PostgreSQL", async () => {
       const store = await openRecordStore(url);
       await empty();
       return store;
+    });
+    test("the terms of heads are searched as they are stored, also those that an earlier release has written", async () => {
+      const store = await openRecordStore(url);
+      await empty();
+      const admin = new PostgresConnection(url, 5_000);
+      const compressed = `SELECT COUNT(*) AS heads, COUNT(*) FILTER (WHERE pg_column_size(terms) < octet_length(terms)) AS compressed
+         FROM decision_block_head`;
+      // As the server stores rows by default, which the earlier release did.
+      await admin.run("ALTER TABLE decision_block_head RESET (toast_tuple_target)");
+      await store.append(goalsOf(0));
+      expect((await admin.run(compressed))[0]).toEqual([{ heads: "1", compressed: "1" }]);
+      const migration = postgresMigrations.find(({ name }) => name === "terms-uncompressed");
+      await admin.run(migration?.sql ?? "");
+      await store.append(goalsOf(128));
+      expect((await admin.run(compressed))[0]).toEqual([{ heads: "2", compressed: "0" }]);
+      for (const goal of ["team/goal-7", "team/goal-135"]) {
+        expect((await store.query({ goal }, { limit: 9 })).records.map((record) => record.goal)).toEqual([goal]);
+      }
+      await admin.close();
+      await store.close();
     });
     rowRecordsContract("PostgreSQL", async () => {
       const connection = await postgresRecords(url);
