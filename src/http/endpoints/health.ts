@@ -59,7 +59,7 @@ export interface HealthSources {
 
 /**
  * What `GET /healthz` says: unavailable when money cannot be counted or no model of the senior chain can serve, degraded when
- * one model cannot. Free models are never in the chain: what only they could serve, no sensitive request can use.
+ * one model cannot, or decision records cannot be written. Free models are never in the chain: what only they could serve, no sensitive request can use.
  */
 export function healthReport({
   view,
@@ -73,7 +73,8 @@ export function healthReport({
   const models = Object.entries(view);
   const serving = seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
-  const status = !ledger.ok || !serving ? "unavailable" : troubled ? "degraded" : "ok";
+  const worse = troubled || records?.ok === false;
+  const status = !ledger.ok || !serving ? "unavailable" : worse ? "degraded" : "ok";
   return {
     status: status === "unavailable" ? 503 : 200,
     body: {
@@ -107,7 +108,8 @@ const severity = { ok: 0, degraded: 1, unavailable: 2 };
 
 /**
  * What `GET /healthz` says for several workers, the same whichever is asked: the report of the one that is worst off, because
- * requests reach that one too; degraded at the least while workers are missing. Undefined without any report.
+ * requests reach that one too; degraded at the least while workers are missing. Records are those of all workers. Undefined
+ * without any report.
  */
 export function worstReport(
   reports: readonly HealthReport[],
@@ -117,10 +119,28 @@ export function worstReport(
   const [worst] = reports.toSorted((a, b) => severity[b.body.status] - severity[a.body.status]);
   if (worst === undefined) return undefined;
   const short = worst.body.status === "ok" && workers.serving < workers.wanted;
-  const { models, ...body } = worst.body;
+  const { models, config, records: _, ...body } = worst.body;
   const status = short ? "degraded" : body.status;
+  const records = reports.flatMap((report) => report.body.records ?? []);
   return {
     status: worst.status,
-    body: { ...body, status, uptime_s: Math.floor(uptimeMs / 1_000), workers, models },
+    body: {
+      ...body,
+      status,
+      uptime_s: Math.floor(uptimeMs / 1_000),
+      ...(records.length === 0 ? {} : { records: recordsOf(records) }),
+      config,
+      workers,
+      models,
+    },
+  };
+}
+
+function recordsOf(workers: readonly RecordsHealth[]): RecordsHealth {
+  const sum = (of: (records: RecordsHealth) => number) => workers.reduce((total, each) => total + of(each), 0);
+  return {
+    ok: workers.every(({ ok }) => ok),
+    queued: sum(({ queued }) => queued),
+    dropped: sum(({ dropped }) => dropped),
   };
 }

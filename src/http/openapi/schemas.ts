@@ -117,7 +117,9 @@ export const ChatCompletionChunk = z
 export const HealthAnswer = z.strictObject({
   status: z
     .enum(["ok", "degraded", "unavailable"])
-    .describe("unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve."),
+    .describe(
+      "unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve. degraded: one model cannot, records cannot be written, or workers are missing.",
+    ),
   version: z.string(),
   policy_version: z.string(),
   uptime_s: z.int().min(0),
