@@ -218,8 +218,13 @@ function errorClassOf({ errorCode, outcome, attempts }: RequestRecord): string |
 }
 
 function rulesIn(evidence: readonly string[]): string | null {
-  const rules = evidence.filter((entry) => entry.startsWith(ruleKey)).map((entry) => entry.slice(ruleKey.length));
-  return rules.length === 0 ? null : rules.join(", ");
+  let rules: string | null = null;
+  for (const entry of evidence) {
+    if (!entry.startsWith(ruleKey)) continue;
+    const rule = entry.slice(ruleKey.length);
+    rules = rules === null ? rule : `${rules}, ${rule}`;
+  }
+  return rules;
 }
 const ruleKey = "hard_rule=";
 const pointsKey = "points_";

@@ -24,8 +24,12 @@ async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_00
   const states: string[] = [];
   let mode: "up" | "away" | "loses_answers" = "up";
   const base: Pick<RecordStore, keyof RecordStore> = store;
+  const batches: number[] = [];
+  let onWrite = () => {};
   const write = async (batch: readonly RecordEntry[]) => {
     if (mode === "away") throw new Error("away");
+    batches.push(batch.length);
+    onWrite();
     await base.write(batch);
     if (mode === "loses_answers") throw new Error("the answer was lost");
   };
@@ -53,7 +57,10 @@ async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_00
   const setMode = (to: typeof mode) => {
     mode = to;
   };
-  return { time, store, records, dropped, states, at, setMode, rules };
+  const setOnWrite = (to: () => void) => {
+    onWrite = to;
+  };
+  return { time, store, records, dropped, states, batches, at, setMode, rules, onWrite: setOnWrite };
 }
 
 test("while the store is unavailable records wait; those above the limit are dropped and counted, and the rest is written later", async () => {
@@ -71,6 +78,51 @@ test("while the store is unavailable records wait; those above the limit are dro
   expect([written + lost, ok]).toEqual([10_006, true]);
   expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe(`d${written - 1}`);
   expect(states).toEqual(["unavailable", "available"]);
+});
+
+test("records that come while a batch is written wait for a whole batch, or for their time", async () => {
+  const { time, records, batches, at } = await someRecords();
+  const add = (count: number) => records.append(Array.from({ length: count }, (_, n) => at(n)));
+  const written = async (count: number) => {
+    while (records.status().written < count) await Bun.sleep(1);
+  };
+  add(256);
+  add(20);
+  await written(256);
+  add(236);
+  await written(512);
+  add(3);
+  time.advance(250);
+  await written(515);
+  expect(batches).toEqual([256, 256, 3]);
+});
+
+test("the store counts as answering as soon as it has taken a batch, while more and more waits", async () => {
+  const { records, at, setMode, onWrite } = await someRecords();
+  setMode("away");
+  records.append([at(0)]);
+  await records.save();
+  expect(records.status().ok).toBe(false);
+  setMode("up");
+  let seen: readonly boolean[] = [];
+  onWrite(() => {
+    seen = [...seen, records.status().ok];
+    if (seen.length < 3) records.append(Array.from({ length: 300 }, (_, n) => at(n)));
+  });
+  records.append(Array.from({ length: 300 }, (_, n) => at(n)));
+  await records.save();
+  expect(seen.slice(0, 2)).toEqual([false, true]);
+});
+
+test("records that cannot be written before the end are counted as dropped", async () => {
+  const { records, dropped, at, setMode } = await someRecords();
+  setMode("away");
+  records.append([at(0), at(1)]);
+  await records.save();
+  records.append([at(2)]);
+  await records.close();
+  expect(records.status()).toMatchObject({ ok: false, queued: 0, written: 0, dropped: 3 });
+  expect(dropped).toEqual([3]);
 });
 
 test("a batch whose answer was lost is neither written nor counted twice", async () => {

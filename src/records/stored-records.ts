@@ -38,7 +38,8 @@ export interface BuiltRecord {
 
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
-const maxBatch = 128;
+/** Two whole blocks: what a transaction costs beside its rows is shared by so many records. */
+const maxBatch = 256;
 /** Records that are built together, soon after their requests: their parts are still in the processor's caches. */
 const maxUnbuilt = 32;
 const writeEveryMs = 250;
@@ -115,10 +116,11 @@ export class StoredRecords implements DecisionRecords {
       this.#drop(1);
       return;
     }
+    this.#writeBehind.schedule(writeEveryMs);
     this.#unbuilt.push(record);
-    if (this.#unbuilt.length >= maxUnbuilt) this.#build();
-    if (this.#waiting.length === maxBatch && this.#ok) void this.save();
-    else this.#writeBehind.schedule(writeEveryMs);
+    if (this.#unbuilt.length < maxUnbuilt) return;
+    this.#build();
+    if (this.#waiting.length >= maxBatch && this.#ok) void this.save();
   }
 
   /** Keeps a configuration that records name. */
@@ -200,10 +202,17 @@ export class StoredRecords implements DecisionRecords {
     return this.#writeBehind.save();
   }
 
-  /** Writes what it can and closes the store. Never rejects. */
-  close(): Promise<void> {
+  /** Writes what it can and closes the store; what it cannot write is dropped. Never rejects. */
+  async close(): Promise<void> {
     this.#cancelPoll?.();
-    return this.#writeBehind.close();
+    do await this.save();
+    while (this.#ok && this.#queued > 0);
+    await this.#writeBehind.close();
+    const left = this.#queued + this.#batch.length;
+    this.#unbuilt = [];
+    this.#waiting = [];
+    this.#batch = [];
+    if (left > 0) this.#drop(left);
   }
 
   get #queued(): number {
@@ -222,23 +231,31 @@ export class StoredRecords implements DecisionRecords {
 
   async #saveAll(): Promise<void> {
     try {
-      while (this.#queued > 0 || this.#batch.length > 0 || this.#configs.length > 0) {
-        const store = await this.#writeBehind.opened();
+      // Not what comes meanwhile: under load that would be one small batch after the other, each as expensive as a whole one.
+      let due = this.#queued + this.#batch.length;
+      const store = await this.#writeBehind.opened();
+      while (due > 0 || this.#configs.length > 0) {
         if (this.#batch.length === 0) this.#takeBatch(store.salt);
+        due -= this.#batch.length;
         for (let next = this.#configs[0]; next !== undefined; next = this.#configs[0]) {
           await store.saveConfig(next);
           this.#configs.shift();
         }
         await this.#writeBatch(store);
+        this.#answered();
       }
-      await this.#sideWork(await this.#writeBehind.opened());
-      if (!this.#ok) this.#options.onStore?.("available");
-      this.#ok = true;
+      await this.#sideWork(store);
+      this.#answered();
     } catch (error) {
       if (this.#ok) this.#options.onStore?.("unavailable", error);
       this.#ok = false;
       this.#writeBehind.schedule(retryMs);
     }
+  }
+
+  #answered(): void {
+    if (!this.#ok) this.#options.onStore?.("available");
+    this.#ok = true;
   }
 
   /** Takes the next batch from the queue and numbers its records. */

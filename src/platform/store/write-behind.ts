@@ -39,10 +39,12 @@ export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
     });
   }
 
-  /** Writes what waits, now. */
+  /** Writes what waits, now, and not again when it would have been due. */
   async save(): Promise<Saved> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     // One under way may have begun before what is to be written now.
-    await this.#saving;
+    if (this.#saving !== undefined) await this.#saving;
     this.#saving ??= this.#options.saveAll().finally(() => {
       this.#saving = undefined;
     });
@@ -51,7 +53,6 @@ export class WriteBehind<Store extends { close(): Promise<void> }, Saved> {
 
   /** Writes what it can and closes the store. Never rejects. */
   async close(): Promise<void> {
-    this.#cancelTimer?.();
     await this.save();
     this.#closed = true;
     // The last save may have failed, and scheduled another.

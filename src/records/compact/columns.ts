@@ -20,18 +20,11 @@ type Kind = "absent" | "plain" | "list" | "object";
 
 /** The values of the lines, in their order. They must be such as JSON has, or undefined. */
 export function columnOf(values: readonly unknown[]): Column {
-  const first = values[0];
-  const kind = kindOf(first);
-  let same = true;
-  for (let line = 1; line < values.length; line++) {
-    const value = values[line];
-    if (value === first) continue;
-    if (kindOf(value) !== kind) return mixed(values, kind);
-    same = false;
-  }
+  const kind = kindOf(values[0]);
+  for (let line = 1; line < values.length; line++) if (kindOf(values[line]) !== kind) return mixed(values, kind);
+  if (kind === "list") return itemsOf(values as Lists);
   if (kind === "object") return { keys: keysOf(values as readonly Fields[]) };
-  if (kind === "list") return itemsOf(values as readonly (readonly unknown[])[]);
-  return same ? { same: first } : { each: values };
+  return values.every((value) => value === values[0]) ? { same: values[0] } : { each: values };
 }
 
 /** The value of a line. */
@@ -99,25 +92,48 @@ function keysOf(values: readonly Fields[]): { readonly [name: string]: Column } 
   return Object.fromEntries([...names].map((name) => [name, columnOf(values.map((value) => value[name]))]));
 }
 
-function itemsOf(values: readonly (readonly unknown[])[]): Column {
+type Lists = readonly (readonly unknown[])[];
+
+function itemsOf(values: Lists): Column {
   let [longest, shortest] = [0, Number.POSITIVE_INFINITY];
-  for (const { length } of values) {
-    longest = Math.max(longest, length);
-    shortest = Math.min(shortest, length);
+  for (let line = 0; line < values.length; line++) {
+    const length = values[line]?.length ?? 0;
+    if (length > longest) longest = length;
+    if (length < shortest) shortest = length;
   }
   const items: Column[] = [];
-  for (let place = 0; place < longest; place++) {
-    items.push(
-      placeIsSame(values, place) ? { same: values[0]?.[place] } : columnOf(values.map((value) => value[place])),
-    );
-  }
+  for (let place = 0; place < longest; place++) items.push(itemOf(values, place));
   return shortest === longest ? { items } : { items, lengths: values.map(({ length }) => length) };
 }
 
-/** Whether all lists have one plain value there: so it is in most places, and no list of its values is needed. */
-function placeIsSame(values: readonly (readonly unknown[])[], place: number): boolean {
+/**
+ * Most places have one plain value in all lists, and no list of its values is needed. Texts and numbers have loops of their own,
+ * because comparing values of any kind costs twice as much.
+ */
+function itemOf(values: Lists, place: number): Column {
   const first = values[0]?.[place];
-  if (typeof first === "object" && first !== null) return false;
-  for (let line = 1; line < values.length; line++) if (values[line]?.[place] !== first) return false;
-  return true;
+  if (typeof first === "string") {
+    for (let line = 1; line < values.length; line++) {
+      const value = values[line]?.[place];
+      if (typeof value !== "string" || value !== first) return columnOf(valuesAt(values, place));
+    }
+  } else if (typeof first === "number") {
+    for (let line = 1; line < values.length; line++) {
+      const value = values[line]?.[place];
+      if (typeof value !== "number" || value !== first) return columnOf(valuesAt(values, place));
+    }
+  } else if (typeof first === "object" && first !== null) {
+    return columnOf(valuesAt(values, place));
+  } else {
+    for (let line = 1; line < values.length; line++) {
+      if (values[line]?.[place] !== first) return columnOf(valuesAt(values, place));
+    }
+  }
+  return { same: first };
+}
+
+function valuesAt(values: Lists, place: number): unknown[] {
+  const each: unknown[] = [];
+  for (let line = 0; line < values.length; line++) each.push(values[line]?.[place]);
+  return each;
 }

@@ -33,7 +33,8 @@ export function compactRecord(request: RequestRecord, context: Omit<RecordContex
 
 /** What is written of it. */
 export function compactEntry({ head, values, conversationKey }: CompactRecord, salt: number): RecordEntry {
-  return { head, content: [conversationName(conversationKey, salt), ...values] };
+  const [request, attempts, facts, routed] = values;
+  return { head, content: [conversationName(conversationKey, salt), request, attempts, facts, routed] };
 }
 
 /** The record that the content of an entry stands for. */

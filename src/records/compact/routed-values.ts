@@ -16,8 +16,7 @@ export function routedValues(routed: RoutedInputs, decision: RoutingDecision) {
     // Where it is another than the request's.
     routed.decision === decision ? null : decisionValues(routed.decision),
     taskValues(routed.task),
-    // Where something has happened in the run.
-    isAtStart(runtime) ? null : runtimeValues(runtime),
+    runtimeValuesUnlessAtStart(runtime),
     routed.housekeeping,
     routed.namesTask,
     ledgerSpend === undefined ? null : spendValues(ledgerSpend),
@@ -106,16 +105,24 @@ function sizeFrom(values: ReturnType<typeof sizeValues>): RequestSize {
   } as RequestSize; // what is undefined is absent
 }
 
+type Health = Snapshot["health"];
+type Unwell = readonly (readonly [model: string, state: Health[string]["state"], routable: boolean])[];
+
+/** Until a model's health changes, all snapshots share one view of it. */
+let last: { readonly health: Health; readonly unwell: Unwell | null } | undefined;
+
 /** The models that are not healthy. */
-function healthValues({ health }: Snapshot) {
-  const unwell: (readonly [model: string, state: Snapshot["health"][string]["state"], routable: boolean])[] = [];
+function healthValues({ health }: Snapshot): Unwell | null {
+  if (last?.health === health) return last.unwell;
+  const unwell: Unwell[number][] = [];
   for (const model in health) {
     const known = health[model];
     if (known !== undefined && (known.state !== "HEALTHY" || !known.routable)) {
       unwell.push([model, known.state, known.routable]);
     }
   }
-  return unwell.length === 0 ? null : unwell;
+  last = { health, unwell: unwell.length === 0 ? null : unwell };
+  return last.unwell;
 }
 
 function healthFrom(unwell: ReturnType<typeof healthValues>): Snapshot["health"] {
@@ -176,15 +183,6 @@ function taskFrom(values: ReturnType<typeof taskValues>): WrittenTask {
   };
 }
 
-const atStart = RuntimeState.parse({});
-
-function isAtStart(runtime: RuntimeState): boolean {
-  for (const name in atStart) {
-    if (runtime[name as keyof RuntimeState] !== atStart[name as keyof RuntimeState]) return false;
-  }
-  return true;
-}
-
 function runtimeValues(runtime: RuntimeState) {
   return [
     runtime.attempts,
@@ -196,6 +194,16 @@ function runtimeValues(runtime: RuntimeState) {
     runtime.failure_class,
     runtime.last_model,
   ] as const;
+}
+
+const atStart = RuntimeState.parse({});
+const valuesAtStart = runtimeValues(atStart);
+
+/** null where nothing has happened in the run. */
+function runtimeValuesUnlessAtStart(runtime: RuntimeState) {
+  const values = runtimeValues(runtime);
+  for (let at = 0; at < values.length; at++) if (values[at] !== valuesAtStart[at]) return values;
+  return null;
 }
 
 function runtimeFrom(values: ReturnType<typeof runtimeValues>): RuntimeState {

@@ -337,6 +337,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.groups("session", { fromMs: 0, toMs: startMs + 200 * hourMs }, 9)).toEqual([]);
     });
 
+    test("writes a batch that is larger than a block, in blocks that go on in the next one", async () => {
+      const all = Array.from({ length: 400 }, (_, n) => record(n, { seq: record(0).seq + n }));
+      await store.append(all.slice(0, 300));
+      await store.append(all.slice(300));
+      expect((await store.query({}, { limit: 500 })).records).toEqual(all.toReversed());
+      expect((await store.size()).rows).toBe(400);
+    });
+
     test("writes a batch completely or not at all", async () => {
       await store.append([record(1)]);
       // A block of the previous hour, then one with a number that already exists.

@@ -36,24 +36,53 @@ function keyOf(record: RecordHead): readonly SqlValue[] {
   ];
 }
 
+function haveSameKey(a: RecordHead, b: RecordHead): boolean {
+  return (
+    a.model === b.model &&
+    a.tier === b.tier &&
+    a.cause === b.cause &&
+    a.outcome === b.outcome &&
+    a.status === b.status &&
+    a.refused_by === b.refused_by
+  );
+}
+
 interface Sums {
   readonly key: readonly SqlValue[];
   /** In the order of `allSums`, or of `goalSums`. */
   readonly sums: number[];
 }
 
+interface MinuteSums extends Sums {
+  readonly name: string;
+  readonly startMs: number;
+  /** One of the records that are summed here. */
+  readonly one: RecordHead;
+}
+
+interface GoalSums extends Sums {
+  readonly startMs: number;
+  readonly one: RecordHead;
+  lastMs: number;
+}
+
 /** Adds the records to the sums of their minutes, hours and goals. */
 export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
   const spans = spanSums(heads);
-  const goals = new Map<string, Sums & { lastMs: number }>();
+  const goals = new Map<string, GoalSums>();
+  let known: GoalSums | undefined;
   for (const record of heads) {
     if (record.goal === null && record.session === null) continue;
     const startMs = startOf(record.recorded_ms, hourMs);
-    const place = `${startMs}\n${record.goal}\n${record.session}`;
-    let known = goals.get(place);
-    if (known === undefined) {
-      known = { key: [startMs, record.goal ?? "", record.session ?? ""], sums: goalSums.map(() => 0), lastMs: 0 };
-      goals.set(place, known);
+    // Most records are of the same sums as the one before, and making the name of sums costs more than adding to them.
+    if (known?.startMs !== startMs || known.one.goal !== record.goal || known.one.session !== record.session) {
+      const place = `${startMs}\n${record.goal}\n${record.session}`;
+      known = goals.get(place);
+      if (known === undefined) {
+        const key = [startMs, record.goal ?? "", record.session ?? ""];
+        known = { startMs, one: record, key, sums: goalSums.map(() => 0), lastMs: 0 };
+        goals.set(place, known);
+      }
     }
     addMoney(known.sums, record);
     if (record.outcome === "refused") add(known.sums, moneySums.length, record.repeated);
@@ -102,15 +131,19 @@ export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resol
 
 /** The sums of the minutes, and those of the hours, which are made of them: they are few. */
 function spanSums(heads: readonly RecordHead[]): readonly Sums[] {
-  const minutes = new Map<string, Sums & { readonly name: string; readonly startMs: number }>();
+  const minutes = new Map<string, MinuteSums>();
+  let known: MinuteSums | undefined;
   for (const record of heads) {
     const startMs = startOf(record.recorded_ms, minuteMs);
-    const name = `${record.model} ${record.tier} ${record.cause} ${record.outcome} ${record.status} ${record.refused_by}`;
-    const place = `${startMs} ${name}`;
-    let known = minutes.get(place);
-    if (known === undefined) {
-      known = { name, startMs, key: [minuteMs, startMs, ...keyOf(record)], sums: allSums.map(() => 0) };
-      minutes.set(place, known);
+    if (known?.startMs !== startMs || !haveSameKey(known.one, record)) {
+      const name = `${record.model} ${record.tier} ${record.cause} ${record.outcome} ${record.status} ${record.refused_by}`;
+      const place = `${startMs} ${name}`;
+      known = minutes.get(place);
+      if (known === undefined) {
+        const key = [minuteMs, startMs, ...keyOf(record)];
+        known = { name, startMs, one: record, key, sums: allSums.map(() => 0) };
+        minutes.set(place, known);
+      }
     }
     addRecord(known.sums, record);
   }

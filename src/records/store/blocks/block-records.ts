@@ -36,7 +36,7 @@ export class BlockRecords {
   async write(entries: readonly RecordEntry[], more: readonly SqlWrite[]): Promise<void> {
     let unfilled = this.#unfilled;
     const writes: SqlWrite[] = [];
-    for (const group of byHour(entries)) {
+    for (const group of grouped(entries)) {
       const added = unfilled !== undefined && fits(group, unfilled) ? unfilled : undefined;
       const all = added === undefined ? group : [...added.entries, ...group];
       const id = added?.id ?? seqOf(group[0]);
@@ -124,6 +124,17 @@ export class BlockRecords {
 
 function seqOf(entry: RecordEntry | undefined): number {
   return entry?.head.seq ?? 0; // no group is empty
+}
+
+/** The entries in their order, at most a block's together, and only those of one hour. */
+function grouped(entries: readonly RecordEntry[]): readonly (readonly RecordEntry[])[] {
+  return byHour(entries).flatMap((group) =>
+    group.length <= maxLines
+      ? [group]
+      : Array.from({ length: Math.ceil(group.length / maxLines) }, (_, at) =>
+          group.slice(at * maxLines, (at + 1) * maxLines),
+        ),
+  );
 }
 
 /** The entries in their order, those of an hour together. */
