@@ -211,7 +211,9 @@ function scanNumber(text: string, start: number, seen: Scan): number {
     seen.longIntegers = true;
   }
   if (power > maxExponent && !seen.infinite) {
-    seen.infinite = ++seen.large > maxLarge || Number(text.slice(start, end)) === Number.POSITIVE_INFINITY;
+    // To convert millions of digits takes as long as to read them.
+    const isBeyond = power > maxExponent + 1 && text.charCodeAt(start) !== DIGIT_0;
+    seen.infinite = isBeyond || ++seen.large > maxLarge || Number(text.slice(start, end)) === Number.POSITIVE_INFINITY;
   }
   return end;
 }
