@@ -1,7 +1,7 @@
 /**
- * Processor time per request, by thread, of gateways beside the bare proxy: steadier than requests a second on a machine
- * that others use too. All run at once and are loaded in turn, in short rounds; printed are the median and the lower
- * quartile of the rounds. Linux only.
+ * Processor time per request, by thread, of gateways and of the bare proxy. On a shared machine it varies less than requests per
+ * second. All servers run at once and are loaded alternately, in short rounds; the bench prints the median and the lower quartile
+ * of the rounds. Linux only.
  *
  * `bun bench/cpu-per-request.ts [--mode answers|streams] [--warmup 15000] [--rounds 10] [--requests 1000] [TREE …]`
  * A tree is a checkout of this repository, by default this one; two of them are compared in the same run.

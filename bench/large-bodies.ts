@@ -1,11 +1,11 @@
 /**
- * The largest bodies that a caller or an upstream can send, each kind at a gateway process of its own: how long are others
- * kept waiting, and how much memory does it take?
+ * The largest bodies that a caller or an upstream can send, each kind with a new gateway process: how long do other requests
+ * wait, and how much memory is used?
  *
  * `bun bench/large-bodies.ts [--only name] [--megabytes 15.5]`
  *
- * A process of its own asks `/livez` every few milliseconds; `stall` is the longest wait for an answer. `control` is the
- * longest wait for a server that does nothing, at the same time: what the machine itself adds. `peak` is the largest
+ * A separate process requests `/livez` every few milliseconds; `stall` is the longest wait for an answer. `control` is the
+ * longest wait for a server that does nothing, at the same time: the delay of the machine itself. `peak` is the largest
  * resident size (VmHWM, Linux).
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

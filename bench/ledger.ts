@@ -1,16 +1,16 @@
 /**
- * What the ledger can do on this machine: reserve+settle pairs per second and how long each waits, open and closed loop,
- * on SQLite and PostgreSQL (1 and 4 nodes), beside one transaction for each operation, in the same run.
+ * The throughput and latency of the ledger on this machine: reserve+settle pairs per second and the wait of each, open and closed
+ * loop, on SQLite and PostgreSQL (1 and 4 nodes), compared with one transaction for each operation, in the same run.
  *
  *   bun bench/ledger.ts [--seconds 5] [--rounds 3] [--only sqlite|postgres] [--json]
  *   bun bench/ledger.ts --cpu [--callers 16]    processor time per pair by thread, on one core, on SQLite (Linux only)
  *
- * Every pair writes what a live one does: admission and settlement with their entries on two accounts, durable before the
- * answer. All pairs share one day account and eight goals: the hottest rows there can be.
+ * Every pair writes the same rows as a real one: admission and settlement with their entries on two accounts, durable before the
+ * answer. All pairs share one day account and eight goals, so contention is as high as possible.
  *
  * A pair's wait begins when it is started and ends when its settlement is durable: two commits, one after the other. Open
- * loops on SQLite are measured in several rounds, each after the disk alone has been (a write and its sync, paced like
- * commits); the best round is shown and all are named, because a disk or a machine that others use is slow in spells.
+ * loops on SQLite are measured in several rounds, each after a measurement of the disk alone (a write and its sync, paced like
+ * commits). The best round is shown and all are listed, because a shared disk or machine is slow at times.
  */
 import { Database } from "bun:sqlite";
 import { closeSync, fsyncSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
@@ -294,8 +294,8 @@ async function postgres(): Promise<void> {
 }
 
 /**
- * A new server makes its log files as it goes, 16 MB of zeros each, a tenth of its time here; one that has run for a while
- * uses old ones again. So this one gets old ones first, 1 GB of them.
+ * A new server creates its log files while it runs, 16 MB of zeros each, which takes a tenth of its time here; a server that has run
+ * for a while reuses old files. So this one gets 1 GB of old files first.
  */
 async function fillLog(url: string): Promise<void> {
   const connection = new PostgresConnection(url, 60_000);

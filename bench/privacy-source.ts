@@ -2,7 +2,7 @@
  * What the privacy gate finds in source code that holds no credentials: `bun bench/privacy-source.ts [--show N] [--rule ID] [DIR …]`.
  * Without directories it reads what is usually on a machine: the standard libraries of Go and Python, Python's packages and this
  * project's own sources and `node_modules`. Prints, by language, how many files have a finding, and up to N findings (default 200)
- * with their context. Letters and digits of what was found are masked: a genuine key in somebody's test data is not printed.
+ * with their context. Letters and digits of findings are masked, so that a real key in test data is not printed.
  */
 import { execFileSync } from "node:child_process";
 import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
- * How fast the privacy gate reads: `bun bench/privacy.ts`. On a machine with other work only the fast runs are steady. So every text
- * is read in several rounds, some seconds apart, and its figure is the fastest tenth of all runs, beside a plain loop over the same
- * bytes in the same rounds. Whether time grows faster than the length is told from the fastest rounds of both sizes, in turn.
+ * The speed of the privacy gate: `bun bench/privacy.ts`. On a machine with other work only the fast runs are reproducible. So every
+ * text is scanned in several rounds, some seconds apart, and its figure is the fastest tenth of all runs, beside a plain loop over
+ * the same bytes in the same rounds. The fastest rounds of two sizes show whether time grows faster than the length.
  */
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { Policy } from "#policy/schema.ts";
@@ -136,8 +136,8 @@ function fastestTenth(seconds: number[]): number {
 }
 
 /**
- * Milliseconds for a short text and for one eight times as long, each the fastest of many rounds in turn. A round reads the short
- * one eight times, so that both sides read as many bytes and leave as much garbage to collect.
+ * Milliseconds for a short text and for one eight times as long, each the fastest of many alternating rounds. A round scans the
+ * short one eight times, so that both scan equally many bytes and leave equally much garbage.
  */
 function fastestOf(short: string, long: string, forMs: number): readonly [number, number] {
   let [ofShort, ofLong] = [Infinity, Infinity];

@@ -1,5 +1,5 @@
 /**
- * What routing is worth and what it costs: prompts with recorded outcomes, envelopes, captured requests and recorded runs of
+ * The quality and the cost of routing: prompts with recorded outcomes, envelopes, captured requests and recorded runs of
  * agents, and the time of `assess`. `bun bench/routing.ts [prompts] [envelopes] [captured] [runs] [times] [--write]`; without a name
  * all of them. `--write` puts the table into docs/routing.md. Needs the development data in ../shared; what is absent is left out.
  */

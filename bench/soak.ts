@@ -1,5 +1,5 @@
 /**
- * Mixed traffic with faults for as long as asked: does memory grow, do descriptors leak, does the ledger still balance?
+ * Mixed traffic with faults for a given time: does memory grow, do descriptors leak, does the ledger still balance?
  *
  * `bun bench/soak.ts [--minutes 1] [--callers 24] [--seed 1]`
  */

@@ -1,6 +1,6 @@
 /**
- * Many streams at once, then all of their callers gone at once: what a stream costs in memory, whether any of them starves,
- * and whether everything is given back. Gateway, upstream and callers are processes of their own.
+ * Many streams at once, whose callers then disconnect at once: the memory of a stream, the longest pause of each, and whether all
+ * memory and descriptors are released. Gateway, upstream and callers are separate processes.
  *
  * `bun bench/streams.ts [--streams 4000] [--events 50] [--interval 100]`
  */

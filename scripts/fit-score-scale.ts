@@ -1,6 +1,6 @@
 /**
- * Makes src/pipeline/decide/rules/score-scale-tables.ts: at how many points which share of asks stands. Run it after a change to what
- * the points are: `bun scripts/fit-score-scale.ts`. Needs the routing development data at ../shared/routing-dev.
+ * Makes src/pipeline/decide/rules/score-scale-tables.ts: the share of asks below each number of points. Run it after a change of the
+ * points: `bun scripts/fit-score-scale.ts`. Needs the routing development data at ../shared/routing-dev.
  * Only numbers leave the data: quantiles of the points, never a text.
  */
 import { writeFileSync } from "node:fs";

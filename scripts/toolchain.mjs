@@ -115,8 +115,8 @@ export function become(command, args, environment = {}, cwd = root) {
 }
 
 /**
- * npm runs scripts in a shell, and a signal sent to npm (or to that shell) alone ends it without telling us. Left behind,
- * the gateway would keep its port: so it ends when the one who started it has.
+ * npm runs scripts in a shell. A signal to npm (or to that shell) alone ends it without a signal to this process. The gateway would
+ * then keep its port, so it ends when the process that started it has ended.
  */
 function whenAbandoned(end) {
   const started = [process.ppid, parentOf(process.ppid)].filter((pid) => pid !== undefined && pid > 1);

@@ -1,7 +1,7 @@
 /**
  * Asks that were written to judge the guarded kinds, before the rules were changed for the last time: `guarded` ones change something
- * that must not go wrong, `lookalikes` speak of the same things and change none of them. Which verbs build something was decided
- * after a look at the lookalikes with lists of parts; nothing else was.
+ * that must not fail, `lookalikes` mention the same things but change none of them. The list of verbs that build something was chosen
+ * after reading the lookalikes with lists of parts; no other rule was.
  */
 export const freshAsks: Readonly<Record<"guarded" | "lookalikes", readonly string[]>> = {
   guarded: [

@@ -1,6 +1,6 @@
 /**
- * The least a proxy on this runtime can do: `Bun.serve`, `fetch`, and the body handed through unread. What the gateway costs
- * is measured against this, on the same core in the same run. Usage: `bun bench/support/bare-proxy.ts UPSTREAM_BASE_URL`.
+ * The minimal proxy on this runtime: `Bun.serve`, `fetch`, and the body passed on unread. The gateway's cost is compared with it,
+ * on the same core in the same run. Usage: `bun bench/support/bare-proxy.ts UPSTREAM_BASE_URL`.
  */
 const upstream = process.argv[2];
 if (upstream === undefined) throw new Error("usage: bun bench/support/bare-proxy.ts UPSTREAM_BASE_URL");

@@ -1,5 +1,5 @@
 /**
- * An upstream without latency: one answer and one stream, made once, so that a measurement shows what stands before it.
+ * An upstream without latency: one answer and one stream, made once, so that a measurement shows the cost of the server before it.
  * Usage: `bun bench/support/instant-upstream.ts [EVENTS_PER_STREAM [EVENTS_PER_WRITE [INTERVAL_MS]]]`. With an interval all
  * streams write at the same moments, so that one timer serves them all.
  */

@@ -1,6 +1,6 @@
 /**
  * A load generator on raw sockets, cheap enough to share a core with the upstream: each connection sends the next request
- * when the last answer is whole. Prints one line of JSON. Usage:
+ * when the last answer is complete. Prints one line of JSON. Usage:
  * `bun bench/support/load.ts URL WORKLOAD CONNECTIONS SECONDS [REQUESTS [SEED [SKIPPED [HEADER …]]]]`; it ends with the time or the
  * requests, whichever first. SKIPPED requests of each connection are left out at the start, because an earlier run has sent them.
  * A HEADER (`name: value`) is sent with each request.

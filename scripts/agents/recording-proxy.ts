@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /**
- * Passes bytes between an agent and the gateway untouched and keeps them, so that what an agent sent and got can be read
- * afterwards. Below HTTP on purpose: a proxy that speaks HTTP itself would change the headers that it is to show.
+ * Passes bytes between an agent and the gateway unchanged and stores them, so that both sides of the exchange can be read
+ * afterwards. It works below HTTP on purpose: an HTTP proxy would change the headers that it must show.
  */
 export interface RecordingProxy extends AsyncDisposable {
   readonly url: string;

@@ -4,8 +4,8 @@ import type { AnswerContent } from "#simulator/persona.ts";
 import type { Behaviour, RecordedRequest } from "#simulator/simulated-exchange.ts";
 
 /**
- * A model that can do one thing: append a `multiply` function to calc.py, in whatever way the agent offers. It thinks before
- * each answer, so that reasoning which ends up in text or files is seen.
+ * A model that can do one thing: append a `multiply` function to calc.py, with whatever tool the agent offers. It sends reasoning
+ * before each answer, so that reasoning in texts or files is detected.
  */
 
 export const thought = "I should look at the file first, then decide.";

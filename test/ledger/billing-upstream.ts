@@ -3,8 +3,8 @@ import type { Model } from "#domain/model.ts";
 import { costOf } from "#domain/money/tokens.ts";
 
 /**
- * An aggregator that keeps its own bill and behaves badly: it bills and then resets, fails after billing, forgets usage,
- * streams and breaks off. It bills as real ones do: by tokens, never more than was asked for, whoever still listens.
+ * An aggregator with its own bill and with faults: it bills and then resets, fails after billing, omits usage, streams and
+ * breaks off. It bills like real ones: by tokens, never more than was requested, also when the caller has disconnected.
  */
 export interface BillingUpstream {
   readonly url: string;
