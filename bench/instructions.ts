@@ -47,6 +47,11 @@ async function measureCase(kind: Case, servers: Servers, measured: readonly Meas
       throw new Error(`${server.name}, ${kind.name}: ${JSON.stringify(statuses)} ${firstProblem}`);
   };
   for (const server of measured) {
+    if (kind.warmupBefore !== undefined) {
+      const { workload, share } = kind.warmupBefore;
+      // Without a pause, and so at full load: on a busy machine some of these requests are refused.
+      await servers.load(server.url, workload, "16", "600", String(Math.ceil(share * Number(options.warmup))));
+    }
     // In parts as long as a round, because conversations grow with each request.
     for (let left = Math.ceil(kind.warmup * Number(options.warmup)); left > 0; left -= kind.requestsPerRound) {
       await load(server, Math.min(left, kind.requestsPerRound), [], `${run}-${seeds++}`, 0);

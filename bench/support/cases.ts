@@ -9,6 +9,8 @@ export interface Case {
   readonly requestsPerRound: number;
   /** Requests before the rounds, as a share of `--warmup`; otherwise compilation would count for the first rounds. */
   readonly warmup: number;
+  /** Requests of another workload before these, likewise: paced streams are too slow to get all compiled. */
+  readonly warmupBefore?: { readonly workload: string; readonly share: number };
   /** Each connection sends one request before a round, with the history to which the round's requests add. */
   readonly primed?: boolean;
   /** Arguments of the upstream: events in a stream, events in a write, milliseconds between writes. */
@@ -79,6 +81,7 @@ const cases: readonly Case[] = [
     connections: 64,
     requestsPerRound: 64,
     warmup: 0.02,
+    warmupBefore: { workload: "streams-at-once", share: 0.6 },
     upstream: paced,
     eventsPerRequest: 200,
   },

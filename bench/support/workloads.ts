@@ -41,15 +41,16 @@ function fileText(bytes: number, random: () => number): string {
 const system = { role: "system", content: "You are a careful programmer. ".repeat(12) };
 const ask = "Rename the function parseDate to parseIsoDate and say where it is used. ";
 
-function chat(messages: readonly object[], streamed: boolean): string {
-  return JSON.stringify({ model: "smart-router-flash", stream: streamed, messages, max_tokens: 256 });
+function chat(messages: readonly object[], streamed: boolean, maxTokens = 256): string {
+  return JSON.stringify({ model: "smart-router-flash", stream: streamed, messages, max_tokens: maxTokens });
 }
 
 function* repeated(body: string): Generator<string, never> {
   for (;;) yield body;
 }
 
-const small = (streamed: boolean) => chat([system, { role: "user", content: ask.repeat(4) }], streamed);
+const small = (streamed: boolean, maxTokens?: number) =>
+  chat([system, { role: "user", content: ask.repeat(4) }], streamed, maxTokens);
 
 /** Like `small`, but each request begins another conversation. */
 function* newConversations(seed: string): Generator<string, never> {
@@ -100,6 +101,8 @@ const secret = `AWS_SECRET_ACCESS_KEY=${["wJalrXUtnFEMI", "K7MDENG", "bPxRfiCYq9
 export const workloads: { readonly [name: string]: Workload } = {
   answers: { redactions: 0, bodies: () => repeated(small(false)) },
   streams: { redactions: 0, bodies: () => repeated(small(true)) },
+  /** Streams that the upstream sends at once where it paces others. */
+  "streams-at-once": { redactions: 0, bodies: () => repeated(small(true, 1)) },
   conversations: { redactions: 0, bodies: (seed, of) => newConversations(`${seed}/${of}`) },
   "new-text": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, "") },
   "em-dash": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, " \u2014") },
