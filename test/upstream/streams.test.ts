@@ -97,6 +97,7 @@ describe("a recorded stream", () => {
         status: 502,
         message: "Upstream error from Example: overloaded",
         dispatched: true,
+        begun: true,
       },
       report: { generationId: "gen-4", host: "Example" },
     });
