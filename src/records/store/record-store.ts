@@ -160,15 +160,9 @@ export class RecordStore {
   }
 
   async #find(id: string): Promise<FoundRecord | undefined> {
-    for (const kind of ["decision", "request"] as const) {
-      const column = `${kind}_id` as const;
-      const rows = await Promise.all([this.#blocks.find(kind, id), this.#rows.find(column, id)]);
-      const row = rows
-        .flat()
-        .toSorted(newestFirst)
-        .find((each) => recordOf(each)?.[column] === id);
-      const record = row === undefined ? undefined : recordOf(row);
-      if (row === undefined || record === undefined) continue;
+    const row = await this.#rowOf(id);
+    const record = row === undefined ? undefined : recordOf(row);
+    if (row !== undefined && record !== undefined) {
       const corrections = await this.#corrections(record.decision_id);
       const attempts = record.attempts.map((attempt) => {
         const cost = corrections.get(attempt.number);
@@ -177,6 +171,24 @@ export class RecordStore {
       // Only rows have the cost itself.
       const block = "cost_nano_usd" in row ? undefined : Number(row["block"]);
       return { record: { ...record, attempts, reported: await this.#reported(record.decision_id) }, block };
+    }
+    return undefined;
+  }
+
+  async #rowOf(id: string): Promise<SqlRow | undefined> {
+    // Where a decision id tells its time, few heads are read instead of all. Records of long streams may be later than that.
+    const times = timesOf(id);
+    const near = times === undefined ? [] : await this.#blocks.find("decision", id, times);
+    const found = near.find((row) => recordOf(row)?.decision_id === id);
+    if (found !== undefined) return found;
+    for (const kind of ["decision", "request"] as const) {
+      const column = `${kind}_id` as const;
+      const rows = await Promise.all([this.#blocks.find(kind, id), this.#rows.find(column, id)]);
+      const row = rows
+        .flat()
+        .toSorted(newestFirst)
+        .find((each) => recordOf(each)?.[column] === id);
+      if (row !== undefined) return row;
     }
     return undefined;
   }
@@ -344,6 +356,14 @@ export class RecordStore {
     const score = row?.["outcome_score"];
     return { outcome, score: score == null ? null : Number(score) };
   }
+}
+
+/** When a record with this UUIDv7 counts, nearly always: within two hours, or on the day before by the ledger's clock. */
+function timesOf(id: string): { readonly from: number; readonly to: number } | undefined {
+  const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  const madeMs = Number.parseInt(high + low, 16);
+  return { from: madeMs - hourMs, to: madeMs + 2 * hourMs };
 }
 
 interface FoundRecord {

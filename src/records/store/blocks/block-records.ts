@@ -15,6 +15,13 @@ const seqDriftMs = 2_000;
 /** Records with one hash of an id: all but the wanted one have it by chance. */
 const sameHash = 8;
 
+interface Times {
+  readonly from: number;
+  readonly to: number;
+}
+
+const allTimes: Times = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
 /** A block that has room for more records. */
 interface Unfilled {
   readonly id: number;
@@ -61,13 +68,13 @@ export class BlockRecords {
     });
   }
 
-  /** The newest with that id, and some that only seem to have it. */
-  find(kind: IdKind, id: string): Promise<readonly SqlRow[]> {
+  /** The newest with that id, and some that only seem to have it. `from`, `to`: of their times, in milliseconds. */
+  find(kind: IdKind, id: string, { from, to }: Times = allTimes): Promise<readonly SqlRow[]> {
     return this.#sql.search({
       filter: {},
       ids: { kind, anyOf: [id] },
-      from: 0,
-      to: Number.MAX_SAFE_INTEGER,
+      from: Math.max(0, seqFrom(from)),
+      to: Math.min(seqFrom(to), Number.MAX_SAFE_INTEGER),
       newestFirst: true,
       limit: sameHash,
     });
