@@ -87,7 +87,7 @@ describe("a recorded stream", () => {
     expect(await last("two-choices")).toEqual({ kind: "end", report: {} });
   });
 
-  test("that turns into an error is broken with the error's status", async () => {
+  test("that turns into an error is broken with the error's status, and known to have begun", async () => {
     const { events } = await streamed([fixture("error-mid-stream")]);
     expect(events.map(({ kind }) => kind)).toEqual(["chunk", "broken"]);
     expect(events.at(-1)).toEqual({
