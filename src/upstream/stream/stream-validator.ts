@@ -38,8 +38,8 @@ export class StreamValidator {
   #finishedChoices = 0;
   #hasContent = false;
   #report: UsageReport = {};
-  /** The stream has failed in an event that states its usage: nothing is counted after that. */
-  #failedWithUsage = false;
+  /** Whether output came with or after the reported usage, which some providers state in every chunk. */
+  #usageIsInterim = true;
   /** The template of the chunks that carry text, how often one was learned, and how many chunks matched. */
   #template: ChunkTemplate | undefined;
   #tries = 0;
@@ -57,9 +57,9 @@ export class StreamValidator {
     this.#identity = identity;
   }
 
-  /** Some providers count along in every chunk: before the end that is less than what is billed. */
+  /** Partial if the stream is not complete and the usage was stated while output still came: that is less than what is billed. */
   get report(): UsageReport {
-    const isPartial = !this.complete && !this.#failedWithUsage && Object.keys(this.#report).length > 0;
+    const isPartial = !this.complete && this.#usageIsInterim && Object.keys(this.#report).length > 0;
     return this.#identity.addTo(isPartial ? { ...this.#report, partial: true } : this.#report);
   }
 
@@ -83,7 +83,7 @@ export class StreamValidator {
    */
   matchTemplate(text: string, from: number, until: number): ChunkRun | undefined {
     const run = this.#template?.match(text, from, until);
-    if (run !== undefined) this.#matches += run.count;
+    if (run !== undefined) this.addMatches(run.count);
     return run;
   }
 
@@ -94,7 +94,9 @@ export class StreamValidator {
 
   /** So many events have been found to match the template without being asked for here. */
   addMatches(count: number): void {
+    if (count === 0) return;
     this.#matches += count;
+    this.#usageIsInterim = true;
   }
 
   validate(data: string, name: string): ValidatedEvent {
@@ -138,6 +140,8 @@ export class StreamValidator {
     // The newest alone: an earlier cost does not belong to later counts.
     if (hasUsage) this.#report = usageReport(usage);
     const choices = chunk["choices"];
+    if (hasOutput(choices, "delta")) this.#usageIsInterim = true;
+    else if (hasUsage) this.#usageIsInterim = !this.#hasContent;
     const error = errorIn(chunk) ?? (name === "error" ? errorIn({ error: chunk }) : undefined);
     if (error !== undefined) return this.#failed(error, choices, hasUsage);
     if (!Array.isArray(choices)) {
@@ -160,7 +164,7 @@ export class StreamValidator {
   }
 
   #failed(failure: UpstreamFailure, choices: Json | undefined, hasUsage: boolean): ValidatedEvent {
-    this.#failedWithUsage = hasUsage;
+    if (hasUsage) this.#usageIsInterim = false;
     const begun = this.#hasContent || hasOutput(choices, "delta");
     return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }

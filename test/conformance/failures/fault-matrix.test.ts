@@ -445,7 +445,7 @@ const rows: Row[] = [
     stream: true,
     caller: "cut",
     upstreamSaw: "cut",
-    ledger: "held",
+    ledger: "billed",
     health: "failed",
   },
 

@@ -101,6 +101,33 @@ describe("usage that is counted along in every chunk", () => {
   });
 });
 
+describe("usage after the last output", () => {
+  const events = [chunk({ content: "half" }), { ...chunk({ content: "" }), ...counted(7) }];
+
+  test("settles a stream that breaks off before its finish reason", async () => {
+    await using gateway = await start({ policy, script: () => streams({ events, end: "rst" }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    await eventually(async () => (await gateway.ledger()).spent > 0);
+    expect(await gateway.ledger()).toEqual({ held: 0, spent: 7 * 280 + 10 * 140 });
+  });
+
+  test("does not settle it if more output follows", async () => {
+    const more = [...events, chunk({ content: "more" }), chunk({ content: "and more" })];
+    await using gateway = await start({ policy, script: () => streams({ events: more, end: "rst" }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    const { held, spent } = await gateway.ledger(({ held, spent }) => held === 0 || spent > 0 || held >= leastHold);
+    expect([spent, held >= leastHold]).toEqual([0, true]);
+  });
+});
+
+test("usage before any output does not settle a stream that breaks off", async () => {
+  const opening = { ...chunk({ role: "assistant", content: "" }), ...counted(0) };
+  await using gateway = await start({ policy, script: () => streams({ events: [opening], end: "rst" }) });
+  await (await gateway.chat({ ...bound, stream: true })).text();
+  const { held, spent } = await gateway.ledger(({ held, spent }) => held === 0 || spent > 0 || held >= leastHold);
+  expect([spent, held >= leastHold]).toEqual([0, true]);
+});
+
 test("usage in the event that says why the stream failed settles it", async () => {
   const last = { ...limited, ...counted(7) };
   await using gateway = await start({
