@@ -68,16 +68,16 @@ export interface EventReceiver {
    * Asked after a run, while it goes on waiting: what takes further events of this template, where they need nothing that
    * `onEvents` does besides. It holds until `onEvents` or another method is called again. Undefined: there is no such way.
    */
-  passageOf?(template: ContentTemplate): Passage | undefined;
+  fastPathFor?(template: ContentTemplate): FastPath | undefined;
 }
 
-/** The short way of events that differ from the one before them in nothing but their content. */
-export interface Passage {
+/** The fast path of events that differ from the one before them in nothing but their content. */
+export interface FastPath {
   /**
    * One event as it came; its content is the JSON text from `from` to `to`. True: taken, and it goes on waiting. False: taken.
    * Undefined: not taken, it has to go the usual way.
    */
-  pass(event: string, from: number, to: number): boolean | undefined;
+  forward(event: string, from: number, to: number): boolean | undefined;
 }
 
 /** Tokens and cost as the upstream reported them. Absent is not zero; zero is a value. */

@@ -1,7 +1,7 @@
 import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import type { Attempt } from "#upstream/attempt.ts";
-import type { EventReceiver, EventStream, Passage, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { EventReceiver, EventStream, FastPath, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import type { ChunkTemplate } from "./chunk-template.ts";
 import { LargeEvents } from "./large-events.ts";
 import { SseReader } from "./sse-reader.ts";
@@ -49,10 +49,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   /** Characters, other than comments, that have come since the last event that counted. */
   #charsWithoutData = 0;
   /** Where events of the template go that come alone in a read, while nothing is to be done but to look at their content. */
-  #passage: Passage | undefined;
+  #fastPath: FastPath | undefined;
   #template: ChunkTemplate | undefined;
   /** How many went there. */
-  #passed = 0;
+  #forwarded = 0;
   readonly #silenceMs: number;
 
   constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
@@ -134,7 +134,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
   /** Nothing waits for a promise between the socket and the receiver: that would cost as much as the event itself. */
   pull(receiver: EventReceiver): void {
-    this.#leavePassage();
+    this.#leaveFastPath();
     const opening = this.#openingBatch;
     if (opening !== undefined) {
       this.#openingBatch = undefined;
@@ -165,10 +165,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   }
 
   onText(text: string): boolean {
-    if (this.#passage !== undefined && this.#template !== undefined) {
-      const goesOn = this.#pass(text, this.#passage, this.#template);
+    if (this.#fastPath !== undefined && this.#template !== undefined) {
+      const goesOn = this.#forwardFast(text, this.#fastPath, this.#template);
       if (goesOn !== undefined) return goesOn;
-      this.#leavePassage();
+      this.#leaveFastPath();
     }
     return this.#deliver(this.#onText, text);
   }
@@ -177,7 +177,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
    * Takes a text that is one more event of the template, as nearly every read of a stream brings; undefined for another. Does for
    * it what `deliver` does in general, with few looks at few objects: in a paced stream each of them waits for memory.
    */
-  #pass(text: string, passage: Passage, template: ChunkTemplate): boolean | undefined {
+  #forwardFast(text: string, fastPath: FastPath, template: ChunkTemplate): boolean | undefined {
     const end = text.length > largeBodyBytes ? -1 : template.endOfOnlyContent(text);
     if (end < 0) return undefined;
     const receiver = this.#receiver;
@@ -186,8 +186,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     this.#idleFrom = now;
     this.#dataFrom = now;
     this.#pausedAt = now;
-    const goesOn = passage.pass(text, template.contentStart, end);
-    if (goesOn !== undefined) this.#passed += 1;
+    const goesOn = fastPath.forward(text, template.contentStart, end);
+    if (goesOn !== undefined) this.#forwarded += 1;
     if (goesOn === false || this.#ended) {
       // Unless the receiver has pulled again meanwhile.
       if (this.#pausedAt !== undefined) this.#attempt.deadlines.pause();
@@ -200,21 +200,21 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     return goesOn;
   }
 
-  /** Looks after a batch whether further events like its only one may take the short way. */
-  #enterPassage(batch: EventBatch, receiver: EventReceiver | undefined): void {
+  /** Looks after a batch whether further events like its only one may take the fast path. */
+  #enterFastPath(batch: EventBatch, receiver: EventReceiver | undefined): void {
     const [event] = batch;
-    if (batch.length !== 1 || event?.kind !== "run" || receiver?.passageOf === undefined) return;
+    if (batch.length !== 1 || event?.kind !== "run" || receiver?.fastPathFor === undefined) return;
     const { template } = this.#validator;
     if (event.template !== template || !this.#sse.isBetweenEvents || this.#finished()) return;
     this.#template = template;
-    this.#passage = receiver.passageOf(template);
+    this.#fastPath = receiver.fastPathFor(template);
   }
 
-  #leavePassage(): void {
-    if (this.#passage === undefined) return;
-    this.#passage = undefined;
-    this.#validator.addMatches(this.#passed);
-    this.#passed = 0;
+  #leaveFastPath(): void {
+    if (this.#fastPath === undefined) return;
+    this.#fastPath = undefined;
+    this.#validator.addMatches(this.#forwarded);
+    this.#forwarded = 0;
   }
 
   onEnd(): void {
@@ -248,7 +248,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
       }
       this.#pausedAt = undefined;
       this.#receiver = receiver;
-      this.#enterPassage(batch, receiver);
+      this.#enterFastPath(batch, receiver);
     }
     if (!this.#large.isEmpty) {
       this.#deliverLarge();

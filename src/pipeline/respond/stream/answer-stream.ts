@@ -7,7 +7,7 @@ import type {
   ContentTemplate,
   EventReceiver,
   EventStream,
-  Passage,
+  FastPath,
   UpstreamEvent,
   UpstreamFailure,
   UsageReport,
@@ -36,7 +36,7 @@ const endless: readonly UpstreamEvent[] = [
  * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
  * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
  */
-export class AnswerStream implements CallerStream, EventReceiver, Passage {
+export class AnswerStream implements CallerStream, EventReceiver, FastPath {
   readonly #events: EventStream;
   /** For events that do not offer `pull`. */
   readonly #iterator: AsyncIterator<readonly UpstreamEvent[]>;
@@ -50,7 +50,7 @@ export class AnswerStream implements CallerStream, EventReceiver, Passage {
   #cancelled = false;
   #contentSeen = false;
   #outputBytes = 0;
-  /** Of the passage. */
+  /** Of the fast path. */
   #guarded: GuardedStream | undefined;
 
   constructor(parts: {
@@ -128,14 +128,14 @@ export class AnswerStream implements CallerStream, EventReceiver, Passage {
     return false;
   }
 
-  passageOf(template: ContentTemplate): Passage | undefined {
-    const passage = this.#contentSeen && !this.#done ? this.#shaper.passageOf(template) : undefined;
-    if (passage === undefined) return undefined;
-    this.#guarded = passage.guarded;
+  fastPathFor(template: ContentTemplate): FastPath | undefined {
+    const fastPath = this.#contentSeen && !this.#done ? this.#shaper.fastPathFor(template) : undefined;
+    if (fastPath === undefined) return undefined;
+    this.#guarded = fastPath.guarded;
     return this;
   }
 
-  pass(event: string, from: number, to: number): boolean | undefined {
+  forward(event: string, from: number, to: number): boolean | undefined {
     if (this.#guarded?.passesUnchanged(event, from, to) === false) return undefined;
     this.#outputBytes += event.length - eventFraming.length;
     if (this.#receiver?.onText(event) === true) return true;

@@ -126,15 +126,15 @@ export class StreamShaper {
   }
 
   /** What decides for each chunk of a pattern whether it leaves as it came; undefined where more is to be done. */
-  passageOf(pattern: ContentTemplate): { readonly guarded: GuardedStream | undefined } | undefined {
+  fastPathFor(pattern: ContentTemplate): { readonly guarded: GuardedStream | undefined } | undefined {
     const template = this.#template;
     return template?.pattern === pattern && template.unchanged && isOpen(template.choice) ? template : undefined;
   }
 
   /** Shapes chunks as the last one of their pattern was, without reading them, as long as that comes to the same. */
   #shapeRun(run: ChunkRun): string {
-    const passage = this.passageOf(run.template);
-    if (passage !== undefined && passage.guarded?.passesUnchanged(run.contentJson) !== false) return run.events;
+    const fastPath = this.fastPathFor(run.template);
+    if (fastPath !== undefined && fastPath.guarded?.passesUnchanged(run.contentJson) !== false) return run.events;
     let out = "";
     for (const content of run.contents()) out += this.#shapeLike(run.template, content);
     return out;

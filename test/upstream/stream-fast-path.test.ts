@@ -14,7 +14,7 @@ import { callOf, limits } from "./raw-server.ts";
 /** Put together here so that scanners of repositories do not take it for a key. */
 const ownKey = ["own", "key", "0123456789"].join("-");
 
-/** A stream from its exchange to its caller. `usualWay`: without the passage of events that are alike. */
+/** A stream from its exchange to its caller. `usualWay`: without the fast path of events that are alike. */
 async function streamOf({ usualWay = false, timeoutsMs = limits } = {}) {
   const time = manualTime(0);
   const caller = new LightAbortController();
@@ -54,31 +54,31 @@ async function streamOf({ usualWay = false, timeoutsMs = limits } = {}) {
     abort: () => caller.abort(),
     ended: (end) => ends.push(end),
   });
-  let passed = 0;
-  const pass = stream.pass.bind(stream);
-  stream.pass = (...of) => {
-    const taken = pass(...of);
-    if (taken !== undefined) passed += 1;
+  let forwarded = 0;
+  const forward = stream.forward.bind(stream);
+  stream.forward = (...of) => {
+    const taken = forward(...of);
+    if (taken !== undefined) forwarded += 1;
     return taken;
   };
-  if (usualWay) stream.passageOf = () => undefined;
-  const told: string[] = [];
+  if (usualWay) stream.fastPathFor = () => undefined;
+  const received: string[] = [];
   const receiver = {
     /** Whether it goes on waiting, text by text; at the end of the list it does. */
     goesOn: [] as boolean[],
     onText(text: string): boolean {
-      told.push(text);
+      received.push(text);
       return this.goesOn.shift() ?? true;
     },
-    onEnd: () => void told.push("end"),
-    onError: () => void told.push("error"),
+    onEnd: () => void received.push("end"),
+    onError: () => void received.push("error"),
   };
-  return { time, exchange, stream, give, told, ends, receiver, calls, passed: () => passed };
+  return { time, exchange, stream, give, received, ends, receiver, calls, forwarded: () => forwarded };
 }
 
 const word = (content: string) => event({ role: "assistant", content });
 
-describe("the short way of events that are alike", () => {
+describe("the fast path of events that are alike", () => {
   test("leads to the same text and the same end as the usual one, wherever reads and callers pause", async () => {
     const content = fc.oneof(
       fc.string({ unit: "binary", maxLength: 6 }),
@@ -88,7 +88,7 @@ describe("the short way of events that are alike", () => {
     const alike = fc.array(content.map(word), { minLength: 2, maxLength: 8 });
     const other = anyEvent(content).map((each) => [each]);
     const anyEvents = fc.array(fc.oneof({ weight: 2, arbitrary: alike }, other), { maxLength: 8 });
-    let passedInAll = 0;
+    let forwardedInAll = 0;
     await fc.assert(
       fc.asyncProperty(
         anyEvents.map((groups) => groups.flat()),
@@ -106,55 +106,55 @@ describe("the short way of events that are alike", () => {
             pieces.splice(at, 1, piece.slice(0, middle), piece.slice(middle));
           }
           const run = async (usualWay: boolean) => {
-            const scene = await streamOf({ usualWay });
-            scene.receiver.goesOn = [...goesOn];
-            scene.stream.pull(scene.receiver);
-            let texts = scene.told.length;
+            const setUp = await streamOf({ usualWay });
+            setUp.receiver.goesOn = [...goesOn];
+            setUp.stream.pull(setUp.receiver);
+            let texts = setUp.received.length;
             for (const piece of pieces) {
-              if (piece !== "") scene.give(piece);
-              if (scene.told.length > texts && scene.told.at(-1) !== "end") {
+              if (piece !== "") setUp.give(piece);
+              if (setUp.received.length > texts && setUp.received.at(-1) !== "end") {
                 // A caller that has taken a text and does not go on waiting asks again; asking twice is not allowed.
-                const stopped = goesOn.slice(texts, scene.told.length).at(-1) === false;
-                texts = scene.told.length;
-                if (stopped) scene.stream.pull(scene.receiver);
+                const stopped = goesOn.slice(texts, setUp.received.length).at(-1) === false;
+                texts = setUp.received.length;
+                if (stopped) setUp.stream.pull(setUp.receiver);
               }
             }
-            if (ending === "leave") scene.stream.cancel();
+            if (ending === "leave") setUp.stream.cancel();
             else if (ending === "break off")
-              scene.told.push(scene.stream.breakOff({ kind: "cut_off", message: "closing", dispatched: true }));
-            else scene.exchange.onEnd();
-            passedInAll += scene.passed();
-            return { text: scene.told.join(""), ends: scene.ends };
+              setUp.received.push(setUp.stream.breakOff({ kind: "cut_off", message: "closing", dispatched: true }));
+            else setUp.exchange.onEnd();
+            forwardedInAll += setUp.forwarded();
+            return { text: setUp.received.join(""), ends: setUp.ends };
           };
           expect(await run(false)).toEqual(await run(true));
         },
       ),
       { numRuns: 100 },
     );
-    expect(passedInAll).toBeGreaterThan(100);
+    expect(forwardedInAll).toBeGreaterThan(100);
   });
 
   test("is taken by every event but those that show what they have in common", async () => {
-    const { stream, give, told, receiver, passed } = await streamOf();
+    const { stream, give, received, receiver, forwarded } = await streamOf();
     stream.pull(receiver);
     const words = Array.from({ length: 50 }, (_, at) => word(`word ${at} `));
     for (const each of words) give(each);
-    expect(told.slice(1)).toEqual(words);
-    expect(passed()).toBeGreaterThan(45);
+    expect(received.slice(1)).toEqual(words);
+    expect(forwarded()).toBeGreaterThan(45);
   });
 
   test("is not taken where several events would make the gateway's own key", async () => {
-    const { stream, give, told, receiver, exchange } = await streamOf();
+    const { stream, give, received, receiver, exchange } = await streamOf();
     stream.pull(receiver);
     for (const each of ["a ", "b ", ...ownKey, " c"]) give(word(each));
     exchange.onEnd();
-    const text = told.join("");
+    const text = received.join("");
     expect(text).not.toContain(`"${ownKey.slice(-1)}"`);
     expect(text).toContain("[REDACTED:own_key:1]");
   });
 
   test("keeps the deadline of a silent upstream, counted from the last event", async () => {
-    const { time, stream, give, told, receiver, ends, passed } = await streamOf({
+    const { time, stream, give, received, receiver, ends, forwarded } = await streamOf({
       timeoutsMs: { ...limits, idle: 1_000, idle_data: 5_000 },
     });
     stream.pull(receiver);
@@ -162,40 +162,40 @@ describe("the short way of events that are alike", () => {
       give(word(`${at} `));
       time.advance(900);
     }
-    expect(passed()).toBeGreaterThan(15);
+    expect(forwarded()).toBeGreaterThan(15);
     expect(ends).toEqual([]);
     time.advance(99);
     expect(ends).toEqual([]);
     time.advance(1);
     expect(ends).toMatchObject([{ kind: "broken", failure: { kind: "timed_out" } }]);
-    expect(told.at(-1)).toBe("end");
+    expect(received.at(-1)).toBe("end");
   });
 
   test("stops with the caller, whose time is not the upstream's silence", async () => {
-    const { time, stream, give, told, receiver, ends, calls, passed } = await streamOf({
+    const { time, stream, give, received, receiver, ends, calls, forwarded } = await streamOf({
       timeoutsMs: { ...limits, idle: 1_000 },
     });
     stream.pull(receiver);
     for (let at = 0; at < 10; at++) give(word(`${at} `));
-    const before = passed();
+    const before = forwarded();
     receiver.goesOn = [false];
     give(word("the last that it takes"));
-    expect(passed()).toBe(before + 1);
-    const texts = told.length;
+    expect(forwarded()).toBe(before + 1);
+    const texts = received.length;
     time.advance(5_000);
     for (let at = 0; at < 400; at++) give(word("x".repeat(100)));
-    expect(told).toHaveLength(texts);
+    expect(received).toHaveLength(texts);
     expect(calls).toEqual(["pause"]);
     stream.pull(receiver);
     expect(calls).toEqual(["pause", "resume"]);
-    expect(told.slice(texts).join("")).toBe(word("x".repeat(100)).repeat(400));
+    expect(received.slice(texts).join("")).toBe(word("x".repeat(100)).repeat(400));
     expect(ends).toEqual([]);
     time.advance(1_000);
     expect(ends).toMatchObject([{ kind: "broken", failure: { kind: "timed_out" } }]);
   });
 
   test("ends once for a caller who leaves while it is given text", async () => {
-    const { stream, give, ends, passed, calls } = await streamOf();
+    const { stream, give, ends, forwarded, calls } = await streamOf();
     let left = false;
     stream.pull({
       onText() {
@@ -206,10 +206,10 @@ describe("the short way of events that are alike", () => {
       onError: () => undefined,
     });
     for (let at = 0; at < 10; at++) give(word(`${at} `));
-    const before = passed();
+    const before = forwarded();
     left = true;
     give(word("too late"));
-    expect(passed()).toBe(before + 1);
+    expect(forwarded()).toBe(before + 1);
     expect(ends).toMatchObject([{ kind: "caller_gone" }]);
     expect(calls).toEqual(["destroy"]);
   });
