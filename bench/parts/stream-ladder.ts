@@ -3,7 +3,8 @@
  * to the whole gateway, beside the bare proxy. All streams get an event, all callers wait for theirs, and so on: microseconds of
  * processor time per event while no stream begins or ends, whatever else runs on the machine. Linux only.
  *
- * `bun bench/parts/stream-ladder.ts [--rung NAME …] [--streams 64] [--steps 60] [--warmup 300] [--rounds 10] [--tree TREE …]`
+ * `bun bench/parts/stream-ladder.ts [--rung NAME …] [--streams 64] [--steps 60] [--warmup 300] [--rounds 10] [--pause 0] [--tree TREE …]`
+ * With a pause (milliseconds between two events of a stream) the caches forget what the streams need, as they do in a gateway.
  * A tree is a checkout of this repository whose gateway is the rung `gateway`, by default this one.
  */
 import { parseArgs } from "node:util";
@@ -372,11 +373,13 @@ async function measure(): Promise<void> {
       steps: { type: "string", default: "60" },
       warmup: { type: "string", default: "300" },
       rounds: { type: "string", default: "10" },
+      pause: { type: "string", default: "0" },
       tree: { type: "string", multiple: true },
     },
   });
   const streams = Number(options.streams);
   const steps = Number(options.steps);
+  const pauseMs = Number(options.pause);
   await using servers = new Servers();
   const upstream = new SteppedUpstream();
   const here = { url: upstream.url, pid: process.pid };
@@ -395,6 +398,7 @@ async function measure(): Promise<void> {
       const arrived = callers.until(streams);
       upstream.step();
       await arrived;
+      if (pauseMs > 0) await Bun.sleep(pauseMs);
     }
   };
   for (let round = 0; round <= Number(options.rounds); round++) {
