@@ -58,7 +58,7 @@ export const tokenRules: readonly TokenRule[] = [
   { id: "yandex_api_key", starts: ["AQVN"], body: "[\\w-]{35,38}", confidence: "medium", docs: "https://yandex.cloud/en/docs/iam/concepts/authorization/api-key" },
   { id: "yandex_iam_token", starts: ["t1."], body: "[\\w-]{20,600}={0,2}\\.[\\w-]{86}={0,2}", docs: "https://yandex.cloud/en/docs/iam/concepts/authorization/iam-token" },
   { id: "yandex_oauth_token", starts: ["y0_", "y1_", "y2_", "y3_"], body: "[\\w-]{50,80}", confidence: "medium", docs: "https://yandex.com/dev/id/doc/en/access" },
-  { id: "yandex_static_key_id", starts: ["YCA", "YCM", "YCN", "YCP"], body: "[\\w-]{22,38}", confidence: "medium", exact: true, docs: "https://yandex.cloud/en/docs/iam/concepts/authorization/access-key" },
+  { id: "yandex_static_key_id", starts: ["YCA", "YCM", "YCN", "YCP"], body: "(?:[\\w-]{22}|[\\w-]{37})", confidence: "medium", exact: true, docs: "https://yandex.cloud/en/docs/iam/concepts/authorization/access-key" },
   { id: "heroku_key", starts: ["HRKU-"], body: "[\\w-]{36,70}", docs: "https://devcenter.heroku.com/articles/platform-api-quickstart" },
   { id: "flyio_token", starts: ["fo1_", "fm1r_", "fm1a_", "fm2_"], body: "[A-Za-z0-9+/_-]{40,2000}={0,3}", confidence: "medium", docs: "https://fly.io/docs/security/tokens/" },
   { id: "render_key", starts: ["rnd_"], body: "[A-Za-z0-9]{24,40}", confidence: "medium", docs: "https://render.com/docs/api" },
