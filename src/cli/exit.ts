@@ -14,6 +14,11 @@ export function failWith(code: ExitCode, problem: string, { json }: { readonly j
   exitWith(code);
 }
 
+/** The same for something that was tried and has failed: the problem is `what`, and the error's message. */
+export function failWithError(what: string, error: unknown, options: { readonly json?: boolean | undefined }): void {
+  failWith(exitCodes.failed, `${what}: ${error instanceof Error ? error.message : "unknown error"}`, options);
+}
+
 /** One JSON value on standard output: what every command prints with `--json`, and nothing else. */
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, null, 2));

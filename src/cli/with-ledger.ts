@@ -3,7 +3,7 @@ import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/data
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { exitCodes, failWith } from "./exit.ts";
+import { exitCodes, failWith, failWithError } from "./exit.ts";
 
 /** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */
 export async function withLedgerAdmin(
@@ -21,8 +21,7 @@ export async function withLedgerAdmin(
     await work(admin);
   } catch (error) {
     // Never the URL: it may carry a password.
-    const reason = error instanceof Error ? error.message : "unknown error";
-    failWith(exitCodes.failed, `The budget store could not be read: ${reason}`, options);
+    failWithError("The budget store could not be read", error, options);
   } finally {
     await admin?.close();
   }

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { exitCodes, failWith } from "./exit.ts";
+import { exitCodes, failWith, failWithError } from "./exit.ts";
 
 /**
  * Opens the decision records of the database that DATABASE_URL names for one command, also while gateways write them. Problems
@@ -29,8 +29,7 @@ export async function withRecords(
     await work(store);
   } catch (error) {
     // Never the URL: it may carry a password.
-    const reason = error instanceof Error ? error.message : "unknown error";
-    failWith(exitCodes.failed, `The decision records could not be read: ${reason}`, options);
+    failWithError("The decision records could not be read", error, options);
   } finally {
     await store?.close();
   }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { exitCodes, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith, failWithError, printJson } from "#cli/exit.ts";
 import { backupSqlite } from "#db/backup.ts";
 import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
 
@@ -20,8 +20,7 @@ export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
         if (options.json) printJson({ file: resolve(file), bytes });
         else console.log(`${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : "unknown error";
-        failWith(exitCodes.failed, `No backup was made: ${reason}`, options);
+        failWithError("No backup was made", error, options);
       }
     });
 }

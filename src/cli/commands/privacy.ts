@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { exitCodes, failWith } from "#cli/exit.ts";
+import { failWithError } from "#cli/exit.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -18,8 +18,7 @@ export function privacyCommand(): Command {
       try {
         text = readFileSync(file === "-" ? 0 : file, "utf8");
       } catch (error) {
-        const reason = error instanceof Error ? error.message : "unknown error";
-        return failWith(exitCodes.failed, `cannot read ${file}: ${reason}`, options);
+        return failWithError(`cannot read ${file}`, error, options);
       }
       const policy = Policy.parse({ privacy: { personal_data: options.personalData ?? false } });
       const { text: redacted, findings } = privacyEngine(policy.privacy).redactText(text);

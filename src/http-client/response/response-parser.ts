@@ -201,17 +201,10 @@ export class ResponseParser {
 
   /** Whether a piece is one chunk, all of it and nothing else, with no more framing than it needs; then that is its body. */
   #isOneChunk(piece: Buffer): boolean {
-    let length = 0;
-    let at = 0;
-    for (; at < maxLengthDigits; at++) {
-      const digit = hexValue(piece[at] ?? 0);
-      if (digit < 0) break;
-      length = length * 16 + digit;
-    }
-    const from = at + 2;
+    const from = endOfLengthLine(piece, 0);
+    const length = from < 0 ? 0 : lengthBefore(piece, 0, from);
     const to = from + length;
-    if (at === 0 || length === 0 || to + 2 !== piece.length) return false;
-    if (piece[at] !== CR || piece[at + 1] !== LF || piece[to] !== CR || piece[to + 1] !== LF) return false;
+    if (length === 0 || to + 2 !== piece.length || piece[to] !== CR || piece[to + 1] !== LF) return false;
     this.bodyStart = from;
     this.bodyEnd = to;
     return true;
@@ -226,18 +219,11 @@ export class ResponseParser {
     }
     if (this.#state === "chunk_length" && this.#digits === 0) {
       // Mostly the whole line is in the piece and holds a length, nothing else.
-      let length = 0;
-      let digits = 0;
-      for (; digits <= maxLengthDigits; digits++) {
-        const digit = hexValue(bytes[at + digits] ?? 0);
-        if (digit < 0) break;
-        length = length * 16 + digit;
-      }
-      const end = at + digits;
-      if (digits > 0 && digits <= maxLengthDigits && bytes[end] === CR && bytes[end + 1] === LF) {
-        this.#remaining = length;
+      const end = endOfLengthLine(bytes, at);
+      if (end >= 0) {
+        this.#remaining = lengthBefore(bytes, at, end);
         this.#beginChunk();
-        return end + 2;
+        return end;
       }
     }
     if (at > from) return at;
@@ -323,6 +309,20 @@ function lengthOf(value: string): number {
   // Repeated headers are joined with a comma: more than one length is refused, also when they agree.
   if (!/^\d{1,15}$/.test(value)) throw new HttpSyntaxError("its length is not a number");
   return Number(value);
+}
+
+/** The end of a chunk's length line, with its CRLF; -1 unless all of it is here and it says a length, nothing else. */
+function endOfLengthLine(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at - from < maxLengthDigits && hexValue(bytes[at] ?? 0) >= 0) at++;
+  return at > from && bytes[at] === CR && bytes[at + 1] === LF ? at + 2 : -1;
+}
+
+/** What a length line says whose end is known. */
+function lengthBefore(bytes: Buffer, from: number, end: number): number {
+  let length = 0;
+  for (let at = from; at < end - 2; at++) length = length * 16 + hexValue(bytes[at] ?? 0);
+  return length;
 }
 
 function hexValue(byte: number): number {

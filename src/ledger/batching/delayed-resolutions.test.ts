@@ -5,7 +5,7 @@ import type { Resolution } from "#ledger/ledger.ts";
 import { MemoryStore } from "#ledger/memory/memory-store.ts";
 import { isOpen } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
-import { reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { manualNodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 
@@ -21,13 +21,7 @@ const settled = (id: string, actual: NanoUsd = usd(3)): Resolution => ({
 async function openDelaying() {
   const time = manualTime();
   const store = new MemoryStore(time.clock);
-  const ledger = await BatchedLedger.open(store, "a", {
-    clock: time.clock,
-    timers: time.timers,
-    random: () => 0.5,
-    log: () => {},
-    retentionMs: () => 0,
-  });
+  const ledger = await BatchedLedger.open(store, "a", manualNodeOptions(time));
   const batches: string[][] = [];
   let before = async () => {};
   store.commit = async (batch) => {

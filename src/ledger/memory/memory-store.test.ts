@@ -4,7 +4,13 @@ import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import { StoreFailure } from "#ledger/store.ts";
-import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import {
+  ledgerContract,
+  ManualClock,
+  manualNodeOptions,
+  nodeOptions,
+  reservationOf,
+} from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
 
@@ -72,13 +78,7 @@ describe("a ledger over a store that fails", () => {
   async function openSlow() {
     const time = manualTime();
     const store = new MemoryStore(time.clock);
-    const ledger = await BatchedLedger.open(store, "a", {
-      clock: time.clock,
-      timers: time.timers,
-      random: () => 0.5,
-      log: () => {},
-      retentionMs: () => 0,
-    });
+    const ledger = await BatchedLedger.open(store, "a", manualNodeOptions(time));
     const answering = Promise.withResolvers<void>();
     store.commit = async (batch) => {
       await answering.promise;
@@ -143,11 +143,7 @@ describe("a batch of the ledger", () => {
     const store = new MemoryStore(clock);
     const turns: (() => void)[] = [];
     const ledger = await BatchedLedger.open(store, "a", {
-      clock,
-      timers,
-      random: Math.random,
-      log: () => {},
-      retentionMs: () => 0,
+      ...manualNodeOptions({ clock, timers }),
       coalesce: (next) => turns.push(next),
     });
     const batches: number[] = [];

@@ -5,7 +5,7 @@ import type { BatchedLedger, BatchedLedgerOptions } from "#ledger/batching/batch
 import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
-import { type Clock, utcDayOf } from "#platform/time.ts";
+import { type Clock, type Timers, utcDayOf } from "#platform/time.ts";
 
 /** What every form of the ledger must do; run by each form's own test file. */
 
@@ -43,6 +43,11 @@ export class ManualClock implements Clock {
 /** Options of a node in tests: real timers, retention of 30 days. */
 export function nodeOptions(clock: Clock, log: (event: LedgerEvent) => void = () => {}): BatchedLedgerOptions {
   return { clock, timers: processTimers, random: Math.random, log, retentionMs: () => 30 * 86_400_000 };
+}
+
+/** Options of a node whose time the test moves; nothing is kept. */
+export function manualNodeOptions({ clock, timers }: { clock: Clock; timers: Timers }): BatchedLedgerOptions {
+  return { clock, timers, random: () => 0.5, log: () => {}, retentionMs: () => 0 };
 }
 
 let made = 0;

@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith, failWithError, printJson } from "#cli/exit.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import type { ModelRegistry } from "#domain/model.ts";
@@ -120,8 +120,7 @@ async function recordsSince(
     }
   } catch (error) {
     // Never the URL: it may carry a password.
-    const reason = error instanceof Error ? error.message : "unknown error";
-    failWith(exitCodes.failed, `The outcome records could not be read: ${reason}`, options);
+    failWithError("The outcome records could not be read", error, options);
     return undefined;
   }
 }
