@@ -57,8 +57,11 @@ export function readText(path: string, setting: string): { kind: "ok"; text: str
   }
 }
 
-/** Standard input and the shell's `<(…)`: a command reads them once, and their writer started before it. */
-const inherited = /^\/(?:dev|proc)\//;
+/**
+ * Standard input and the shell's `<(…)`: a command reads them once, and their writer started before it. Other places below `/dev`
+ * hold usual files (`/dev/shm`), where a pipe may have no writer.
+ */
+const inherited = /^\/(?:dev\/(?:null$|stdin$|fd\/)|proc\/)/;
 
 function tooLarge(path: string, setting: string): Invalid {
   return invalid(path, `is larger than ${maxFileBytes} bytes`, `check ${setting}`);

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,8 +24,8 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-reload-"));
+function newFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, "smart-gateway-reload-"));
   folders.push(folder);
   return folder;
 }
@@ -66,6 +67,12 @@ test.skipIf(process.platform === "win32")(
     expect(hard()).toBe(3);
     const log: Log = () => undefined;
     expect(await liveConfig({ policyPath, log })).toMatchObject({ kind: "invalid" });
+    const inMemory = "/dev/shm"; // usual files, unlike the rest of /dev
+    if (existsSync(inMemory)) {
+      const pipe = join(newFolder(inMemory), "policy.yaml");
+      expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+      expect(await liveConfig({ policyPath: pipe, log })).toMatchObject({ kind: "invalid" });
+    }
     // The result of a shell's `<(…)` can be read only once.
     const once = await liveConfig({ policyPath: "/dev/null", log });
     expect(once.kind === "invalid" && formatProblems(once.problems)).toContain("is not a regular file");
