@@ -30,6 +30,11 @@ const rowIds = (): Promise<string[]> =>
   page.evaluate("Array.from(document.querySelectorAll('tr.link'), (row) => row.id)");
 const focused = (): Promise<string> => page.evaluate("document.activeElement.id");
 const search = () => new URL(page.url()).searchParams;
+/** Times are shown in milliseconds: what happens within one cannot be told apart. */
+const nextMillisecond = () => {
+  const now = Date.now();
+  return eventually(() => Date.now() > now);
+};
 
 describe("the list of decisions", () => {
   test("shows the time that orders it: the end of each request", async () => {
@@ -38,7 +43,9 @@ describe("the list of decisions", () => {
     gateway.upstream.next(after(gate.promise, completes()));
     const slow = gateway.chat({ messages: [{ role: "user", content: "slow" }] });
     await eventually(() => gateway.upstream.requests.length === 1);
+    await nextMillisecond();
     await (await gateway.chat({ messages: [{ role: "user", content: "quick" }] })).text();
+    await nextMillisecond();
     gate.resolve();
     const slowId = (await slow).headers.get("x-smart-gateway-decision-id");
     await (await slow).text();
