@@ -137,7 +137,7 @@ function parentOf(pid) {
   }
 }
 
-function isAlive(pid) {
+export function isAlive(pid) {
   try {
     process.kill(pid, 0);
     return true;

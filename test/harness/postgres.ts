@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
 
@@ -47,7 +48,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const user = process.getuid?.() === 0 ? unprivileged() : undefined;
   const home = user === undefined ? installed : reachable(installed, user);
   const libraries = librariesOf(home);
-  const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-"));
+  const folder = mkdtempSync(join(folderFor(home, user), "smart-gateway-pg-"));
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
   if (user !== undefined) for (const path of [folder, data]) chownSync(path, user.uid, user.gid);
@@ -102,7 +103,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Its last writes came in between: an empty directory remains in /tmp.
+      // Its last writes came in between: an empty directory remains.
     }
   });
   await start();
@@ -149,6 +150,13 @@ function reachable(home: string, user: { uid: number; gid: number }): string {
   cpSync(home, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "native");
+}
+
+/** The folder for temporary files, or `/tmp` if the server's user may not enter it. */
+function folderFor(home: string, user: { uid: number; gid: number } | undefined): string {
+  if (user === undefined) return tmpdir();
+  const asked = spawnSync(join(home, "bin", "postgres"), ["--version"], { cwd: tmpdir(), ...user });
+  return asked.error === undefined ? tmpdir() : "/tmp";
 }
 
 function unprivileged(): { uid: number; gid: number } | undefined {
