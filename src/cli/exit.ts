@@ -1,4 +1,4 @@
-/** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files). */
+/** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 

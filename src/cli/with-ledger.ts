@@ -1,30 +1,23 @@
 import { InvalidArgumentError } from "commander";
-import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { exitCodes, failWith, failWithError } from "./exit.ts";
+import { withDatabase } from "./with-database.ts";
 
-/** Opens the store that DATABASE_URL names for one command. Problems with it are printed and end the command with 1. */
-export async function withLedgerAdmin(
+/** Opens the ledger that DATABASE_URL names for one command. Problems are printed and end the command, as `withDatabase` says. */
+export function withLedgerAdmin(
   env: NodeJS.ProcessEnv,
   options: { readonly json?: boolean | undefined },
   work: (admin: LedgerAdmin) => Promise<void>,
 ): Promise<void> {
-  const url = env["DATABASE_URL"] || defaultDatabaseUrl;
-  if (parseDatabaseUrl(url) === undefined) {
-    return failWith(exitCodes.badUsage, `DATABASE_URL ${databaseUrlForms}`, options);
-  }
-  let admin: LedgerAdmin | undefined;
-  try {
-    admin = await openLedgerAdmin(url);
-    await work(admin);
-  } catch (error) {
-    // Never the URL: it may carry a password.
-    failWithError("The budget store could not be read", error, options);
-  } finally {
-    await admin?.close();
-  }
+  return withDatabase(env, options, "The budget store could not be read", async (url) => {
+    const admin = await openLedgerAdmin(url);
+    try {
+      await work(admin);
+    } finally {
+      await admin.close();
+    }
+  });
 }
 
 /** An option's amount in US dollars. */

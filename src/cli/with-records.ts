@@ -1,38 +1,25 @@
-import { existsSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
-import { databaseUrlForms, defaultDatabaseUrl, inMemoryPath, parseDatabaseUrl } from "#db/database-url.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { exitCodes, failWith, failWithError } from "./exit.ts";
+import { withDatabase } from "./with-database.ts";
 
 /**
  * Opens the decision records of the database that DATABASE_URL names for one command, also while gateways write them. Problems
- * are printed and end the command: with 2 where there is no such database, with 1 where it does not answer.
+ * are printed and end the command, as `withDatabase` says.
  */
-export async function withRecords(
+export function withRecords(
   env: NodeJS.ProcessEnv,
   options: { readonly json?: boolean | undefined },
   work: (store: RecordStore) => Promise<void>,
 ): Promise<void> {
-  const url = env["DATABASE_URL"] || defaultDatabaseUrl;
-  const location = parseDatabaseUrl(url);
-  if (location === undefined) {
-    return failWith(exitCodes.badUsage, `DATABASE_URL ${databaseUrlForms}`, options);
-  }
-  if (location.kind === "sqlite" && (location.path === inMemoryPath || !existsSync(location.path))) {
-    const problem = `There is no database at ${location.path} yet. Start the gateway (npm start) and send a request, or set DATABASE_URL.`;
-    return failWith(exitCodes.badUsage, problem, options);
-  }
-  let store: RecordStore | undefined;
-  try {
-    store = await openRecordStore(url);
-    await work(store);
-  } catch (error) {
-    // Never the URL: it may carry a password.
-    failWithError("The decision records could not be read", error, options);
-  } finally {
-    await store?.close();
-  }
+  return withDatabase(env, options, "The decision records could not be read", async (url) => {
+    const store = await openRecordStore(url);
+    try {
+      await work(store);
+    } finally {
+      await store.close();
+    }
+  });
 }
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;

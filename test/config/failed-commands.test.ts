@@ -1,39 +1,148 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Command } from "commander";
+import { programWith } from "#cli/program.ts";
 import { runCommand } from "../harness/command-line.ts";
+import { postgresMissing, startPostgres } from "../harness/postgres.ts";
+import { freePort, root } from "../harness/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-failed-commands-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Run where no gateway has ever been. */
 describe("a command that fails", () => {
-  const rows: readonly (readonly string[])[] = [
-    ["budgets", "show"],
-    ["budgets", "audit"],
-    ["budgets", "holds"],
-    ["budgets", "settle", "x", "--usd", "1"],
-    ["budgets", "release", "x"],
-    ["budgets", "set", "--goal", "a", "--hard-usd", "1"],
-    ["decisions", "tail", "--no-follow"],
-    ["decisions", "show", "x"],
-    ["decisions", "export"],
-    ["explain", "x"],
-    ["backup", join(folder, "copy.db")],
-    ["privacy", "scan", join(folder, "nothing.txt")],
-  ];
-  test.each(rows.map((args) => [args.slice(0, 2).join(" "), args] as const))(
-    "says so in JSON where that was asked for, on standard output: %s",
-    async (_, args) => {
-      const { code, err, json } = await runCommand([...args, "--json"], { cwd: folder });
-      expect([code === 1 || code === 2, err]).toEqual([true, ""]);
-      expect(json()).toEqual({ ok: false, problem: expect.any(String) });
-    },
-  );
+  test("for a file that it cannot read says so in JSON where that was asked for, on standard output", async () => {
+    const { code, err, json } = await runCommand(["privacy", "scan", join(folder, "nothing.txt"), "--json"]);
+    expect([code, err]).toEqual([1, ""]);
+    expect(json()).toEqual({ ok: false, problem: expect.any(String) });
+  });
 
   test("for the way in which it was called ends with 2, whatever the store says", async () => {
     expect((await runCommand(["budgets", "set"], { cwd: folder })).code).toBe(2);
     expect((await runCommand(["budgets", "release"], { cwd: folder })).code).toBe(2);
   });
 });
+
+/** Every command that reads or changes a gateway's database, with arguments that are right. */
+const onDatabase: { readonly [command: string]: readonly string[] } = {
+  "budgets show": [],
+  "budgets audit": [],
+  "budgets holds": [],
+  "budgets settle": ["x", "--usd", "1"],
+  "budgets release": ["x"],
+  "budgets set": ["--goal", "a", "--hard-usd", "1"],
+  "budgets reconcile": [],
+  "decisions tail": ["--no-follow"],
+  "decisions show": ["x"],
+  "decisions export": [],
+  explain: ["x"],
+  "models disable": ["vendor_v4_flash"],
+  "models enable": ["vendor_v4_flash"],
+  "models reset": ["vendor_v4_flash"],
+  "policy backtest": [join(root, "config", "policy.yaml")],
+  "policy learn": [],
+  backup: [join(folder, "copy.db")],
+};
+const withoutDatabase = [
+  "serve",
+  "init",
+  "doctor",
+  "route",
+  "policy check",
+  "policy show",
+  "policy schema",
+  "policy diff",
+  "models list",
+  "models sync",
+  "statusline",
+  "demo traffic",
+  "privacy scan",
+  "completion",
+];
+
+/** One for each way in which commands open the database. */
+const someOnDatabase = ["budgets show", "decisions tail", "models reset", "policy learn", "backup"];
+const longMs = 120_000;
+
+/** How each command ends with this database; run beside each other, because each takes a while to start. */
+async function endings(databaseUrl: string, commands: readonly string[] = Object.keys(onDatabase)) {
+  const env = { DATABASE_URL: databaseUrl, UPSTREAM_API_KEY: "x", UPSTREAM_BASE_URL: "http://127.0.0.1:1" };
+  const ended = async (name: string): Promise<[string, Ending]> => {
+    const args = [...name.split(" "), ...(onDatabase[name] ?? []), "--json"];
+    const { code, out, err } = await runCommand(args, { cwd: folder, env });
+    return [name, { code, err, answer: JSON.parse(out) }];
+  };
+  return new Map(await Promise.all(commands.map(ended)));
+}
+
+interface Ending {
+  readonly code: number;
+  readonly err: string;
+  readonly answer: unknown;
+}
+
+function allAre(code: number, problem: string, commands: readonly string[] = Object.keys(onDatabase)) {
+  const answer = { ok: false, problem: expect.stringContaining(problem) };
+  return new Map(commands.map((name): [string, Ending] => [name, { code, err: "", answer }]));
+}
+
+describe("a command on a database", () => {
+  test("is in the table of this test, or needs none", async () => {
+    const leaves = (command: Command, name: string): string[] =>
+      command.commands.length === 0 ? [name] : command.commands.flatMap((sub) => leaves(sub, `${name} ${sub.name()}`));
+    const program = await programWith(() => true);
+    const all = program.commands.flatMap((command) => leaves(command, command.name()));
+    expect([...Object.keys(onDatabase), ...withoutDatabase].sort()).toEqual(all.sort());
+  });
+
+  test(
+    "that is not there ends with 2, says where it looked, in JSON where that was asked for, and creates nothing",
+    async () => {
+      expect(await endings("sqlite:./none/gateway.db")).toEqual(allAre(2, "no database at ./none/gateway.db yet"));
+      expect(existsSync(join(folder, "none"))).toBe(false);
+    },
+    longMs,
+  );
+
+  test(
+    "in memory, or whose URL has no known form, ends with 2, and the URL is not repeated",
+    async () => {
+      expect(await endings("sqlite::memory:", someOnDatabase)).toEqual(allAre(2, "in-memory", someOnDatabase));
+      const results = await endings("mysql://me:secret-word@host/db", someOnDatabase);
+      expect(results).toEqual(allAre(2, "DATABASE_URL", someOnDatabase));
+      expect(JSON.stringify([...results])).not.toContain("secret-word");
+    },
+    longMs,
+  );
+
+  test(
+    "on a server that does not answer ends with 1: to wait may help",
+    async () => {
+      const ofPostgres = Object.keys(onDatabase).filter((name) => name !== "backup");
+      const results = await endings(`postgres://me:secret-word@127.0.0.1:${await freePort()}/db`, ofPostgres);
+      expect(results).toEqual(allAre(1, "", ofPostgres));
+      expect(JSON.stringify([...results])).not.toContain("secret-word");
+    },
+    longMs,
+  );
+});
+
+const missing = postgresMissing();
+if (missing !== undefined) test.skip(`PostgreSQL: ${missing}`, () => {});
+else {
+  test(
+    "a server that has no such database is as a missing file: 2",
+    async () => {
+      const server = await startPostgres();
+      try {
+        const url = server.url.replace(/[^/]+$/, "no_such_database");
+        const commands = someOnDatabase.filter((name) => name !== "backup");
+        expect(await endings(url, commands)).toEqual(allAre(2, "no_such_database", commands));
+      } finally {
+        await server.remove();
+      }
+    },
+    longMs,
+  );
+}

@@ -49,7 +49,7 @@ describe("smart-gateway backup", () => {
     const folder = mkdtempSync(join(tmpdir(), "smart-gateway-backup-"));
     const target = join(folder, "copy.db");
     const missing = await backup(`sqlite:${join(folder, "none.db")}`, target);
-    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("there is no database") });
+    expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("There is no database") });
     writeFileSync(join(folder, "broken.db"), "no database".repeat(1_000));
     expect((await backup(`sqlite:${join(folder, "broken.db")}`, target)).code).toBe(1);
     expect(existsSync(target)).toBe(false);

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith, printJson } from "#cli/exit.ts";
+import { withDatabase } from "#cli/with-database.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
@@ -49,47 +49,29 @@ export function addOverrideCommands(models: Command): void {
 }
 
 async function override(command: OverrideCommand, key: string, json: boolean): Promise<void> {
-  const fail = (code: 1 | 2, problem: string) => {
-    if (json) printJson({ ok: false, problem });
-    else console.error(problem);
-    exitWith(code);
-  };
+  const options = { json };
+  const refuse = (problem: string) => failWith(exitCodes.badUsage, problem, options);
   const parsed = parseSettings(process.env);
-  if (parsed.kind === "invalid") return fail(exitCodes.badUsage, formatProblems(parsed.problems));
-  const { databaseUrl, registryPath } = parsed.settings;
-  const loaded = loadRegistry(registryPath);
-  if (loaded.kind === "invalid") return fail(exitCodes.badUsage, formatProblems(loaded.problems));
+  if (parsed.kind === "invalid") return refuse(formatProblems(parsed.problems));
+  const loaded = loadRegistry(parsed.settings.registryPath);
+  if (loaded.kind === "invalid") return refuse(formatProblems(loaded.problems));
   const keys = [...loaded.registry.models.keys()];
   if (!keys.includes(key)) {
     const close = nearest(key, keys);
     const hint = close === undefined ? `known: ${keys.join(", ")}` : `did you mean ${close}?`;
-    return fail(exitCodes.badUsage, `no model ${JSON.stringify(key)} in the registry; ${hint}`);
+    return refuse(`no model ${JSON.stringify(key)} in the registry; ${hint}`);
   }
-  const unreachable = unreachableFrom(databaseUrl);
-  if (unreachable !== undefined) return fail(exitCodes.failed, unreachable);
-  const atMs = Date.now();
-  try {
-    const store = await openHealthStore(databaseUrl);
+  await withDatabase(process.env, options, "The database did not take it", async (url) => {
+    const atMs = Date.now();
+    const store = await openHealthStore(url);
     try {
       await store.override({ model: key, action: command.action, atMs, by: `${userName()}@${hostname()}` });
     } finally {
       await store.close();
     }
-  } catch (error) {
-    // The URL holds a password; a driver's message does not quote it.
-    return fail(exitCodes.failed, `the database did not take it: ${error instanceof Error ? error.message : error}`);
-  }
-  if (json) printJson({ ok: true, model: key, action: command.action, at_ms: atMs });
-  else console.log(command.done(key));
-}
-
-/** Why no gateway could read the override; a mistyped path must not create a new, empty database. */
-function unreachableFrom(databaseUrl: string): string | undefined {
-  if (!databaseUrl.startsWith("sqlite:")) return undefined;
-  const path = databaseUrl.slice("sqlite:".length);
-  if (path === ":memory:") return "DATABASE_URL is sqlite::memory:, which no other process can reach";
-  if (existsSync(path)) return undefined;
-  return `there is no database at ${path}: run the command where the gateway runs, or set DATABASE_URL as it does`;
+    if (json) printJson({ ok: true, model: key, action: command.action, at_ms: atMs });
+    else console.log(command.done(key));
+  });
 }
 
 function userName(): string {

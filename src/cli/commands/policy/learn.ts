@@ -1,8 +1,8 @@
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, failWith, failWithError, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { replaceFile } from "#cli/replace-file.ts";
-import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
+import { withDatabase } from "#cli/with-database.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
@@ -36,13 +36,15 @@ const dayMs = 86_400_000;
  */
 export async function learn(config: Config, policyPath: string | undefined, options: LearnOptions): Promise<void> {
   const nowMs = Date.now();
-  const records = await recordsSince(nowMs - options.since, options);
-  if (records === undefined) return;
-  const learned = learnFrom(records, config, policyPath, { ...options, nowMs });
-  if (options.json) printJson(learned);
-  else
-    console.log(learnReport(learned, weightsPathOf(config.policy, policyPath) === undefined ? defaultFile : undefined));
-  if (learned.refused !== undefined) exitWith(exitCodes.failed);
+  await withOutcomes(nowMs - options.since, options, (records) => {
+    const learned = learnFrom(records, config, policyPath, { ...options, nowMs });
+    if (options.json) printJson(learned);
+    else
+      console.log(
+        learnReport(learned, weightsPathOf(config.policy, policyPath) === undefined ? defaultFile : undefined),
+      );
+    if (learned.refused !== undefined) exitWith(exitCodes.failed);
+  });
 }
 
 function learnFrom(
@@ -101,28 +103,20 @@ function proCostOf({ byRole }: ModelRegistry, { routing }: Policy): number {
   return flash > 0 && pro > 0 ? pro / flash : 1;
 }
 
-/** The outcome records of the store that DATABASE_URL names; undefined once a problem with it was printed. */
-async function recordsSince(
+/** Reads the outcome records of the database that DATABASE_URL names. Problems are printed and end the command. */
+function withOutcomes(
   fromMs: number,
   options: Pick<LearnOptions, "json">,
-): Promise<readonly OutcomeRecord[] | undefined> {
-  const url = process.env["DATABASE_URL"] || defaultDatabaseUrl;
-  if (parseDatabaseUrl(url) === undefined) {
-    failWith(exitCodes.badUsage, `DATABASE_URL ${databaseUrlForms}`, options);
-    return undefined;
-  }
-  try {
+  work: (records: readonly OutcomeRecord[]) => void,
+): Promise<void> {
+  return withDatabase(process.env, options, "The outcome records could not be read", async (url) => {
     const store = await openOutcomeStore(url);
     try {
-      return await store.load(fromMs);
+      work(await store.load(fromMs));
     } finally {
       await store.close();
     }
-  } catch (error) {
-    // Never the URL: it may carry a password.
-    failWithError("The outcome records could not be read", error, options);
-    return undefined;
-  }
+  });
 }
 
 /** `30d`, `12h` in milliseconds. */
