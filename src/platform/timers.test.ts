@@ -28,6 +28,8 @@ function setUp(granularityMs = 20) {
   const block = (ms: number) => {
     world.ms += ms;
     world.tick();
+    world.ms += granularityMs;
+    world.tick();
   };
   return { world, wheel, pass, block };
 }
@@ -97,6 +99,32 @@ describe("the timer wheel", () => {
     expect(fired).toEqual([40, 100, 5_000, 9_000]);
     block(60_100);
     expect(fired.at(-1)).toBe(120_000);
+  });
+
+  test("after a stall timers fire one tick later, so that what has arrived meanwhile is read before", () => {
+    const { world, wheel } = setUp();
+    const fired: string[] = [];
+    const cancel = wheel.after(1_000, () => fired.push("the peer is silent"));
+    wheel.after(1_000, () => fired.push("due"));
+    world.ms += 5_000;
+    world.tick();
+    expect(fired).toEqual([]);
+    // Now the event loop reads what the peer has sent long ago.
+    cancel();
+    world.ms += 20;
+    world.tick();
+    expect(fired).toEqual(["due"]);
+  });
+
+  test("timers fire although each tick comes late", () => {
+    const { world, wheel } = setUp();
+    let fired = 0;
+    for (const delay of [1_000, 2_000, 3_000]) wheel.after(delay, () => fired++);
+    for (let ticks = 0; ticks < 5; ticks++) {
+      world.ms += 1_000;
+      world.tick();
+    }
+    expect(fired).toBe(3);
   });
 
   test("ticks only while timers wait", () => {

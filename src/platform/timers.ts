@@ -19,6 +19,8 @@ export interface TimerWheelOptions {
 /** One turn of the wheel takes slots × granularity (5 s by default); longer timers are passed over until it is their turn. */
 const slots = 256;
 const maxDelayMs = 2 ** 40;
+/** A tick that comes this much later than the one before tells that the process stood still, or its event loop was blocked. */
+const stallMs = 200;
 
 /** A timer is a link of its slot's ring: set and cancelled by four assignments, without a search. */
 interface Timer {
@@ -37,7 +39,8 @@ function ring(): Timer {
 }
 
 /**
- * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. A callback
+ * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. After a stall of the process they
+ * fire one tick later, when what has arrived meanwhile was read. A callback
  * that throws does not keep the others from being called; its error surfaces as an uncaught one.
  */
 export function timerWheel(options: TimerWheelOptions): TimerWheel {
@@ -47,6 +50,9 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
   let pending = 0;
   let made = 0;
   let doneTick = 0;
+  let turnedMs = startMs;
+  /** The last tick came after a stall, and no timer was fired. */
+  let skipped = false;
   let stopTicking: (() => void) | undefined;
 
   const tickOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / granularityMs);
@@ -65,8 +71,20 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     stopTicking = undefined;
   }
 
+  /**
+   * What peers have sent during a stall is read after the timers. So after one no timer fires before the next tick: else a deadline
+   * would blame a peer for silence that was ours.
+   */
+  function isFirstAfterStall(nowMs: number): boolean {
+    skipped = !skipped && nowMs - turnedMs > stallMs;
+    turnedMs = nowMs;
+    return skipped;
+  }
+
   function turn(): void {
-    const tick = tickOf(clock.monotonic());
+    const nowMs = clock.monotonic();
+    if (isFirstAfterStall(nowMs)) return;
+    const tick = tickOf(nowMs);
     const due: Timer[] = [];
     // After a long block every slot is looked at once, however many turns were missed.
     for (let at = Math.max(doneTick + 1, tick - slots + 1); at <= tick; at++) {
@@ -93,6 +111,7 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
       const delay = Math.min(Math.max(delayMs, 0) || 0, maxDelayMs);
       if (pending === 0) {
         doneTick = tickOf(nowMs);
+        turnedMs = nowMs;
         stopTicking = every(granularityMs, turn);
       }
       const dueTick = Math.max(doneTick + 1, Math.ceil((nowMs + delay - startMs) / granularityMs));
