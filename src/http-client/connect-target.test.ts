@@ -23,6 +23,7 @@ describe("the route to an upstream", () => {
     expect(routed("https://api.example.com/v1/x?y=1")).toEqual({
       hostname: "api.example.com",
       port: 443,
+      viaProxy: false,
       tlsFor: "api.example.com",
       target: "/v1/x?y=1",
       host: "api.example.com",
@@ -31,6 +32,7 @@ describe("the route to an upstream", () => {
     expect(routed("http://[::1]:8000/")).toEqual({
       hostname: "::1",
       port: 8_000,
+      viaProxy: false,
       target: "/",
       host: "[::1]:8000",
       proxyHeaders: "",
@@ -42,6 +44,7 @@ describe("the route to an upstream", () => {
     expect(routed("https://api.example.com/v1", env)).toMatchObject({
       hostname: "proxy.test",
       port: 3_128,
+      viaProxy: true,
       tlsFor: "api.example.com",
       tunnel: "CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n",
       target: "/v1",
@@ -50,6 +53,17 @@ describe("the route to an upstream", () => {
     expect(plain).toMatchObject({ hostname: "other.test", port: 80, target: "http://api.example.com/v1" });
     expect(plain.proxyHeaders).toBe(`Proxy-Authorization: Basic ${btoa("u:p/w")}\r\n`);
     expect(plain.tlsFor).toBeUndefined();
+  });
+
+  test("sends a proxy's password as it is meant: percent-encoded, or with a plain percent sign", () => {
+    for (const [written, meant] of [
+      ["100%25", "100%"],
+      ["100%", "100%"],
+      ["a%zz%40", "a%zz%40"],
+    ]) {
+      const { tunnel } = routed("https://example.com/v1", { HTTPS_PROXY: `http://u:${written}@proxy.test` });
+      expect(tunnel).toContain(`Proxy-Authorization: Basic ${btoa(`u:${meant}`)}\r\n`);
+    }
   });
 
   test("uses no proxy for loopback, or if NO_PROXY says so", () => {

@@ -4,6 +4,8 @@ import { getProxyForUrl } from "proxy-from-env";
 export interface ConnectTarget {
   readonly hostname: string;
   readonly port: number;
+  /** Whether these are the proxy's. */
+  readonly viaProxy: boolean;
   /** The host name for TLS, which the certificate must match; absent: no TLS. */
   readonly tlsFor?: string;
   /** The CONNECT request, sent first to a proxy, which answers 2xx once the tunnel is open. */
@@ -29,6 +31,7 @@ export function connectTargetOf(url: URL): ConnectTarget {
   const direct = {
     hostname,
     port: portOf(url),
+    viaProxy: false,
     ...(secure ? { tlsFor: hostname } : {}),
     target: path,
     host: url.host,
@@ -42,11 +45,11 @@ export function connectTargetOf(url: URL): ConnectTarget {
     const variable = secure ? "HTTPS_PROXY" : "HTTP_PROXY";
     throw new RangeError(`the upstream's proxy (${variable} or ALL_PROXY) must be an http:// URL`);
   }
-  const viaProxy = { ...direct, hostname: bareHost(proxy), port: portOf(proxy) };
+  const proxied = { ...direct, hostname: bareHost(proxy), port: portOf(proxy), viaProxy: true };
   const credentials = credentialsOf(proxy);
-  if (!secure) return { ...viaProxy, target: `${url.origin}${path}`, proxyHeaders: credentials };
+  if (!secure) return { ...proxied, target: `${url.origin}${path}`, proxyHeaders: credentials };
   const authority = `${url.hostname}:${portOf(url)}`;
-  return { ...viaProxy, tunnel: `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n` };
+  return { ...proxied, tunnel: `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n` };
 }
 
 function bareHost(url: URL): string {
@@ -59,8 +62,17 @@ function portOf(url: URL): number {
 
 function credentialsOf(proxy: URL): string {
   if (proxy.username === "" && proxy.password === "") return "";
-  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  const pair = `${decoded(proxy.username)}:${decoded(proxy.password)}`;
   return `Proxy-Authorization: Basic ${Buffer.from(pair).toString("base64")}\r\n`;
+}
+
+/** Percent-encoded or plain: a password with a `%` that encodes nothing is taken as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function isLoopback(hostname: string): boolean {

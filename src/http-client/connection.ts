@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import type { ConnectTarget } from "./connect-target.ts";
-import { ConnectionError, errorCodeOf } from "./connection-error.ts";
+import { ConnectionError, type ConnectionStage, errorCodeOf } from "./connection-error.ts";
 import type { HttpExchange, Transport } from "./http-exchange.ts";
 import { HttpSyntaxError } from "./response/response-head.ts";
 import { ResponseParser } from "./response/response-parser.ts";
@@ -28,6 +28,7 @@ export class Connection implements Transport {
   #socket: Socket | undefined;
   /** Open, and with TLS the certificate is verified: requests may be written. */
   #ready = false;
+  #opened = false;
   #tunnelled = false;
   #isClosed = false;
   #closeCode = "CLOSED";
@@ -65,7 +66,7 @@ export class Connection implements Transport {
   dispatch(exchange: HttpExchange, request: RequestBytes, keepAlive: boolean): void {
     if (this.#isClosed) {
       // Without a free file descriptor, connecting fails inside the constructor.
-      exchange.onFailure(new ConnectionError(this.#closeCode, false));
+      exchange.onFailure(new ConnectionError(this.#closeCode, false, this.stage));
       return;
     }
     this.#exchange = exchange;
@@ -86,6 +87,13 @@ export class Connection implements Transport {
     this.idleSince = now;
     this.#socket?.timeout(seconds);
     this.#socket?.unref();
+  }
+
+  get stage(): ConnectionStage {
+    const { viaProxy, tunnel } = this.#target;
+    if (this.#ready) return "exchange";
+    if (!this.#opened) return viaProxy ? "connect_proxy" : "connect";
+    return tunnel !== undefined && !this.#tunnelled ? "tunnel" : "handshake";
   }
 
   pause(): void {
@@ -112,6 +120,7 @@ export class Connection implements Transport {
 
   onOpen(socket: Socket): void {
     this.#socket = socket;
+    this.#opened = true;
     if (this.#isClosed) socket.terminate();
     else if (this.#target.tunnel !== undefined && !this.#tunnelled) this.#write(this.#target.tunnel);
     else if (this.#target.tlsFor === undefined) this.#onReady();
@@ -126,7 +135,7 @@ export class Connection implements Transport {
     const problem =
       error ?? (success && socket.authorized ? identityError(this.#target.tlsFor ?? "", socket) : undefined);
     if (problem === undefined && success && socket.authorized) this.#onReady();
-    else this.#fail(new ConnectionError(errorCodeOf(problem) || "EPROTO", false));
+    else this.#fail(new ConnectionError(errorCodeOf(problem) || "EPROTO", false, "handshake"));
   }
 
   /** The proxy's response to CONNECT; after it, TLS with the origin server starts on the same socket. */
@@ -136,10 +145,12 @@ export class Connection implements Transport {
     this.#tunnelHead += bytes.toString("latin1");
     const end = this.#tunnelHead.indexOf("\r\n\r\n");
     if (end < 0 && this.#tunnelHead.length <= maxTunnelHeadBytes) return;
-    const connected = /^HTTP\/1\.[01] 2\d\d\b/.test(this.#tunnelHead) && end + 4 === this.#tunnelHead.length;
+    const [, status] = /^HTTP\/1\.[01] (\d{3})\b/.exec(this.#tunnelHead) ?? [];
+    const connected = status?.startsWith("2") === true && end + 4 === this.#tunnelHead.length;
     this.#tunnelHead = "";
     if (!connected) {
-      this.#fail(new ConnectionError("PROXY_REFUSED", false));
+      const proxyStatus = status === undefined ? undefined : Number(status);
+      this.#fail(new ConnectionError("PROXY_REFUSED", false, "tunnel", proxyStatus));
       return;
     }
     this.#tunnelled = true;
@@ -179,17 +190,18 @@ export class Connection implements Transport {
   }
 
   onClose(error: unknown): void {
+    const { stage } = this;
     const exchange = this.#exchange;
     this.#socket = undefined;
     this.#closeCode = errorCodeOf(error) || "CLOSED";
     this.#detach();
     if (exchange === undefined) return;
     if (error === undefined && this.#parser.finish()) exchange.onEnd();
-    else exchange.onFailure(new ConnectionError(this.#closeCode, exchange.sent));
+    else exchange.onFailure(new ConnectionError(this.#closeCode, exchange.sent, stage));
   }
 
   onError(error: Error): void {
-    this.#fail(new ConnectionError(errorCodeOf(error) || "CLOSED", this.#exchange?.sent ?? false));
+    this.#fail(new ConnectionError(errorCodeOf(error) || "CLOSED", this.#exchange?.sent ?? false, this.stage));
   }
 
   #onReady(): void {

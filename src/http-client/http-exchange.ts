@@ -1,4 +1,4 @@
-import { ConnectionError } from "./connection-error.ts";
+import { ConnectionError, type ConnectionStage } from "./connection-error.ts";
 import { type BodyDecoder, latin1Decoder, Utf8Decoder } from "./response/body-decoder.ts";
 import type { ResponseHead } from "./response/response-head.ts";
 import type { TextReader, TextReadResult, TextReceiver } from "./response/text-reader.ts";
@@ -9,6 +9,7 @@ const endOfBody: TextReadResult = { done: true };
 
 /** The connection under an exchange, as the exchange sees it. */
 export interface Transport {
+  readonly stage: ConnectionStage;
   pause(): void;
   resume(): void;
   /** Drops the connection at once; the server sees a reset. */
@@ -105,7 +106,7 @@ export class HttpExchange implements TextReader {
     if (this.#complete || this.#failure !== undefined) return;
     const transport = this.#transport;
     this.#unread = "";
-    this.onFailure(new ConnectionError("CANCELLED", this.sent));
+    this.onFailure(new ConnectionError("CANCELLED", this.sent, transport?.stage));
     transport?.destroy();
   }
 

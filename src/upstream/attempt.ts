@@ -3,7 +3,7 @@ import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { CallIdentity } from "./call-identity.ts";
 import { Deadlines, type Phase } from "./deadlines.ts";
-import { transportFailure } from "./failures.ts";
+import { awaitedBy, transportFailure } from "./failures.ts";
 import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
 
 /**
@@ -71,9 +71,11 @@ export class Attempt {
     if (stopped.kind === "aborted") return { ...callerAborted, dispatched: this.exchange?.sent ?? false };
     const { timeoutsMs } = this;
     const dispatched = this.exchange?.sent ?? false;
+    const { phase } = stopped;
+    const awaited = (dispatched ? undefined : awaitedBy(error)) ?? waitedFor[phase];
     return {
       kind: "timed_out",
-      message: `timed out waiting for ${waitedFor[stopped.phase]} (${stopped.phase}, ${timeoutsMs[stopped.phase]} ms)`,
+      message: `timed out waiting for ${awaited} (${phase}, ${timeoutsMs[phase]} ms)`,
       dispatched,
     };
   }

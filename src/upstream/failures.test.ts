@@ -10,18 +10,33 @@ describe("a transport error", () => {
     ["ECONNREFUSED", "connection refused"],
     ["ENOTFOUND", "host name not found"],
     ["EMFILE", "too many open files"],
-    ["EPROTO", "TLS handshake failed"],
-    ["DEPTH_ZERO_SELF_SIGNED_CERT", "TLS handshake failed"],
-    ["CERT_HAS_EXPIRED", "TLS handshake failed"],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", "TLS handshake failed"],
     ["PROXY_REFUSED", "the proxy did not connect us"],
-    ["ECONNRESET", "no connection"],
+    ["ECONNRESET", "the connection was closed"],
+    ["EUNKNOWN", "no connection"],
   ];
   for (const [code, what] of unsent) {
     test(`${code} before anything was sent: unreachable, ${what}`, () => {
       const message = `${what} (${code})`;
       const failure = transportFailure(new ConnectionError(code, false), false);
       expect(failure).toEqual({ kind: "unreachable", message, dispatched: false });
+    });
+  }
+
+  const staged: [ConnectionError, string][] = [
+    [
+      new ConnectionError("CERT_HAS_EXPIRED", false, "handshake"),
+      "TLS handshake failed: the certificate has expired (CERT_HAS_EXPIRED)",
+    ],
+    [new ConnectionError("EPROTO", false, "handshake"), "TLS handshake failed (EPROTO)"],
+    [new ConnectionError("ECONNREFUSED", false, "connect_proxy"), "the proxy: connection refused (ECONNREFUSED)"],
+    [
+      new ConnectionError("PROXY_REFUSED", false, "tunnel", 403),
+      "the proxy did not connect us (PROXY_REFUSED, status 403)",
+    ],
+  ];
+  for (const [error, message] of staged) {
+    test(`in the stage ${error.stage}: ${message}`, () => {
+      expect(transportFailure(error, false)).toEqual({ kind: "unreachable", message, dispatched: false });
     });
   }
 

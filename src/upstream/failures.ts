@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { ConnectionError, errorCodeOf } from "#http-client/connection-error.ts";
+import { ConnectionError, type ConnectionStage, errorCodeOf } from "#http-client/connection-error.ts";
 import { Http2Error, HttpSyntaxError } from "#http-client/response/response-head.ts";
 import { bareStatusMessage, type UpstreamFailure } from "./upstream.ts";
 
@@ -41,8 +41,16 @@ const onlyHttp2: UpstreamFailure = {
   dispatched: false,
 };
 
+/** Only a proxy answers 407 (RFC 9110 §15.5.8), and it has not passed the request on. */
+const proxyWantsCredentials: UpstreamFailure = {
+  kind: "unreachable",
+  message: "the proxy wants a user and a password that are right (status 407)",
+  dispatched: false,
+};
+
 /** The failure of an error answer, with the message of its body and the wait before a retry. */
 export function errorAnswerFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
+  if (status === 407) return proxyWantsCredentials;
   // 505 says so by itself; Node's servers say 403, in these words alone: other messages may quote what the caller wrote.
   const http2 =
     status === 505 || (status === 403 && /^\s*(Missing|Unknown) ALPN Protocol, expected `h2`/.test(message));
@@ -126,16 +134,62 @@ const unreachableCodes: { readonly [code: string]: string } = {
   EAI_FAIL: "host name lookup failed",
   ENETUNREACH: "network unreachable",
   EHOSTUNREACH: "host unreachable",
-  EPROTO: "TLS handshake failed",
   EADDRNOTAVAIL: "no local address or port free",
   EMFILE: "too many open files",
   ENFILE: "too many open files",
-  PROXY_REFUSED: "the proxy did not connect us",
+  CLOSED: "the connection was closed",
+  ECONNRESET: "the connection was closed",
 };
 
-/** The verification names of the TLS library. */
-const certificateCode =
-  /^(CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH|INVALID_PURPOSE|ERROR_IN_CERT|ERR_SSL_)/;
+const untrusted =
+  "the certificate's authority is not trusted (NODE_EXTRA_CA_CERTS adds one), or the server does not send its intermediate certificate";
+
+/** Messages for the codes with which TLS handshakes fail: of the system, and the verification names of the TLS library. */
+const handshakeCodes: { readonly [code: string]: string } = {
+  CLOSED: "the server closed the connection",
+  ECONNRESET: "the server closed the connection",
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  CERT_NOT_YET_VALID: "the certificate is not valid yet, or this machine's clock is behind",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed and not trusted (NODE_EXTRA_CA_CERTS adds it)",
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate's authority is not trusted (NODE_EXTRA_CA_CERTS adds one)",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  INVALID_PURPOSE: "the certificate is not one of a server",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS on this port",
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "the server speaks no version of TLS that is still safe",
+  ERR_SSL_UNSUPPORTED_PROTOCOL: "the server speaks no version of TLS that is still safe",
+};
+
+/** A connection that the deadline ended: what it was doing. */
+const awaitedIn: { readonly [stage in ConnectionStage]: string } = {
+  connect: "a connection",
+  connect_proxy: "a connection to the proxy",
+  tunnel: "the proxy's answer to CONNECT",
+  handshake: "the TLS handshake",
+  exchange: "an answer",
+};
+
+/** What a connection that was cancelled had been waiting for; undefined for other errors. */
+export function awaitedBy(error: unknown): string | undefined {
+  return error instanceof ConnectionError && error.code === "CANCELLED" ? awaitedIn[error.stage] : undefined;
+}
+
+/** Why no byte of the request was sent. */
+function unsentMessage({ code, stage, proxyStatus }: ConnectionError): string {
+  if (stage === "handshake") {
+    const what = handshakeCodes[code];
+    return `TLS handshake failed${what === undefined ? "" : `: ${what}`} (${code})`;
+  }
+  if (code === "PROXY_REFUSED") {
+    if (proxyStatus === 407) return `the proxy wants a user and a password that are right (${code}, status 407)`;
+    return `the proxy did not connect us (${code}${proxyStatus === undefined ? "" : `, status ${proxyStatus}`})`;
+  }
+  const what = unreachableCodes[code] ?? "no connection";
+  const peer = stage === "connect_proxy" || stage === "tunnel" ? "the proxy: " : "";
+  return `${peer}${what} (${code})`;
+}
 
 /**
  * The failure that an exchange or a read of its body ended with. Of errors that are not ours only the code is used: their
@@ -150,8 +204,7 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
   const code = errorCodeOf(error);
   if (error instanceof ConnectionError) {
     if (!error.sent) {
-      const what = unreachableCodes[code] ?? (certificateCode.test(code) ? "TLS handshake failed" : "no connection");
-      return { kind: "unreachable", message: `${what} (${code})`, dispatched: false };
+      return { kind: "unreachable", message: unsentMessage(error), dispatched: false };
     }
     if (code === "ETIMEDOUT") {
       return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };

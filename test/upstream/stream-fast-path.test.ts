@@ -21,6 +21,7 @@ async function streamOf({ usualWay = false, timeoutsMs = limits } = {}) {
   const exchange = new HttpExchange(() => undefined);
   const calls: string[] = [];
   exchange.attach({
+    stage: "exchange",
     pause: () => void calls.push("pause"),
     resume: () => void calls.push("resume"),
     destroy: () => void calls.push("destroy"),

@@ -67,6 +67,12 @@ test("a time-out of a prompt that fills the context window does not count; a 500
   expect(verdictFrom({ kind: "failure", reason: "upstream_error 500" }, {}, 900)).toBe("failure");
 });
 
+test("a time-out before anything was sent is about the way to the aggregator, not about the model", () => {
+  const timedOut = { kind: "timed_out", message: "m" } as const;
+  expect(verdictOf({ ...timedOut, dispatched: false }, "m").kind).toBe("aggregator_failure");
+  expect(verdictOf({ ...timedOut, dispatched: true }, "m").kind).toBe("failure");
+});
+
 describe("a 4xx", () => {
   const id = "vendor/model-4.1";
   const of = (status: number, message: string, kind: "rejected" | "unauthorized" = "rejected") =>

@@ -42,6 +42,8 @@ export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict
   if (failure.staleSocket === true) return { kind: "ignored" };
   if (failure.kind === "rejected" && namesUnknownModel(failure, upstreamId)) return { kind: "delisted" };
   if (failure.kind === "unauthorized" && refusesThisRequest(failure)) return { kind: "ignored" };
+  // Nothing was sent, so no model has had a chance to answer: this is about the way to the aggregator.
+  if (failure.kind === "timed_out" && !failure.dispatched) return { kind: "aggregator_failure", reason: failure.kind };
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   const kind = consequences[failure.kind].health;
   switch (kind) {

@@ -3,7 +3,7 @@ import { HttpAgent } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed } from "#http-client/response/compressed-body.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import { transportFailure } from "#upstream/failures.ts";
+import { awaitedBy, transportFailure } from "#upstream/failures.ts";
 
 /** What a question to the aggregator beside the calls is made with. */
 export interface AggregatorQuery {
@@ -76,7 +76,11 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
     // The parser's message quotes the answer, which must not be repeated.
     return value === undefined ? failed("its answer is not JSON") : { kind: "ok", value, ...dated };
   } catch (error) {
-    return failed(late ? `it did not answer within ${timeoutMs} ms` : transportFailure(error, answered).message);
+    if (!late) return failed(transportFailure(error, answered).message);
+    const awaited = exchange?.sent === false ? awaitedBy(error) : undefined;
+    return failed(
+      `it did not answer within ${timeoutMs} ms${awaited === undefined ? "" : `, while waiting for ${awaited}`}`,
+    );
   } finally {
     cancelTimer();
     signal?.removeEventListener("abort", abort);
