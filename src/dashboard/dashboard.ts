@@ -35,10 +35,11 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
   return async (request, _, given) => {
     const common = { ...given, ...securityHeaders };
     const url = new URL(request.url, "http://gateway");
-    const path = url.pathname.slice("/dashboard".length).replace(/^\//, "");
+    const path = pathBelow(url.pathname);
     const isRead = request.method === "GET" || request.method === "HEAD";
     const refuse = (error: HttpError) => errorResponse(error, request, { ...common, "cache-control": "no-store" });
 
+    if (path === undefined) return refuse(otherPath);
     // What anybody may have: it says nothing about this gateway.
     if (isRead && path === "login.css") return text(loginStyle, "text/css; charset=utf-8", common, "no-cache");
     if (isRead && path.startsWith("assets/")) {
@@ -76,6 +77,19 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
     return page ?? refuse({ status: 404, detail: "The page is not part of this installation.", code: "not_found" });
   };
 }
+
+/** The path below `/dashboard`; undefined where `..` segments lead elsewhere, which the router does not see. */
+function pathBelow(pathname: string): string | undefined {
+  if (pathname === "/dashboard") return "";
+  return pathname.startsWith("/dashboard/") ? pathname.slice("/dashboard/".length) : undefined;
+}
+
+/** What is not served under its own path is not served at all, or rules of a proxy for `/dashboard` could be evaded. */
+const otherPath: HttpError = {
+  status: 404,
+  detail: "There is nothing at this path. Write paths without . or .. segments.",
+  code: "not_found",
+};
 
 const loginNeeded: HttpError = {
   status: 401,
