@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { authorization, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
@@ -51,6 +51,14 @@ describe("the process", () => {
     expect(gateway.output()).not.toContain("DEMO MODE");
     expect(gateway.output()).toContain("without UPSTREAM_API_KEY");
     await simulator.stop();
+  });
+
+  test.skipIf(process.platform !== "linux")("and its workers leave their memory out of core dumps", async () => {
+    await using gateway = await serve({ WORKERS: "2", PORT: String(await freePort()) });
+    const filter = (pid: number) => Number.parseInt(readFileSync(`/proc/${pid}/coredump_filter`, "utf8"), 16);
+    const { pid } = gateway.child;
+    await eventually(() => childrenOf(pid).length >= 2);
+    for (const each of [pid, ...childrenOf(pid)]) expect([each, filter(each)]).toEqual([each, 0]);
   });
 
   test("all invalid settings are named at once, with exit code 2", async () => {

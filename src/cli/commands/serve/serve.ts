@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { superviseWorkers, workerNumber } from "#cli/workers/supervisor.ts";
 import { type WorkerLink, workerLink } from "#cli/workers/supervisor-link.ts";
 import { type Gateway, startGateway } from "#gateway/start.ts";
+import { leaveMemoryOutOfCoreDumps } from "#platform/core-dumps.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
 import { formatProblems, type Problem } from "#settings/problem.ts";
@@ -23,6 +24,7 @@ const started = performance.now();
 
 /** Runs until a signal ends it; resolves with the exit code. */
 export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
+  leaveMemoryOutOfCoreDumps();
   const parsed = parseSettings(env);
   if (parsed.kind === "invalid") {
     console.error(formatProblems([...parsed.problems, ...(await problemsInFiles(parsed.files))]));
