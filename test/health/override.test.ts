@@ -43,9 +43,9 @@ test("a key that is not in the registry is refused, with the most similar one, a
 
 test("a database that no gateway could share is refused, and a mistyped path creates none", async () => {
   const missing = join(folder, "elsewhere.db");
-  expect(await models(["disable", flash], { DATABASE_URL: `sqlite:${missing}` })).toMatchObject({ code: 1, out: "" });
+  expect(await models(["disable", flash], { DATABASE_URL: `sqlite:${missing}` })).toMatchObject({ code: 2, out: "" });
   expect(await Bun.file(missing).exists()).toBe(false);
-  expect(await models(["disable", flash], { DATABASE_URL: "sqlite::memory:" })).toMatchObject({ code: 1 });
+  expect(await models(["disable", flash], { DATABASE_URL: "sqlite::memory:" })).toMatchObject({ code: 2 });
 });
 
 test("an unreachable database is reported, without its password", async () => {
