@@ -15,6 +15,9 @@ test.each([
   "Messages arrive out of order under load",
   "Orders are lost when two nodes restart at the same time",
   "The cache returns stale values once in a while",
+  "Beim gleichzeitigen Buchen wird derselbe Platz zweimal vergeben, bitte beheben",
+  "Deux tâches traitent parfois le même message, trouve la cause et corrige",
+  "两个进程同时扣库存会超卖，修掉这个问题",
 ])("a short ask about an intermittent fault has more points than a long ordinary one: %s", (ask) => {
   const ordinary =
     "Add a page that lists the ten newest articles with their titles, their authors and their dates, and link it from the menu";
@@ -23,6 +26,8 @@ test.each([
 
 test("something that happens sometimes, but not in software, is not an intermittent fault", () => {
   expect(points("My grandmother sometimes forgets her keys, write a card for her")).toBeLessThan(30);
+  expect(points("Sometimes I have the same dream twice, what does it mean?")).toBeLessThan(30);
+  expect(points("Markiere beide Zeilen gleichzeitig")).toBeLessThan(30);
 });
 
 test("code in a named section is part of the ask", () => {

@@ -49,7 +49,7 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
   const base = 0.06 + 0.4 * load + kept;
   // What happens only now and then in a program is hard to find, however few words tell of it.
   const elusive = count("intermittent") > 0 && (technical || count("complexity") > 0) ? 0.6 : 0;
-  const intricate = quiz ? 0 : share(count("intricate") + elusive, 1);
+  const intricate = quiz ? 0 : share(count("intricate") + elusive + (contends(features, technical) ? 1 : 0), 1);
   const vague = share(count("vague"), 2) * (1 - load);
   const greeting = share(count("greeting"), 1) * (1 - load);
 
@@ -88,6 +88,14 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
         0.12 * greeting,
     ),
   };
+}
+
+/** Several want the same at once, or get it now and then: a race, which is to be ended. */
+function contends({ topics, numbers }: AskFeatures, technical: boolean): boolean {
+  const at = (topic: Topic) => topics.count(topic) > 0;
+  if (!at("contended") || numbers > 3) return false;
+  if (at("simultaneous")) return technical || at("acting") || at("debugging") || at("money") || at("curbing");
+  return at("intermittent") && (technical || at("debugging")) && at("acting");
 }
 
 /** Words at which an ask counts as full. */

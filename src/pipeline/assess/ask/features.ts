@@ -29,6 +29,8 @@ export interface AskFeatures {
   readonly options: number;
   readonly codeLines: number;
   readonly traceLines: number;
+  /** Lines of a pasted log that report a failure. */
+  readonly failureLines: number;
   readonly numbers: number;
   /** Signs of formulas: TeX commands, powers, roots, relations. */
   readonly mathSigns: number;
@@ -51,11 +53,38 @@ const shapeTail = 500;
 export function askFeaturesOf(ask: string): AskFeatures {
   const shown = windowOf(ask, shapeHead, shapeTail);
   const shape = shapeOf(shown);
+  const { text, failureLines } = withoutLog(withoutFences(shown));
   return {
     characters: ask.length,
-    topics: topicCountsOf(windowOf(withoutPlaceholders(withoutFences(shown)), wordsHead, wordsTail)),
+    topics: topicCountsOf(windowOf(withoutNewWording(withoutPlaceholders(text)), wordsHead, wordsTail)),
+    failureLines,
     ...shape,
   };
+}
+
+const newWording =
+  /(?:\b(?:to|into|as|zu|in|en|par|por|para|em|su|naar|na)|\s(?:на|в)|[为成作にへ]|로)\s?(?:"[^"\n]{1,40}"|“[^”\n]{1,40}”|«[^»\n]{1,40}»|„[^“”\n]{1,40}[“”]|「[^」\n]{1,40}」)/g;
+
+/** The text without what a label or a title is to say: the ask is not about that. */
+function withoutNewWording(text: string): string {
+  return /["“«„「]/.test(text) ? text.replace(newWording, " ") : text;
+}
+
+/** A line as programs log: behind a date, a time, an address or a level. */
+const logLine =
+  /\n[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[.,\] ]|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d|\d{1,3}(?:\.\d{1,3}){3} \S+ \S+ \[|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b[\]:|] ?)[^\n]*/g;
+const failureInLog = /\b(?:ERROR|FATAL|FAILED|FAILURE|SEVERE|CRITICAL|panic|[A-Z]\w{0,40}(?:Error|Exception))\b/;
+
+/** The text without the lines of a pasted log: they are about what has happened, and name parts of the program. */
+function withoutLog(text: string): { readonly text: string; readonly failureLines: number } {
+  if (!text.includes("\n")) return { text, failureLines: 0 };
+  let failureLines = 0;
+  const own = `\n${text}`.replace(logLine, (line) => {
+    if (failureInLog.test(line)) failureLines++;
+    return "\n";
+  });
+  // A log alone is all there is to be read.
+  return own.trim() === "" ? { text, failureLines } : { text: own, failureLines };
 }
 
 /** The text without what stands in the place of redacted credentials: nobody has said these words. */

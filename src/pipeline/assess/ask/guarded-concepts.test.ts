@@ -16,6 +16,7 @@ describe("concepts that make an ask guarded together", () => {
     ["a certificate that is not looked at", "Add a flag to skip certificate checks in the sync client"],
     ["values in a template", "Escape the names that we put into the HTML of the digest"],
     ["in Chinese", "渲染模板时请转义用户名"],
+    ["files that lie open", "Make the bucket with the scanned contracts private"],
   ])("SECURITY: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("SECURITY");
   });
@@ -29,6 +30,11 @@ describe("concepts that make an ask guarded together", () => {
     ["in Russian", "Смена почты должна подтверждаться со старого адреса"],
     ["in Korean", "이메일 변경 시 기존 주소에서 확인을 받도록 해 줘"],
     ["how far a token opens the door", "Tokens with read-only scope can still push, stop that"],
+    ["a check that is missing", "The unsubscribe route takes an id and never checks whose it is"],
+    ["in German, the same", "Der Export prüft nicht, wem die Datei gehört, bitte beheben"],
+    ["what is another's, without a subject", "他人の注文をURLを変えるだけで見られるので直して"],
+    ["in Italian", "Chi non ha effettuato l'accesso riesce ad aprire il pannello di amministrazione"],
+    ["in Portuguese, fetched", "Qualquer pessoa consegue baixar os contratos dos outros clientes pelo link"],
     ["in Turkish", "Salt okunur jetonlar, yani bu belirteçler yazma yapamasın"],
   ])("AUTH: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("AUTH");
@@ -52,6 +58,7 @@ describe("concepts that make an ask guarded together", () => {
     ["a part of the shape of data", "Drop the nickname column, no release reads it"],
     ["all that belongs to somebody", "Delete the stored data of a tenant when its workspace is removed"],
     ["written anew while it is in use", "Change the type of the id column to bigint with zero downtime"],
+    ["columns in use", "Move orders to the new schema without downtime: copy the rows, then remove the old columns"],
     ["in Japanese", "無停止で users テーブルの列の型を変更する"],
   ])("DESTRUCTIVE_MIGRATION: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("DESTRUCTIVE_MIGRATION");
@@ -68,6 +75,14 @@ test.each([
   "Drop duplicates from the dataframe column",
   "Add a discount banner to the home page",
   "Change the column width of the orders table",
+  "Delete trailing whitespace in src/auth",
+  "Make test_discount pass.",
+  "Change the heading of the payment page to “Checkout”",
+  "把支付页面的标题改成“结算”",
+  "Check that the owner field is shown",
+  "Make the method private",
+  "the build is red, please fix\n\n[INFO] Compiling module security-core\n[INFO] Compiling module payment-api\n[ERROR] cannot find symbol",
+  "why do I get this?\n2026-11-02 10:11:12 INFO auth token refresh ok\n2026-11-02 10:11:12 ERROR payment refund failed",
 ])("one concept alone guards nothing: %s", (ask) => {
   expect(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]).not.toContain(kindOf(ask));
 });

@@ -21,10 +21,13 @@ export function guardedByConcepts(features: AskFeatures): GuardedKind | undefine
   const has = (topic: Topic) => topics.first(topic) < reach;
   const looks = has("appearance") || has("interface");
   if (opensUp(features, has)) return "SECURITY";
+  if (has("unchecked") && has("ownership")) return "AUTH";
   if (has("asking")) return undefined;
   if (paysWrongly(features, has, looks)) return "PAYMENT";
+  // A column is on a page or in a table; what is in use is in a table.
+  const inUse = has("inUse") || has("live");
+  if ((inUse || !looks) && destroysLiveData(features, has)) return "DESTRUCTIVE_MIGRATION";
   if (looks) return undefined;
-  if (destroysLiveData(features, has)) return "DESTRUCTIVE_MIGRATION";
   return letsIn(features, has) ? "AUTH" : undefined;
 }
 
@@ -37,6 +40,7 @@ function opensUp({ topics }: AskFeatures, has: Has): boolean {
   const closes = secures || has("curbing") || has("acting") || has("discarding") || has("exposed") || has("accessing");
   if (has("danger") && (closes || topics.words < reach)) return true;
   if (has("upload") && has("curbing")) return true;
+  if (has("fileStore") && has("notPublic")) return true;
   if (has("escaping") && has("rendered") && !has("elsewhere")) return true;
   if (has("secret")) return secures || has("exposed") || has("curbing");
   return has("secretWeak") && (secures || has("exposed"));
@@ -61,6 +65,7 @@ function letsIn({ topics }: AskFeatures, has: Has): boolean {
   if (has("accessToken") && has("scope")) return true;
   if (has("recoveryAddress") && has("confirming")) return true;
   if (has("closedAccount") && (has("credential") || has("accessing") || has("lifetime"))) return true;
+  if (has("othersOwn") && has("accessing")) return true;
   if (!has("restricted")) return false;
   if (has("actor") && (has("accessing") || has("permitting"))) return true;
   // Who stands above whom: "owners may do what admins may not".

@@ -30,7 +30,8 @@ export const guardedTerms = {
     明文 泄露 泄漏 暴露 硬编码 平文 漏洩 流出 漏れ ログに出 ハードコード 평문* 유출* 노출* 하드코딩*
     nos_logs nei_log en_los_logs en_el_log dans_les_logs dans_le_log in_den_logs im_logfile in_logfiles in_de_logs в_логах в_лог w_logu loglarda loglara 日志里 日志中 ログに 로그에 открытым_текстом in_slack in_the_bundle browser_bundle in_config sin_cifrar sem_criptografia non_chiffré* unverschlüsselt* nezašifr* niezaszyfrowan* незашифров* in_the_url in_the_browser in_screenshots
     im_quellcode im_quelltext im_code in_code in_de_code en_el_código no_código nel_codice dans_le_code в_коде в_исходник* w_kodzie kodun_içinde kodda koda_göm* 代码里 代码中 コードに 直書き ソースに 코드에 कोड_में in_the_code in_source in_the_source in_source_code source_code
-    logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*`,
+    logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*
+    onversleuteld*`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -71,7 +72,8 @@ export const guardedTerms = {
     herkes kullanıcı* müşteri* misafir* कोई_भी उपयोगकर्ता यूज़र यूजर ग्राहक*
     任何人 用户 客户 访客 普通用户 一般ユーザー 誰でも ユーザー 顧客 会員 누구나 사용자* 유저* 고객* 회원* 비회원*
     nobody no_one agents admin admins administrator* former_employee* ehemalige
-    anonymous anonymous_visitors support_agents another_company`,
+    anonymous anonymous_visitors support_agents another_company
+    chi_non quien_no quienes_no quem_não wer_nicht wie_niet kto_nie biri birisi`,
   /** What an actor then does. */
   accessing: `
     can_see can_read can_open can_access can_view can_edit can_delete can_call can_patch can_download can_post can_change can_reach can_modify could_see could_read could_access able_to_view able_to_see able_to_access able_to_read able_to_edit able_to_delete able_to_change allowed_to access accesses directly_access impersonat* escalat* promote_them* belong_to belonging_to visible_to permitted
@@ -82,7 +84,8 @@ export const guardedTerms = {
     看到 访问 查看 读取 叩け 見え 見れ 見られ アクセス 閲覧 読め 編集でき 볼_수 보여요 보입니다 접근* 조회* 열람* 호출*
     can_set can_list can_export can_log_in can_still_log can_enumerate can_send guessing lets_them lets_anyone lets_users lets_everyone sees vê vês veem ve ven voit voient vede vedono sieht sehen_kann
     kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看
-    be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong`,
+    be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong
+    herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
@@ -93,7 +96,26 @@ export const guardedTerms = {
     别人 他人 其他用户 用户b 管理员 后台 管理后台 越权 他人の 他のユーザー 他社 管理画面 管理者 다른_사용자* 다른_사람* 다른_회원* 타인* 남의 관리자*
     of_others other_teams other_orgs other_companies other_organi* not_belong internal_host* full_admin* dos_outros das_outras de_los_demás de_los_otros des_autres_clients autres_clients autres_utilisateurs otros_usuarios otros_clientes outros_usuários outros_clientes altri_utenti altri_clienti
     another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना
-    moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*`,
+    moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*
+    d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*`,
+  /** What belongs to somebody else. */
+  othersOwn: `
+    someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
+    fremde fremder fremden andermans andras d'autrui ajeno ajenos ajena ajenas alheio alheios alheia alheias altrui
+    чужой чужие чужих чужую чужое cudze cudzych cudzy cudzą başkasının başkalarının
+    别人的 他人的 其他用户的 他人の 他のユーザーの 他の会員の 남의 타인의 다른_사람의 다른_사용자의 다른_회원의 दूसरे_यूज़र दूसरों_का`,
+  /** A check that is missing. */
+  unchecked: `
+    never_checks never_check doesn't_check does_not_check don't_check do_not_check isn't_checked is_not_checked without_checking never_verifies doesn't_verify does_not_verify without_verifying never_validates without_a_check no_check
+    prüft_nicht nicht_geprüft ohne_zu_prüfen ohne_prüfung controleert_niet zonder_te_controleren kontrollerar_inte
+    ne_vérifie_pas ne_vérifie_jamais sans_vérifier no_comprueba no_verifica sin_comprobar sin_verificar não_verifica não_checa sem_verificar non_controlla non_verifica senza_controllare
+    не_проверяет не_проверяется не_проверяем без_проверки nie_sprawdza bez_sprawdzenia kontrol_etmiyor kontrol_edilmiyor
+    不检查 没检查 没有检查 没有校验 未校验 没有验证 チェックしていな チェックせず 確認していな 検証していな 확인하지_않* 검사하지_않* 검증하지_않*`,
+  /** To whom something belongs. */
+  ownership: `
+    whose who_owns owner owners ownership belongs belong_to who_it_belongs
+    wem gehört* besitzer* eigentümer* eigenaar* à_qui appartien* propriétaire* de_quién pertenec* propietari* dueño* de_quem pertence* dono di_chi proprietari*
+    чей чья чьё чьи кому_принадлежит владел* czyj czyja czyje do_kogo_należy właściciel* kime_ait sahib* 谁的 归属 属于 誰の 所有者 누구의 소유자* 소유*`,
   /** By what somebody is known from one request to the next. */
   credential: `
     session sessions cookie cookies bearer jwt* token tokens login logins /login sign-in signin sign_in magic_link* reset_link* reset_url* invite_link* share_link* password passwords api_key* logged_in account accounts logout log_out idp identity_provider user_id* link links
@@ -166,7 +188,8 @@ export const guardedTerms = {
     过期 失效 有效期 仍然有效 还能用 一次性 注销后 退出后 所有设备 単回 有効期限 有効なまま 無効 失効 使い捨て 一度だけ 全端末 만료* 유효* 무효* 일회용* 한_번만 로그아웃해도 모든_기기*
     attempts remember_me tentatives intentos tentativas tentativi попыт* prób deneme* 尝试 試行 시도* caduq* never_expir* sign_out_other log_out_other
     stay_logged stays_logged remain_logged remains_logged log_everyone_out log_users_out log_all_users predictable guessable can_be_guessed vorhersagbar erratbar 期限切れ never_ends never_time_out nie_ablauf* laufen_nie_ab
-    until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*`,
+    until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*
+    funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -187,7 +210,7 @@ export const guardedTerms = {
     débit* factur* payer paie paye paiement* rembours* encaiss* prélev* cobra cobran cobrar cobro* pagar pago pagos paga pagamento* reembols* factur* cobranç* estorn* addebit* pagament* pagare rimbors* fattur*
     списыва* списан* списать плат* оплат* оплач* возврат* płac* płat* zapłac* pobier* pobran* obciąż* zwrot* zwróc* сплат*
     ödeme* ödüyor tahsil* çekiliyor iade* ücretlendir* भुगतान पेमेंट कट_जाता कटता रिफंड रिफ़ंड चार्ज
-    扣款 扣费 收费 支付 付款 退款 到账 提现 结算 计费 決済 課金 請求 返金 引き落と 支払 결제* 환불* 청구* 과금* 출금* 이체*
+    扣款 扣费 收费 支付 付款 退款 到账 提现 结算 计费 決済 課金 請求 返金 引き落と 支払 コンビニ払い 後払い 前払い 分割払い 一括払い 着払い 代引き 결제* 환불* 청구* 과금* 출금* 이체*
     списа* çekildi çekil* redeem* monetary billed_monthly belaste* belastet débité*
     declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse
     withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*`,
@@ -237,6 +260,12 @@ export const guardedTerms = {
   schemaPart: `
     column columns table tables schema spalte spalten tabelle tabellen colonne* columna* tabla tablas coluna* tabela* tabella tabelle kolom* tabel* kolumn* столб* колонк* таблиц* sütun* tablo* 列 表 字段 カラム テーブル 컬럼* 테이블*`,
   dropping: "drop drops dropped dropping",
+  /** Where files lie that others may fetch. */
+  fileStore: `
+    bucket buckets s3 blob_storage storage_account object_storage shared_folder file_share minio 存储桶 バケット 버킷*`,
+  /** Not for everybody. */
+  notPublic: `
+    private privat privates privé privée privés privado privada privato privata prywatn* приватн* özel 私有 非公開 비공개*`,
   /** Files that others send, and what kinds of them. */
   upload: `
     file_type file_types mime_type* mimetype* file_extension* upload uploads uploaded uploading dateityp* dateiendung* hochgeladen* téléversé* téléversement* envoi_de_fichiers archivos_subidos subida_de_archivos envio_de_arquivos caricament* загруж* загрузк* przesłan* przesyłan* yükle* 上传 アップロード 업로드*`,
@@ -264,7 +293,8 @@ export const guardedTerms = {
     adlandır* sırala* göster* say नाम_बदल* क्रमबद्ध दिखाओ दिखाएं गिनो
     重命名 改名 排序 显示 统计 列出 名前順 名前を変更 並べ 並び替え ソート 表示 数える 数え 이름을 이름_변경* 정렬* 보여줘 표시* 세는 개수*
     types_to add_types type_hints type_annotations aria comment commonjs esm log_the logs_the_duration fake dummy tipos tipi типы_в тип типов tip_ekle kommentar kommentiere commentaire comentario comentário commento комментар* komentarz* yorum_ekle 注释 类型 型を コメント 타입* 주석* where_is où_est où_sont wo_wird wo_ist dónde_está onde_está dov'è где_ gdzie_jest nerede 在哪里 どこ 어디* wyświetl* el_nombre_de le_nom_de o_nome_d* il_nome_d* den_namen
-    sorting filtering column_label`,
+    sorting filtering column_label
+    whitespace trailing_whitespace trailing_spaces indentation leerzeichen espaces_inutiles espacios_en_blanco espaços_em_branco spazi_finali spaties spacje пробел* boşlukları 空格 空白 공백*`,
   /** A question on how something is done, or how much of it there is. */
   asking: `
     how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마

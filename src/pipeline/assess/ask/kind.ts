@@ -102,9 +102,10 @@ function explainedKind({ topics, traceLines }: AskFeatures): TaskKind {
   return "OTHER";
 }
 
-/** Something failed: words for it early, or a stack trace. */
-function failing({ topics, traceLines }: AskFeatures): boolean {
-  if (traceLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < earlyWords) return true;
+/** Something failed: words for it early, a stack trace, or a log that says so. */
+function failing({ topics, traceLines, failureLines }: AskFeatures): boolean {
+  if (traceLines + failureLines > 0 || topics.count("debugging") >= 2 || topics.first("debugging") < earlyWords)
+    return true;
   return topics.count("intermittent") > 0 && topics.count("intricate") > 0;
 }
 

@@ -211,7 +211,8 @@ const languages: Readonly<Record<string, Partial<Record<Topic, string>>>> = {
     securityWeak: "暗号化 攻撃 証明書 秘密鍵",
     auth: "認証 認可 二要素 アクセストークン リフレッシュトークン アクセス制御 シングルサインオン",
     authWeak: "ログイン ログアウト パスワード セッション 権限 サインイン トークン",
-    payment: "決済 支払 返金 請求 課金 領収書 サブスクリプション クレジットカード",
+    payment:
+      "決済 支払 コンビニ払い 後払い 前払い 分割払い 一括払い 着払い 代引き 返金 請求 課金 領収書 サブスクリプション クレジットカード",
     destructive: "すべて削除 全て削除 全件削除 完全に削除",
     deleting: "削除 消去 消して 破棄 空に",
     everything: "すべて 全て 全部 全件 古い 非アクティブ",

@@ -106,7 +106,19 @@ describe("the newest ask", () => {
   test("inherits kind and dimensions from the previous ask if it only says to continue", () => {
     const hard = "Design a distributed job queue with exactly-once delivery, failover and sharding.";
     const before = assessed({ ask: hard }).task;
-    for (const content of ["continue", "Yes, go ahead.", "ok", "继续", "weiter"]) {
+    for (const content of [
+      "continue",
+      "Yes, go ahead.",
+      "ok",
+      "继续",
+      "weiter",
+      "Looks good, implement the plan.",
+      "Please continue from where you left off",
+      "Passt, setz den Plan so um",
+      "d'accord, vas-y",
+      "давай, делай",
+      "進めてください",
+    ]) {
       const messages = [
         { role: "user", content: hard },
         { role: "assistant", content: "Shall I?" },
@@ -120,11 +132,13 @@ describe("the newest ask", () => {
         dependency_depth,
       });
     }
-    const other = [
-      { role: "user", content: hard },
-      { role: "user", content: "Thanks. What is 2 + 2?" },
-    ];
-    expect(assessed({ messages: other }).task.reasoning_requirement).toBeLessThan(0.3);
+    for (const content of ["Thanks. What is 2 + 2?", "Make the plan shorter", "Is that all?", "ok, now rename foo"]) {
+      const other = [
+        { role: "user", content: hard },
+        { role: "user", content },
+      ];
+      expect(assessed({ messages: other }).task.reasoning_requirement).toBeLessThan(0.3);
+    }
   });
 
   test("is the whole text if nothing in it is recognized as the user's own", () => {

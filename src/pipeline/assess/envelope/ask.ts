@@ -1,5 +1,5 @@
 import { withoutAttachedFences, withoutBracketBlocks, withoutPatch, withoutTagBlocks } from "./blocks.ts";
-import { questionIn, requestSectionIn, withoutFrame } from "./templates.ts";
+import { behindGivenText, questionIn, requestSectionIn, withoutFrame } from "./templates.ts";
 
 /**
  * What the user typed, without the envelope that an agent or a framework put around it; empty when nothing in the text is
@@ -7,7 +7,7 @@ import { questionIn, requestSectionIn, withoutFrame } from "./templates.ts";
  */
 export function askIn(text: string): string {
   let ask = withoutBracketBlocks(withoutTagBlocks(text));
-  ask = questionIn(ask) ?? requestSectionIn(ask) ?? ask;
+  ask = behindGivenText(ask) ?? questionIn(ask) ?? requestSectionIn(ask) ?? ask;
   ask = withoutFrame(ask);
   const bare = withoutPatch(withoutAttachedFences(ask)).trim();
   return bare === "" && !isPatch(ask) ? ask.trim() : bare;
@@ -17,11 +17,29 @@ function isPatch(text: string): boolean {
   return text.trimStart().startsWith("diff --git ");
 }
 
-/** What a user writes only to make the agent continue. */
-const continuePrompt =
-  /^(?:(?:yes|yep|yeah|ok|okay|sure|fine|please|continue|proceed|go|on|ahead|do|it|that|this|next|keep|going|retry|try|again|weiter|ja|mach|oui|continuez?|vas-y|sí|si|sigue|continúa|sim|continua|да|продолжай|дальше|继续|好的?|是的?)[\s,.!。，！]*){1,5}$/i;
+/** Words of which a message that only makes the agent go on consists: consent, and what was proposed before. */
+const continuingWords = new Set(
+  (
+    "yes yep yeah ok okay sure fine please continue proceed go on ahead do it that this next keep going retry try again resume start " +
+    "begin finish implement execute apply run make happen so looks look good great perfect excellent sounds lgtm approved agreed agree " +
+    "correct right exactly i all both the your a an plan changes change step steps option one two three 1 2 3 first second third them " +
+    "now and then with from where you we left off stopped were let's lets as is proposed suggested described iterate to " +
+    "weiter ja mach machen bitte gerne genau passt gut klingt leg los so setz um den plan umsetzen fortfahren jetzt " +
+    "oui continue continuez vas-y allez-y d'accord parfait fais-le vas y allez le ça sí si sigue continúa adelante dale vale perfecto hazlo " +
+    "sim continua continue prossiga pode seguir faça isso perfeito sì procedi continua va bene fallo perfetto ga door prima doe het " +
+    "kontynuuj tak dalej zrób to dobrze да давай делай это продолжай продолжайте дальше хорошо отлично начинай devam et evet tamam yap"
+  ).split(" "),
+);
+const continuingPhrase =
+  /^(?:(?:继续|接着|好的?|可以|是的?|对|没问题|开始吧?|做吧|请|按这个|按计划|做|吧|続けて|続行|はい|お願いします|進めて|ください|その通り|계속|네|좋아요?|그래|진행|해|주세요|해줘|해주세요)[\s,.!。，！、]*){1,6}$/;
+const maxContinueLength = 80;
+const maxContinueWords = 12;
 
 /** Whether an ask only says to continue what was asked before. */
 export function isContinuePrompt(ask: string): boolean {
-  return ask.length <= 40 && continuePrompt.test(ask);
+  if (ask.length > maxContinueLength) return false;
+  if (continuingPhrase.test(ask)) return true;
+  const words = ask.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
+  if (words.length === 0 || words.length > maxContinueWords || ask.includes("?")) return false;
+  return words.every((word) => continuingWords.has(word.replace("’", "'")));
 }

@@ -15,6 +15,8 @@ export interface Conversation extends RunSteps {
   readonly systemLength: number;
   /** The newest user message as it came: its beginning and end. */
   readonly newest: string;
+  /** The last message if it is a system prompt behind the conversation: its beginning and end; empty if it is none. */
+  readonly closing: string;
   /** Messages by users and assistants. */
   readonly turns: number;
   /** Whether any tool has been called in the conversation. */

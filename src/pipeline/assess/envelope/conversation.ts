@@ -39,6 +39,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
       return system().length;
     },
     newest: windowOf(newest, 1_200, 600),
+    closing: closingOf(messages, roles),
     turns: roles.reduce((count, role) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
     usedTools: roles.includes("tool"),
     tools: toolNames(body["tools"], body["functions"]),
@@ -115,6 +116,12 @@ function carriesMarker(newest: string): boolean {
   if (!asksForHighReasoning(newest) || harnessTurnIn(newest) !== undefined) return false;
   const own = askIn(newest);
   return own === "" || asksForHighReasoning(own);
+}
+
+function closingOf(messages: readonly ChatMessage[], roles: readonly MessageRole[]): string {
+  const last = messages.length - 1;
+  if (last < 1 || (roles[last] !== "system" && roles[last] !== "developer")) return "";
+  return windowOf(textOf(messages[last]?.["content"]), 1_200, 600);
 }
 
 function systemTextOf(messages: readonly ChatMessage[]): string {

@@ -18,19 +18,33 @@ export type HarnessTurn =
 /** Cline and Roo Code: `[execute_command for 'npm test'] Result:`. */
 const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:\s*|(?=Error:))/;
 /** mini-SWE-agent, SWE-agent, OpenHands, ReAct and others: a label or a tag in front of what a command printed. */
-const labelledResult =
-  /^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|Tool (?:call )?(?:result|output|response)|Command (?:output|result)|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed)\b[^\n:]{0,200}:[ \t]*\n?|[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>)/;
+const labelledResult = new RegExp(
+  [
+    String.raw`^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Pp]rogram)(?: call)? (?:result|output|response)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
+    String.raw`(?:The|Your) (?:command|script|code|tool|function|program)(?: call)? (?:returned|printed|produced|responded with|gave)\b[^\n:]{0,40}:[ \t]*\n`,
+    String.raw`\[(?:TOOL|FUNCTION|COMMAND|EXECUTION|SHELL)[ _](?:RESULTS?|OUTPUT|RESPONSE)\b[^\]\n]{0,100}\]`,
+    String.raw`[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
+  ].join("|"),
+);
 const taggedResult =
   /^\s*<(?:returncode|exit_?code|output|observation|tool_(?:result|response|output)|function_(?:results?|response)|command_(?:output|result)|execution_result|stdout|stderr)\b[^<>]{0,200}>/i;
-/** A message of the harness to the model: a call it could not read, a reminder, a resumption. */
-const note =
-  /^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|(?:Please |Now )?(?:continue|proceed) (?:working )?(?:on|with|and carry out) (?:the task|whatever|this plan|the plan)\b|Error: \S{1,80} is not a valid tool\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b)/i;
+/** A message of the harness to the model: a call or an edit it could not read, a reminder, a resumption. */
+const note = new RegExp(
+  [
+    String.raw`^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Error: \S{1,80} is not a valid tool\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b`,
+    String.raw`(?:Please |Now )?(?:continue|proceed) (?:working )?(?:on|with|and carry out) (?:the task|whatever|this plan|the plan)\b|(?:\[system\]|\(system\)|system:)\s*(?:please )?(?:continue|proceed|resume|keep going)\b|@\w{1,40} continue: "`,
+    String.raw`# \d+ SEARCH/REPLACE blocks? failed to match\b|The LLM did not conform to the edit format\b|Determine (?:exactly one|which|the next)\b[^\n]{0,40}\b(?:command|action|tool|ability) to (?:use|take|run) next\b)`,
+  ].join("|"),
+  "i",
+);
 
 /** What the harness says in a message of the user's role; undefined for the user's own words. */
 export function harnessTurnIn(text: string): HarnessTurn | undefined {
   const head = text.slice(0, 800);
   if (note.test(head)) return { kind: "note" };
   const bracketed = bracketedResult.exec(head);
+  // What the user says to a finished task is a new ask.
+  if (bracketed?.[1] === "attempt_completion" && text.includes("<feedback>")) return undefined;
   if (bracketed !== null) return { kind: "result", tool: bracketed[1], text: text.slice(bracketed[0].length) };
   const labelled = labelledResult.exec(head);
   // A label that does not end with its colon is itself the status and stays in the text, and so does one that says "Error:".

@@ -5,12 +5,25 @@
 
 /** Sentences and headings from which on a message is the agent's instructions. */
 const instructionsBehind =
-  /\n(?:#{1,4} *\*?(?:SEARCH\/REPLACE|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|This is the expected criteria for your final answer\b|You can execute bash commands\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
+  /\n(?:#{1,4} *\*?(?:SEARCH\/REPLACE|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|This is the expected criteria for your final answer\b|You can execute bash commands\b|Provide a concise response based (?:only )?on the content\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
 /** What an issue frame begins with. */
 const leadIn =
   /^\s*(?:(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*|(?:new|current) task:\s+|# \S{1,40}\.md instructions\b[^\n]*\n\s*)/i;
 /** What stands before the ask where a session goes on that had grown too long; the ask stands in backticks. */
 const resumed = /^The previous session was interrupted\b[^\n]{0,200}\brequest was: `([\s\S]+)`\s*$/;
+
+/** A text that is given between two lines, labelled, in front of what is asked about it. */
+const givenText =
+  /^\s*(?:[A-Z][\w-]{0,20} ){0,2}(?:[Cc]ontents?|[Pp]age|[Dd]ocument|[Aa]rticle|[Tt]ranscript|[Ff]ile|[Tt]ext)(?: [^\n:]{0,80})?:[ \t]*\n(-{3,}|={3,})[ \t]*\n/;
+
+/** The ask behind a text that is given in front of it; undefined where there is none. */
+export function behindGivenText(text: string): string | undefined {
+  const given = givenText.exec(text);
+  if (given === null) return undefined;
+  const end = text.indexOf(`\n${given[1]}\n`, given[0].length);
+  const behind = end < 0 ? "" : text.slice(end + (given[1] ?? "").length + 2);
+  return behind.trim() === "" ? undefined : behind;
+}
 
 /** The ask without the frame's first words and without the instructions behind it. */
 export function withoutFrame(text: string): string {

@@ -31,7 +31,7 @@ const codeBesideStreams = /"(?:code|rc|status)"\s*:\s*(-?\d{1,10})\b/;
 const killed = /\b(?:terminated|killed) by signal\b|^Signal: (?!\(?(?:none|null)\b|0\b)\S/im;
 const timedOut = /\btimed? ?out\b/i;
 const malformedCall =
-  /^\s*(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY|Tool call error\b|(?:Error: )?(?:Unknown|Invalid) tool\b|(?:Error: )?\S{1,80} is not a valid tool\b|(?:The )?tool call (?:was malformed|could not be parsed)|InputValidationError\b|Your (?:last )?(?:response|output) (?:was not|did not|could not))/i;
+  /^\s*(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY|Tool call error\b|(?:Error: )?(?:Unknown|Invalid) tool\b|(?:Error: )?\S{1,80} is not a valid tool\b|(?:The )?tool call (?:was malformed|could not be parsed)|InputValidationError\b|Your (?:last )?(?:response|output) (?:was not|did not|could not)|# \d+ SEARCH\/REPLACE blocks? failed to match\b|The LLM did not conform to the edit format\b)/i;
 
 /** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
 const refusalAtStart =

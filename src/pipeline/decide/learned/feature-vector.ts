@@ -22,7 +22,7 @@ export const featureNames = [
 ] as const;
 
 /** What the vector reads of an ask's features. */
-type CountedFeatures = Omit<AskFeatures, "topics" | "verbLast"> & {
+type CountedFeatures = Omit<AskFeatures, "topics" | "verbLast" | "failureLines"> & {
   readonly topics: Pick<AskFeatures["topics"], "words" | "distinctWords">;
 };
 
