@@ -22,12 +22,11 @@ export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
   rewrite: "OTHER",
 };
 
-/** What a title names or a summary sums up, in the languages in which chat programs write their prompts. */
-const conversationWords =
-  "Unterhaltung|Gespräch|Konversation|discussion|échange|conversación|charla|conversa|conversazione|gesprek|rozmow|czat|диалог|бесед|разговор|переписк|чат|sohbet|konuşma|会话|对话|聊天|讨论|對話|這句話|这句话|会話|チャット|대화|채팅";
-
-function near(one: string, other: string): string {
-  return `(?:${one})[^.。\\n]{0,60}(?:${other})|(?:${other})[^.。\\n]{0,60}(?:${one})`;
+interface Instruction {
+  readonly kind: HousekeepingKind;
+  /** Found in every text that says it: one cheap search for all of these rules out nearly every other text. */
+  readonly word: RegExp;
+  readonly says: RegExp;
 }
 
 function anyOf(...patterns: readonly string[]): RegExp {
@@ -35,55 +34,41 @@ function anyOf(...patterns: readonly string[]): RegExp {
 }
 
 /** The instruction of each, in the words that programs use for it. */
-const instructions: readonly {
-  readonly kind: HousekeepingKind;
-  /** Found in every text that says it: one cheap search for all of these rules out nearly every other text. */
-  readonly word: RegExp;
-  readonly says: RegExp;
-}[] = [
+const instructions: readonly Instruction[] = [
   {
     kind: "title",
-    word: /\bname|tit[el]|headline|slug|sentence|tytuł|título|заголов|назван|başlı|标题|標題|主题|タイトル|件名|제목/i,
+    word: /\bname|titl|headline|slug|short sentence/i,
     says: anyOf(
-      String.raw`\b(?:title|name|headline) generator\b|\btitelgenerator\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b`,
+      String.raw`\b(?:title|name|headline) generator\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b`,
       String.raw`\b(?:generate|create|write|suggest|give|provide|produce|propose|make|craft(?:ing)?|come up with|pick|reply with)\b[^.\n]{0,60}\b(?:(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|(?:titles?|headlines?)\b[^.\n]{0,40}\b(?:message|request|following content))`,
       String.raw`\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b|\b(?:conversation|chat|thread|session)\b[^.\n]{0,20}\ba (?:short )?(?:name|title)\b`,
       String.raw`\bsummari[sz]e\b[^.\n]{0,80}\b(?:in|into|as)\b[^.\n]{0,30}\b(?:title|headline|single short sentence)\b`,
-      near(
-        String.raw`\btitel|\btitre|\btítulo|\btitolo|tytuł|заголов|назван|başlı[kğ]|标题|標題|主题|タイトル|件名|제목`,
-        conversationWords,
-      ),
     ),
   },
   {
     kind: "commit_message",
-    word: /commit|pull request|pr (?:title|desc|content)|提交|コミット|커밋|коммит/i,
+    word: /commit|pull request|pr (?:title|desc|content)/i,
     says: anyOf(
       String.raw`\b(?:(?:generat|writ|creat|compos|produc|craft)\w{1,4}|come up with)\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b`,
       String.raw`\b(?:description|title|walkthrough)\b[^.\n]{0,20}\b(?:for|of) (?:the|a|this) (?:PR|pull request|merge request|diff)\b|\bauthor of a commit message\b`,
-      String.raw`(?:生成|编写|撰写|写)[^。\n]{0,20}提交(?:信息|消息|说明)|提交(?:信息|消息|说明)生成|コミットメッセージを|커밋 메시지를|commit-nachricht|message de commit|mensaje de commit|mensagem de commit|messaggio di commit|сообщение (?:для )?коммита`,
     ),
   },
   {
     kind: "summary",
-    word: /summar|zusammen|résum|resum|riassum|samenvat|podsumuj|総|总结|概括|摘要|压缩|要約|まとめ|요약|кратк|резюм/i,
+    word: /summar/i,
     says: anyOf(
       String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b`,
       String.raw`\bYou are an? [^.\n]{0,40}\bsummari(?:[sz]er|[sz]ation (?:AI|assistant|engine|model|bot|expert))\b`,
-      near(
-        String.raw`\bzusammen(?:fass|zu)|\brésum|\bresum|\briassum|\bsamenvat|podsumuj|кратк|резюм|总结|概括|摘要|压缩|要約|まとめ|요약`,
-        conversationWords,
-      ),
     ),
   },
   {
     kind: "labels",
-    word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|safety|situate/i,
+    word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat/i,
     says: anyOf(
       String.raw`\b(?:generate|suggest|produce|extract)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
       String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input)\b`,
-      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|facts|preferences|memories|triplets|named entities)\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|information organizer|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
-      String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?\b[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\bstandalone\b`,
+      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|facts|preferences|memories|triplets|named entities)\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
+      String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\bstandalone\b`,
     ),
   },
   {
@@ -93,32 +78,66 @@ const instructions: readonly {
   },
   {
     kind: "completion",
-    word: /fim[_▁]|cursor|hole|<(?:pre|suf|mid)>|fill|completion|autocomplet|editable_region|code_to_edit/i,
-    says: /<\|?(?:fim_(?:prefix|suffix|middle)|cursor|hole)\|?>|<(?:PRE|SUF|MID)>|<｜fim▁|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)[^}]{0,20}\}\}|<\|(?:editable_region|code_to_edit|user_cursor)|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|(?:code )?autocomplet\w+ (?:engine|assistant|model)|code completion (?:engine|assistant|model))\b/i,
+    word: /fim_|cursor|hole|<(?:pre|suf|mid)>|fill|completion|autocomplet|editable_region|code_to_edit/i,
+    says: /<\|?(?:fim_(?:prefix|suffix|middle)|cursor|hole)\|?>|<(?:PRE|SUF|MID)>|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)[^}]{0,20}\}\}|<\|(?:editable_region|code_to_edit|user_cursor)|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|(?:code )?autocomplet\w+ (?:engine|assistant|model)|code completion (?:engine|assistant|model))\b/i,
   },
   {
     kind: "rewrite",
-    word: /dictat|transcri|correct|proofread|punctuat|translat|grammar|spelling|übersetz|traduc|tradui|перевод|перевед|翻译|翻譯|翻訳|번역/i,
+    word: /dictat|transcri|punctuat|translat|grammar|spelling|typos/i,
     says: anyOf(
-      String.raw`^\s*(?:you (?:are|will|clean|correct|fix)|your (?:task|job|role)|please|act as)?[^.\n]{0,60}\b(?:clean(?:s|ing)? up|correct(?:s|ing)?|fix(?:es|ing)?|polish|proofread|punctuate)\b[^.\n]{0,60}\b(?:dictat\w*|transcri\w*|speech|spelling|grammar|punctuation|typos)\b`,
-      String.raw`^\s*(?:you are an? [^.\n]{0,40}\btranslat(?:or|ion)\b|(?:please )?translate (?:the|all|any|what|every|from|into|to)\b|(?:du bist|übersetze|traduis|traduce|traduza|traduci|переведи|你是[^。\n]{0,20}翻译|将[^。\n]{0,30}翻译|あなたは[^。\n]{0,20}翻訳))`,
+      String.raw`^\s*(?:(?:you|your|please|act as)\b[^.\n]{0,60})?\b(?:clean(?:s|ing)? up|correct(?:s|ing)?|fix(?:es|ing)?|polish|proofread|punctuate)\b[^.\n]{0,60}\b(?:dictat\w*|transcri\w*|speech|spelling|grammar|punctuation|typos)\b`,
+      String.raw`^\s*(?:you are an? [^.\n]{0,40}\btranslat(?:or|ion)\b|(?:please )?translate (?:the|all|any|what|every|from|into|to)\b)`,
     ),
   },
 ];
-/** Begins of the words above, the Latin ones at the beginning of a word: most places of a text are left after one look. */
+/** Begins of the words above, all of them at the beginning of a word: most places of a text are left after one look. */
 const anyWord =
-  /\b(?:name|tit[el]|headline|slug|sentence|commit|pull request|pr title|pr desc|pr content|summar|zusammen|resum|riassum|samenvat|podsumuj|tags|question|quer|keyword|emoji|topic|isnewtopic|speak|classif|categori|router|extract|grad|relevan|unsafe|safety|situate|command|fim_|cursor|hole|fill|completion|autocomplet|editable_region|code_to_edit|user_cursor|dictat|transcri|correct|proofread|punctuat|translat|grammar|spelling|tradu|tytu|t[ií]t[ou]l|r[ée]sum)|<(?:pre|suf|mid)>|[üзнбкпр标標主提总概摘压翻コタ件要ま커제요번▁]/i;
+  /\b(?:name|titl|headline|slug|short sentence|commit|pull request|pr title|pr desc|pr content|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|command|fim_|cursor|hole|fill|completion|autocomplet|editable_region|code_to_edit|user_cursor|dictat|transcri|punctuat|translat|grammar|spelling|typos|titel|titre|t[ií]tulo|titolo|r[eé]sum|riassum|samenvat|podsumuj|zusammen|tradu|message de|mensa)|<(?:pre|suf|mid)>|übersetz/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
-const bareResult = new RegExp(
-  [
-    String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b`,
-    String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|\bstandalone question:\s*$|\bbinary score\b`,
-    String.raw`\b(?:nur|höchstens|ohne Anführungs|uniquement|seulement|sans guillemets|sólo|solo|únicamente|sin comillas|apenas|somente|sem aspas|soltanto|senza virgolette|alleen|tylko|bez cudzysł|sadece|yalnızca)`,
-    "только|без кавычек|не более|只|仅|直接返回|不要|字以内|个字|のみ|だけ|以内|만 (?:출력|반환|답)|(?:자|단어) 이내",
-  ].join("|"),
-  "i",
+const bareResult = anyOf(
+  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b`,
+  String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|\bstandalone question:\s*$|\bbinary score\b`,
 );
+
+/** What a title names or a summary sums up, in further languages. */
+const conversations =
+  "Unterhaltung|Gespräch|Konversation|discussion|échange|conversación|charla|conversa|gesprek|rozmow|czat|диалог|бесед|разговор|переписк|чат|sohbet|konuşma|会话|对话|聊天|讨论|對話|这句话|会話|チャット|대화|채팅";
+
+/** The same in further languages. */
+const furtherInstructions: readonly Instruction[] = [
+  {
+    kind: "title",
+    word: /titel|titre|título|titolo|tytuł|заголов|назван|başlı|标题|標題|主题|タイトル|件名|제목/i,
+    says: anyOf("titelgenerator", conversations),
+  },
+  {
+    kind: "commit_message",
+    word: /提交|コミット|커밋|коммит|commit/i,
+    says: anyOf(
+      "(?:生成|编写|撰写|写)[^。\\n]{0,20}提交(?:信息|消息|说明)|提交(?:信息|消息|说明)生成|コミットメッセージを|커밋 메시지를",
+      "commit-nachricht|message de commit|mensaje de commit|mensagem de commit|messaggio di commit|сообщение (?:для )?коммита",
+    ),
+  },
+  {
+    kind: "summary",
+    word: /zusammen(?:fass|zu)|\bfass|résum|resum|riassum|samenvat|podsumuj|кратк|резюм|总结|概括|摘要|压缩|要約|まとめ|요약/i,
+    says: anyOf(conversations),
+  },
+  { kind: "completion", word: /<｜fim▁/, says: /<｜fim▁/ },
+  {
+    kind: "rewrite",
+    word: /übersetz|traduc|tradui|traduz|перевод|перевед|翻译|翻譯|翻訳|번역/i,
+    says: /^\s*(?:du bist|übersetze|traduis|traduce|traduza|traduci|переведи|你是|将|あなたは)/i,
+  },
+];
+/** Letters of scripts that are not Latin. */
+const otherScript = /[^\u0000-\u024f\u2000-\u206f]/;
+const furtherBareResult = anyOf(
+  String.raw`\b(?:nur|höchstens|ohne Anführungs|uniquement|seulement|sans guillemets|sólo|solo|únicamente|sin comillas|apenas|somente|sem aspas|soltanto|senza virgolette|alleen|tylko|bez cudzysł|sadece|yalnızca)`,
+  "только|без кавычек|не более|只|仅|直接返回|不要|字以内|个字|のみ|だけ|以内|만 (?:출력|반환|답)|(?:자|단어) 이내",
+);
+
 /** Both ends of the gap that a completion fills: nobody but an editor writes them. */
 const gap =
   /<[|｜]?(?:fim[_▁](?:prefix|begin)|PRE|editable_region_start|code_to_edit)[|｜]?>[\s\S]*<[|｜]?(?:fim[_▁](?:suffix|hole)|SUF|editable_region_end|\/code_to_edit)[|｜]?>/;
@@ -140,23 +159,28 @@ export function housekeepingOf(
   if (conversation.tools.length > 0 || conversation.systemLength > maxInstructionLength) return undefined;
   const { system, newest, closing, turns, usedTools } = conversation;
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
-  const asksForLittle = (text: string) => smallAnswer || bareResult.test(text);
   const bySystem = kindSaidIn(system);
-  if (bySystem !== undefined && (system.length < 200 || asksForLittle(system) || bareResult.test(newest))) {
+  if (bySystem !== undefined && (smallAnswer || system.length < 200 || isBare(system) || isBare(newest)))
     return bySystem;
-  }
   // The program's own words behind the conversation.
-  if (closing !== "" && asksForLittle(closing)) return kindSaidIn(closing);
-  if (gap.test(newest)) return "completion";
+  const byClosing = closing === "" ? undefined : kindSaidIn(closing);
+  if (byClosing !== undefined && (smallAnswer || isBare(closing))) return byClosing;
+  if (newest.includes("<") && gap.test(newest)) return "completion";
   // Without a system prompt that says so, the message itself must, and be the whole conversation, or stand at the end of an agent's
   // run whose tools the call leaves out.
   if (turns > 1 && !usedTools) return undefined;
-  return asksForLittle(newest) ? kindSaidIn(newest) : undefined;
+  const byMessage = kindSaidIn(newest);
+  return byMessage !== undefined && (smallAnswer || isBare(newest)) ? byMessage : undefined;
 }
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {
-  if (!anyWord.test(text)) return undefined;
-  return instructions.find(({ word, says }) => word.test(text) && says.test(text))?.kind;
+  if (!anyWord.test(text) && !otherScript.test(text)) return undefined;
+  const saidBy = ({ word, says }: Instruction) => word.test(text) && says.test(text);
+  return (instructions.find(saidBy) ?? furtherInstructions.find(saidBy))?.kind;
+}
+
+function isBare(text: string): boolean {
+  return bareResult.test(text) || furtherBareResult.test(text);
 }
 
 /** What is left to be said of the conversation behind the sentence that names it; other words make it a part of the user's work. */
