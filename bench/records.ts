@@ -217,7 +217,6 @@ function someRecord(index: number, recordedMs: number, policyHash: string): Deci
   const cost = prompt * (pro ? 435 : 140) + completion * (pro ? 870 : 280);
   const session = `s${index % 10}`;
   const goal = chance(7) < 0.5 ? "adhoc" : `${session}/goal-${Math.floor(chance(8) * 200)}`;
-  const dimension = (salt: number) => Math.round(chance(salt) * 1_000) / 1_000;
   const record = aDecisionRecord(index, { recorded_ms: Math.floor(recordedMs) });
   const [attempt] = record.attempts;
   const tokens = { prompt, cached: Math.floor(prompt * chance(9)), cache_write: 0, completion, reasoning: 0 };
@@ -238,41 +237,14 @@ function someRecord(index: number, recordedMs: number, policyHash: string): Deci
     outcome: refused ? "refused" : failed ? "failed" : "answered",
     refused_by: refused ? "gateway" : failed ? "upstream" : null,
     score: Math.round(chance(11) * 10_000) / 100,
-    inputs: {
-      ...someInputs,
-      task: {
-        ...someInputs.task,
-        reasoning_requirement: dimension(12),
-        ambiguity: dimension(13),
-        dependency_depth: dimension(14),
-        verification_difficulty: dimension(15),
-      },
-      runtime: { ...someInputs.runtime, same_error_count: pro ? 2 : 0, tool_depth: Math.floor(chance(16) * 12) },
-      size: { ...someInputs.size, input_tokens_bound: prompt * 4, input_tokens_estimate: prompt },
-      spend: {
-        ...someInputs.spend,
-        day_spent_nano_usd: Math.floor(chance(17) * 1e9),
-        goal_spent_nano_usd: Math.floor(chance(18) * 1e8),
-      },
-    },
+    inputs: inputsOf(chance, pro, prompt),
     features: Object.fromEntries(
       ["characters", "words", "distinct_words", "code_lines", "numbers", "commas"].map((name, at) => [
         name,
         Math.floor(chance(20 + at) * 900),
       ]),
     ),
-    evidence: [
-      "kind=CODING",
-      "risk_level=LOW",
-      "sensitive=true",
-      `points_reasoning_requirement=${(chance(30) * 25).toFixed(2)}`,
-      `points_ambiguity=${(chance(31) * 15).toFixed(2)}`,
-      `points_dependency_depth=${(chance(32) * 15).toFixed(2)}`,
-      `points_verification_difficulty=${(chance(33) * 20).toFixed(2)}`,
-      `points=${(chance(34) * 80).toFixed(2)}`,
-      "score_scale=agent",
-      `score=${(chance(11) * 100).toFixed(2)}`,
-    ],
+    evidence: evidenceOf(chance),
     attempts:
       refused || attempt === undefined
         ? []
@@ -289,4 +261,43 @@ function someRecord(index: number, recordedMs: number, policyHash: string): Deci
     },
     policy_hash: policyHash,
   };
+}
+
+/** A number from 0 to 1 for each salt. */
+type Chance = (salt: number) => number;
+
+function inputsOf(chance: Chance, pro: boolean, prompt: number): DecisionRecord["inputs"] {
+  const dimension = (salt: number) => Math.round(chance(salt) * 1_000) / 1_000;
+  return {
+    ...someInputs,
+    task: {
+      ...someInputs.task,
+      reasoning_requirement: dimension(12),
+      ambiguity: dimension(13),
+      dependency_depth: dimension(14),
+      verification_difficulty: dimension(15),
+    },
+    runtime: { ...someInputs.runtime, same_error_count: pro ? 2 : 0, tool_depth: Math.floor(chance(16) * 12) },
+    size: { ...someInputs.size, input_tokens_bound: prompt * 4, input_tokens_estimate: prompt },
+    spend: {
+      ...someInputs.spend,
+      day_spent_nano_usd: Math.floor(chance(17) * 1e9),
+      goal_spent_nano_usd: Math.floor(chance(18) * 1e8),
+    },
+  };
+}
+
+function evidenceOf(chance: Chance): string[] {
+  return [
+    "kind=CODING",
+    "risk_level=LOW",
+    "sensitive=true",
+    `points_reasoning_requirement=${(chance(30) * 25).toFixed(2)}`,
+    `points_ambiguity=${(chance(31) * 15).toFixed(2)}`,
+    `points_dependency_depth=${(chance(32) * 15).toFixed(2)}`,
+    `points_verification_difficulty=${(chance(33) * 20).toFixed(2)}`,
+    `points=${(chance(34) * 80).toFixed(2)}`,
+    "score_scale=agent",
+    `score=${(chance(11) * 100).toFixed(2)}`,
+  ];
 }

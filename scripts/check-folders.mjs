@@ -1,5 +1,5 @@
 // Part of `npm run check`: no folder of source, tests or benches holds more files than a reader takes in at a glance. The
-// limits of files and functions are Biome's rules (biome.json: noExcessiveLinesPerFile, noExcessiveLinesPerFunction).
+// limit of functions is in check-functions.mjs, that of files is Biome's rule (biome.json: noExcessiveLinesPerFile).
 // `--warn` prints what is above the limit and ends with 0 all the same.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `npm run check`: formatting, lints, boundaries between folders, types, unused code, sizes of folders.
+// `npm run check`: formatting, lints, boundaries between folders, types, unused code, sizes of folders and functions.
 // `npm run check -- --fix` repairs what can be repaired.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ const steps = [
   [bin("tsc"), ["--noEmit", "-p", "dashboard"]],
   [bin("knip"), ["--no-progress"]],
   [process.execPath, [join(root, "scripts", "check-folders.mjs")]],
+  [process.execPath, [join(root, "scripts", "check-functions.mjs")]],
 ];
 let failed = false;
 for (const [command, args] of steps) {

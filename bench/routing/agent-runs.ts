@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { ChatMessage, JsonObject } from "#domain/chat.ts";
+import type { ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
@@ -32,6 +33,10 @@ interface Session {
 interface Call {
   readonly tier: Tier;
   readonly tokens: number;
+  /** How long it took to assess. */
+  readonly readingMs: number;
+  /** The hard rule that fired, or the cause of the decision. */
+  readonly cause: string;
   /** The number of the ask within its session. */
   readonly ask: number;
   /** Affinity kept it on the conversation's model. */
@@ -100,71 +105,78 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
     .map((line) => JSON.parse(line) as Run); // recorded for this bench
   const loaded = loadRegistry(undefined);
   if (loaded.kind !== "ok") throw new Error("the shipped registry is invalid");
-  const configuration = { policy: benchPolicy, registry: loaded.registry, caps: capsOf(benchPolicy) };
-  const causes = new Map<string, number>();
-  let readingMs = 0;
-  const judged = sessionsOf(runs, form, asks).map(({ resolved, messages: all, starts }) => {
-    const calls: Call[] = [];
-    let routedTo: string | undefined;
-    for (let index = 1; index < all.length; index++) {
-      if (all[index]?.["role"] !== "assistant") continue;
-      const messages = all.slice(0, index) as ChatMessage[]; // made by messagesOf
-      const tokens = Math.ceil(JSON.stringify(messages).length / 4);
-      const begun = performance.now();
-      const assessment = assessedBody({ messages, ...(form === "tool" ? { tools } : {}) }, 4 * tokens);
-      readingMs += performance.now() - begun;
-      const { task, runtime, size, continuation, scale } = assessment;
-      const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // the fields that a snapshot reads
-      const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
-      const { model, cause, evidence } = decide(task, runtime, snapshot);
-      routedTo = model ?? undefined;
-      const rules = evidence.flatMap((entry) =>
-        entry.startsWith("hard_rule=") ? entry.slice("hard_rule=".length) : [],
-      );
-      causes.set(rules[0] ?? cause, (causes.get(rules[0] ?? cause) ?? 0) + 1);
-      const toolDepth = runtime.tool_depth + task.estimated_tool_depth;
-      const tier = loaded.registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro";
-      calls.push({
-        tier,
-        tokens,
-        ask: starts.findLastIndex((start) => start < index),
-        kept: cause === "affinity",
-        conditions: [
-          ...conditions.filter(({ holds }) => holds(runtime.same_error_count, toolDepth)).map(({ name }) => name),
-          ...rules.filter((rule) => !comparedRules.has(rule)),
-        ],
-      });
-    }
-    return { resolved, calls };
-  });
+  const sessions = sessionsOf(runs, form, asks).map(({ resolved, messages, starts }) => ({
+    resolved,
+    calls: [...replayedCalls(messages, starts, form, loaded.registry)],
+  }));
+  return figuresOf(sessions);
+}
+
+/** Each call that the messages of a session were recorded from, routed again. */
+function* replayedCalls(
+  messages: readonly JsonObject[],
+  starts: readonly number[],
+  form: Form,
+  registry: ModelRegistry,
+): Generator<Call> {
+  const configuration = { policy: benchPolicy, registry, caps: capsOf(benchPolicy) };
+  let routedTo: string | undefined;
+  for (let index = 1; index < messages.length; index++) {
+    if (messages[index]?.["role"] !== "assistant") continue;
+    const sent = messages.slice(0, index) as ChatMessage[]; // made by messagesOf
+    const tokens = Math.ceil(JSON.stringify(sent).length / 4);
+    const begun = performance.now();
+    const assessment = assessedBody({ messages: sent, ...(form === "tool" ? { tools } : {}) }, 4 * tokens);
+    const readingMs = performance.now() - begun;
+    const { task, runtime, size, continuation, scale } = assessment;
+    const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // the fields that a snapshot reads
+    const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
+    const { model, cause, evidence } = decide(task, runtime, snapshot);
+    routedTo = model ?? undefined;
+    const rules = evidence.flatMap((entry) => (entry.startsWith("hard_rule=") ? entry.slice("hard_rule=".length) : []));
+    const toolDepth = runtime.tool_depth + task.estimated_tool_depth;
+    yield {
+      tier: registry.models.get(model ?? "")?.role === "worker" ? "flash" : "pro",
+      tokens,
+      readingMs,
+      cause: rules[0] ?? cause,
+      ask: starts.findLastIndex((start) => start < index),
+      kept: cause === "affinity",
+      conditions: [
+        ...conditions.filter(({ holds }) => holds(runtime.same_error_count, toolDepth)).map(({ name }) => name),
+        ...rules.filter((rule) => !comparedRules.has(rule)),
+      ],
+    };
+  }
+}
+
+interface ReplayedSession {
+  readonly resolved: boolean;
+  readonly calls: readonly Call[];
+}
+
+function figuresOf(sessions: readonly ReplayedSession[]): Replay {
   const shareOf = (resolved: boolean, isMet: (call: Call) => boolean) => {
-    const of = judged.filter((session) => session.resolved === resolved);
+    const of = sessions.filter((session) => session.resolved === resolved);
     return of.filter(({ calls }) => calls.some(isMet)).length / of.length;
   };
-  const met = (resolved: boolean) => shareOf(resolved, ({ tier }) => tier === "pro");
-  const all = judged.flatMap(({ calls }) => calls);
+  const isPro = ({ tier }: Call) => tier === "pro";
+  const all = sessions.flatMap(({ calls }) => calls);
+  const causes = new Map<string, number>();
+  for (const { cause } of all) causes.set(cause, (causes.get(cause) ?? 0) + 1);
   const names = new Set([...conditions.map(({ name }) => name), ...all.flatMap((call) => call.conditions)]);
-  const costWith = (tierOf: (call: Call) => Tier) => sum(judged.map(({ calls }) => sum(costsOf(calls, tierOf))));
-  const routed = costWith(({ tier }) => tier);
-  const split = judged.map(({ calls }) => splitOf(calls));
-  const flash = sum(split.map((each) => each.flash));
+  const switches = sessions.map(
+    ({ calls }) => calls.filter(({ tier }, at) => at > 0 && tier !== calls[at - 1]?.tier).length,
+  );
   return {
-    sessions: judged.length,
+    sessions: sessions.length,
     calls: all.length,
-    proCalls: all.filter(({ tier }) => tier === "pro").length / all.length,
-    resolvedMeetingPro: met(true),
-    failedMeetingPro: met(false),
-    timesFlash: routed / flash,
-    flagged: {
-      share: sum(split.map(({ flagged }) => flagged)) / sum(split.map((each) => each.asks)),
-      extra: sum(split.map(({ extra }) => extra)) / flash,
-      others: (routed - sum(split.map(({ extra }) => extra))) / flash,
-    },
-    timesPro: routed / costWith(() => "pro"),
-    switchesPerSession:
-      sum(judged.map(({ calls }) => calls.filter(({ tier }, at) => at > 0 && tier !== calls[at - 1]?.tier).length)) /
-      judged.length,
-    readingUs: (1_000 * readingMs) / all.length,
+    proCalls: all.filter(isPro).length / all.length,
+    resolvedMeetingPro: shareOf(true, isPro),
+    failedMeetingPro: shareOf(false, isPro),
+    ...costFiguresOf(sessions),
+    switchesPerSession: sum(switches) / sessions.length,
+    readingUs: (1_000 * sum(all.map(({ readingMs }) => readingMs))) / all.length,
     causes,
     conditions: [...names].map((name) => {
       const holds = (call: Call) => call.conditions.includes(name);
@@ -175,6 +187,23 @@ export function replayRuns(form: Form, asks = 1): Replay | undefined {
         calls: all.filter(holds).length / all.length,
       };
     }),
+  };
+}
+
+function costFiguresOf(sessions: readonly ReplayedSession[]): Pick<Replay, "timesFlash" | "flagged" | "timesPro"> {
+  const costWith = (tierOf: (call: Call) => Tier) => sum(sessions.map(({ calls }) => sum(costsOf(calls, tierOf))));
+  const routed = costWith(({ tier }) => tier);
+  const split = sessions.map(({ calls }) => splitOf(calls));
+  const flash = sum(split.map((each) => each.flash));
+  const extra = sum(split.map((each) => each.extra));
+  return {
+    timesFlash: routed / flash,
+    flagged: {
+      share: sum(split.map(({ flagged }) => flagged)) / sum(split.map((each) => each.asks)),
+      extra: extra / flash,
+      others: (routed - extra) / flash,
+    },
+    timesPro: routed / costWith(() => "pro"),
   };
 }
 

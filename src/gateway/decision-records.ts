@@ -38,26 +38,10 @@ export interface GatewayRecords {
 
 /** How often the records that stand for floods of rejections are written, and how often the ledger is asked for open costs. */
 const flushRejectionsMs = 15_000;
-/** Decision ids whose cost is not known yet. */
-const maxOpenCosts = 10_000;
 
 export function openRecords(ledger: Ledger & SharedConnection, context: GatewayContext): GatewayRecords {
-  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
-  const stored = new StoredRecords({
-    openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
-    kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
-    rules: () => configuration.current().policy.records,
-    shared: settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:"),
-    clock,
-    timers,
-    random,
-    onDrop: (count) => metrics.recordsDropped(count),
-    onStore: (state, problem) =>
-      log("records_store_changed", {
-        away: state === "unavailable",
-        detail: operatorText(problem === undefined ? "" : (loggedError(problem).code ?? "")),
-      }),
-  });
+  const { configuration, clock, timers, closing } = context;
+  const stored = openStoredRecords(ledger, context);
   const enabled = () => configuration.current().policy.records.enabled;
   const names = new ConfigNames(
     (config) => stored.addConfig(config),
@@ -70,7 +54,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   );
   const nameOf = ({ snapshot, learned }: RoutedInputs) => names.nameOf(snapshot.policy, snapshot.registry, learned);
   const sessions = new RedactedSessions(() => configuration.current().privacy);
-  const openCosts = new Set<string>();
+  const openCosts = new OpenCosts();
   let cancelFlush = timers.after(flushRejectionsMs, flushRejections);
   if (enabled()) stored.correctOpenCosts();
   function flushRejections(): void {
@@ -102,13 +86,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
           };
         },
       });
-      if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) {
-        openCosts.add(record.decisionId);
-        for (const oldest of openCosts) {
-          if (openCosts.size <= maxOpenCosts) break;
-          openCosts.delete(oldest);
-        }
-      }
+      if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) openCosts.add(record.decisionId);
     },
     requestRejected(rejection) {
       if (enabled()) rejections.add(rejection);
@@ -138,6 +116,45 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   };
   context.onLedgerEvent.push((event) => gateway.ledgerEvent(event));
   return gateway;
+}
+
+function openStoredRecords(ledger: SharedConnection, context: GatewayContext): StoredRecords {
+  const { settings, configuration, clock, timers, random, log, metrics } = context;
+  const isSqlite = settings.databaseUrl.startsWith("sqlite:");
+  return new StoredRecords({
+    openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
+    kind: isSqlite ? "sqlite" : "postgres",
+    rules: () => configuration.current().policy.records,
+    shared: settings.workers > 1 || !isSqlite,
+    clock,
+    timers,
+    random,
+    onDrop: (count) => metrics.recordsDropped(count),
+    onStore: (state, problem) =>
+      log("records_store_changed", {
+        away: state === "unavailable",
+        detail: operatorText(problem === undefined ? "" : (loggedError(problem).code ?? "")),
+      }),
+  });
+}
+
+const maxOpenCosts = 10_000;
+
+/** Ids of decisions whose cost is not known yet; the oldest are dropped first. */
+class OpenCosts {
+  readonly #ids = new Set<string>();
+
+  add(id: string): void {
+    this.#ids.add(id);
+    for (const oldest of this.#ids) {
+      if (this.#ids.size <= maxOpenCosts) break;
+      this.#ids.delete(oldest);
+    }
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
 }
 
 /** Session ids whose redacted form is remembered; an agent sends the same id with each of its calls. */

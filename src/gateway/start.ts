@@ -1,6 +1,6 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { HttpServer } from "#http/server.ts";
-import type { Ledger } from "#ledger/ledger.ts";
+import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
@@ -13,6 +13,7 @@ import { timerWheel } from "#platform/timers.ts";
 import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
+import type { SharedMemory } from "#routing-memory/shared-memory.ts";
 import { sharedConversationMemory, sharedTaskMemory } from "#routing-memory/shared-parts.ts";
 import { type AuthKeys, loadAuthKeys } from "#settings/auth-keys.ts";
 import type { Problem } from "#settings/problem.ts";
@@ -21,6 +22,7 @@ import type { Simulator } from "#simulator/simulator.ts";
 import { type Log, requestFields, silentLog } from "#telemetry/log/log.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics/metrics.ts";
+import type { Upstream } from "#upstream/upstream.ts";
 import pkg from "../../package.json" with { type: "json" };
 import { Closing } from "./closing.ts";
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
@@ -31,6 +33,7 @@ import { RecentNotices } from "./notices.ts";
 import { countedLedger, reportFilteredCalls, reportOtherModel } from "./observers.ts";
 import { openDashboard } from "./open-dashboard.ts";
 import {
+  type OpenHealth,
   openGatewayLedger,
   openHealth,
   openKeyUsage,
@@ -138,7 +141,7 @@ async function assemble(
   { workers, idleSeconds }: Overrides,
   context: GatewayContext,
 ): Promise<Gateway> {
-  const { settings, configuration, clock, timers, random, metrics, closing } = context;
+  const { settings, configuration, timers, metrics, closing } = context;
   const ledger = await openGatewayLedger(context);
   const records = openRecords(ledger, context);
   const health = await openHealth(context);
@@ -149,32 +152,17 @@ async function assemble(
   const pricesRead = prices.start(configuration.current().policy.upstream.price_book_wait_ms);
   configuration.onChange(() => prices.configured());
   const tracing = await openTracing(context, pkg.version);
-  const plain = openUpstream(address, ledger, context);
-  const upstream = tracing === undefined ? plain : tracedUpstream(plain, tracing, address.baseUrl);
+  const untraced = openUpstream(address, ledger, context);
+  const upstream = tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address.baseUrl);
   const keyUsage = openKeyUsage(address, ledger, context);
   watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
-  const lastModels = new RecentMap<string, { readonly model: ModelKey; readonly atMs: number }>(maxGoals);
-  const ports: Ports = {
-    clock,
-    random,
-    timers,
-    ledger: countedLedger(ledger, metrics, (goal, model) => lastModels.set(goal, { model, atMs: clock.now() })),
-    health: health.registry,
-    upstream,
-    tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
-    conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
-    outcomes: openOutcomes(ledger, context),
-    retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
-    callerEvidence: callerEvidence(clock),
-    newId: () => Bun.randomUUIDv7(),
-    config: () => configuration.current(),
+  const lastModels = new RecentMap<string, LastModel>(maxGoals);
+  const ports = portsOf({ ledger, health, upstream, memory, lastModels }, context, (record) => {
+    finished.add(record);
     // The request is recorded before the answer is sent, unless the process is busy: then in a batch.
-    record: (record) => {
-      finished.add(record);
-      if (http.streams.count <= 1) finished.flush();
-    },
-  };
+    if (http.streams.count <= 1) finished.flush();
+  });
   await pricesRead;
   const http = startHttp(
     {
@@ -221,6 +209,42 @@ async function assemble(
       await closing.closeAll();
     },
   };
+}
+
+/** What the pipeline uses of the parts. */
+interface PipelineParts {
+  readonly ledger: Ledger & SharedConnection;
+  readonly health: OpenHealth;
+  readonly upstream: Upstream;
+  readonly memory: SharedMemory;
+  /** Gets the model of each reservation, by goal. */
+  readonly lastModels: RecentMap<string, LastModel>;
+}
+
+function portsOf(parts: PipelineParts, context: GatewayContext, record: Ports["record"]): Ports {
+  const { ledger, health, upstream, memory, lastModels } = parts;
+  const { configuration, clock, timers, random, metrics } = context;
+  return {
+    clock,
+    random,
+    timers,
+    ledger: countedLedger(ledger, metrics, (goal, model) => lastModels.set(goal, { model, atMs: clock.now() })),
+    health: health.registry,
+    upstream,
+    tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
+    conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
+    outcomes: openOutcomes(ledger, context),
+    retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
+    callerEvidence: callerEvidence(clock),
+    newId: () => Bun.randomUUIDv7(),
+    config: () => configuration.current(),
+    record,
+  };
+}
+
+interface LastModel {
+  readonly model: ModelKey;
+  readonly atMs: number;
 }
 
 /** How many goals have their last model remembered, for the status endpoint. */

@@ -33,60 +33,13 @@ interface StoredSample {
 
 /** The same over an open connection, which it closes with itself. */
 export function sqliteHealthStore(db: Database): HealthStore {
-  const rows = db.query(
-    "SELECT model, epoch, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health",
-  );
-  const overrides = db.query<StoredOverride, []>(
-    "SELECT model, disabled, reset_ms, changed_ms, changed_by FROM model_override",
-  );
-  const samples = db.query<StoredSample, []>(
-    "SELECT node_id, model, at_ms, answers, failures, excluded FROM model_health_sample",
-  );
-  const insert = db.query(
-    `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by)
-     VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (model) DO NOTHING`,
-  );
-  const update = db.query(
-    `UPDATE model_health SET epoch = epoch + 1, state = ?2, since_ms = ?3, reason = ?4, detail = ?5, updated_ms = ?6, updated_by = ?7
-     WHERE model = ?1 AND epoch = ?8`,
-  );
-  const upsertSample = db.query(
-    `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-     ON CONFLICT (node_id, model) DO UPDATE SET at_ms = ?3, answers = ?4, failures = ?5, excluded = ?6`,
-  );
-  const dropSamples = db.query("DELETE FROM model_health_sample WHERE at_ms < ?1");
-  const setDisabled = db.query(
-    `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?1, ?2, 0, ?3, ?4)
-     ON CONFLICT (model) DO UPDATE SET disabled = ?2, changed_ms = ?3, changed_by = ?4`,
-  );
-  const setReset = db.query(
-    `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?1, 0, ?2, ?2, ?3)
-     ON CONFLICT (model) DO UPDATE SET reset_ms = ?2, changed_ms = ?2, changed_by = ?3`,
-  );
-
+  const { rows, overrides, samples, insert, update, upsertSample, dropSamples, setDisabled, setReset } = queriesOf(db);
   return {
     async load() {
       return {
         rows: rows.all().map(readRow),
-        overrides: overrides.all().map(
-          (row): OverrideRow => ({
-            model: row.model,
-            disabled: row.disabled === 1,
-            resetMs: row.reset_ms,
-            changedMs: row.changed_ms,
-            changedBy: row.changed_by,
-          }),
-        ),
-        samples: samples.all().map(
-          (row): HealthSample => ({
-            nodeId: row.node_id,
-            model: row.model,
-            atMs: row.at_ms,
-            answers: row.answers,
-            failures: row.failures,
-            excluded: row.excluded === 1,
-          }),
-        ),
+        overrides: overrides.all().map(readOverride),
+        samples: samples.all().map(readSample),
       };
     },
     async save(changes) {
@@ -117,5 +70,59 @@ export function sqliteHealthStore(db: Database): HealthStore {
     async close() {
       db.close();
     },
+  };
+}
+
+function queriesOf(db: Database) {
+  return {
+    rows: db.query("SELECT model, epoch, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health"),
+    overrides: db.query<StoredOverride, []>(
+      "SELECT model, disabled, reset_ms, changed_ms, changed_by FROM model_override",
+    ),
+    samples: db.query<StoredSample, []>(
+      "SELECT node_id, model, at_ms, answers, failures, excluded FROM model_health_sample",
+    ),
+    insert: db.query(
+      `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by)
+       VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (model) DO NOTHING`,
+    ),
+    update: db.query(
+      `UPDATE model_health SET epoch = epoch + 1, state = ?2, since_ms = ?3, reason = ?4, detail = ?5, updated_ms = ?6, updated_by = ?7
+       WHERE model = ?1 AND epoch = ?8`,
+    ),
+    upsertSample: db.query(
+      `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT (node_id, model) DO UPDATE SET at_ms = ?3, answers = ?4, failures = ?5, excluded = ?6`,
+    ),
+    dropSamples: db.query("DELETE FROM model_health_sample WHERE at_ms < ?1"),
+    setDisabled: db.query(
+      `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?1, ?2, 0, ?3, ?4)
+       ON CONFLICT (model) DO UPDATE SET disabled = ?2, changed_ms = ?3, changed_by = ?4`,
+    ),
+    setReset: db.query(
+      `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?1, 0, ?2, ?2, ?3)
+       ON CONFLICT (model) DO UPDATE SET reset_ms = ?2, changed_ms = ?2, changed_by = ?3`,
+    ),
+  };
+}
+
+function readOverride(row: StoredOverride): OverrideRow {
+  return {
+    model: row.model,
+    disabled: row.disabled === 1,
+    resetMs: row.reset_ms,
+    changedMs: row.changed_ms,
+    changedBy: row.changed_by,
+  };
+}
+
+function readSample(row: StoredSample): HealthSample {
+  return {
+    nodeId: row.node_id,
+    model: row.model,
+    atMs: row.at_ms,
+    answers: row.answers,
+    failures: row.failures,
+    excluded: row.excluded === 1,
   };
 }

@@ -14,93 +14,41 @@ export const timePlaceholder = "\u0001";
  * changes are counted from, as SQL.
  */
 export function writeMessage(changes: LedgerChanges, since?: string): string {
-  const statements = ["RELEASE SAVEPOINT locked"];
   const { accounts, inserted, updated, entries, lookups } = changes;
-  if (inserted.length > 0) {
-    statements.push(
-      insertOf("reservation", inserted, since, {
-        id: ["text", (row) => row.id],
-        request_id: ["text", (row) => row.requestId],
-        attempt: ["bigint", (row) => row.attempt],
-        goal_account: ["text", (row) => row.goalAccount],
-        day_account: ["text", (row) => row.dayAccount],
-        hold: ["bigint", (row) => row.hold],
-        actual: ["bigint", (row) => row.actual],
-        source: ["text", (row) => row.source],
-        state: ["text", (row) => row.state],
-        model: ["text", (row) => row.model],
-        node_id: ["text", (row) => row.nodeId],
-        node_epoch: ["bigint", (row) => row.nodeEpoch],
-        dispatched: ["boolean", (row) => row.dispatched],
-        created_ms: ["moment", (row) => row.createdMs],
-        expires_ms: ["moment", (row) => row.expiresMs],
-        closed_ms: ["moment", (row) => row.closedMs],
-      }),
-    );
-  }
-  if (updated.length > 0) {
-    const { source, value } = rowsOf(updated, since, {
-      id: ["text", ({ after }) => after.id],
-      was: ["text", ({ before }) => before.state],
-      state: ["text", ({ after }) => after.state],
-      actual: ["bigint", ({ after }) => after.actual],
-      source: ["text", ({ after }) => after.source],
-      dispatched: ["boolean", ({ after }) => after.dispatched],
-      closed_ms: ["moment", ({ after }) => after.closedMs],
-    });
-    statements.push(
-      counted(
-        updated.length,
-        `UPDATE reservation SET state = ${value.state}, actual = ${value.actual}, source = ${value.source},
-         dispatched = ${value.dispatched}, closed_ms = ${value.closed_ms}
-         FROM ${source} WHERE reservation.id = ${value.id} AND reservation.state = ${value.was}`,
-      ),
-    );
-  }
+  const statements = ["RELEASE SAVEPOINT locked"];
+  if (inserted.length > 0) statements.push(insertOf("reservation", inserted, since, insertedReservation));
+  if (updated.length > 0) statements.push(updateOfReservations(updated, since));
   // Each kind of event on its own: most of their columns are then the same in all rows.
   for (const same of Map.groupBy(entries, ({ event }) => event).values()) {
-    statements.push(
-      insertOf("ledger_entry", same, since, {
-        reservation_id: ["text", (entry) => entry.reservationId],
-        event: ["text", (entry) => entry.event],
-        held: ["bigint", (entry) => entry.held],
-        spent: ["bigint", (entry) => entry.spent],
-        overrun: ["bigint", (entry) => entry.overrun],
-        reason: ["text", (entry) => entry.reason],
-        node_id: ["text", (entry) => entry.nodeId],
-        at_ms: ["moment", (entry) => entry.atMs],
-      }),
-    );
+    statements.push(insertOf("ledger_entry", same, since, insertedEntry));
   }
   if (lookups.length > 0) {
-    const insert = insertOf("generation_lookup", lookups, since, {
-      reservation_id: ["text", (row) => row.reservationId],
-      generation_id: ["text", (row) => row.generationId],
-      next_ms: ["moment", (row) => row.nextMs],
-    });
+    const insert = insertOf("generation_lookup", lookups, since, insertedLookup);
     statements.push(`${insert} ON CONFLICT (reservation_id) DO NOTHING`);
   }
-  if (accounts.length > 0) {
-    const { source, value } = rowsOf(accounts, since, {
-      id: ["text", ({ after }) => after.id],
-      was_held: ["bigint", ({ before }) => before.held],
-      was_spent: ["bigint", ({ before }) => before.spent],
-      held: ["bigint", ({ after }) => after.held],
-      spent: ["bigint", ({ after }) => after.spent],
-      overrun: ["bigint", ({ after }) => after.overrun],
-      hard: ["bigint", ({ after }) => after.hard],
-    });
-    statements.push(
-      counted(
-        accounts.length,
-        `UPDATE account SET held = ${value.held}, spent = ${value.spent}, overrun = ${value.overrun}, hard = ${value.hard}
-         FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held}
-           AND least(account.spent, ${maxUsd}) = ${value.was_spent}`,
-      ),
-    );
-  }
+  if (accounts.length > 0) statements.push(updateOfAccounts(accounts, since));
   statements.push("COMMIT");
   return statements.join(";\n");
+}
+
+function updateOfReservations(updated: LedgerChanges["updated"], since: string | undefined): string {
+  const { source, value } = rowsOf(updated, since, updatedReservation);
+  return counted(
+    updated.length,
+    `UPDATE reservation SET state = ${value.state}, actual = ${value.actual}, source = ${value.source},
+      dispatched = ${value.dispatched}, closed_ms = ${value.closed_ms}
+      FROM ${source} WHERE reservation.id = ${value.id} AND reservation.state = ${value.was}`,
+  );
+}
+
+function updateOfAccounts(accounts: LedgerChanges["accounts"], since: string | undefined): string {
+  const { source, value } = rowsOf(accounts, since, updatedAccount);
+  return counted(
+    accounts.length,
+    `UPDATE account SET held = ${value.held}, spent = ${value.spent}, overrun = ${value.overrun}, hard = ${value.hard}
+      FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held}
+        AND least(account.spent, ${maxUsd}) = ${value.was_spent}`,
+  );
 }
 
 type Column<Row> =
@@ -110,6 +58,67 @@ type Column<Row> =
   /** Milliseconds, counted from `since`. */
   | readonly ["moment", (row: Row) => number | null];
 type Columns<Name extends string, Row> = Readonly<Record<Name, Column<Row>>>;
+
+/** An element of a list of the ledger's changes. */
+type Changed<List extends keyof LedgerChanges> = LedgerChanges[List][number];
+
+const insertedReservation = {
+  id: ["text", (row) => row.id],
+  request_id: ["text", (row) => row.requestId],
+  attempt: ["bigint", (row) => row.attempt],
+  goal_account: ["text", (row) => row.goalAccount],
+  day_account: ["text", (row) => row.dayAccount],
+  hold: ["bigint", (row) => row.hold],
+  actual: ["bigint", (row) => row.actual],
+  source: ["text", (row) => row.source],
+  state: ["text", (row) => row.state],
+  model: ["text", (row) => row.model],
+  node_id: ["text", (row) => row.nodeId],
+  node_epoch: ["bigint", (row) => row.nodeEpoch],
+  dispatched: ["boolean", (row) => row.dispatched],
+  created_ms: ["moment", (row) => row.createdMs],
+  expires_ms: ["moment", (row) => row.expiresMs],
+  closed_ms: ["moment", (row) => row.closedMs],
+} satisfies Columns<string, Changed<"inserted">>;
+
+/** `was` is expected, the rest is written. */
+const updatedReservation = {
+  id: ["text", ({ after }) => after.id],
+  was: ["text", ({ before }) => before.state],
+  state: ["text", ({ after }) => after.state],
+  actual: ["bigint", ({ after }) => after.actual],
+  source: ["text", ({ after }) => after.source],
+  dispatched: ["boolean", ({ after }) => after.dispatched],
+  closed_ms: ["moment", ({ after }) => after.closedMs],
+} satisfies Columns<string, Changed<"updated">>;
+
+const insertedEntry = {
+  reservation_id: ["text", (entry) => entry.reservationId],
+  event: ["text", (entry) => entry.event],
+  held: ["bigint", (entry) => entry.held],
+  spent: ["bigint", (entry) => entry.spent],
+  overrun: ["bigint", (entry) => entry.overrun],
+  reason: ["text", (entry) => entry.reason],
+  node_id: ["text", (entry) => entry.nodeId],
+  at_ms: ["moment", (entry) => entry.atMs],
+} satisfies Columns<string, Changed<"entries">>;
+
+const insertedLookup = {
+  reservation_id: ["text", (row) => row.reservationId],
+  generation_id: ["text", (row) => row.generationId],
+  next_ms: ["moment", (row) => row.nextMs],
+} satisfies Columns<string, Changed<"lookups">>;
+
+/** `was_held` and `was_spent` are expected, the rest is written. */
+const updatedAccount = {
+  id: ["text", ({ after }) => after.id],
+  was_held: ["bigint", ({ before }) => before.held],
+  was_spent: ["bigint", ({ before }) => before.spent],
+  held: ["bigint", ({ after }) => after.held],
+  spent: ["bigint", ({ after }) => after.spent],
+  overrun: ["bigint", ({ after }) => after.overrun],
+  hard: ["bigint", ({ after }) => after.hard],
+} satisfies Columns<string, Changed<"accounts">>;
 
 function insertOf<Row>(
   table: string,

@@ -1,3 +1,4 @@
+import type { EncodedText } from "#privacy/text/base64.ts";
 import { EQUALS, PLUS, SLASH, SPACE } from "#privacy/text/bytes.ts";
 import { classes, inToken, isDigit } from "#privacy/text/characters.ts";
 import { findHexDumps, type HexDump } from "#privacy/text/hex-dumps.ts";
@@ -5,7 +6,7 @@ import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
 import { AssignmentScanner } from "./assignments/assignments.ts";
 import { scanSaml } from "./encoded-documents.ts";
-import { eachKeyword } from "./keyword-index.ts";
+import { eachKeyword, type KeywordKind } from "./keyword-index.ts";
 import { scanCommand, scanPiped } from "./notations/command-options.ts";
 import { scanDsn, scanPgpass } from "./notations/connection-strings.ts";
 import { scanCookie } from "./notations/cookies.ts";
@@ -15,6 +16,7 @@ import { scanSql } from "./notations/sql-statements.ts";
 import { scanUrl } from "./notations/url-credentials.ts";
 import { TokenRunScanner } from "./token-runs.ts";
 import { minRunLength, TokenScanner } from "./tokens.ts";
+import { VendorValueScanner } from "./vendor-values.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
@@ -27,90 +29,111 @@ export interface ScanOptions {
   readonly additionalRules: readonly AdditionalRules[];
 }
 
-export function credentialScan({ credentials, disabled, additionalRules }: ScanOptions): Scan {
-  const tokens = new TokenScanner(disabled);
-  const assignments = new AssignmentScanner(disabled);
+export function credentialScan(options: ScanOptions): Scan {
+  const scanner = new CredentialScanner(options);
+  return (text) => scanner.scan(text, 0);
+}
 
-  const scan = (text: string, depth: number): readonly Span[] => {
+class CredentialScanner {
+  readonly #options: ScanOptions;
+  readonly #tokens: TokenScanner;
+  readonly #vendorValues: VendorValueScanner;
+  readonly #assignments: AssignmentScanner;
+  /** The end of the header with cookies that was read last. */
+  #cookieEnd = 0;
+
+  constructor(options: ScanOptions) {
+    this.#options = options;
+    this.#tokens = new TokenScanner(options.disabled);
+    this.#vendorValues = new VendorValueScanner(this.#tokens, options.disabled);
+    this.#assignments = new AssignmentScanner(options.disabled);
+  }
+
+  /** @param depth 0, or 1 for a text that was decoded: nothing in it is decoded again */
+  scan(text: string, depth: 0 | 1): readonly Span[] {
     if (text.length < 6) return [];
+    const { credentials, disabled, additionalRules } = this.#options;
     const normalized = normalize(text);
     const found: Span[] = [];
-    const runScanner = new TokenRunScanner(tokens, disabled, normalized.length);
-    assignments.reset();
-    let cookieTo = 0;
-    if (credentials) {
-      eachTokenRun(
-        normalized,
-        (from, to) => runScanner.scanRun(normalized, from, to, found),
-        (at) => runScanner.scanBase64Symbol(normalized, at, found),
-      );
-      eachKeyword(normalized, (at, word, kind) => {
-        switch (kind) {
-          case "name":
-            if (word === "pass" && readsPasswordFromStdin(normalized.text, at)) scanPiped(normalized, at, found);
-            if (word === "pass" && normalized.text.startsWith("chpasswd", at - 2)) scanPiped(normalized, at - 2, found);
-            // `5pw=` in base64: names do not begin with a digit.
-            if (nameLength(word) === 2 && (isDigitAt(normalized, at - 1) || isPadding(normalized, at + 2)))
-              return at + 2;
-            return assignments.scanAt(normalized, at, nameLength(word), found);
-          case "url":
-            scanUrl(normalized, at, found);
-            return at + 3;
-          case "pem":
-            return scanPem(normalized, at, found);
-          case "putty":
-            scanPutty(normalized, at, found);
-            return at + word.length;
-          case "sql":
-            scanSql(normalized, at, found);
-            return at + word.length;
-          case "command":
-            scanCommand(normalized, at, word, found);
-            return at + 1;
-          case "saml":
-            return scanSaml(normalized, at, found);
-          case "piped":
-            scanPiped(normalized, at, found);
-            return at + word.length;
-          case "cookie":
-            // A header inside one that was read already is one of its values.
-            if (at >= cookieTo) cookieTo = scanCookie(normalized, at + word.length, found);
-            return at + word.length;
-          case "dsn":
-            scanDsn(normalized, at, found);
-            return at + 1;
-          case "pgpass":
-            scanPgpass(normalized, at, found);
-            return at + 1;
-          case "phrase":
-            scanPhrase(normalized, at, found);
-            return at + 1;
-          default:
-            return at + 1;
-        }
-      });
-    }
+    const encoded = credentials ? this.#scanCredentials(normalized, found) : [];
     const dumps = credentials && depth === 0 ? findHexDumps(normalized) : [];
     for (const rules of additionalRules) rules(normalized, found);
     let spans = toSourceSpans(normalized, found);
-    // The normalized text is invalid from here on: decoded text is scanned with the same buffers.
-    if (depth === 0 && runScanner.encoded.length > 0) {
-      const { sourceOffsets } = normalized;
-      const places = runScanner.encoded.map(({ start, end, text: decoded, rule }) => ({
-        rule,
-        start: sourceOffsets?.at(start) ?? start,
-        end: sourceOffsets?.at(end) ?? end,
-        decoded,
-      }));
-      for (const { start, end, decoded, rule } of places) {
-        if (scan(decoded, 1).length > 0) spans.push({ start, end, rule });
+    if (depth === 0 && encoded.length > 0) {
+      const encodedSpans = toSourceSpans(normalized, encoded);
+      // The normalized text is invalid from here on: decoded text is scanned with the same buffers.
+      for (const [index, span] of encodedSpans.entries()) {
+        if (this.scan(encoded[index]?.text ?? "", 1).length > 0) spans.push(span);
       }
     }
-    for (const dump of dumps) addSpansOfDump(dump, scan(dump.text, 1), spans);
+    for (const dump of dumps) addSpansOfDump(dump, this.scan(dump.text, 1), spans);
     spans = mergeSpans(spans);
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
-  };
-  return (text) => scan(text, 0);
+  }
+
+  /** @returns what is encoded in the text */
+  #scanCredentials(normalized: NormalizedText, found: Span[]): readonly EncodedText[] {
+    const { disabled } = this.#options;
+    const runScanner = new TokenRunScanner(this.#tokens, this.#vendorValues, disabled, normalized.length);
+    eachTokenRun(
+      normalized,
+      (from, to) => runScanner.scanRun(normalized, from, to, found),
+      (at) => runScanner.scanBase64Symbol(normalized, at, found),
+    );
+    this.#assignments.reset();
+    this.#cookieEnd = 0;
+    eachKeyword(normalized, (at, word, kind) => this.#scanKeyword(normalized, at, word, kind, found));
+    return runScanner.encoded;
+  }
+
+  /** @returns where the search for keywords goes on, at least `at + 1` */
+  #scanKeyword(normalized: NormalizedText, at: number, word: string, kind: KeywordKind, found: Span[]): number {
+    switch (kind) {
+      case "name":
+        return this.#scanName(normalized, at, word, found);
+      case "url":
+        scanUrl(normalized, at, found);
+        return at + 3;
+      case "pem":
+        return scanPem(normalized, at, found);
+      case "putty":
+        scanPutty(normalized, at, found);
+        return at + word.length;
+      case "sql":
+        scanSql(normalized, at, found);
+        return at + word.length;
+      case "command":
+        scanCommand(normalized, at, word, found);
+        return at + 1;
+      case "saml":
+        return scanSaml(normalized, at, found);
+      case "piped":
+        scanPiped(normalized, at, found);
+        return at + word.length;
+      case "cookie":
+        // A header inside one that was read already is one of its values.
+        if (at >= this.#cookieEnd) this.#cookieEnd = scanCookie(normalized, at + word.length, found);
+        return at + word.length;
+      case "dsn":
+        scanDsn(normalized, at, found);
+        return at + 1;
+      case "pgpass":
+        scanPgpass(normalized, at, found);
+        return at + 1;
+      case "phrase":
+        scanPhrase(normalized, at, found);
+        return at + 1;
+    }
+  }
+
+  #scanName(normalized: NormalizedText, at: number, word: string, found: Span[]): number {
+    if (word === "pass" && readsPasswordFromStdin(normalized.text, at)) scanPiped(normalized, at, found);
+    if (word === "pass" && normalized.text.startsWith("chpasswd", at - 2)) scanPiped(normalized, at - 2, found);
+    const length = nameLength(word);
+    // `5pw=` in base64: names do not begin with a digit.
+    if (length === 2 && (isDigitAt(normalized, at - 1) || isPadding(normalized, at + 2))) return at + 2;
+    return this.#assignments.scanAt(normalized, at, length, found);
+  }
 }
 
 /** `Pw== `, the end of base64. */
@@ -206,11 +229,10 @@ function lastSeparatorOfEight(bytes: Uint8Array, last: number): number {
 }
 
 /** Maps places in the normalized text to places in the source text. */
-function toSourceSpans({ sourceOffsets }: NormalizedText, found: Span[]): Span[] {
-  if (sourceOffsets === undefined) return found;
+function toSourceSpans({ sourceOffsets }: NormalizedText, found: readonly Span[]): Span[] {
   return found.map(({ start, end, rule }) => ({
-    start: sourceOffsets.at(start),
-    end: sourceOffsets.at(end),
+    start: sourceOffsets?.at(start) ?? start,
+    end: sourceOffsets?.at(end) ?? end,
     rule,
   }));
 }

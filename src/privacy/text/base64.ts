@@ -1,4 +1,18 @@
-import { CR, DIGIT_4, DIGIT_5, EQUALS, HYPHEN, LF, SLASH, SPACE, TAB, TILDE, UNDERSCORE, UPPER_A } from "./bytes.ts";
+import {
+  CR,
+  DIGIT_4,
+  DIGIT_5,
+  EQUALS,
+  HYPHEN,
+  LF,
+  PLUS,
+  SLASH,
+  SPACE,
+  TAB,
+  TILDE,
+  UNDERSCORE,
+  UPPER_A,
+} from "./bytes.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 
 /** Shorter encoded texts hold no setting that matters. */
@@ -34,6 +48,11 @@ export function base64Range(normalized: NormalizedText, from: number, to: number
 
 export function isBase64Byte(c: number): boolean {
   return (sextets[c] ?? -1) >= 0;
+}
+
+/** The characters of base64 that are neither letters nor digits. */
+export function isBase64Symbol(c: number): boolean {
+  return c === PLUS || c === SLASH || c === EQUALS;
 }
 
 /** The end of the base64 characters from a place on, `=` included. */

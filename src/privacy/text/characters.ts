@@ -1,3 +1,5 @@
+import { EQUALS, PLUS, SLASH, TILDE } from "./bytes.ts";
+
 /** What a byte can be part of; see `classes`. */
 export const inToken = 1;
 /** Letters, digits and `_-.` of an identifier or a dotted key. */
@@ -27,4 +29,9 @@ function mark(characters: string, bits: number) {
     const code = characters.charCodeAt(i);
     classes[code] = (classes[code] ?? 0) | bits;
   }
+}
+
+/** What a vendor's key may be made of: the characters of names and of base64, and `~`. */
+export function isKeyCharacter(c: number): boolean {
+  return ((classes[c] ?? 0) & inName) !== 0 || c === TILDE || c === PLUS || c === SLASH || c === EQUALS;
 }

@@ -16,8 +16,9 @@ import {
 } from "./bytes.ts";
 import { classes, inToken } from "./characters.ts";
 import { colourEnd, coloursEnd, entityAt, escaped, percentEscape, readBackslashes } from "./escapes.ts";
+import { NormalizedOutput } from "./normalized-output.ts";
 import { mayHoldEscape, PlainStretches } from "./plain-stretches.ts";
-import { SourceOffsets } from "./source-offsets.ts";
+import type { SourceOffsets } from "./source-offsets.ts";
 import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpansion, REDACTED } from "./unicode.ts";
 
 /**
@@ -44,154 +45,53 @@ export interface NormalizedText {
   readonly hiddenBoundaries: Uint8Array | undefined;
 }
 
-const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
-
-let bytes = Buffer.alloc(64 * 1_024);
-let pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
-const sharedOffsets = new SourceOffsets();
-/** Buffers above this size are given back after use. */
-const keptBufferLength = 8 * 1_048_576;
-
-let boundaryMarks = new Uint8Array(0);
-
-/** Marks for a text of a length, none set. */
-function clearedBoundaryMarks(length: number): Uint8Array {
-  if (boundaryMarks.length < length + 1 || boundaryMarks.length > keptBufferLength)
-    boundaryMarks = new Uint8Array(length + 16_384);
-  else boundaryMarks.fill(0, 0, length + 1);
-  return boundaryMarks;
-}
-
-/** @param minStretch shortest plain stretch that is copied as a whole */
-export function normalize(text: string, minStretch = usualMinStretch): NormalizedText {
-  const isAscii = Buffer.byteLength(text) === text.length;
-  if (isAscii && !mayHoldEscape(text)) {
-    reserveBuffers(text.length);
-    const length = bytes.write(text, "latin1");
-    bytes[length] = 0;
-    bytes[length + 1] = 0;
-    return { source: text, text, bytes, pairs, length, sourceOffsets: undefined, hiddenBoundaries: undefined };
-  }
-  return normalizeEscaped(text, isAscii, minStretch);
-}
+const output = new NormalizedOutput();
 
 /** A shorter stretch is copied character by character in less time than the search for its end takes. */
 const usualMinStretch = 32;
 
-function reserveBuffers(length: number) {
-  if (bytes.length >= length + 4 && (bytes.length <= keptBufferLength || length >= keptBufferLength)) return;
-  bytes = Buffer.alloc((Math.max(length + 4, 64 * 1_024) + 1) & ~1);
-  pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
+/** @param minStretch shortest plain stretch that is copied as a whole */
+export function normalize(text: string, minStretch = usualMinStretch): NormalizedText {
+  const isAscii = Buffer.byteLength(text) === text.length;
+  return isAscii && !mayHoldEscape(text) ? copyPlain(text) : normalizeEscaped(text, isAscii, minStretch);
 }
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one loop over characters; its branches share six variables
-function normalizeEscaped(text: string, isAscii: boolean, minStretch: number): NormalizedText {
-  const size = text.length;
+function copyPlain(text: string): NormalizedText {
+  output.begin(text.length);
+  output.length = output.bytes.write(text, "latin1");
+  output.end();
+  const { bytes, pairs, length } = output;
+  return { source: text, text, bytes, pairs, length, sourceOffsets: undefined, hiddenBoundaries: undefined };
+}
+
+function normalizeEscaped(source: string, isAscii: boolean, minStretch: number): NormalizedText {
   // Foreign key words may take more room than they have: only texts beyond Latin-1 have them.
-  const room = isAscii ? size : size * maxExpansion;
-  reserveBuffers(room);
-  // The loop reads its buffers from constants: a module variable would be loaded anew for each byte.
-  const into = bytes;
-  const sourceOffsets = sharedOffsets;
-  sourceOffsets.clear();
-  let hiddenBoundaries: Uint8Array | undefined;
-  const markBoundary = (at: number) => {
-    hiddenBoundaries ??= clearedBoundaryMarks(room);
-    hiddenBoundaries[at] = 1;
-  };
-  let length = 0;
+  output.begin(isAscii ? source.length : source.length * maxExpansion);
+  if (source.length > minStretch) copyInStretches(source, isAscii, minStretch);
+  else copyCharacters(source, 0, source.length);
+  const { bytes, pairs, length, sourceOffsets, hiddenBoundaries } = output;
+  output.end();
+  const text = bytes.toString("latin1", 0, length);
+  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
+}
+
+/** Copies plain stretches as a whole, and what is between them character by character. */
+function copyInStretches(text: string, isAscii: boolean, minStretch: number): void {
+  const { bytes } = output;
+  // Stretches are moved within the buffer, which holds the text behind what has been written.
+  bytes.write(text, "latin1");
+  const stretches = new PlainStretches(text, isAscii ? text : bytes.toString("latin1", 0, text.length), isAscii);
   let i = 0;
-  // Between `://` and the next `/` an escaped `@` or `:` is part of a password.
-  let authority = false;
-  let stretches: PlainStretches | undefined;
-  if (size > minStretch) {
-    // Stretches are moved within the buffer, which holds the text behind what has been written.
-    into.write(text, "latin1");
-    stretches = new PlainStretches(text, isAscii ? text : into.toString("latin1", 0, size), isAscii);
-  }
   /** How far the text is read character by character before the next search for a plain stretch. */
-  let pause = stretches === undefined ? size : 0;
-  while (i < size) {
-    const limit = Math.min(size, i + pause);
-    while (i < limit) {
-      const c = text.charCodeAt(i);
-      sourceOffsets.note(length, i);
-      if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
-        if (c === SLASH) authority = length > 1 && into[length - 1] === SLASH && into[length - 2] === COLON;
-        else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) authority = false;
-        else if (c === OPEN_BRACKET && text.charCodeAt(i + 1) === UPPER_R) {
-          placeholder.lastIndex = i;
-          if (placeholder.test(text)) {
-            into[length++] = REDACTED;
-            i = placeholder.lastIndex;
-            continue;
-          }
-        }
-        into[length++] = c;
-        i++;
-        continue;
-      }
-      if (c === BACKSLASH) {
-        if (isContinued(text, i) && length > 0) {
-          markBoundary(length);
-          i += 2;
-          continue;
-        }
-        let end = readBackslashes(text, i, size);
-        let code = escaped;
-        if (code === COLOUR) {
-          end = coloursEnd(text, end);
-          if (isInsideWord(into, length, text.charCodeAt(end))) code = -1;
-        }
-        if (code >= 0) into[length++] = code;
-        else markBoundary(length);
-        i = end;
-      } else if (c === PERCENT) {
-        const value = percentEscape(text, i, authority);
-        into[length++] = value < 0 ? c : value;
-        i += value < 0 ? 1 : 3;
-      } else if (c === AMPERSAND) {
-        const match = entityAt(text, i);
-        into[length++] = match === undefined ? c : match.code;
-        i += match === undefined ? 1 : match.length;
-      } else if (c === ESC) {
-        i = coloursEnd(text, colourEnd(text, i + 1));
-        if (isInsideWord(into, length, text.charCodeAt(i))) markBoundary(length);
-        else into[length++] = COLOUR;
-      } else {
-        const word = foreignWordAt(text, i, c);
-        if (word !== undefined) {
-          for (let k = 1; k < word.replacement.length; k++) sourceOffsets.note(length + k, i);
-          length += into.write(word.replacement, length, "latin1");
-          i += word.word.length;
-          continue;
-        }
-        const latin = homoglyphOf(text, i, c);
-        const plain = latin > 0 ? latin : latin1Of(c);
-        // What stands beside a letter that only looks like one may as well begin or end there.
-        if (latin > 0 || plain < 0) markBoundary(length);
-        if (plain >= 0) into[length++] = plain;
-        if (latin > 0) markBoundary(length);
-        i++;
-      }
-    }
-    if (stretches === undefined) break;
+  let pause = 0;
+  while (i < text.length) {
+    i = copyCharacters(text, i, Math.min(text.length, i + pause));
     const end = stretches.endFrom(i);
     pause = pauseAfter(end - i, pause, minStretch);
     if (end - i < minStretch) continue;
-    sourceOffsets.note(length, i);
-    // A word may have been replaced by a longer one.
-    if (length > i) into.write(text.slice(i, end), length, "latin1");
-    else if (length < i) into.copyWithin(length, i, end);
-    authority = authorityAfter(into, length, length + end - i, authority);
-    length += end - i;
+    copyStretch(text, i, end);
     i = end;
   }
-  sourceOffsets.note(length, size);
-  into[length] = 0;
-  into[length + 1] = 0;
-  const normalized = into.toString("latin1", 0, length);
-  return { source: text, text: normalized, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
 }
 
 /** Where plain stretches are short, the next search for one comes later and later. */
@@ -199,6 +99,15 @@ function pauseAfter(stretch: number, before: number, minStretch: number): number
   return stretch < minStretch
     ? Math.max(Math.ceil(minStretch / 4), Math.min(2 * before, 4 * minStretch))
     : Math.ceil(minStretch / 4);
+}
+
+function copyStretch(text: string, from: number, to: number): void {
+  const { bytes, length } = output;
+  // A word may have been replaced by a longer one.
+  if (length > from) bytes.write(text.slice(from, to), length, "latin1");
+  else if (length < from) bytes.copyWithin(length, from, to);
+  output.length = length + to - from;
+  output.isInAuthority = authorityAfter(bytes, length, output.length, output.isInAuthority);
 }
 
 /** Whether the end of a stretch that was copied stands in an authority, as the loop over its characters would know it. */
@@ -211,6 +120,104 @@ function authorityAfter(into: Uint8Array, from: number, to: number, before: bool
   return before;
 }
 
+/**
+ * Copies ASCII that stands for itself, and replaces all else. The loop reads the fields of the output from variables: they would be
+ * loaded anew for each byte. Source offsets are noted at the beginning and behind each replacement: elsewhere both advance in step.
+ * @returns where reading goes on: `to`, or the end of an escape sequence that crosses it
+ */
+function copyCharacters(text: string, from: number, to: number): number {
+  const { bytes, sourceOffsets } = output;
+  let { length, isInAuthority } = output;
+  let i = from;
+  sourceOffsets.note(length, i);
+  while (i < to) {
+    const c = text.charCodeAt(i);
+    if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
+      if (c === SLASH) isInAuthority = length > 1 && bytes[length - 1] === SLASH && bytes[length - 2] === COLON;
+      else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) isInAuthority = false;
+      else if (c === OPEN_BRACKET && text.charCodeAt(i + 1) === UPPER_R) {
+        placeholder.lastIndex = i;
+        if (placeholder.test(text)) {
+          bytes[length++] = REDACTED;
+          i = placeholder.lastIndex;
+          sourceOffsets.note(length, i);
+          continue;
+        }
+      }
+      bytes[length++] = c;
+      i++;
+    } else {
+      output.length = length;
+      if (c === BACKSLASH) i = writeBackslashes(text, i);
+      else if (c >= 0x80) i = writeBeyondAscii(text, i, c);
+      else i = writeEscape(text, i, c, isInAuthority);
+      length = output.length;
+      sourceOffsets.note(length, i);
+    }
+  }
+  output.length = length;
+  output.isInAuthority = isInAuthority;
+  return i;
+}
+
+const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
+
+/** Writes what begins with `%`, `&` or the escape character. @returns where reading goes on */
+function writeEscape(text: string, at: number, c: number, isInAuthority: boolean): number {
+  if (c === PERCENT) {
+    const value = percentEscape(text, at, isInAuthority);
+    write(value < 0 ? c : value);
+    return at + (value < 0 ? 1 : 3);
+  }
+  if (c === AMPERSAND) {
+    const match = entityAt(text, at);
+    write(match === undefined ? c : match.code);
+    return at + (match === undefined ? 1 : match.length);
+  }
+  const end = coloursEnd(text, colourEnd(text, at + 1));
+  if (isInsideWord(text.charCodeAt(end))) output.markBoundary();
+  else write(COLOUR);
+  return end;
+}
+
+function write(c: number): void {
+  output.bytes[output.length++] = c;
+}
+
+function writeBackslashes(text: string, at: number): number {
+  if (output.length > 0 && isContinued(text, at)) {
+    output.markBoundary();
+    return at + 2;
+  }
+  let end = readBackslashes(text, at, text.length);
+  let code = escaped;
+  if (code === COLOUR) {
+    end = coloursEnd(text, end);
+    if (isInsideWord(text.charCodeAt(end))) code = -1;
+  }
+  if (code >= 0) write(code);
+  else output.markBoundary();
+  return end;
+}
+
+/** A key word of another script, a letter that looks like a Latin one, or a character that ISO-8859-1 may have. */
+function writeBeyondAscii(text: string, at: number, c: number): number {
+  const foreign = foreignWordAt(text, at, c);
+  if (foreign !== undefined) {
+    const { word, replacement } = foreign;
+    for (let k = 1; k < replacement.length; k++) output.sourceOffsets.note(output.length + k, at);
+    output.length += output.bytes.write(replacement, output.length, "latin1");
+    return at + word.length;
+  }
+  const latin = homoglyphOf(text, at, c);
+  const code = latin > 0 ? latin : latin1Of(c);
+  // What stands beside a letter that only looks like one may as well begin or end there.
+  if (latin > 0 || code < 0) output.markBoundary();
+  if (code >= 0) write(code);
+  if (latin > 0) output.markBoundary();
+  return at + 1;
+}
+
 /** A word of a shell that goes on in the next line. */
 function isContinued(text: string, at: number): boolean {
   return (
@@ -221,8 +228,9 @@ function isContinued(text: string, at: number): boolean {
 }
 
 /** Whether a colour changes within a word, as where `grep` marks what it looked for. The dash of a removed line is no word. */
-function isInsideWord(into: Uint8Array, length: number, next: number): boolean {
-  const last = length > 0 ? (into[length - 1] ?? 0) : 0;
+function isInsideWord(next: number): boolean {
+  const { bytes, length } = output;
+  const last = length > 0 ? (bytes[length - 1] ?? 0) : 0;
   if (!isWordCharacter(last) || !isWordCharacter(next)) return false;
-  return last !== HYPHEN || (length > 1 && (into[length - 2] ?? 0) > SPACE);
+  return last !== HYPHEN || (length > 1 && (bytes[length - 2] ?? 0) > SPACE);
 }

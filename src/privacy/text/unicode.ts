@@ -39,38 +39,45 @@ for (const [replacement, words] of [
     if (first >= 0x80) foreignWords.set(first, [...(foreignWords.get(first) ?? []), { word: spelled, replacement }]);
   }
 }
+/** 1 for characters that begin a foreign key word. */
+const beginsForeignWord = new Uint8Array(65_536);
+for (const first of foreignWords.keys()) beginsForeignWord[first] = 1;
 /** No replacement is longer than this many times its word. */
 export const maxExpansion = 4;
 
 export function foreignWordAt(text: string, at: number, first: number): ForeignWord | undefined {
+  if (beginsForeignWord[first] === 0) return undefined;
   return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
 }
 
-/** Letters that look like Latin ones, by their code. */
-const homoglyphs = new Map<number, number>();
+/** Letters that look like Latin ones: the Latin one by their code, 0 for others. */
+const homoglyphs = new Uint8Array(0x51e);
 for (const [letters, latin] of [
   ["аеорсухѕіјԁһкѵԛԝӏҮАВЕКМНОРСТХУЅІЈԌԚԜ", "aeopcyxsijdhkvqwlYABEKMHOPCTXYSIJGQW"],
   ["οανικρυτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavikputxABEZHIKMNOPTYX"],
   ["ɡɑ", "ga"],
 ] as const)
-  for (const [i, letter] of [...letters].entries()) homoglyphs.set(letter.charCodeAt(0), latin.charCodeAt(i));
+  for (const [i, letter] of [...letters].entries()) homoglyphs[letter.charCodeAt(0)] = latin.charCodeAt(i);
 /** Most of them in a row: more are a word of another language. */
 const maxHomoglyphs = 3;
 
 /** The Latin letter that a letter of another script stands for in a word of Latin ones; 0 for none. */
 export function homoglyphOf(text: string, at: number, c: number): number {
-  if (c < 0x251 || c > 0x51d) return 0;
-  const latin = homoglyphs.get(c);
-  if (latin === undefined) return 0;
+  const latin = homoglyphs[c] ?? 0;
+  if (latin === 0) return 0;
   let from = at;
-  while (from > at - maxHomoglyphs && homoglyphs.has(text.charCodeAt(from - 1))) from--;
+  while (from > at - maxHomoglyphs && isHomoglyph(text.charCodeAt(from - 1))) from--;
   let to = at + 1;
-  while (to < at + maxHomoglyphs && homoglyphs.has(text.charCodeAt(to))) to++;
+  while (to < at + maxHomoglyphs && isHomoglyph(text.charCodeAt(to))) to++;
   if (to - from > maxHomoglyphs) return 0;
   const [before, behind] = [text.charCodeAt(from - 1), text.charCodeAt(to)];
   // Other letters of its script on either side: it is one of them.
   if (isNonLatinLetter(before) || isNonLatinLetter(behind)) return 0;
   return isWordCharacter(before) || isWordCharacter(behind) ? latin : 0;
+}
+
+function isHomoglyph(c: number): boolean {
+  return (homoglyphs[c] ?? 0) !== 0;
 }
 
 function isNonLatinLetter(c: number): boolean {
@@ -79,6 +86,7 @@ function isNonLatinLetter(c: number): boolean {
 
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
 export function latin1Of(code: number): number {
+  if (code > 0x142 && code < 0x2000) return BOUNDARY; // letters of most scripts
   if (code === 0xa0 || code === 0x3000 || (code >= 0x2000 && code <= 0x200a) || code === 0x202f || code === 0x2028)
     return SPACE;
   if (code === 0xad || (code >= 0x200b && code <= 0x200f) || (code >= 0x2060 && code <= 0x2064) || code === 0xfeff)

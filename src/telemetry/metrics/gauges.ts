@@ -49,9 +49,18 @@ export interface Sources extends AggregatorSources {
 }
 
 /** Gauges that read the gateway's parts at each scrape. `sources` may be completed later. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of declarations
 export function declareGauges(registry: MetricsRegistry, sources: Sources, modelLabel: (key: string) => string): void {
+  declareProcessGauges(registry, sources);
+  declareConfigurationGauges(registry, sources);
+  declareHealthGauges(registry, sources, modelLabel);
   declareAggregatorGauges(registry, sources, modelLabel);
+  declareLedgerGauges(registry, sources);
+  declareBudgetGauges(registry, sources);
+  declareRecordGauges(registry, sources);
+  declareScanMemoryGauges(registry, sources);
+}
+
+function declareProcessGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.gauge(
     "smart_gateway_workers",
     "Worker processes, wanted and serving (WORKERS above 1).",
@@ -63,7 +72,6 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       set(workers.serving, "serving");
     },
   );
-
   registry.gauge(
     "smart_gateway_build_info",
     "Always 1; its labels say what runs.",
@@ -72,6 +80,18 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       set(1, sources.version ?? "unknown", policyVersion);
     },
   );
+  registry.gauge("smart_gateway_active_streams", "Streams being sent to callers now.", [], (set) => {
+    if (sources.activeStreams !== undefined) set(sources.activeStreams());
+  });
+  registry.gauge("smart_gateway_requests_in_flight", "Chat requests being served now.", [], (set) => {
+    if (sources.requestsInFlight !== undefined) set(sources.requestsInFlight());
+  });
+  registry.gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {
+    if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
+  });
+}
+
+function declareConfigurationGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.gauge(
     "smart_gateway_config_info",
     "Always 1; the configuration hash names the policy, models and learned weights that the files say.",
@@ -99,12 +119,18 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       if (config !== undefined) set(config.state === "current" ? 1 : 0);
     },
   );
-  registry.gauge("smart_gateway_active_streams", "Streams being sent to callers now.", [], (set) => {
-    if (sources.activeStreams !== undefined) set(sources.activeStreams());
-  });
-  registry.gauge("smart_gateway_requests_in_flight", "Chat requests being served now.", [], (set) => {
-    if (sources.requestsInFlight !== undefined) set(sources.requestsInFlight());
-  });
+  registry.gauge(
+    "smart_gateway_price_book_read_seconds",
+    "When the aggregator's prices were last read, seconds since the Unix epoch.",
+    [],
+    (set) => {
+      const readMs = sources.priceBookReadMs?.();
+      if (readMs !== undefined) set(readMs / 1_000);
+    },
+  );
+}
+
+function declareLedgerGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.gauge("smart_gateway_ledger_up", "1 while the budget store answers.", [], (set) => {
     if (sources.ledger !== undefined) set(sources.ledger().ok ? 1 : 0);
   });
@@ -119,25 +145,6 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       if (sources.ledger !== undefined) set(sources.ledger().oldestMs / 1_000);
     },
   );
-  registry.gauge("smart_gateway_records_up", "1 while the store of decision records answers.", [], (set) => {
-    if (sources.records !== undefined) set(sources.records().ok ? 1 : 0);
-  });
-  registry.gauge("smart_gateway_records_queue_length", "Decision records that wait to be written.", [], (set) => {
-    if (sources.records !== undefined) set(sources.records().queued);
-  });
-  registry.gauge("smart_gateway_records_stored", "Decision records kept, of all nodes.", [], (set) => {
-    const rows = sources.records?.().rows;
-    if (rows !== undefined) set(rows);
-  });
-  registry.gauge(
-    "smart_gateway_records_stored_bytes",
-    "About how many bytes the decision records take in the database, at most `records.max_bytes`.",
-    [],
-    (set) => {
-      const bytes = sources.records?.().bytes;
-      if (bytes !== undefined) set(bytes);
-    },
-  );
   registry.gauge(
     "smart_gateway_held_usd",
     "Money held now in the whole store, in US dollars: by running calls, and by calls whose outcome is unknown.",
@@ -149,20 +156,9 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
   registry.gauge("smart_gateway_holds", "Holds now in the whole store, running and unresolved.", ["state"], (set) => {
     for (const [state, { count }] of Object.entries(sources.ledger?.().holds ?? {})) set(count, state);
   });
-  registry.gauge(
-    "smart_gateway_model_health",
-    "1 for the state a model is in, 0 for the others.",
-    ["model", "state"],
-    (set) => {
-      for (const [model, { state }] of Object.entries(sources.health?.() ?? {})) {
-        for (const label of healthLabels) set(label === state ? 1 : 0, modelLabel(model), label);
-      }
-    },
-  );
-  registry.gauge("smart_gateway_model_routable", "1 while a model may be sent traffic.", ["model"], (set) => {
-    for (const [model, { routable }] of Object.entries(sources.health?.() ?? {}))
-      set(routable ? 1 : 0, modelLabel(model));
-  });
+}
+
+function declareBudgetGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.gauge("smart_gateway_budget_cap_usd", "The policy's caps.", ["scope", "level"], (set) => {
     const caps = sources.caps?.();
     if (caps === undefined) return;
@@ -193,15 +189,48 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       if (charged !== undefined) set(inUsd(charged));
     },
   );
+}
+
+function declareRecordGauges(registry: MetricsRegistry, sources: Sources): void {
+  registry.gauge("smart_gateway_records_up", "1 while the store of decision records answers.", [], (set) => {
+    if (sources.records !== undefined) set(sources.records().ok ? 1 : 0);
+  });
+  registry.gauge("smart_gateway_records_queue_length", "Decision records that wait to be written.", [], (set) => {
+    if (sources.records !== undefined) set(sources.records().queued);
+  });
+  registry.gauge("smart_gateway_records_stored", "Decision records kept, of all nodes.", [], (set) => {
+    const rows = sources.records?.().rows;
+    if (rows !== undefined) set(rows);
+  });
   registry.gauge(
-    "smart_gateway_price_book_read_seconds",
-    "When the aggregator's prices were last read, seconds since the Unix epoch.",
+    "smart_gateway_records_stored_bytes",
+    "About how many bytes the decision records take in the database, at most `records.max_bytes`.",
     [],
     (set) => {
-      const readMs = sources.priceBookReadMs?.();
-      if (readMs !== undefined) set(readMs / 1_000);
+      const bytes = sources.records?.().bytes;
+      if (bytes !== undefined) set(bytes);
     },
   );
+}
+
+function declareHealthGauges(registry: MetricsRegistry, sources: Sources, modelLabel: (key: string) => string): void {
+  registry.gauge(
+    "smart_gateway_model_health",
+    "1 for the state a model is in, 0 for the others.",
+    ["model", "state"],
+    (set) => {
+      for (const [model, { state }] of Object.entries(sources.health?.() ?? {})) {
+        for (const label of healthLabels) set(label === state ? 1 : 0, modelLabel(model), label);
+      }
+    },
+  );
+  registry.gauge("smart_gateway_model_routable", "1 while a model may be sent traffic.", ["model"], (set) => {
+    for (const [model, { routable }] of Object.entries(sources.health?.() ?? {}))
+      set(routable ? 1 : 0, modelLabel(model));
+  });
+}
+
+function declareScanMemoryGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.readCounter(
     "smart_gateway_scan_memory_hits_total",
     "Texts of requests, or runs of messages, whose earlier scan for credentials was remembered.",
@@ -220,7 +249,4 @@ export function declareGauges(registry: MetricsRegistry, sources: Sources, model
       if (sources.scanMemory !== undefined) set(sources.scanMemory().bytes);
     },
   );
-  registry.gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {
-    if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
-  });
 }

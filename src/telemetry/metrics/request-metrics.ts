@@ -9,180 +9,146 @@ const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 export type EventMetrics = ReturnType<typeof declareEventMetrics>;
 
 /** Counters and histograms that events add to, with the bounded labels from the operator's files. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of declarations
 export function declareEventMetrics(registry: MetricsRegistry) {
-  const modelLabel = boundedLabel();
-  const ruleLabel = boundedLabel();
-  const fieldLabel = boundedLabel();
-  const requests = registry.counter(
-    "smart_gateway_requests_total",
-    "Chat requests, by alias, tier of the model that answered (or was chosen), cause of the decision, and status.",
-    ["alias", "tier", "cause", "status"],
-  );
-  const outcomes = registry.counter(
-    "smart_gateway_request_outcomes_total",
-    "Chat requests, by how they ended and whether they streamed.",
-    ["outcome", "stream"],
-  );
-  const rejections = registry.counter(
-    "smart_gateway_rejections_total",
-    "Requests refused at the edge, before there was a decision (401, 404, 405, 413, 400, 422 …).",
-    ["route", "status"],
-  );
-  const dryRuns = registry.counter("smart_gateway_dry_runs_total", "Dry runs of the decision, by cause.", ["cause"]);
-  const decisionSeconds = registry.histogram(
-    "smart_gateway_decision_duration_seconds",
-    "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
-    ["endpoint"],
-    fine,
-  );
-  const requestSeconds = registry.histogram(
-    "smart_gateway_request_duration_seconds",
-    "Chat requests from the last byte of the request to the last byte of the answer.",
-    ["stream"],
-    coarse,
-  );
-  const firstTokenSeconds = registry.histogram(
-    "smart_gateway_time_to_first_token_seconds",
-    "From dispatch to the first byte or event of the answer, by the model that answered.",
-    ["model"],
-    coarse,
-  );
-  const upstreamSeconds = registry.histogram(
-    "smart_gateway_upstream_duration_seconds",
-    "Single calls to the upstream, by model.",
-    ["model"],
-    coarse,
-  );
-  const attempts = registry.counter(
-    "smart_gateway_upstream_attempts_total",
-    "Calls to the upstream, by model, purpose and outcome (answered, or the kind of failure).",
-    ["model", "purpose", "outcome"],
-  );
-  const retries = registry.counter(
-    "smart_gateway_retries_total",
-    "Calls beyond a request's first: repeats on the same model, and fail-overs to the next.",
-    ["kind"],
-  );
-  const tokens = registry.counter(
-    "smart_gateway_tokens_total",
-    "Tokens as the upstream counts them. Input includes cached_input and cache_write, output includes reasoning.",
-    ["model", "kind"],
-  );
-  const cost = registry.counter(
-    "smart_gateway_cost_usd_total",
-    "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
-    ["model"],
-  );
-  const otherModels = registry.counter(
-    "smart_gateway_other_model_answers_total",
-    "Answers of which the upstream says that another model wrote them, by the model that was asked.",
-    ["model"],
-  );
-  const forwardedFields = registry.counter(
-    "smart_gateway_forwarded_fields_total",
-    "Request fields forwarded although they may change model, terms or price (policy upstream.fields), by field.",
-    ["field"],
-  );
-  const redactions = registry.counter(
-    "smart_gateway_redactions_total",
-    "Values replaced by the privacy gate, by rule.",
-    ["rule"],
-  );
-  const sensitiveBlocks = registry.counter(
-    "smart_gateway_sensitive_blocks_total",
-    "Decisions in which the privacy gate forced a downgrade or denial.",
-    [],
-  );
-  const reservations = registry.counter("smart_gateway_reservations_total", "Reservations asked for, by answer.", [
-    "answer",
-  ]);
-  const held = registry.counter(
-    "smart_gateway_held_usd_total",
-    "Money held before dispatch, in US dollars, all holds added up.",
-    [],
-  );
-  const overruns = registry.counter(
-    "smart_gateway_overrun_usd_total",
-    "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
-    ["model"],
-  );
-  const distrusted = registry.counter(
-    "smart_gateway_distrusted_costs_total",
-    "Costs stated by the upstream that are too far above the hold to be accepted (budget.absurd_cost_factor), by model.",
-    ["model"],
-  );
-  const billingAnswers = registry.counter(
-    "smart_gateway_billing_lookups_total",
-    "Queries to the aggregator for the billed cost of a call of unknown outcome, by answer (not_found: not yet known).",
-    ["answer"],
-  );
-  const charged = registry.counter(
-    "smart_gateway_charged_without_proof_usd_total",
-    "Holds charged in full because the cost of the call stayed unknown (deadline passed, caller left), in US dollars.",
-    [],
-  );
-  const corrected = registry.counter(
-    "smart_gateway_charges_corrected_usd_total",
-    "Money given back because a call's cost became known after its hold was charged, in US dollars.",
-    [],
-  );
-  const priceDrifts = registry.counter(
-    "smart_gateway_price_drift_total",
-    "Signs that the registry and the aggregator have drifted apart, by model and reason (docs/operating.md).",
-    ["model", "reason"],
-  );
-  const healthChanges = registry.counter(
-    "smart_gateway_model_health_changes_total",
-    "Changes of a model's health, by the state entered.",
-    ["model", "to"],
-  );
-  const reloads = registry.counter("smart_gateway_config_reloads_total", "Reloads of policy and registry, by result.", [
-    "result",
-  ]);
-
-  const droppedRecords = registry.counter(
-    "smart_gateway_records_dropped_total",
-    "Decision records that could not be kept: too many waited for the store. Money is never dropped.",
-    [],
-  );
-  const workerExits = registry.counter(
-    "smart_gateway_worker_exits_total",
-    "Worker processes that exited without a signal to stop, by whether they had started to serve (WORKERS above 1).",
-    ["started"],
-  );
   return {
-    modelLabel,
-    ruleLabel,
-    fieldLabel,
-    requests,
-    outcomes,
-    rejections,
-    dryRuns,
-    decisionSeconds,
-    requestSeconds,
-    firstTokenSeconds,
-    upstreamSeconds,
-    attempts,
-    retries,
-    tokens,
-    cost,
-    otherModels,
-    forwardedFields,
-    redactions,
-    sensitiveBlocks,
-    reservations,
-    held,
-    overruns,
-    distrusted,
-    billingAnswers,
-    charged,
-    corrected,
-    priceDrifts,
-    healthChanges,
-    reloads,
-    droppedRecords,
-    workerExits,
+    modelLabel: boundedLabel(),
+    ruleLabel: boundedLabel(),
+    fieldLabel: boundedLabel(),
+    requests: registry.counter(
+      "smart_gateway_requests_total",
+      "Chat requests, by alias, tier of the model that answered (or was chosen), cause of the decision, and status.",
+      ["alias", "tier", "cause", "status"],
+    ),
+    outcomes: registry.counter(
+      "smart_gateway_request_outcomes_total",
+      "Chat requests, by how they ended and whether they streamed.",
+      ["outcome", "stream"],
+    ),
+    rejections: registry.counter(
+      "smart_gateway_rejections_total",
+      "Requests refused at the edge, before there was a decision (401, 404, 405, 413, 400, 422 …).",
+      ["route", "status"],
+    ),
+    dryRuns: registry.counter("smart_gateway_dry_runs_total", "Dry runs of the decision, by cause.", ["cause"]),
+    decisionSeconds: registry.histogram(
+      "smart_gateway_decision_duration_seconds",
+      "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
+      ["endpoint"],
+      fine,
+    ),
+    requestSeconds: registry.histogram(
+      "smart_gateway_request_duration_seconds",
+      "Chat requests from the last byte of the request to the last byte of the answer.",
+      ["stream"],
+      coarse,
+    ),
+    firstTokenSeconds: registry.histogram(
+      "smart_gateway_time_to_first_token_seconds",
+      "From dispatch to the first byte or event of the answer, by the model that answered.",
+      ["model"],
+      coarse,
+    ),
+    upstreamSeconds: registry.histogram(
+      "smart_gateway_upstream_duration_seconds",
+      "Single calls to the upstream, by model.",
+      ["model"],
+      coarse,
+    ),
+    attempts: registry.counter(
+      "smart_gateway_upstream_attempts_total",
+      "Calls to the upstream, by model, purpose and outcome (answered, or the kind of failure).",
+      ["model", "purpose", "outcome"],
+    ),
+    retries: registry.counter(
+      "smart_gateway_retries_total",
+      "Calls beyond a request's first: repeats on the same model, and fail-overs to the next.",
+      ["kind"],
+    ),
+    tokens: registry.counter(
+      "smart_gateway_tokens_total",
+      "Tokens as the upstream counts them. Input includes cached_input and cache_write, output includes reasoning.",
+      ["model", "kind"],
+    ),
+    cost: registry.counter(
+      "smart_gateway_cost_usd_total",
+      "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
+      ["model"],
+    ),
+    otherModels: registry.counter(
+      "smart_gateway_other_model_answers_total",
+      "Answers of which the upstream says that another model wrote them, by the model that was asked.",
+      ["model"],
+    ),
+    forwardedFields: registry.counter(
+      "smart_gateway_forwarded_fields_total",
+      "Request fields forwarded although they may change model, terms or price (policy upstream.fields), by field.",
+      ["field"],
+    ),
+    redactions: registry.counter("smart_gateway_redactions_total", "Values replaced by the privacy gate, by rule.", [
+      "rule",
+    ]),
+    sensitiveBlocks: registry.counter(
+      "smart_gateway_sensitive_blocks_total",
+      "Decisions in which the privacy gate forced a downgrade or denial.",
+      [],
+    ),
+    reservations: registry.counter("smart_gateway_reservations_total", "Reservations asked for, by answer.", [
+      "answer",
+    ]),
+    held: registry.counter(
+      "smart_gateway_held_usd_total",
+      "Money held before dispatch, in US dollars, all holds added up.",
+      [],
+    ),
+    overruns: registry.counter(
+      "smart_gateway_overrun_usd_total",
+      "Upstream cost above the hold, in US dollars. Anything but 0 means that a price in the registry is wrong.",
+      ["model"],
+    ),
+    distrusted: registry.counter(
+      "smart_gateway_distrusted_costs_total",
+      "Costs stated by the upstream that are too far above the hold to be accepted (budget.absurd_cost_factor), by model.",
+      ["model"],
+    ),
+    billingAnswers: registry.counter(
+      "smart_gateway_billing_lookups_total",
+      "Queries to the aggregator for the billed cost of a call of unknown outcome, by answer (not_found: not yet known).",
+      ["answer"],
+    ),
+    charged: registry.counter(
+      "smart_gateway_charged_without_proof_usd_total",
+      "Holds charged in full because the cost of the call stayed unknown (deadline passed, caller left), in US dollars.",
+      [],
+    ),
+    corrected: registry.counter(
+      "smart_gateway_charges_corrected_usd_total",
+      "Money given back because a call's cost became known after its hold was charged, in US dollars.",
+      [],
+    ),
+    priceDrifts: registry.counter(
+      "smart_gateway_price_drift_total",
+      "Signs that the registry and the aggregator have drifted apart, by model and reason (docs/operating.md).",
+      ["model", "reason"],
+    ),
+    healthChanges: registry.counter(
+      "smart_gateway_model_health_changes_total",
+      "Changes of a model's health, by the state entered.",
+      ["model", "to"],
+    ),
+    reloads: registry.counter("smart_gateway_config_reloads_total", "Reloads of policy and registry, by result.", [
+      "result",
+    ]),
+
+    droppedRecords: registry.counter(
+      "smart_gateway_records_dropped_total",
+      "Decision records that could not be kept: too many waited for the store. Money is never dropped.",
+      [],
+    ),
+    workerExits: registry.counter(
+      "smart_gateway_worker_exits_total",
+      "Worker processes that exited without a signal to stop, by whether they had started to serve (WORKERS above 1).",
+      ["started"],
+    ),
   };
 }
 

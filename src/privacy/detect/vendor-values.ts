@@ -1,0 +1,236 @@
+import { vendorRule } from "#privacy/rules/keyed-rules.ts";
+import { base64Range, isBase64Symbol } from "#privacy/text/base64.ts";
+import {
+  BACKTICK,
+  CLOSE_BRACKET,
+  COLON,
+  DOUBLE_QUOTE,
+  EQUALS,
+  GREATER_THAN,
+  HYPHEN,
+  SINGLE_QUOTE,
+  SLASH,
+  SPACE,
+} from "#privacy/text/bytes.ts";
+import { classes, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { Span } from "#privacy/text/spans.ts";
+import type { TokenScanner } from "./tokens.ts";
+import { isPrefixedKey } from "./values/prefixed-keys.ts";
+import { isSecret } from "./values/values.ts";
+
+/**
+ * Values that their shape, a mark within them or the name before them gives away as a vendor's, where no token's prefix does.
+ */
+export class VendorValueScanner {
+  readonly #tokens: TokenScanner;
+  readonly #disabled: ReadonlySet<string>;
+
+  constructor(tokens: TokenScanner, disabled: ReadonlySet<string>) {
+    this.#tokens = tokens;
+    this.#disabled = disabled;
+  }
+
+  /**
+   * The value in a run of token characters.
+   * @param base64From where the base64 around the run begins
+   * @param base64To where it ends
+   */
+  spanIn(normalized: NormalizedText, from: number, to: number, base64From: number, base64To: number): Span | undefined {
+    const { text, bytes } = normalized;
+    // A removed line of a diff, an item of a list: the dash is no part of what follows.
+    const begin = bytes[from] === HYPHEN ? from + 1 : from;
+    const shaped =
+      this.#awsSecret(text, to, base64From, base64To) ??
+      this.#slackWebhook(normalized, from, to) ??
+      this.#vendorShape(text, begin, to) ??
+      this.#markedValue(normalized, from, to) ??
+      walletKeyIn(text, begin, to);
+    if (shaped !== undefined) return shaped;
+    // `sig=` precedes the first part of the base64, not the run that is long enough to be scanned.
+    const isContinued = isBase64Symbol(bytes[from - 1] ?? 0) && base64From < from && base64To >= to;
+    const name = nameBefore(normalized, isContinued ? base64From : from);
+    return this.#namedValue(normalized, name, from, to) ?? this.#prefixedKey(normalized, name, from, to);
+  }
+
+  /** A secret of AWS right behind its id, as in the file its console offers. */
+  #awsSecret(text: string, to: number, base64From: number, base64To: number): Span | undefined {
+    if (base64To - base64From !== awsSecretLength || base64To < to || this.#disabled.has("aws_secret_access_key"))
+      return undefined;
+    if (!awsIdBefore.test(text.slice(Math.max(0, base64From - 90), base64From))) return undefined;
+    return { start: base64From, end: base64To, rule: "aws_secret_access_key" };
+  }
+
+  /** `T…/B…/…`, the path of a webhook of Slack without its host. */
+  #slackWebhook({ text, bytes }: NormalizedText, from: number, to: number): Span | undefined {
+    if (bytes[from - 1] !== SLASH || to - from < 20) return undefined;
+    const path = slackPath.exec(text.slice(Math.max(0, from - 30), from));
+    if (path === null || this.#disabled.has("slack_webhook")) return undefined;
+    return { start: from - path[0].length, end: to, rule: "slack_webhook" };
+  }
+
+  #vendorShape(text: string, from: number, to: number): Span | undefined {
+    for (const { rule, pattern } of vendorShapes) {
+      pattern.lastIndex = from;
+      if (pattern.test(text) && !this.#disabled.has(rule))
+        return { start: from, end: Math.max(to, pattern.lastIndex), rule };
+    }
+    return undefined;
+  }
+
+  /** Microsoft's keys and some others carry a mark in their middle or near their end. */
+  #markedValue({ bytes, text, length }: NormalizedText, from: number, to: number): Span | undefined {
+    let start = from;
+    while (start > 0 && from - start < 44 && isKeyCharacter(bytes[start - 1] ?? 0)) start--;
+    let end = to;
+    while (end < length && end - to < 96 && isKeyCharacter(bytes[end] ?? 0)) end++;
+    if (end - start < 37) return undefined;
+    const chain = text.slice(start, end);
+    if (!anyEmbeddedMark.test(chain)) return undefined;
+    for (const { rule, mark, pattern } of embeddedMarks) {
+      if (!mark.test(chain)) continue;
+      const match = pattern.exec(chain);
+      if (match === null || this.#disabled.has(rule)) continue;
+      return { start: start + match.index, end: Math.max(to, start + match.index + match[0].length), rule };
+    }
+    return undefined;
+  }
+
+  /** A value whose name says what it is, although it has no word for a secret. */
+  #namedValue(normalized: NormalizedText, name: string, from: number, to: number): Span | undefined {
+    if (name === "") return undefined;
+    const { text, bytes } = normalized;
+    const [start, end] =
+      isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0)
+        ? base64Range(normalized, from, to)
+        : [from, to];
+    const value = text.slice(start, end);
+    const rule = ruleOf(name, value, text, from);
+    if (rule === undefined || this.#disabled.has(rule)) return undefined;
+    if (!isVendorName(name) && rule !== "session_cookie" && rule !== "secret_key" && rule !== "auth_header")
+      return undefined;
+    return isSecret(value, "quoted") ? { start, end, rule } : undefined;
+  }
+
+  #prefixedKey(normalized: NormalizedText, name: string, from: number, to: number): Span | undefined {
+    const { text, bytes } = normalized;
+    if (((classes[bytes[from] ?? 0] ?? 0) & isLower) === 0 || this.#disabled.has("prefixed_key")) return undefined;
+    const isNamed = name !== "" && !isVendorName(name);
+    if (!isPrefixedKey(text.slice(from, Math.min(to, from + 300)), isNamed)) return undefined;
+    if (this.#tokens.startsWithDisabledPrefix(normalized, from)) return undefined;
+    return { start: from, end: to, rule: "prefixed_key" };
+  }
+}
+
+const awsSecretLength = 40;
+const awsIdBefore = /A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9]{1,24}(?:[A-Za-z_ ]{0,32}[^A-Za-z0-9]{1,8})?$/;
+const slackPath = /\bT[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/$/;
+
+const vendorShapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
+  { rule: "mailchimp_key", pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
+  { rule: "mailgun_key", pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
+  { rule: "deepl_api_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:fx(?![\w-])/y },
+  { rule: "fal_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:[a-f0-9]{32}(?![\w-])/y },
+  {
+    rule: "infobip_key",
+    pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}(?![\w-])/y,
+  },
+  { rule: "maxmind_key", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y },
+  { rule: "ngrok_authtoken", pattern: /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y },
+  { rule: "azure_devops_token", pattern: /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y },
+  { rule: "newrelic_license_key", pattern: /[a-f0-9]{30,40}(?:FFFF)?NRAL(?![\w-])/y },
+  { rule: "rapidapi_key", pattern: /[a-f0-9]{10}msh[a-f0-9]{15}p1[a-f0-9]{6}jsn[a-f0-9]{12}(?![\w-])/y },
+  { rule: "ghost_admin_key", pattern: /[a-f0-9]{24}:[a-f0-9]{64}(?![\w-])/y },
+  {
+    rule: "zhipu_key",
+    pattern: /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}[A-Z])(?=[A-Za-z0-9]{0,15}[a-z])[A-Za-z0-9]{16}(?![\w-])/y,
+  },
+];
+
+const embeddedMarks: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
+  { rule: "azure_client_secret", mark: /Q~/, pattern: /[\w~.-]{3}\dQ~[\w~.-]{31,34}/ },
+  { rule: "terraform_cloud_token", mark: /\.atlasv1\./, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/ },
+  {
+    rule: "azure_key",
+    mark: /JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|\+ACR|APIM|ACDb|\+A(?:Ba|MC|St|Sb|Eh|Rm)|AIoT/,
+    pattern:
+      /[A-Za-z0-9]{30,40}JQQJ99[A-Za-z0-9]{30,50}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}|[\w-]{44}AzFu[\w-]{6}==|[A-Za-z0-9]{33}AzCa[A-Za-z0-9]{6}=|[A-Za-z0-9+/]{42}\+ACR[A-Za-z0-9+/]{6}|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+A(?:Ba|MC|St))[A-Za-z0-9+/]{6}==|[A-Za-z0-9+/]{33}(?:AIoT|AzEG|\+A(?:Sb|Eh|Rm))[A-Za-z0-9+/]{6}=|[A-Za-z0-9]{76}ACOG[A-Za-z0-9]{4}/,
+  },
+];
+
+const anyEmbeddedMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
+
+/** The name that an assignment right before a value gives it. */
+function nameBefore(normalized: NormalizedText, from: number): string {
+  const { bytes } = normalized;
+  const limit = Math.max(0, from - 100);
+  let at = from;
+  while (at > limit && isQuoteOrSpace(bytes[at - 1] ?? 0)) at--;
+  const separator = bytes[at - 1];
+  if (separator === GREATER_THAN && bytes[at - 2] === EQUALS)
+    at -= 2; // =>
+  else if (separator === EQUALS || separator === COLON)
+    at -= bytes[at - 2] === COLON ? 2 : 1; // = : :=
+  else return "";
+  while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === CLOSE_BRACKET)) at--;
+  const end = at;
+  while (at > limit && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
+  return end > at ? normalized.text.slice(at, end) : "";
+}
+
+function isQuoteOrSpace(c: number): boolean {
+  return c === SPACE || c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === BACKTICK;
+}
+
+/** The rule of a value that stands behind a name which is no word for a secret. */
+function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
+  // Shorter hex is the sum of something.
+  if (isSignature(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
+  if (sessionNames.test(name)) return "session_cookie";
+  if (
+    /^(?:d|p|q|dp|dq|qi|k)$/.test(name) &&
+    value.length >= 20 &&
+    text.slice(Math.max(0, at - 600), at + 600).includes('"kty"')
+  )
+    return "jwk_private_key";
+  // What answers a challenge says who has the password, and can be tried against it.
+  if (
+    name === "response" &&
+    /^[a-f0-9]{32,64}$/.test(value) &&
+    /\bdigest\b/i.test(text.slice(Math.max(0, at - 600), at))
+  )
+    return "auth_header";
+  return vendorRule(name, value) ?? (shortKeyNames.test(name) ? "secret_key" : undefined);
+}
+
+const hexText = /^[0-9a-f]+$/i;
+
+/** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
+const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
+
+/** What stands before the private key of a wallet. */
+const walletBefore =
+  /(?:[Ww]allet|[Pp]riv(?:ate)?[_ -]?[Kk]ey(?:ToAccount|_to_account)?|PRIVATE_KEY|importprivkey|fromPrivateKey|from_key|fromSecretKey|from_base58_string|Keypair|Account)["'`]?(?:[ \t]{0,2}[(=:]|[ \t]|\.\w{1,24}\()[ \t]{0,2}["'`]?(?:bs58\.decode\(["'`])?(?:0x)?$/;
+const walletKey = /(?:0x)?[0-9a-fA-F]{64}(?![\w-])|[1-9A-HJ-NP-Za-km-z]{85,88}(?![\w-])/y;
+
+/** 32 bytes in hex, or 64 in base58, behind a word for a wallet or a private key. */
+function walletKeyIn(text: string, from: number, to: number): Span | undefined {
+  if (to - from < 64 || to - from > 88) return undefined;
+  walletKey.lastIndex = from;
+  if (!walletKey.test(text) || !walletBefore.test(text.slice(Math.max(0, from - 64), from))) return undefined;
+  return { start: from, end: to, rule: "wallet_private_key" };
+}
+
+const sessionNames =
+  /^(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|sessionid|laravel_session|_gitlab_session|_session_id)$/i;
+
+function isSignature(name: string): boolean {
+  return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);
+}
+
+/** Names that give an address, an id or a sum of something are no place for a secret, whoever made it. */
+function isVendorName(name: string): boolean {
+  return !/(?:^|[_.-]|[a-z])(?:ids?|uid|uuid|guid|url|uri|host|hash|sha\d*|digest|checksum|commit|version|name|etag|md5|path|image|tag|ref|rev|revision|account|zone|org|trace|span|request|session)$/i.test(
+    name,
+  );
+}
