@@ -40,19 +40,17 @@ function ring(): Timer {
 
 /**
  * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. After a stall of the process they
- * fire one tick later, when what has arrived meanwhile was read. A callback
- * that throws does not keep the others from being called; its error surfaces as an uncaught one.
+ * fire one tick later, when what has arrived meanwhile was read. A callback that throws does not keep the others from being called; its
+ * error surfaces as an uncaught one.
  */
 export function timerWheel(options: TimerWheelOptions): TimerWheel {
   const { clock, granularityMs = 20, every = unreferencedInterval } = options;
   const wheel: Timer[] = Array.from({ length: slots }, ring);
   const startMs = clock.monotonic();
+  const stalls = new StallDetector();
   let pending = 0;
   let made = 0;
   let doneTick = 0;
-  let turnedMs = startMs;
-  /** The last tick came after a stall, and no timer was fired. */
-  let skipped = false;
   let stopTicking: (() => void) | undefined;
 
   const tickOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / granularityMs);
@@ -71,19 +69,9 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     stopTicking = undefined;
   }
 
-  /**
-   * What peers have sent during a stall is read after the timers. So after one no timer fires before the next tick: else a deadline
-   * would blame a peer for silence that was ours.
-   */
-  function isFirstAfterStall(nowMs: number): boolean {
-    skipped = !skipped && nowMs - turnedMs > stallMs;
-    turnedMs = nowMs;
-    return skipped;
-  }
-
   function turn(): void {
     const nowMs = clock.monotonic();
-    if (isFirstAfterStall(nowMs)) return;
+    if (stalls.endsStall(nowMs)) return;
     const tick = tickOf(nowMs);
     const due: Timer[] = [];
     // After a long block every slot is looked at once, however many turns were missed.
@@ -111,7 +99,7 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
       const delay = Math.min(Math.max(delayMs, 0) || 0, maxDelayMs);
       if (pending === 0) {
         doneTick = tickOf(nowMs);
-        turnedMs = nowMs;
+        stalls.begin(nowMs);
         stopTicking = every(granularityMs, turn);
       }
       const dueTick = Math.max(doneTick + 1, Math.ceil((nowMs + delay - startMs) / granularityMs));
@@ -131,6 +119,28 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
       rest();
     },
   };
+}
+
+/**
+ * What peers have sent during a stall is read after the timers. So after one no timer fires before the next tick: else a deadline
+ * would blame a peer for silence that was ours.
+ */
+class StallDetector {
+  #lastTickMs = 0;
+  /** The last tick came after a stall, and no timer was fired. */
+  #skipped = false;
+
+  /** Ticks begin now, after a time without any. */
+  begin(nowMs: number): void {
+    this.#lastTickMs = nowMs;
+  }
+
+  /** Whether a stall ends with the tick of this moment. To be asked once for each tick. */
+  endsStall(nowMs: number): boolean {
+    this.#skipped = !this.#skipped && nowMs - this.#lastTickMs > stallMs;
+    this.#lastTickMs = nowMs;
+    return this.#skipped;
+  }
 }
 
 function unlink(timer: Timer): void {
