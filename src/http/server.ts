@@ -163,7 +163,8 @@ function ownHealth({ ports, configStatus, recordsHealth, version }: ServerOption
   });
 }
 
-type Guard = (handler: Handler, route: RouteLabel) => (request: Request) => Promise<Response>;
+/** `isProbe`: a 503 is what the endpoint has to say, and no rejection. */
+type Guard = (handler: Handler, route: RouteLabel, isProbe?: boolean) => (request: Request) => Promise<Response>;
 
 /** What applies to every request: its id, the origin check, the answer to an unexpected error, and the end of a body that nobody reads. */
 function requestGuard(options: ServerOptions): Guard {
@@ -171,7 +172,7 @@ function requestGuard(options: ServerOptions): Guard {
   const originProblem = originCheck(options);
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
   const lingering = { timers: ports.timers, maxBytes: 4 * options.maxRequestBytes };
-  return (handler, route) => async (request) => {
+  return (handler, route, isProbe = false) => async (request) => {
     const requestId = requestIdOf(request.headers, ports.config().privacy);
     const common: Record<string, string> = { "x-request-id": requestId };
     if (options.demo) common["x-smart-gateway-demo"] = "true";
@@ -190,9 +191,9 @@ function requestGuard(options: ServerOptions): Guard {
         common,
       );
     }
-    if (response.status >= 400 && !response.headers.has("x-smart-gateway-decision-id")) {
+    const { status } = response;
+    if (status >= 400 && !response.headers.has("x-smart-gateway-decision-id") && !(isProbe && status === 503)) {
       const code = codeOf(response);
-      const { status } = response;
       options.onRejected({
         requestId,
         route,
@@ -214,6 +215,9 @@ const routeLabels: Readonly<Record<string, RouteLabel>> = {
   "/v1/models": "models",
 };
 
+/** Asked every few seconds by orchestrators. */
+const probes: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
+
 /** The table as the runtime's router takes it. HEAD is GET without its body, which the runtime leaves out. */
 function guardedRoutes(table: EndpointTable, guarded: Guard, traces: RequestTraces | undefined) {
   return Object.fromEntries(
@@ -222,7 +226,8 @@ function guardedRoutes(table: EndpointTable, guarded: Guard, traces: RequestTrac
       Object.fromEntries(
         Object.entries(methods).flatMap(([method, handler]) => {
           const names = method === "GET" ? ["GET", "HEAD"] : [method];
-          return names.map((name) => [name, traced(guarded(handler, routeLabels[path] ?? "other"), path, traces)]);
+          const serve = guarded(handler, routeLabels[path] ?? "other", probes.has(path));
+          return names.map((name) => [name, traced(serve, path, traces)]);
         }),
       ),
     ]),

@@ -46,6 +46,11 @@ describe("GET /healthz", () => {
     expect(new Set(states)).toEqual(new Set(["UNHEALTHY"]));
     const unavailable = await sick.get("/healthz");
     expect([unavailable.status, (await unavailable.json()).status]).toEqual([503, "unavailable"]);
+    // That is a report and no rejected request: neither the log, the metrics nor the records count it.
+    expect(sick.log.filter(({ event }) => event === "request_rejected")).toEqual([]);
+    expect(await (await sick.get("/metrics")).text()).not.toMatch(/^smart_gateway_\w*reject\w*\{.*status="503"/m);
+    expect((await sick.get("/healthz", { origin: "https://attacker.example" })).status).toBe(403);
+    expect(sick.log.filter(({ event }) => event === "request_rejected").length).toBe(1);
   });
 
   test("says unavailable while only a free model is routable, because no sensitive request can be answered then", async () => {
