@@ -14,6 +14,13 @@ export interface TransactionLimits {
   readonly durable?: boolean;
 }
 
+/**
+ * A time limit that ends so late tells that the process was stopped. What the server has sent meanwhile is read after the timers, so
+ * it gets a moment more.
+ */
+const stallMs = 200;
+const afterStallMs = 50;
+
 class PostgresTimeout extends Error {
   override readonly name = "PostgresTimeout";
 }
@@ -47,7 +54,12 @@ export class PostgresConnection {
     const client = this.#client;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const overdue = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`)), limitMs);
+      const giveUp = () => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`));
+      const dueMs = performance.now() + limitMs;
+      timer = setTimeout(() => {
+        if (performance.now() - dueMs < stallMs) giveUp();
+        else timer = setTimeout(giveUp, afterStallMs);
+      }, limitMs);
     });
     // Sent now, not when it is first awaited: messages run in the order of these calls.
     const running = client.unsafe(statements).execute();

@@ -172,38 +172,39 @@ function requestGuard(options: ServerOptions): Guard {
   const originProblem = originCheck(options);
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
   const lingering = { timers: ports.timers, maxBytes: 4 * options.maxRequestBytes };
-  return (handler, route, isProbe = false) => async (request) => {
-    const requestId = requestIdOf(request.headers, ports.config().privacy);
-    const common: Record<string, string> = { "x-request-id": requestId };
-    if (options.demo) common["x-smart-gateway-demo"] = "true";
-    // The runtime closes the connection as asked, and does not say so by itself.
-    if (closesAfter(request.headers.get("connection"))) common["connection"] = "close";
-    let response: Response;
-    try {
-      const foreign = originProblem(request.headers);
-      response =
-        foreign === undefined ? await handler(request, requestId, common) : errorResponse(foreign, request, common);
-    } catch (error) {
-      options.onCrash(error, requestId);
-      response = errorResponse(
-        { status: 500, detail: "The gateway failed on this request; its log says where.", code: "internal_error" },
-        request,
-        common,
-      );
-    }
-    const { status } = response;
-    if (status >= 400 && !response.headers.has("x-smart-gateway-decision-id") && !(isProbe && status === 503)) {
-      const code = codeOf(response);
-      options.onRejected({
-        requestId,
-        route,
-        method: request.method,
-        status,
-        ...(code === undefined ? {} : { code }),
-      });
-    }
-    return leavesBody(request, response) ? withLingeringClose(request, response, lingering) : response;
-  };
+  return (handler, route, isProbe = false) =>
+    async (request) => {
+      const requestId = requestIdOf(request.headers, ports.config().privacy);
+      const common: Record<string, string> = { "x-request-id": requestId };
+      if (options.demo) common["x-smart-gateway-demo"] = "true";
+      // The runtime closes the connection as asked, and does not say so by itself.
+      if (closesAfter(request.headers.get("connection"))) common["connection"] = "close";
+      let response: Response;
+      try {
+        const foreign = originProblem(request.headers);
+        response =
+          foreign === undefined ? await handler(request, requestId, common) : errorResponse(foreign, request, common);
+      } catch (error) {
+        options.onCrash(error, requestId);
+        response = errorResponse(
+          { status: 500, detail: "The gateway failed on this request; its log says where.", code: "internal_error" },
+          request,
+          common,
+        );
+      }
+      const { status } = response;
+      if (status >= 400 && !response.headers.has("x-smart-gateway-decision-id") && !(isProbe && status === 503)) {
+        const code = codeOf(response);
+        options.onRejected({
+          requestId,
+          route,
+          method: request.method,
+          status,
+          ...(code === undefined ? {} : { code }),
+        });
+      }
+      return leavesBody(request, response) ? withLingeringClose(request, response, lingering) : response;
+    };
 }
 
 const routeLabels: Readonly<Record<string, RouteLabel>> = {

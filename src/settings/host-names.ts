@@ -11,6 +11,16 @@ export function canonicalHost(text: string): string | undefined {
   return hostname === undefined || !/[^.]/.test(hostname) ? undefined : hostname.replace(/(?<=.)\.$/, "");
 }
 
+/** A host and a port as URLs write them: an IPv6 address in brackets. */
+export function hostAndPort(host: string, port: number): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** A listen address as sockets take it: an IPv6 address without the brackets that it has in URLs. */
+export function listenAddress(host: string): string {
+  return host.replace(/^\[([^\]]*:[^\]]*)\]$/, "$1");
+}
+
 /** IPv4 addresses inside IPv6 (`::ffff:127.0.0.1`), as URLs shorten them. */
 const mappedLoopback = /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/;
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { processNodeId } from "#domain/node-id.ts";
 import { extraCaCertsProblems } from "./extra-ca-certs.ts";
-import { canonicalHost, isLoopback } from "./host-names.ts";
+import { canonicalHost, isLoopback, listenAddress } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
 import { type OpenTelemetrySettings, openTelemetryIn } from "./open-telemetry.ts";
 import { ownCommand } from "./own-command.ts";
@@ -254,8 +254,9 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   const authKeysFile = read("AUTH_KEYS_FILE");
   const dashboardToken = read("DASHBOARD_TOKEN");
   const allowedHosts = read("ALLOWED_HOSTS");
+  const host = read("HOST");
   const values = {
-    host: read("HOST"),
+    host: host === undefined ? undefined : listenAddress(host),
     port: read("PORT"),
     allowedHosts: allowedHosts ?? noHosts,
     databaseUrl: read("DATABASE_URL"),

@@ -120,6 +120,17 @@ describe("smart-gateway doctor, online", () => {
     await upstream.stop();
   });
 
+  test("finds a gateway on an IPv6 address, however it is written", async () => {
+    await using gateway = await start({ env: { HOST: "[::1]" } });
+    const port = new URL(gateway.url).port;
+    for (const HOST of ["::1", "[::1]", "0:0:0:0:0:0:0:1"]) {
+      const { checks } = await doctor({ HOST, PORT: port, UPSTREAM_API_KEY: "" });
+      expect(named(checks, "port")).toMatchObject([
+        { status: "ok", detail: expect.stringMatching(/^a Smart Gateway answers at \[/) },
+      ]);
+    }
+  });
+
   test("warns about calls of unknown outcome and about a ledger that differs from the aggregator's count", async () => {
     const database = `sqlite:${join(folder, "used.db")}`;
     await using gateway = await start({

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { parseUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
+import { processorMs } from "#platform/testing/running-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadPolicy } from "#policy/load-policy.ts";
@@ -198,10 +199,10 @@ upstream:
     ["keys", Array.from({ length: 100_000 }, (_, i) => `a${i}: 1`).join("\n"), "more than 100000 YAML tokens"],
     ["documents", "---\n".repeat(250_000), "a second document begins here"],
   ])("of many %s is refused before it is parsed: it would block a running gateway", (_, text, message) => {
-    const startMs = performance.now();
+    const startMs = processorMs();
     const loaded = loadPolicy(file(text));
     // Parsed to their end these take from one to sixty seconds; the bounds, some tens of milliseconds.
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(processorMs() - startMs).toBeLessThan(5_000);
     if (loaded.kind === "ok") throw new Error("accepted");
     expect(formatProblems(loaded.problems)).toContain(message);
   });

@@ -76,6 +76,18 @@ describe("settings", () => {
     expect(settingsOf({ HOST, AUTH_KEYS_FILE: "keys" }).warnings).toEqual([]);
   });
 
+  test("takes an IPv6 address with or without the brackets that it has in URLs", () => {
+    for (const [HOST, host] of [
+      ["[::1]", "::1"],
+      ["::", "::"],
+      ["[::]", "::"],
+      ["localhost", "localhost"],
+      ["[odd]", "[odd]"],
+    ] as const) {
+      expect(settingsOf({ HOST }).settings.host).toBe(host);
+    }
+  });
+
   test.each(["127.0.0.2", "::1", "LOCALHOST", "::ffff:127.0.0.1"])("does not warn of HOST=%s", (HOST) => {
     expect(settingsOf({ HOST }).warnings).toEqual([]);
   });

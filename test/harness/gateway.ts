@@ -5,6 +5,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { type Gateway, type Overrides, startGateway } from "#gateway/start.ts";
 import { systemClock } from "#platform/system-clock.ts";
+import { runningMs } from "#platform/testing/running-time.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { parseSettings } from "#settings/settings.ts";
 import { type Script, type Simulator, type SimulatorOptions, startSimulator } from "#simulator/simulator.ts";
@@ -196,15 +197,15 @@ function withoutBackoff(policy: object = {}): object {
 
 /**
  * Waits until a condition holds, for effects that follow an answer. It checks every two milliseconds, because checks in each turn
- * of the event loop would take the core from other processes. @throws after 10 s, with `describe()`.
+ * of the event loop would take the core from other processes. @throws after 10 s in which this process ran, with `describe()`.
  */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
   describe: () => string = () => "",
 ): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = runningMs() + 10_000;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`the condition did not hold within 10 s ${describe()}`);
+    if (runningMs() > deadline) throw new Error(`the condition did not hold within 10 s ${describe()}`);
     await Bun.sleep(2);
   }
 }

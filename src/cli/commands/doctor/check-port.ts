@@ -1,5 +1,6 @@
 import { get } from "node:http";
 import { createServer } from "node:net";
+import { hostAndPort } from "#settings/host-names.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Check, codeOf } from "./check.ts";
 
@@ -16,7 +17,7 @@ export async function checkPort({ host, port }: Pick<Settings, "host" | "port">)
   });
   if (port === 0) return check("ok", "any free port");
   const problem = await listenProblem(host, port);
-  const address = `${host}:${port}`;
+  const address = hostAndPort(host, port);
   if (problem === undefined) return check("ok", `${address} is free`);
   if (problem !== "EADDRINUSE") return check("fail", `${address} ${problem}`, "check HOST and PORT");
   if (await gatewayAnswers(host, port)) return check("ok", `a Smart Gateway answers at ${address}`);

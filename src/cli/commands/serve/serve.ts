@@ -5,6 +5,7 @@ import { type Gateway, startGateway } from "#gateway/start.ts";
 import { leaveMemoryOutOfCoreDumps } from "#platform/core-dumps.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { loadAuthKeys } from "#settings/auth-keys.ts";
+import { hostAndPort } from "#settings/host-names.ts";
 import { formatProblems, type Problem } from "#settings/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
@@ -148,7 +149,7 @@ function startProblem(error: unknown, settings: Settings): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "EADDRINUSE") return `port ${settings.port} is taken. Set PORT to another one.`;
   if (code === "EACCES")
-    return `no permission to listen on ${settings.host}:${settings.port}, or to open the database.`;
+    return `no permission to listen on ${hostAndPort(settings.host, settings.port)}, or to open the database.`;
   if (error instanceof Error) return error.message.replace(/\/\/[^@/\s]*@/g, "//…@");
   return "unknown error";
 }

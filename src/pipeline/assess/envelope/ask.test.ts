@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { assessed } from "#pipeline/assess/fixtures.ts";
+import { processorMs } from "#platform/testing/running-time.ts";
 import { askIn } from "./ask.ts";
 
 const ask = "Rename foo to bar.";
@@ -68,9 +69,9 @@ describe("the ask without its envelope", () => {
 
   test("is found in time linear in the text", () => {
     for (const hostile of ["<a>\n", "[X]\n", "```a.py\n", "Question: ", "# Task\n", "diff --git a/x b/x\n"]) {
-      const begun = performance.now();
+      const begun = processorMs();
       askIn(hostile.repeat(20_000));
-      expect(performance.now() - begun).toBeLessThan(1_000);
+      expect(processorMs() - begun).toBeLessThan(1_000);
     }
   });
 
