@@ -58,6 +58,14 @@ describe("the event loop's delay", () => {
     for (let i = 0; i < 4; i++) sampleAfter(1_000);
     expect(sampler.eventLoopDelayMs).toBe(950);
   });
+  test("is not that of a single stop, however long: the host was paused, or the process was stopped", () => {
+    const { sampler, sampleAfter } = setUp();
+    for (let i = 0; i < 100; i++) sampleAfter(50);
+    sampleAfter(6_000);
+    expect(sampler.eventLoopDelayMs).toBe(0);
+    sampleAfter(6_000);
+    expect(sampler.eventLoopDelayMs).toBe(5_950);
+  });
   test("is sampled until the sampler is stopped", () => {
     const { world, sampler } = setUp();
     sampler.stop();

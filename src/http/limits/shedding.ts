@@ -69,7 +69,9 @@ export function loadSampler(options: LoadSamplerOptions): LoadSampler {
   measureMemory();
   const stop = every(sampleEveryMs, () => {
     const nowMs = clock.monotonic();
-    delays = delays.filter(({ atMs }) => atMs > nowMs - windowMs);
+    // The sample before stays: a single one, after a stop longer than the window, tells nothing about the load.
+    const before = delays.at(-1);
+    delays = delays.filter((sample) => sample === before || sample.atMs > nowMs - windowMs);
     delays.push({ atMs: nowMs, delayMs: Math.max(0, nowMs - expectedMs) });
     // The window is full once it began; before that nothing is known about so long a time.
     const known = nowMs - startedMs >= windowMs;
