@@ -9,7 +9,7 @@ export interface Case {
   readonly requestsPerRound: number;
   /** Requests before the rounds, as a share of `--warmup`; otherwise compilation would count for the first rounds. */
   readonly warmup: number;
-  /** Requests of another workload before these, likewise: paced streams are too slow to get all compiled. */
+  /** Requests of another workload before these, likewise: paced streams and turns of 400 KB are too slow to get all compiled. */
   readonly warmupBefore?: { readonly workload: string; readonly share: number };
   /** Each connection sends one request before a round, with the history to which the round's requests add. */
   readonly primed?: boolean;
@@ -53,7 +53,8 @@ const cases: readonly Case[] = [
     workload: "agent",
     connections: 4,
     requestsPerRound: 120,
-    warmup: 0.02,
+    warmup: 0.03,
+    warmupBefore: { workload: "short-agent", share: 1 },
     primed: true,
   },
   {
@@ -62,7 +63,8 @@ const cases: readonly Case[] = [
     workload: "agent-secret",
     connections: 4,
     requestsPerRound: 120,
-    warmup: 0.01,
+    warmup: 0.03,
+    warmupBefore: { workload: "short-agent", share: 1 },
     primed: true,
   },
   {

@@ -77,9 +77,9 @@ const turnBytes = 4_000;
 
 /**
  * A coding agent's conversation: system prompt, tools, ask, then a tool call and its result per turn. Each request sends all
- * of it again, with one more turn. The first request has 340 KB; 30 turns later it is 460 KB, 400 KB on average.
+ * of it again, with one more turn. With 340 KB in the first request it is 460 KB 30 turns later, 400 KB on average.
  */
-function* agentTurns(seed: string, secret: string | undefined): Generator<string, never> {
+function* agentTurns(seed: string, secret: string | undefined, firstBytes = 340_000): Generator<string, never> {
   const random = seededRandom(Number(Bun.hash.crc32(seed)));
   const prompt = { role: "system", content: `You are a coding agent.\n${fileText(12_000, random)}` };
   let messages = `${JSON.stringify(prompt)},${JSON.stringify({ role: "user", content: ask.repeat(4) })}`;
@@ -91,7 +91,15 @@ function* agentTurns(seed: string, secret: string | undefined): Generator<string
     const leaked = turn === 10 && secret !== undefined ? `${secret}\n` : "";
     messages += `,${JSON.stringify({ role: "assistant", content: "I read the next file.", tool_calls: [{ id, type: "function", function: call }] })}`;
     messages += `,${JSON.stringify({ role: "tool", tool_call_id: id, content: `${fileText(turnBytes, random)}${leaked}` })}`;
-    if (messages.length >= 340_000) yield `${begin},"tools":${toolsText},"messages":[${messages}]}`;
+    if (messages.length >= firstBytes) yield `${begin},"tools":${toolsText},"messages":[${messages}]}`;
+  }
+}
+
+/** One conversation after the other, each of 15 turns of 30 to 90 KB: as many turns as one likes, for a tenth of the time. */
+function* shortAgentTurns(seed: string): Generator<string, never> {
+  for (let conversation = 0; ; conversation++) {
+    const turns = agentTurns(`${seed}/${conversation}`, undefined, 30_000);
+    for (let turn = 0; turn < 15; turn++) yield turns.next().value;
   }
 }
 
@@ -107,5 +115,6 @@ export const workloads: { readonly [name: string]: Workload } = {
   "new-text": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, "") },
   "em-dash": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, " \u2014") },
   agent: { redactions: 0, bodies: (seed, of) => agentTurns(`${seed}/${of}`, undefined) },
+  "short-agent": { redactions: 0, bodies: (seed, of) => shortAgentTurns(`${seed}/${of}`) },
   "agent-secret": { redactions: 1, bodies: (seed, of) => agentTurns(`${seed}/${of}`, secret) },
 };

@@ -174,7 +174,11 @@ export class Connection implements Transport {
       return;
     }
     const head = parser.takeHead();
-    if (head !== undefined) exchange.onHead(head, parser.framed);
+    if (head !== undefined) {
+      // A response before the request is sent whole: from its head on, the request's bytes are no longer the caller's to keep.
+      this.#unsent = this.#unsent?.map((piece) => piece.slice());
+      exchange.onHead(head, parser.framed);
+    }
     if (parser.bodyEnd > parser.bodyStart) exchange.onBody(bytes, parser.bodyStart, parser.bodyEnd);
     // Whoever reads the body may have cancelled the exchange meanwhile, and then this connection is closed.
     if (parser.complete && this.#exchange === exchange) this.#finish(exchange);

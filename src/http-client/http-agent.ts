@@ -48,7 +48,8 @@ export class HttpAgent implements ConnectionPool {
 
   /**
    * Sends a request, on an idle connection if there is one. `fresh`: on a new one, which is closed afterwards.
-   * `onSent` is called when the request is being written. A body of megabytes had better be encoded before, in pieces.
+   * `onSent` is called when the request is being written. A body of megabytes had better be encoded before, in pieces. Pieces are
+   * read until the head of the response or a failure has come, and not later.
    */
   post(head: RequestHead, body: string | readonly Uint8Array[], fresh: boolean, onSent: () => void): HttpExchange {
     const exchange = new HttpExchange(onSent);

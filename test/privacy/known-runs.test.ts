@@ -62,15 +62,24 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   },
 );
 
+const toolsOf = (description: string) => [
+  { type: "function", function: { name: "f", description: `${filler.repeat(8)}${description}` } },
+];
+const forwarded = fc.constantFrom<JsonObject>(
+  { tools: toolsOf("") },
+  { tools: toolsOf(token), response_format: { type: "text" } },
+  { response_format: { type: "json_schema", json_schema: { name: other, description: filler } } },
+);
+
 describe("known runs of messages", () => {
   test("do not change the result while a conversation grows, at once or in turns", async () => {
     let runs = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(message, { minLength: 8, maxLength: 24 }), async (messages) => {
+      fc.asyncProperty(fc.array(message, { minLength: 8, maxLength: 24 }), forwarded, async (messages, members) => {
         const counts = { hits: 0, misses: 0 };
         const engine = privacyEngine(policyOf(1_000_000), [], counts);
         for (let length = Math.max(1, messages.length - 4); length <= messages.length; length++) {
-          const body = { messages: messages.slice(0, length), padding: filler.repeat(200) };
+          const body = { ...members, messages: messages.slice(0, length), padding: filler.repeat(200) };
           const request = received(body);
           const expected = await outcomeOf(() => without.redactBody(request.body));
           for (const redact of [engine.redactBody, engine.redactBodyAsync]) {
@@ -127,5 +136,26 @@ describe("known runs of messages", () => {
     expect(engine.redactBody(grown.body, grown.received).body).toBe(grown.body);
     // Eight runs of five messages, then the new one.
     expect(counts).toEqual({ hits: 8, misses: 41 });
+  });
+
+  test("include tools and response formats: these are read again only if something was found in them", () => {
+    const counts = { hits: 0, misses: 0 };
+    const scanned = (members: JsonObject) => {
+      const before = counts.hits;
+      const request = received({
+        messages: [{ role: "user", content: "go on" }],
+        padding: filler.repeat(200),
+        ...members,
+      });
+      const { unredactable } = engine.redactBody(request.body, request.received);
+      return { hits: counts.hits - before, found: unredactable.length };
+    };
+    const engine = privacyEngine(policyOf(1_000_000), [], counts);
+    const first = scanned({ tools: toolsOf("") });
+    // The padding is known too.
+    expect(scanned({ tools: toolsOf("") }).hits).toBe(first.hits + 2);
+    for (let turn = 0; turn < 3; turn++) expect(scanned({ tools: toolsOf(` ${token}`) }).found).toBe(1);
+    // The same bytes under another name are another member.
+    expect(scanned({ functions: toolsOf("") })).toEqual({ hits: 2, found: 0 });
   });
 });

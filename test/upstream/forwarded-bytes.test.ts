@@ -198,6 +198,38 @@ describe("the bytes sent upstream", () => {
     );
   });
 
+  test("are as few pieces as there are changes, because each piece is sent on its own", () => {
+    const piecesOf = (json: string) => {
+      const request = parsed(json);
+      if (request?.received === undefined) throw new Error("unreachable: nothing in it is unusual");
+      const target = forwardedBody(request, engine.redactBody(request.body).body, model, 4_096);
+      return spliceBody(target, request.received).map((piece) => Buffer.from(piece).toString());
+    };
+    const messages = (first: string) =>
+      `[{"role":"user","content":"${first}"},{"role":"user","content":${JSON.stringify(filler)}}]`;
+    const unchanged = `"messages":${messages("hi")}, "x":1}`;
+    expect(piecesOf(`{"model":"smart-router","max_tokens":9,${unchanged}`)).toEqual([
+      '{"model":"vendor/v4-flash",',
+      `"max_tokens":9,${unchanged}`,
+    ]);
+    const end = messages("").slice('[{"role":"user","content":""},'.length);
+    expect(piecesOf(`{"model":"smart-router","max_tokens":9,"messages":${messages(token)}}`)).toEqual([
+      '{"model":"vendor/v4-flash",',
+      '"max_tokens":9',
+      ',"messages":[{"role":"user","content":"[REDACTED:github_token:1]"},',
+      `${end}}`,
+    ]);
+    // The member behind the messages is not taken for the next message.
+    expect(piecesOf(`{"model":"smart-router","max_tokens":9,"messages":${messages(token)},"y":2,"z":[]}`)).toEqual([
+      '{"model":"vendor/v4-flash",',
+      '"max_tokens":9',
+      ',"messages":[{"role":"user","content":"[REDACTED:github_token:1]"},',
+      end,
+      ",",
+      '"y":2,"z":[]}',
+    ]);
+  });
+
   test.each([
     ["a key that stands twice", ',"a":1,"a":1'],
     [

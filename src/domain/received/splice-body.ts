@@ -37,16 +37,20 @@ function spliceMessages(
   pieces.close("]");
 }
 
+/** No item has the index behind it. */
+const noItem = -2;
+
 /** The items of an object or array, one after the other, with commas between them. Neighbours are copied together. */
 class Pieces {
   readonly #bytes: Uint8Array;
   readonly #pieces: Uint8Array[] = [];
   #text = "";
   #isFirst = true;
-  /** What is to be copied, and the index of its last item; -1 when nothing is. */
+  /** What is to be copied, if anything, and the index of its last item. */
+  #isCopying = false;
   #from = 0;
   #to = 0;
-  #index = -1;
+  #index = noItem;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -57,14 +61,18 @@ class Pieces {
     this.#isFirst = true;
   }
 
-  close(bracket: string): void {
-    this.append(bracket);
+  /** Where the bracket was received right behind what is to be copied, it is copied with that: each piece is sent on its own. */
+  close(bracket: "}" | "]"): void {
+    if (this.#isCopying && this.#bytes[this.#to] === bracket.charCodeAt(0)) {
+      this.#to += 1;
+      this.#index = noItem;
+    } else this.append(bracket);
     this.#isFirst = false;
   }
 
   /** An item as it was received. */
   copy(index: number, from: number, to: number): void {
-    if (this.#index >= 0 && index === this.#index + 1) {
+    if (this.#isCopying && index === this.#index + 1) {
       // Between the two is a comma, and white space.
       this.#to = to;
       this.#index = index;
@@ -72,6 +80,7 @@ class Pieces {
     }
     this.write("");
     this.#flushText();
+    this.#isCopying = true;
     this.#from = from;
     this.#to = to;
     this.#index = index;
@@ -95,9 +104,9 @@ class Pieces {
   }
 
   #flushCopy(): void {
-    if (this.#index < 0) return;
+    if (!this.#isCopying) return;
     this.#pieces.push(this.#bytes.subarray(this.#from, this.#to));
-    this.#index = -1;
+    this.#isCopying = false;
   }
 
   #flushText(): void {

@@ -6,7 +6,7 @@ import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";
 import { isJsonContentType } from "#http/request/content-type.ts";
-import { type BodyBytes, readBytes } from "#http/request/read-body.ts";
+import { type BodyBytes, freeBytes, readBytes } from "#http/request/read-body.ts";
 import type { RequestTraces } from "#http/server-options.ts";
 import { openSse } from "#http/sse/sse-response.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
@@ -104,6 +104,7 @@ async function respond(
     const trace = endpoint.traces?.contextOf(request);
     const received = trace === undefined ? parsed.request : { ...parsed.request, trace };
     reply = await handleChat(received, ports, caller);
+    if (reply.kind !== "stream" || reply.isCalling !== true) freeBytes(body);
   } catch (error) {
     close();
     throw error;

@@ -7,7 +7,13 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 export type Reply =
   /** `body` is JSON text, or its UTF-8. */
   | { readonly kind: "answer"; readonly body: string | Uint8Array; readonly head: Head }
-  | { readonly kind: "stream"; readonly stream: CallerStream; readonly head: Head }
+  | {
+      readonly kind: "stream";
+      readonly stream: CallerStream;
+      readonly head: Head;
+      /** Its model is still being called: the bytes of the request are needed. */
+      readonly isCalling?: true;
+    }
   | Refusal;
 
 /** What the answer's headers say about its decision. */

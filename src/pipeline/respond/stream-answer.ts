@@ -50,7 +50,8 @@ export async function answerStreamed(
   commitment.committed = true;
   const begun = pending.then((late) => beginLate(late, context, routed, head, settlement, ports));
   const model = configuration.registry.models.get(routed.decision.model ?? "")?.upstreamId ?? "";
-  return { kind: "stream", stream: new LateStream(begun, caller, model, identityOf(head, ports)), head };
+  const stream = new LateStream(begun, caller, model, identityOf(head, ports));
+  return { kind: "stream", stream, head, isCalling: true };
 }
 
 /** The stream of an execution that began after the caller's answer, or the error to end that answer with. */

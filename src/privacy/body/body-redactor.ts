@@ -9,6 +9,7 @@ import type { CleanRuns } from "./clean-runs.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
+import { boundaryWindow, boundaryWindows, hasAdjacentTexts, textFieldOf, type WindowPart } from "./text-parts.ts";
 
 /** How the texts of a body are read. */
 export interface BodyScanners {
@@ -26,8 +27,6 @@ const forwardedUnchanged = new Set(["tools", "functions", "response_format"]);
 const namingMembers = new Set(["tool_choice", "function_call"]);
 /** Keys that make a short value beside them a secret; the value alone would not show it. */
 const secretKeyName = /pass|pwd|secret|token|key|cred|auth/i;
-/** How much of each of two adjacent parts is read again across their joint. */
-const boundaryWindow = 4_096;
 /** How much before a secret tells whether it would be one without the part that follows. */
 const secretLeadLength = 512;
 
@@ -64,7 +63,7 @@ export function redactBody(
   redactor.reportOnly = true;
   for (const key of forwardedUnchanged) {
     const value = body[key];
-    if (value !== undefined) redactor.redactValue(value, key);
+    if (value !== undefined) redactor.reportMember(value, key, received);
   }
   const unredactable = redactor.takeFindings();
   let total = 0;
@@ -167,6 +166,21 @@ class BodyRedactor {
     this.#onlyNames = true;
     this.redactMember(value, checkKey);
     this.#onlyNames = false;
+  }
+
+  /** A member that is forwarded as it came. The same bytes as in an earlier request are not read again if nothing was found in them. */
+  reportMember(value: Json, key: string, received: ReceivedBody | undefined): void {
+    const place = received?.parsed[key] === value ? received.members.get(key) : undefined;
+    const { runs } = this.#scans;
+    if (received === undefined || place === undefined || runs === undefined) {
+      this.redactValue(value, key);
+      return;
+    }
+    const run = { bytes: received.bytes.subarray(place.from, place.to), known: undefined };
+    if (runs.isClean(run)) return;
+    this.#hasFound = false;
+    this.redactValue(value, key);
+    if (!this.#hasFound) runs.rememberClean(run);
   }
 
   /** The value, or a copy of it without secrets. */
@@ -363,17 +377,6 @@ class BodyRedactor {
   }
 }
 
-/** A part of a message, or what of it lies near a joint, in the text of all that stands beside it. */
-interface WindowPart {
-  /** Of the part. */
-  readonly index: number;
-  /** Where the piece begins in the part's text. */
-  readonly offset: number;
-  /** Where it stands in the joined text: `[from, to)`. */
-  readonly from: number;
-  readonly to: number;
-}
-
 interface PartSpan extends Span {
   readonly value: string;
   /** The secret began in a part before. */
@@ -382,51 +385,6 @@ interface PartSpan extends Span {
 
 function withPathSegment(error: unknown, segment: string | number): unknown {
   return error instanceof CredentialNotReplaceable ? error.within(segment) : error;
-}
-
-/** Which member of a part is its text. */
-function textFieldOf(part: JsonObject): "text" | "refusal" | undefined {
-  if (typeof part["text"] === "string") return "text";
-  return typeof part["refusal"] === "string" ? "refusal" : undefined;
-}
-
-/** Whether two parts with text stand beside each other. */
-function hasAdjacentTexts(array: readonly Json[]): boolean {
-  let wasText = false;
-  for (const item of array) {
-    const isText = isObject(item) && textFieldOf(item) !== undefined;
-    if (isText && wasText) return true;
-    wasText = isText;
-  }
-  return false;
-}
-
-/** The texts of parts that stand beside each other, joined; of long ones only what is near a joint. */
-function* boundaryWindows(
-  array: readonly Json[],
-): Generator<{ readonly text: string; readonly pieces: readonly WindowPart[] }> {
-  let text = "";
-  let pieces: WindowPart[] = [];
-  const add = (index: number, offset: number, piece: string) => {
-    if (piece === "") return;
-    pieces.push({ index, offset, from: text.length, to: text.length + piece.length });
-    text += piece;
-  };
-  for (let index = 0; index < array.length; index++) {
-    const item = array[index];
-    const field = isObject(item) ? textFieldOf(item) : undefined;
-    const part = isObject(item) && field !== undefined ? String(item[field]) : undefined;
-    if (part !== undefined && part.length <= 2 * boundaryWindow) {
-      add(index, 0, part);
-      continue;
-    }
-    if (part !== undefined) add(index, 0, part.slice(0, boundaryWindow));
-    if (pieces.length > 1) yield { text, pieces };
-    text = "";
-    pieces = [];
-    if (part !== undefined) add(index, part.length - boundaryWindow, part.slice(-boundaryWindow));
-  }
-  if (pieces.length > 1) yield { text, pieces };
 }
 
 /** Whether `tools` or `functions` declare a function of this name. */
