@@ -65,8 +65,8 @@ function policyPage(schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).filter(([key]) => key !== "$schema");
   return page([
     "# Policy",
-    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. Unknown keys, wrong types and inconsistent values stop the start, all of them listed, with exit code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force. `/healthz` (`config`) and the metrics `smart_gateway_config_*` say whether the files' contents are in force. Custom privacy rules are checked in a separate process, once for each new pattern, for at most 20 s. If a check cannot be completed, the reload fails and is tried again after a minute. A newer change does not wait for it.",
-    "`smart-gateway policy check FILE` checks one, `smart-gateway policy show` prints what is in force, `smart-gateway policy schema` prints the JSON Schema.",
+    "`ROUTING_POLICY_PATH` names a YAML or JSON file that is merged over these defaults; a file with one key is a complete policy. A list replaces the whole list. The gateway does not start with unknown keys, wrong types or inconsistent values: it lists all of them and exits with code 2. The file is loaded again when it changes and on SIGHUP. An invalid file is refused completely, and the last valid one stays in force. `/healthz` (`config`) and the metrics `smart_gateway_config_*` say whether the files' contents are in force. Custom privacy rules are checked in a separate process, once for each new pattern, for at most 20 s. If a check cannot be completed, the reload fails and is tried again after a minute. A newer change does not wait for it.",
+    "`smart-gateway policy check FILE` checks a file, `smart-gateway policy show` prints the policy in force, `smart-gateway policy schema` prints the JSON Schema.",
     ...sections.flatMap(([key, node]) => [
       `## ${key}`,
       ...(node.description ? [node.description] : []),
@@ -114,8 +114,8 @@ function modelsPage(schema: SchemaNode): string {
   const usd = (nano: number) => String(nano / 1_000_000_000);
   return page([
     "# Model registry",
-    "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `config/models.yaml`: a record whose key is known changes only the fields it names, a new key needs a whole record. Among the enabled models of a role the first is the one that routing chooses; those of your own file come first. To take a shipped model out of service, set `enabled: false`.",
-    "At least one enabled `worker` and one enabled `senior` are needed. Only a `scout` may be free, and a scout has to be. Prices bound what a request can cost: a model that is not free and has no price stops the start.",
+    "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `config/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role; the models of your own file come first. To take a shipped model out of service, set `enabled: false`.",
+    "At least one enabled `worker` and one enabled `senior` are needed. A `scout` must be free, and no other model may be. Prices bound the cost of a request, so the gateway does not start with a model that is neither free nor priced.",
     "## Fields of a record",
     table(
       ["key", "type", "default", "meaning"],
@@ -142,7 +142,7 @@ function modelsPage(schema: SchemaNode): string {
 function commandLinePage(): string {
   return page([
     "# Command line",
-    "`smart-gateway COMMAND --help` prints what stands here. Commands read the same environment variables as the gateway ([settings.md](settings.md)), so run them where it runs. `--json` prints one JSON value on standard output, and nothing else. Exit codes: 0 done, 1 failed or found something wrong, 2 called wrongly, or with settings or files that are not valid. `smart-gateway completion bash`, `zsh` or `fish` prints a script that completes commands, options and values.",
+    "`smart-gateway COMMAND --help` prints the same text. Commands read the same environment variables and files as the gateway ([settings.md](settings.md)), so run them in the gateway's environment. `--json` prints one JSON value on standard output, and nothing else. The exit code is 0 on success, 1 when the command failed or found a problem, and 2 for wrong usage and for invalid settings or files. `smart-gateway completion bash`, `zsh` or `fish` prints a script that completes commands, options and values.",
     ...program.commands.flatMap((command) => commandSections(command, "")),
   ]);
 }
@@ -172,16 +172,16 @@ function settingsPage(): string {
   ]);
   return page([
     "# Settings",
-    "Read from the environment (and from a file `.env` in the working directory) once, at start. An empty value counts as unset. All that is wrong is listed at once, with exit code 2; values of secret settings are never printed.",
+    "Settings are read once, at start, from the environment and from a file `.env` in the working directory. An empty value counts as unset. If settings are invalid, all of them are listed, and the exit code is 2. Values of secret settings are never printed.",
     table(["name", "default", "meaning"], rows),
-    "The policy and the model registry have files of their own: see [policy](policy.md) and [models](models.md).",
+    "The policy and the model registry are separate files: see [policy](policy.md) and [models](models.md).",
   ]);
 }
 
 function causesPage(): string {
   return page([
     "# Causes",
-    "Why a request went where it went: the `cause` of a decision, the header `X-Smart-Gateway-Cause`, the label `cause` of `smart_gateway_requests_total`, and the `error.code` of a refusal. The list is closed. In which order the rules are tried: [routing](../routing.md#precedence).",
+    "The cause says why a request was routed, refused or stopped. It is the `cause` of a decision, the header `X-Smart-Gateway-Cause`, the label `cause` of `smart_gateway_requests_total`, and the `error.code` of a refusal. The list is closed. [Routing](../routing.md#precedence) lists the rules in the order in which they are tried.",
     ...Object.entries(causeMeanings).flatMap(([cause, meaning]) => [`## ${cause}`, meaning]),
   ]);
 }
@@ -199,8 +199,8 @@ function metricsPage(): string {
     ]);
   return page([
     "# Metrics",
-    "`GET /metrics` answers in the Prometheus text format, without authentication. Names end in their unit. Labels come from closed unions or from the operator's own files, never from what a caller sends; a part that is not in use has no samples.",
-    "With `WORKERS` above 1 every worker answers for the whole gateway: the samples of all workers are added up or the largest or smallest counts, as the column *workers* says. Counters of a worker that has ended are kept (but for its last seconds), so they never go down while the gateway runs. A worker that does not answer within a second counts with what it said last.",
+    "`GET /metrics` answers in the Prometheus text format, without authentication. Names end in their unit. The values of labels are fixed in the code or come from the operator's files, never from a caller's request. A part that is not in use has no samples.",
+    "With `WORKERS` above 1 every worker answers for the whole gateway. The column *workers* says how the samples of the workers are combined: their sum, the largest (`max`) or the smallest (`min`). The counters of a worker that has ended are kept, except for its last seconds, so they never decrease while the gateway runs. Of a worker that does not answer within a second, the last samples count.",
     table(["name", "type", "workers", "labels", "meaning"], rows),
   ]);
 }
@@ -217,8 +217,8 @@ function dashboardApiPage(): string {
   });
   return page([
     "# The dashboard's API",
-    "What the dashboard at `/dashboard` shows, as JSON. Without `DASHBOARD_TOKEN` it answers callers of the gateway's own machine; with it, whoever sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0250](../decisions/0250-who-may-use-the-dashboard.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
-    'Times are milliseconds since the Unix epoch, durations end in `_ms`, money is whole nano-US-dollars (1 USD is 1,000,000,000). `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the hour that is running; `from_ms` and `to_ms` name any other.',
+    "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0250](../decisions/0250-who-may-use-the-dashboard.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
+    'Times are milliseconds since the Unix epoch, durations end in `_ms`, money is whole nano-US-dollars (1 USD is 1,000,000,000). `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range.',
     ...sections,
   ]);
 }

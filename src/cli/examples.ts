@@ -50,15 +50,13 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
       "what a week would have cost",
     ],
   ],
-  "policy check": [
-    ["smart-gateway policy check policy.yaml", "all that is wrong with it; exit code 2 when something is"],
-  ],
+  "policy check": [["smart-gateway policy check policy.yaml", "all its problems; exit code 2 if there is one"]],
   "policy show": [
     ["smart-gateway policy show", "what is in force"],
     ["smart-gateway policy show policy.yaml --changed", "only what differs from the defaults"],
   ],
   "policy diff": [
-    ["smart-gateway policy diff new.yaml", "what new.yaml would change of what is in force"],
+    ["smart-gateway policy diff new.yaml", "what new.yaml would change of the policy in force"],
     ["smart-gateway policy diff old.yaml new.yaml --json", "between two files, for scripts"],
   ],
   "policy schema": [["smart-gateway policy schema > policy.schema.json", "for an editor that completes and checks"]],
@@ -72,7 +70,7 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
   ],
   "models disable": [["smart-gateway models disable vendor_v4_pro", "no more traffic for it, on every node"]],
   "models enable": [["smart-gateway models enable vendor_v4_pro", "back into service"]],
-  "models reset": [["smart-gateway models reset vendor_v4_pro", "forget its failures; the next request probes it"]],
+  "models reset": [["smart-gateway models reset vendor_v4_pro", "clear its failures; the next request probes it"]],
   "budgets show": [
     ["smart-gateway budgets", "days and goals: spent, held, left"],
     ["smart-gateway budgets show --limit 5 --json", "the newest days and largest goals, for scripts"],
@@ -86,12 +84,12 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
   ],
   "budgets holds": [
     ["smart-gateway budgets holds", "money that is held now, and by what"],
-    ["smart-gateway budgets holds --charged", "also what was charged because nobody said what it cost"],
+    ["smart-gateway budgets holds --charged", "also what was charged because the cost is unknown"],
   ],
   "budgets settle": [["smart-gateway budgets settle ID --usd 0.0187 --why 'invoice'", "what the call has really cost"]],
   "budgets release": [
     ["smart-gateway budgets release ID", "the call was not billed"],
-    ["smart-gateway budgets release --unresolved", "none of the calls of unknown outcome was"],
+    ["smart-gateway budgets release --unresolved", "no call of unknown outcome was billed"],
   ],
   "budgets reconcile": [
     ["smart-gateway budgets reconcile", "today: asks the aggregator now, which costs nothing"],
@@ -106,7 +104,7 @@ export const examples: { readonly [path: string]: readonly Example[] } = {
     ],
   ],
   "privacy scan": [
-    ["smart-gateway privacy scan notes.txt", "what would be taken out of a text, and what is left"],
+    ["smart-gateway privacy scan notes.txt", "the findings, and the redacted text"],
     ["git diff | smart-gateway privacy scan - --json", "for scripts"],
   ],
   backup: [["smart-gateway backup /backups/gateway.db", "a consistent copy, also while gateways run"]],

@@ -32,14 +32,14 @@ import { RangeQuery } from "./schema/shared.ts";
  * and the reference is made of. `{…}` in a path is one segment, URL-encoded. `events` are server-sent.
  */
 export const dashboardApi = {
-  "GET session": { about: "Who is asking, and what this gateway is.", answer: SessionAnswer },
+  "GET session": { about: "The caller, and the gateway's version and state.", answer: SessionAnswer },
   "GET summary": {
-    about: "What needs somebody, spend against caps, and where requests went.",
+    about: "What needs attention, spending against caps, and where requests were routed.",
     query: RangeQuery,
     answer: SummaryAnswer,
   },
   "GET decisions": { about: "Records, newest first, by keyset pages.", query: DecisionsQuery, answer: DecisionsAnswer },
-  "GET decisions/live": { about: "Records as they are made, filtered.", query: DecisionsQuery, events: LiveEvent },
+  "GET decisions/live": { about: "New records as they are made, filtered.", query: DecisionsQuery, events: LiveEvent },
   "GET decisions/{id}": { about: "One decision with its whole explanation.", answer: DecisionDetail },
   "GET series": {
     about: "A metric over time, at most 400 points, from the roll-ups.",
@@ -49,11 +49,15 @@ export const dashboardApi = {
   "GET budgets": { about: "Days and goals: caps, spent, held, pace.", query: RangeQuery, answer: BudgetsAnswer },
   "POST budgets/{goal}/cap": { about: "Sets or clears the operator's own hard cap.", body: CapBody, answer: CapAnswer },
   "GET sessions": {
-    about: "What sessions have asked and cost: the 100 with the highest cost, highest first.",
+    about: "Requests and cost of the 100 sessions with the highest cost, highest first.",
     query: RangeQuery,
     answer: SessionsAnswer,
   },
-  "GET holds": { about: "Money that is held, and when it frees itself.", query: HoldsQuery, answer: HoldsAnswer },
+  "GET holds": {
+    about: "Money that is held, and when each hold ends by itself.",
+    query: HoldsQuery,
+    answer: HoldsAnswer,
+  },
   "POST holds/{id}/settle": {
     about: "Ends a hold with what the call has cost.",
     body: SettleBody,
@@ -62,10 +66,10 @@ export const dashboardApi = {
   "POST holds/{id}/release": { about: "Ends a hold without cost.", body: ReleaseBody, answer: CloseAnswer },
   "GET models": { about: "The models: state, errors, latency, prices.", query: RangeQuery, answer: ModelsAnswer },
   "POST models/{key}/disable": { about: "Takes a model out of service.", answer: OverrideAnswer },
-  "POST models/{key}/enable": { about: "Puts it back.", answer: OverrideAnswer },
-  "POST models/{key}/reset": { about: "Forgets what a model has done.", answer: OverrideAnswer },
+  "POST models/{key}/enable": { about: "Puts a model back into service.", answer: OverrideAnswer },
+  "POST models/{key}/reset": { about: "Clears a model's pauses, trips and quarantine.", answer: OverrideAnswer },
   "GET actions": {
-    about: "The audit log: who has changed what by way of the dashboard, and when.",
+    about: "The audit log: who changed what in the dashboard, and when.",
     query: ActionsQuery,
     answer: ActionsAnswer,
   },
@@ -81,7 +85,7 @@ export const dashboardApi = {
     events: BacktestEvent,
   },
   "POST route": {
-    about: "Where a chat request would go and why; nothing is sent or written.",
+    about: "Where a chat request would be routed and why; nothing is sent or written.",
     body: RouteBody,
     answer: RouteAnswer,
   },

@@ -5,19 +5,20 @@ export const causeMeanings: { readonly [C in Cause]: string } = {
   privacy_free_denied:
     "`DENY`, 403. The free tier was requested by name (`smart-router-free`, `explicit_route: FREE_SCOUT`) and privacy forbids it. Set `sensitive: false` if the request is not private (and opt in for repository work), or request another tier.",
   privacy_scout_denied:
-    "`DENY`, 403. `X-Scout: true` on a task the free scout may not see. Leave the header out, or mark the task as not sensitive.",
+    "`DENY`, 403. The caller sent `X-Scout: true` for a task that the free scout may not see. Leave the header out, or mark the task as not sensitive.",
   attempts_exhausted:
-    "`STOP_FOR_HUMAN`, 403. `runtime.attempts` has reached `limits.max_attempts` (8). Further attempts would not help.",
+    "`STOP_FOR_HUMAN`, 403. `runtime.attempts` has reached `limits.max_attempts` (8 as shipped). A person should look at the task before it is tried again.",
   hard_pro_rule:
-    "`ROUTE` to the senior model because a hard rule fired. `hard_rule` is true in this case and no other. Not subject to soft caps.",
-  explicit_pro: "`ROUTE` to the senior model because the caller requires it. Not subject to soft caps.",
+    "`ROUTE` to the senior model because a hard rule fired. `hard_rule` is true for this cause only. Soft caps do not apply.",
+  explicit_pro: "`ROUTE` to the senior model because the caller requires it. Soft caps do not apply.",
   reasoning_high:
-    "`ROUTE` to the senior model because of `reasoning: high`, or `[reasoning:high]` in the newest user message (in the dry run: in the instruction). A soft cap blocks it.",
-  explicit_free: "`ROUTE` to the scout model, which answers itself (`EXECUTE`).",
+    "`ROUTE` to the senior model because of `reasoning: high`, or `[reasoning:high]` in the newest user message (in the dry run: in the instruction). Above a soft cap the worker model answers instead.",
+  explicit_free:
+    "`ROUTE` to the scout model because the caller requests it by name. The scout model answers the request itself (`EXECUTE`).",
   explicit_flash: "`ROUTE` to the worker model because the caller requests it by name.",
   scout_requested:
-    "`SCOUT`: the scout is asked for a verdict first, whatever the score; flash or pro then answers, and the cause stays. If the scout has no usable verdict or is not routable, the midpoint decides.",
-  hint_pro: "`ROUTE` to the senior model on the caller's hint. A soft cap blocks it.",
+    "`SCOUT`: the caller asked for the scout (`X-Scout: true`). The scout picks flash or pro, whatever the score, and that model answers, with this cause. If the scout gives no usable verdict or is not routable, the midpoint of the gray zone decides.",
+  hint_pro: "`ROUTE` to the senior model on the caller's hint. Above a soft cap the worker model answers instead.",
   hint_flash: "`ROUTE` to the worker model on the caller's hint.",
   hint_free:
     "`ROUTE` to the scout model on the caller's hint. Where privacy forbids it the hint is dropped, and another cause is given.",
@@ -30,9 +31,9 @@ export const causeMeanings: { readonly [C in Cause]: string } = {
   gray_zone_pro:
     "`ROUTE` to the senior model: the score is in the gray zone's upper half and the scout could not be asked.",
   affinity:
-    "`ROUTE` to the model that the conversation was routed to before, although the score alone would have chosen another. A further turn of an ask stays where the ask was routed. A new ask stays on the more expensive model if leaving it costs more than it saves: reading the whole context without a cache at the cheaper model costs more (`switch_cost_usd`) than the turns to come would save (`switch_saves_usd`, over `routing.affinity.horizon_turns`). Hard rules, explicit routes and hints take precedence over it. Above a soft cap it steps down.",
+    "`ROUTE` to the model that the conversation was routed to before, although the score alone would have chosen another. A further turn of an ask stays where the ask was routed. A new ask stays on the more expensive model if leaving it costs more than it saves: reading the whole context without a cache at the cheaper model costs more (`switch_cost_usd`) than the next turns would save (`switch_saves_usd`, over `routing.affinity.horizon_turns`). Hard rules, explicit routes and hints take precedence over it. Above a soft cap the worker model answers instead.",
   exploration:
-    "`ROUTE` to the other tier than the score has chosen: a share of new tasks is sent there at random (`routing.exploration`, 0 as shipped), so that learning has outcomes of both tiers. Only tasks whose score alone decides, in conversations that are not known yet, and only if both models could answer within the caps. Never housekeeping, further turns, or in a dry run.",
+    "`ROUTE` to the tier that the score has not chosen: a share of new tasks is sent there at random (`routing.exploration`, 0 as shipped), so that learning has outcomes of both tiers. Only tasks that the score alone decides are explored, in conversations that are not known yet, and only if both models could answer within the caps. Housekeeping, further turns and dry runs are never explored.",
   budget_soft_cap:
     "`ROUTE` to the worker model: an optional choice of the senior model would have exceeded a soft cap.",
   budget_hard_cap_exceeded:

@@ -12,7 +12,7 @@ const rates = {
   cache_write: pricePerMTok
     .optional()
     .describe(
-      "USD per million input tokens written to the prompt cache, the most expensive kind; see docs/ledger.md when absent.",
+      "USD per million input tokens written to the prompt cache, at the highest rate that the provider charges; when absent, see docs/ledger.md.",
     ),
   output: pricePerMTok.describe("USD per million output tokens."),
   request: z.number().min(0).max(1_000).optional().describe("USD per call, beside its tokens."),
@@ -42,7 +42,7 @@ const Window = z.strictObject({
 
 export const ModelRecord = z.strictObject({
   role: z.enum(roles).describe("scout (free tier), worker (flash tier), senior (pro tier) or emergency."),
-  upstream_id: z.string().min(1).describe("The id the aggregator knows the model by."),
+  upstream_id: z.string().min(1).describe("The model's id at the aggregator."),
   prices: z
     .strictObject({
       ...rates,
@@ -50,35 +50,35 @@ export const ModelRecord = z.strictObject({
         .array(Tier)
         .max(16)
         .optional()
-        .describe("Prices for long prompts: the highest tier reached replaces the prices it names."),
+        .describe("Prices for long prompts: the highest tier that is reached replaces the prices that it names."),
       windows: z
         .array(Window)
         .max(16)
         .optional()
-        .describe("Prices at certain hours (UTC): a window that is open replaces the prices it names."),
+        .describe("Prices at certain hours (UTC): an open window replaces the prices that it names."),
     })
     .optional()
     .describe("Required unless `free`: a model without a price cannot be held to a budget."),
-  context_tokens: z.int().min(1).default(131_072).describe("Input and output together, at most."),
-  max_output_tokens: z.int().min(1).default(65_536).describe("The longest answer."),
+  context_tokens: z.int().min(1).default(131_072).describe("Most tokens of input and output together."),
+  max_output_tokens: z.int().min(1).default(65_536).describe("Most tokens of an answer."),
   default_output_tokens: z
     .int()
     .min(1)
     .default(32_768)
-    .describe("Output bound sent upstream when the caller sets none."),
+    .describe("Most output tokens, sent upstream when the caller sets no limit."),
   free: z.boolean().default(false).describe("Free models never see sensitive requests."),
   enabled: z.boolean().default(true).describe("False takes the model out of service."),
   reasoning: z
     .boolean()
     .default(false)
-    .describe("Thinks before its first token: allowed the longer first-event timeout."),
+    .describe("True for a model that reasons before its first token; it gets the longer first-event timeout."),
   timeouts_ms: z
     .strictObject({
-      connect: z.int().min(1).optional().describe("Until the connection is established."),
-      headers: z.int().min(1).optional().describe("Until the answer's head has come."),
-      first_event: z.int().min(1).optional().describe("First event with content."),
-      idle: z.int().min(1).optional().describe("No byte at all."),
-      total: z.int().min(1).optional().describe("The whole call."),
+      connect: z.int().min(1).optional().describe("Time until the connection is established."),
+      headers: z.int().min(1).optional().describe("Time until the response headers have arrived."),
+      first_event: z.int().min(1).optional().describe("Time until the first event with content."),
+      idle: z.int().min(1).optional().describe("Longest time without any byte."),
+      total: z.int().min(1).optional().describe("Time for the whole call."),
     })
     .prefault({})
     .describe("Overrides of the policy's upstream.timeouts_ms for this model."),

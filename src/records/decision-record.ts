@@ -189,12 +189,12 @@ export const DecisionRecord = z.object({
   policy_hash: text
     .nullable()
     .describe(
-      "Names what it was decided by: policy, models with their prices at the time, learned weights. Not the configuration's hash.",
+      "Names the policy, the models with their prices at the time and the learned weights of the decision. It is not the configuration hash.",
     ),
   reported: z
     .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
     .nullable()
-    .describe("What the caller has said became of it (POST /v1/route/outcome)."),
+    .describe("The outcome that the caller has reported (POST /v1/route/outcome)."),
   repeated: z.int().min(1).describe("Above 1: stands for so many refusals of one kind within a minute."),
 });
 export type DecisionRecord = z.infer<typeof DecisionRecord>;
@@ -204,9 +204,9 @@ const stageNames = ["privacy", "score", "rules", "budget", "health"] as const;
 /** What one stage of the pipeline made of the task. */
 export const DecisionStage = z.object({
   stage: z.enum(stageNames),
-  verdict: text.describe("In a few words: `pass`, `flash`, `hard_rule same_error_count`, `denied` …"),
+  verdict: text.describe("The stage's result: `pass`, `flash`, `hard_rule same_error_count`, `denied` …"),
   decided: z.boolean().describe("Whether this stage has decided where the task went."),
-  would: text.nullable().describe("After the deciding stage: what this one would have said."),
+  would: text.nullable().describe("For stages after the deciding one: what this stage would have decided."),
   evidence: z.array(text),
 });
 export type DecisionStage = z.infer<typeof DecisionStage>;

@@ -114,7 +114,7 @@ export const settingsTable = {
     schema: hostNames,
     fallback: "",
     about:
-      "Further names in the `Host` header that a gateway on loopback answers to, comma-separated, without ports; beside `localhost`, `127.0.0.1` and `[::1]`. All others get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
+      "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
   },
   UPSTREAM_BASE_URL: {
     schema: httpUrl,
@@ -133,20 +133,20 @@ export const settingsTable = {
     schema: databaseUrl,
     fallback: defaultDatabaseUrl,
     about:
-      "The budget store: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (forgets everything at exit).",
+      "The database of the ledger, the decision records and model health: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (its contents are lost at exit).",
     secret: true,
   },
   DATABASE_WAIT_MS: {
     schema: whole(0, 3_600_000),
     fallback: "60000",
     about:
-      "At the start, how long a PostgreSQL that cannot be reached yet is waited for; the log says so (`ledger_awaited`).",
+      "How long the start waits for a PostgreSQL server that cannot be reached yet, in milliseconds; meanwhile the log says `ledger_awaited`.",
   },
   ROUTING_POLICY_PATH: {
     schema: z.string().max(4_096),
     fallback: "",
     about:
-      "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`): a file with one key is a whole policy.",
+      "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`); it needs only the keys that it changes.",
   },
   MODEL_REGISTRY_PATH: {
     schema: z.string().max(4_096),
@@ -162,7 +162,7 @@ export const settingsTable = {
     schema: z.string().max(4_096),
     fallback: "",
     about:
-      "The accepted tokens' SHA-256 digests in hex, one a line, an optional label after white space, `#` comments. Without it any long-enough token is accepted.",
+      "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label after white space; `#` begins a comment. Without it, any token that is long enough is accepted.",
   },
   MAX_REQUEST_BYTES: {
     schema: whole(1_024, 1_073_741_824),
@@ -173,13 +173,13 @@ export const settingsTable = {
     schema: whole(1_000, 100_000_000),
     fallback: "100000",
     about:
-      "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has some 40,000. A value of two characters takes a hundred bytes of memory.",
+      "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has about 40,000. A value of two characters takes about a hundred bytes of memory.",
   },
   MAX_BYTES_IN_FLIGHT: {
     schema: whole(1_048_576, 68_719_476_736),
     fallback: "268435456",
     about:
-      "Bytes of request bodies that are held at once over all requests, from their first byte until their answer begins; what goes beyond gets 503 with `Retry-After`. Bodies above 1 MB together take at most a quarter. A body takes up to five times its size in memory.",
+      "Most bytes of request bodies in memory over all requests. A body counts from its first byte until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
   },
   WORKERS: { schema: whole(1, 256), fallback: "1", about: "Processes that share the port (Linux only)." },
   LOG_LEVEL: { schema: z.enum(logLevels), fallback: "info", about: `One of ${logLevels.join(", ")}.` },
@@ -192,7 +192,7 @@ export const settingsTable = {
     schema: noSpace.min(8, "must have at least 8 characters").max(4_096),
     fallback: "",
     about:
-      "Opens the dashboard and its API to others than callers of this machine. With it everybody signs in, callers of this machine too: a proxy that runs here makes all of its callers look like those.",
+      "Opens the dashboard and its API to callers from other machines. When it is set, everybody signs in, also callers from this machine: behind a proxy on this machine, all callers look local.",
     secret: true,
   },
   NODE_ID: {
@@ -208,12 +208,13 @@ export const settingsTable = {
   DRAIN_ACCEPT_MS: {
     schema: whole(0, 3_600_000),
     fallback: "5000",
-    about: "After SIGTERM, how long new requests are still accepted, so that load balancers notice first.",
+    about:
+      "How long new requests are still accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
   },
   DRAIN_STREAMS_MS: {
     schema: whole(0, 3_600_000),
     fallback: "120000",
-    about: "After that, how long requests in flight may go on before they are ended with an error.",
+    about: "How long requests in flight may continue after that, in milliseconds, before they end with an error.",
   },
 } as const satisfies Record<string, Setting>;
 export type SettingName = keyof typeof settingsTable;

@@ -7,7 +7,7 @@ import { backupSqlite } from "#db/backup.ts";
 /** `smart-gateway backup FILE`: a copy of the SQLite database, also while gateways write to it. */
 export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
   return new Command("backup")
-    .description("copy the SQLite database of DATABASE_URL into a new file, also while gateways run")
+    .description("copy the SQLite database of DATABASE_URL to a new file, also while gateways run")
     .argument("<file>", "the copy; must not exist")
     .option("--json", "print {file, bytes}")
     .action((file: string, options: { readonly json?: true }) =>

@@ -39,8 +39,11 @@ export function statuslineCommand(): Command {
       "bearer token; SMART_GATEWAY_TOKEN when absent; any of 8 characters without AUTH_KEYS_FILE",
     )
     .option("--goal <goal>", "the goal, as the agent's requests name it; SMART_GATEWAY_GOAL when absent")
-    .option("--session <session>", "its session; the session_id that the agent writes on standard input when absent")
-    .option("--json", "print what the gateway answers")
+    .option(
+      "--session <session>",
+      "the goal's session; when absent, the session_id that the agent writes to standard input",
+    )
+    .option("--json", "print the gateway's answer")
     .action(showStatus);
 }
 

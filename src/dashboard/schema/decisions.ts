@@ -6,14 +6,14 @@ import { AtMs, Count, DecisionFilter, Ms, NanoUsd, Range, Tier } from "./shared.
 
 /** A decision as lists and the live feed show it: the columns of its record, without the explanation. */
 export const DecisionRow = z.object({
-  seq: z.int().describe("Orders the rows; what `before` and `Last-Event-ID` count in."),
+  seq: z.int().describe("Orders the rows; `before` and `Last-Event-ID` are such numbers."),
   decision_id: z.string(),
   request_id: z.string(),
   at_ms: AtMs.describe("When it was received."),
   recorded_ms: AtMs.describe("When it counts in ranges and sums."),
   session: z.string().nullable(),
   goal: z.string().nullable(),
-  alias: z.string().nullable().describe("What was asked for; null where the request had no valid one."),
+  alias: z.string().nullable().describe("The model name that the caller sent; null if it was not valid."),
   action: z.string().nullable(),
   model: z.string().nullable().describe("The model that was chosen."),
   served_by: z.string().nullable().describe("The model that answered."),
@@ -50,7 +50,7 @@ export const DecisionsAnswer = z.object({
   range: Range,
   filter: DecisionFilter,
   rows: z.array(DecisionRow),
-  next_before: z.int().nullable().describe("What `before` must be for the older ones; null at the end."),
+  next_before: z.int().nullable().describe("The value of `before` for the next page; null at the end."),
   total: z
     .object({ requests: Count, cost_nano_usd: NanoUsd })
     .nullable()
@@ -66,7 +66,9 @@ export const DecisionDetail = z.object({
   stages: z.array(DecisionStage),
   contributions: z.array(z.object({ name: z.string(), value: z.number() })),
   thresholds: z.object({ flash_below: z.number(), pro_from: z.number() }).nullable(),
-  would_change: z.array(Counterfactual).describe("What would have led elsewhere, the nearest first."),
+  would_change: z
+    .array(Counterfactual)
+    .describe("Changes of inputs that would have changed the decision, the nearest first."),
   saved: z
     .object({ baseline_model: z.string(), baseline_nano_usd: NanoUsd, saved_nano_usd: z.number() })
     .nullable()

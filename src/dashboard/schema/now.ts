@@ -8,20 +8,20 @@ export const SessionAnswer = z.object({
   version: z.string(),
   node_id: z.string(),
   demo: z.boolean(),
-  operator: z.string().describe("Who the audit log names for what this caller changes."),
-  signed_in: z.boolean().describe("A login was needed; `POST logout` ends it."),
+  operator: z.string().describe("The name that the audit log records for this caller's changes."),
+  signed_in: z.boolean().describe("The caller has signed in; `POST logout` ends the session."),
   csrf_header: z.string().describe("The header that every write must carry, with the value `1`."),
   now_ms: AtMs,
   started_ms: AtMs,
-  command: z.string().describe("What people type before a command: `npx smart-gateway` in a clone."),
+  command: z.string().describe("The command that starts the command line here: `npx smart-gateway` in a clone."),
   workers: Count,
   config_hash: z.string().describe("As `config.hash` in `GET /healthz`."),
   store: z.object({ kind: z.enum(["sqlite", "postgres", "memory"]), ok: z.boolean(), failed: z.string().nullable() }),
   records: z.object({
     enabled: z.boolean(),
     ok: z.boolean(),
-    stored: Count.nullable().describe("Rows kept, as last looked."),
-    dropped: Count.describe("Records that were lost since the start because the store was too slow or away."),
+    stored: Count.nullable().describe("Stored records, as last counted."),
+    dropped: Count.describe("Records that were lost since the start because the store was too slow or unavailable."),
   }),
 });
 export type SessionAnswer = z.infer<typeof SessionAnswer>;
@@ -46,19 +46,19 @@ const needKinds = [
 /** One thing that an operator should look at. */
 export const Need = z.object({
   kind: z.enum(needKinds),
-  id: z.string().describe("The same as long as it is the same thing."),
+  id: z.string().describe("Stays the same while the problem lasts."),
   severity: z
     .enum(["act", "watch", "info"])
-    .describe("`act`: requests are refused or money is at stake; `info`: first steps."),
-  title: z.string().describe("A sentence: what is so."),
-  todo: z.string().describe("A sentence: what to do."),
+    .describe("`act`: requests are refused or money is at risk; `watch`: that may follow; `info`: first steps."),
+  title: z.string().describe("The problem, as a sentence."),
+  todo: z.string().describe("What to do, as a sentence."),
   command: z.string().nullable().describe("A command that does it."),
   since_ms: AtMs.nullable(),
   amount_nano_usd: NanoUsd.nullable(),
   count: Count.nullable(),
   view: z.enum(["now", "decisions", "budgets", "models", "playground", "policy"]).describe("The view that shows more."),
   filter: DecisionFilter.nullable(),
-  target: z.string().nullable().describe("The model, account or hold that it is about."),
+  target: z.string().nullable().describe("The model, account or hold that it concerns."),
 });
 export type Need = z.infer<typeof Need>;
 
@@ -94,10 +94,10 @@ export const SummaryAnswer = z.object({
       .describe("The ledger's spent less the records'; charges without proof and dropped records make it."),
   }),
   saved: z.object({
-    baseline: z.string().describe("What is compared with, as a sentence."),
+    baseline: z.string().describe("The baseline, as a sentence."),
     model: z.string().nullable().describe("The model of the baseline."),
     requests: Count.describe("Answered requests."),
-    cost_nano_usd: NanoUsd.describe("What those with known tokens did cost."),
+    cost_nano_usd: NanoUsd.describe("Cost of the requests whose tokens are known."),
     baseline_nano_usd: NanoUsd.describe(
       "What the same tokens, with the same share read from the cache, would have cost on the baseline's model.",
     ),

@@ -15,7 +15,9 @@ export const Hold = z.object({
   node: z.string(),
   node_seen_ms: AtMs.nullable(),
   since_ms: AtMs,
-  until_ms: AtMs.describe("When it frees itself: it is charged in full then, or released if the call was never sent."),
+  until_ms: AtMs.describe(
+    "When it ends by itself: it is then charged in full, or released if the call was never sent.",
+  ),
   why: z.string(),
   decision_id: z.string().nullable().describe("The request that made it."),
   may_close: z.boolean().describe("An operator may settle or release it now."),
@@ -47,7 +49,7 @@ export type CloseAnswer = z.infer<typeof CloseAnswer>;
 
 export const BudgetLine = CapUse.extend({
   held_by: z.object({ live: NanoUsd, orphaned: NanoUsd, unresolved: NanoUsd }),
-  frees_itself_ms: AtMs.nullable().describe("When the last of its open holds ends by itself."),
+  frees_itself_ms: AtMs.nullable().describe("When the last of its open holds ends by itself, without an operator."),
   requests: Counted.nullable().describe("Of the range; null for days before it."),
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
@@ -65,7 +67,7 @@ export const BudgetsAnswer = z.object({
     day_hard_nano_usd: NanoUsd,
   }),
   days: z.array(BudgetLine).describe("The newest first."),
-  goals: z.array(BudgetLine).describe("Those that have used most of their cap first."),
+  goals: z.array(BudgetLine).describe("Goals that have used most of their cap come first."),
   more_goals: Count,
   totals: HoldTotals,
 });
@@ -82,11 +84,11 @@ export const SessionsAnswer = z.object({
         prompt_tokens: Count,
         cached_tokens: Count.describe("Of the prompt's tokens, those read from a cache."),
         completion_tokens: Count,
-        last_ms: AtMs.describe("Of the newest request."),
+        last_ms: AtMs.describe("Time of the newest request."),
       }),
     )
     .describe("Highest cost first."),
-  more: z.boolean().describe("There are more, which have cost less."),
+  more: z.boolean().describe("There are more sessions, with lower cost."),
 });
 
 /** The goal (`session/name`, URL-encoded in the path) or, with `account: "day"`, a UTC day gets a hard cap of the operator's own. */
@@ -115,7 +117,7 @@ export const ModelView = z.object({
   role: z.string(),
   tier: Tier,
   upstream_id: z.string(),
-  used: z.boolean().describe("Routing chooses it for its role; others stand in only."),
+  used: z.boolean().describe("Routing chooses it for its role; other models of the role are only fallbacks."),
   in_senior_chain: z.boolean(),
   enabled_in_file: z.boolean(),
   state: HealthState,
@@ -168,5 +170,5 @@ export const ActionsQuery = z.object({ limit: z.coerce.number().int().min(1).max
 export const ActionsAnswer = z.object({
   actions: z
     .array(z.object({ at_ms: AtMs, operator: z.string(), action: z.string(), target: z.string(), detail: z.string() }))
-    .describe("What operators have changed by way of the dashboard, the newest first."),
+    .describe("Changes that operators made in the dashboard, the newest first."),
 });

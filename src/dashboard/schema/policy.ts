@@ -7,7 +7,7 @@ import { AtMs, Count, FileProblem, Ms, NanoUsd, Tier } from "./shared.ts";
 
 /** One key of the policy in force. */
 export const PolicyKey = z.object({
-  path: z.string().describe("`routing.pro_from`"),
+  path: z.string().describe("The key's path, such as `routing.pro_from`."),
   value: z.unknown(),
   default: z.unknown(),
   from: z.enum(["default", "file"]),
@@ -22,14 +22,16 @@ export const PolicyAnswer = z.object({
   state: z.enum(["current", "checking", "refused", "failed"]),
   config_hash: z
     .string()
-    .describe("Names what the files say: policy, models and learned weights. Equal on all nodes that run the same."),
+    .describe(
+      "Names the contents of the files: policy, models and learned weights. Nodes with the same configuration have the same hash.",
+    ),
   policy_hash: z
     .string()
     .nullable()
-    .describe("What records of decisions made now have as `policy_hash`; null while no records are kept."),
+    .describe("The `policy_hash` of decisions made now; null while no records are kept."),
   loaded_at_ms: AtMs,
-  problems: z.array(FileProblem).describe("Of the files as they are now; empty where they are in force."),
-  text: z.string().describe("The policy in force, as YAML: what an editor begins with."),
+  problems: z.array(FileProblem).describe("Problems of the files as they are now; empty if they are in force."),
+  text: z.string().describe("The policy in force, as YAML, for an editor."),
   keys: z.array(PolicyKey),
 });
 export type PolicyAnswer = z.infer<typeof PolicyAnswer>;
@@ -42,13 +44,13 @@ export const CheckAnswer = z.object({
   problems: z.array(FileProblem),
   changes: z
     .array(z.object({ path: z.string(), from: z.unknown(), to: z.unknown() }))
-    .describe("Against the policy in force."),
+    .describe("Differences from the policy in force."),
 });
 export type CheckAnswer = z.infer<typeof CheckAnswer>;
 
 export const BacktestBody = z.strictObject({
   policy: z.string().max(262_144),
-  since_ms: AtMs.optional().describe("The oldest record; 30 days back when absent."),
+  since_ms: AtMs.optional().describe("Time of the oldest record; 30 days ago when absent."),
   until_ms: AtMs.optional(),
 });
 
@@ -106,7 +108,7 @@ export type BacktestEvent = z.infer<typeof BacktestEvent>;
 
 /** A chat request as `POST /v1/chat/completions` takes it, or plain words as its one message. */
 export const RouteBody = z.strictObject({
-  text: z.string().max(1_048_576).optional().describe("What is asked for, in words."),
+  text: z.string().max(1_048_576).optional().describe("The ask, in words."),
   body: z.record(z.string(), z.unknown()).optional().describe("A whole chat body instead."),
   alias: z.string().optional(),
   sensitive: z.boolean().optional(),
@@ -114,7 +116,7 @@ export const RouteBody = z.strictObject({
     .string()
     .max(512)
     .optional()
-    .describe("With it the goal's real spend and cap count; without it nothing is spent."),
+    .describe("With it, the goal's real spending and cap count; without it, nothing counts as spent."),
   session: z.string().max(512).optional(),
 });
 
@@ -134,7 +136,9 @@ export const RouteAnswer = z.object({
   task: z.record(z.string(), z.unknown()),
   runtime: z.record(z.string(), z.unknown()),
   findings: z.array(RouteFinding),
-  findings_elsewhere: z.array(z.object({ rule: z.string(), count: Count })).describe("In a body's messages or tools."),
+  findings_elsewhere: z
+    .array(z.object({ rule: z.string(), count: Count }))
+    .describe("Credentials found in the messages or tools of a body."),
   redactions: Count,
   would_change: z.array(Counterfactual),
   cost: z
@@ -153,6 +157,6 @@ export const RouteAnswer = z.object({
       goal_spent_nano_usd: NanoUsd,
       day_spent_nano_usd: NanoUsd,
     })
-    .describe("What the budget stage looked at; without a goal nothing counts as spent."),
+    .describe("The amounts that the budget stage read; without a goal nothing counts as spent."),
 });
 export type RouteAnswer = z.infer<typeof RouteAnswer>;

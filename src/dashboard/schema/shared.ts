@@ -55,7 +55,7 @@ export type DecisionFilter = z.infer<typeof DecisionFilter>;
 /** A number with the list of decisions that makes it: `GET decisions` with this filter has so many rows of this cost. */
 export const Counted = z.object({
   requests: Count,
-  cost_nano_usd: NanoUsd.describe("What is known to be owed for them."),
+  cost_nano_usd: NanoUsd.describe("Known cost of these requests."),
   filter: DecisionFilter,
 });
 export type Counted = z.infer<typeof Counted>;
@@ -82,11 +82,11 @@ export type CapUse = z.infer<typeof CapUse>;
 
 /** How fast money goes, and where that leads. */
 export const Pace = z.object({
-  window_ms: Ms.describe("The time that the pace was measured over."),
+  window_ms: Ms.describe("The time over which the pace was measured."),
   nano_usd_per_hour: NanoUsd,
   runs_out_at_ms: AtMs.nullable().describe("When the hard cap is reached at this pace; null: not before the day ends."),
   day_ends_at_ms: AtMs,
-  forecast_nano_usd: NanoUsd.describe("What will be spent at the end of the UTC day at this pace."),
+  forecast_nano_usd: NanoUsd.describe("Spending at the end of the UTC day at this pace."),
 });
 export type Pace = z.infer<typeof Pace>;
 

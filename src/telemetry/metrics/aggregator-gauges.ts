@@ -21,7 +21,7 @@ export function declareAggregatorGauges(
 ): void {
   registry.gauge(
     "smart_gateway_price_drifted",
-    "1 for each model and reason in which the list that was last read differed from the registry.",
+    "1 for each model and reason for which the last price list differed from the registry.",
     ["model", "reason"],
     (set) => {
       for (const { model, reason } of sources.priceDrifts?.() ?? []) set(1, modelLabel(model), reason);
@@ -29,7 +29,7 @@ export function declareAggregatorGauges(
   );
   registry.gauge(
     "smart_gateway_reconcile_usd",
-    "What was spent on the current UTC day, as the ledger and as the aggregator counted it when they were last compared.",
+    "US dollars spent on the current UTC day, as the ledger and as the aggregator counted them when they were last compared.",
     ["side"],
     (set) => {
       const counts = sources.reconciliation?.();
@@ -40,7 +40,7 @@ export function declareAggregatorGauges(
   );
   registry.gauge(
     "smart_gateway_reconcile_read_seconds",
-    "When they were last compared, seconds since the Unix epoch.",
+    "When the ledger and the aggregator's count were last compared, in seconds since the Unix epoch.",
     [],
     (set) => {
       const counts = sources.reconciliation?.();
@@ -49,7 +49,7 @@ export function declareAggregatorGauges(
   );
   registry.gauge(
     "smart_gateway_key_limit_remaining_usd",
-    "What may still be spent with the upstream key, where the aggregator limits it.",
+    "US dollars that may still be spent with the upstream key, if the aggregator limits it.",
     [],
     (set) => {
       const remaining = sources.keyLimitRemaining?.();

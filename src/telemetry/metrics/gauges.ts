@@ -74,7 +74,7 @@ function declareProcessGauges(registry: MetricsRegistry, sources: Sources): void
   );
   registry.gauge(
     "smart_gateway_build_info",
-    "Always 1; its labels say what runs.",
+    "Always 1; its labels name the version that runs.",
     ["version", "policy_version"],
     (set) => {
       set(1, sources.version ?? "unknown", policyVersion);
@@ -86,15 +86,20 @@ function declareProcessGauges(registry: MetricsRegistry, sources: Sources): void
   registry.gauge("smart_gateway_requests_in_flight", "Chat requests being served now.", [], (set) => {
     if (sources.requestsInFlight !== undefined) set(sources.requestsInFlight());
   });
-  registry.gauge("smart_gateway_event_loop_delay_seconds", "How late the event loop runs its timers.", [], (set) => {
-    if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
-  });
+  registry.gauge(
+    "smart_gateway_event_loop_delay_seconds",
+    "How late the event loop runs its timers, in seconds.",
+    [],
+    (set) => {
+      if (sources.eventLoopDelayMs !== undefined) set(sources.eventLoopDelayMs() / 1_000);
+    },
+  );
 }
 
 function declareConfigurationGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.gauge(
     "smart_gateway_config_info",
-    "Always 1; the configuration hash names the policy, models and learned weights that the files say.",
+    "Always 1; its label is the configuration hash, which names the policy, models and learned weights of the files.",
     ["hash"],
     (set) => {
       const config = sources.config?.();
@@ -103,7 +108,7 @@ function declareConfigurationGauges(registry: MetricsRegistry, sources: Sources)
   );
   registry.gauge(
     "smart_gateway_config_last_reload_timestamp_seconds",
-    "When the configuration in force was last found to be what the files say, seconds since the Unix epoch.",
+    "When the configuration in force was last found to equal the files, in seconds since the Unix epoch.",
     [],
     (set) => {
       const config = sources.config?.();
@@ -112,7 +117,7 @@ function declareConfigurationGauges(registry: MetricsRegistry, sources: Sources)
   );
   registry.gauge(
     "smart_gateway_config_last_reload_successful",
-    "0 while the files say something that is not in force: refused, or not checked yet.",
+    "1 while the contents of the configuration files are in force, 0 while they are refused or not checked yet.",
     [],
     (set) => {
       const config = sources.config?.();
@@ -121,7 +126,7 @@ function declareConfigurationGauges(registry: MetricsRegistry, sources: Sources)
   );
   registry.gauge(
     "smart_gateway_price_book_read_seconds",
-    "When the aggregator's prices were last read, seconds since the Unix epoch.",
+    "When the aggregator's prices were last read, in seconds since the Unix epoch.",
     [],
     (set) => {
       const readMs = sources.priceBookReadMs?.();
@@ -131,15 +136,15 @@ function declareConfigurationGauges(registry: MetricsRegistry, sources: Sources)
 }
 
 function declareLedgerGauges(registry: MetricsRegistry, sources: Sources): void {
-  registry.gauge("smart_gateway_ledger_up", "1 while the budget store answers.", [], (set) => {
+  registry.gauge("smart_gateway_ledger_up", "1 while the ledger's database answers, else 0.", [], (set) => {
     if (sources.ledger !== undefined) set(sources.ledger().ok ? 1 : 0);
   });
-  registry.gauge("smart_gateway_ledger_queue_length", "Ledger operations that wait for the store.", [], (set) => {
+  registry.gauge("smart_gateway_ledger_queue_length", "Ledger operations that wait for the database.", [], (set) => {
     if (sources.ledger !== undefined) set(sources.ledger().queued);
   });
   registry.gauge(
     "smart_gateway_ledger_queue_oldest_seconds",
-    "Age of the oldest waiting ledger operation.",
+    "Age of the oldest waiting ledger operation, in seconds.",
     [],
     (set) => {
       if (sources.ledger !== undefined) set(sources.ledger().oldestMs / 1_000);
@@ -159,7 +164,7 @@ function declareLedgerGauges(registry: MetricsRegistry, sources: Sources): void 
 }
 
 function declareBudgetGauges(registry: MetricsRegistry, sources: Sources): void {
-  registry.gauge("smart_gateway_budget_cap_usd", "The policy's caps.", ["scope", "level"], (set) => {
+  registry.gauge("smart_gateway_budget_cap_usd", "The policy's caps, in US dollars.", ["scope", "level"], (set) => {
     const caps = sources.caps?.();
     if (caps === undefined) return;
     set(inUsd(caps.goalSoft), "goal", "soft");
@@ -169,7 +174,7 @@ function declareBudgetGauges(registry: MetricsRegistry, sources: Sources): void 
   });
   registry.gauge(
     "smart_gateway_budget_day_usd",
-    "Today's account (UTC) as this node last saw it, and its hard cap: the operator's own where one is set.",
+    "Today's account (UTC) as this node last read it, and its hard cap, in US dollars; an operator's own cap takes precedence.",
     ["part"],
     (set) => {
       const day = sources.day?.();
@@ -192,19 +197,19 @@ function declareBudgetGauges(registry: MetricsRegistry, sources: Sources): void 
 }
 
 function declareRecordGauges(registry: MetricsRegistry, sources: Sources): void {
-  registry.gauge("smart_gateway_records_up", "1 while the store of decision records answers.", [], (set) => {
+  registry.gauge("smart_gateway_records_up", "1 while the store of decision records answers, else 0.", [], (set) => {
     if (sources.records !== undefined) set(sources.records().ok ? 1 : 0);
   });
   registry.gauge("smart_gateway_records_queue_length", "Decision records that wait to be written.", [], (set) => {
     if (sources.records !== undefined) set(sources.records().queued);
   });
-  registry.gauge("smart_gateway_records_stored", "Decision records kept, of all nodes.", [], (set) => {
+  registry.gauge("smart_gateway_records_stored", "Stored decision records of all nodes.", [], (set) => {
     const rows = sources.records?.().rows;
     if (rows !== undefined) set(rows);
   });
   registry.gauge(
     "smart_gateway_records_stored_bytes",
-    "About how many bytes the decision records take in the database, at most `records.max_bytes`.",
+    "Approximate size of the decision records in the database, in bytes; at most `records.max_bytes`.",
     [],
     (set) => {
       const bytes = sources.records?.().bytes;
@@ -224,7 +229,7 @@ function declareHealthGauges(registry: MetricsRegistry, sources: Sources, modelL
       }
     },
   );
-  registry.gauge("smart_gateway_model_routable", "1 while a model may be sent traffic.", ["model"], (set) => {
+  registry.gauge("smart_gateway_model_routable", "1 while a model may be sent traffic, else 0.", ["model"], (set) => {
     for (const [model, { routable }] of Object.entries(sources.health?.() ?? {}))
       set(routable ? 1 : 0, modelLabel(model));
   });
@@ -233,17 +238,17 @@ function declareHealthGauges(registry: MetricsRegistry, sources: Sources, modelL
 function declareScanMemoryGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.readCounter(
     "smart_gateway_scan_memory_hits_total",
-    "Texts of requests, or runs of messages, whose earlier scan for credentials was remembered.",
+    "Texts of requests, or sequences of messages, that were not scanned for credentials again because an earlier result was stored.",
     () => sources.scanMemory?.().hits ?? 0,
   );
   registry.readCounter(
     "smart_gateway_scan_memory_misses_total",
-    "Texts of requests that were scanned for credentials and then remembered; short texts are not counted.",
+    "Texts of requests that were scanned for credentials and whose result was stored; short texts are not counted.",
     () => sources.scanMemory?.().misses ?? 0,
   );
   registry.gauge(
     "smart_gateway_scan_memory_bytes",
-    "Memory that the results of earlier scans take, estimated.",
+    "Estimated memory that the results of earlier scans take, in bytes.",
     [],
     (set) => {
       if (sources.scanMemory !== undefined) set(sources.scanMemory().bytes);

@@ -5,10 +5,12 @@ import type { MetricsRegistry } from "./metrics-registry.ts";
 /** Metrics of the process itself, under the names that Prometheus client libraries use. */
 export function declareProcessMetrics(registry: MetricsRegistry): void {
   const startedAt = Date.now() / 1_000 - process.uptime();
-  registry.gauge("process_start_time_seconds", "Start of the process, seconds since the Unix epoch.", [], (set) =>
+  registry.gauge("process_start_time_seconds", "Start of the process, in seconds since the Unix epoch.", [], (set) =>
     set(startedAt),
   );
-  registry.gauge("process_resident_memory_bytes", "Resident memory.", [], (set) => set(process.memoryUsage.rss()));
+  registry.gauge("process_resident_memory_bytes", "Resident memory, in bytes.", [], (set) =>
+    set(process.memoryUsage.rss()),
+  );
   registry.gauge("process_open_fds", "Open file descriptors (Linux).", [], (set) => {
     const count = openDescriptors();
     if (count !== undefined) set(count);
@@ -17,7 +19,7 @@ export function declareProcessMetrics(registry: MetricsRegistry): void {
     const limit = openFileLimit(readText);
     if (limit !== undefined && Number.isFinite(limit)) set(limit);
   });
-  registry.readCounter("process_cpu_seconds_total", "Processor time, user and system.", () => {
+  registry.readCounter("process_cpu_seconds_total", "Processor time, user and system, in seconds.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000_000;
   });

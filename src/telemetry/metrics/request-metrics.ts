@@ -26,19 +26,19 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     ),
     rejections: registry.counter(
       "smart_gateway_rejections_total",
-      "Requests refused at the edge, before there was a decision (401, 404, 405, 413, 400, 422 …).",
+      "Requests refused before there was a decision (400, 401, 404, 405, 413, 422 …).",
       ["route", "status"],
     ),
     dryRuns: registry.counter("smart_gateway_dry_runs_total", "Dry runs of the decision, by cause.", ["cause"]),
     decisionSeconds: registry.histogram(
       "smart_gateway_decision_duration_seconds",
-      "From the last byte of the request to the decision: parsing, redaction, inference, policy.",
+      "From the last byte of the request to the decision: parsing, redaction, assessment, policy.",
       ["endpoint"],
       fine,
     ),
     requestSeconds: registry.histogram(
       "smart_gateway_request_duration_seconds",
-      "Chat requests from the last byte of the request to the last byte of the answer.",
+      "Duration of chat requests, from the last byte of the request to the last byte of the answer.",
       ["stream"],
       coarse,
     ),
@@ -50,7 +50,7 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     ),
     upstreamSeconds: registry.histogram(
       "smart_gateway_upstream_duration_seconds",
-      "Single calls to the upstream, by model.",
+      "Duration of single calls to the upstream, by model.",
       ["model"],
       coarse,
     ),
@@ -61,7 +61,7 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     ),
     retries: registry.counter(
       "smart_gateway_retries_total",
-      "Calls beyond a request's first: repeats on the same model, and fail-overs to the next.",
+      "Calls beyond a request's first: retries on the same model, and fail-overs to the next.",
       ["kind"],
     ),
     tokens: registry.counter(
@@ -71,12 +71,12 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     ),
     cost: registry.counter(
       "smart_gateway_cost_usd_total",
-      "Known cost of upstream calls in US dollars, by model. The ledger, not this figure, is what caps are held by.",
+      "Known cost of upstream calls in US dollars, by model. Caps are enforced by the ledger, not by this metric.",
       ["model"],
     ),
     otherModels: registry.counter(
       "smart_gateway_other_model_answers_total",
-      "Answers of which the upstream says that another model wrote them, by the model that was asked.",
+      "Answers that, according to the upstream, another model wrote, by the model that was asked.",
       ["model"],
     ),
     forwardedFields: registry.counter(
@@ -92,12 +92,14 @@ export function declareEventMetrics(registry: MetricsRegistry) {
       "Decisions in which the privacy gate forced a downgrade or denial.",
       [],
     ),
-    reservations: registry.counter("smart_gateway_reservations_total", "Reservations asked for, by answer.", [
-      "answer",
-    ]),
+    reservations: registry.counter(
+      "smart_gateway_reservations_total",
+      "Requests for a reservation, by the ledger's answer.",
+      ["answer"],
+    ),
     held: registry.counter(
       "smart_gateway_held_usd_total",
-      "Money held before dispatch, in US dollars, all holds added up.",
+      "Money that was held before calls, in US dollars: the sum of all holds.",
       [],
     ),
     overruns: registry.counter(
@@ -127,7 +129,7 @@ export function declareEventMetrics(registry: MetricsRegistry) {
     ),
     priceDrifts: registry.counter(
       "smart_gateway_price_drift_total",
-      "Signs that the registry and the aggregator have drifted apart, by model and reason (docs/operating.md).",
+      "Differences between the registry and the aggregator, counted when they appear, by model and reason (docs/operating.md).",
       ["model", "reason"],
     ),
     healthChanges: registry.counter(
@@ -141,7 +143,7 @@ export function declareEventMetrics(registry: MetricsRegistry) {
 
     droppedRecords: registry.counter(
       "smart_gateway_records_dropped_total",
-      "Decision records that could not be kept: too many waited for the store. Money is never dropped.",
+      "Decision records that were lost because too many waited for the store. Ledger operations are never dropped.",
       [],
     ),
     workerExits: registry.counter(

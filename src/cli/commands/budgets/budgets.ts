@@ -16,7 +16,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
   const command = new Command("budgets").description("what is spent and held, and whether the ledger balances");
   const show = command
     .command("show", { isDefault: true })
-    .description("print caps, spent, held and left, by day and by goal")
+    .description("print caps, and the money that is spent, held and left, by day and by goal")
     .option("--limit <count>", "accounts to print", wholeNumber, 50)
     .option("--json", "print {accounts, more}; amounts in USD, as text")
     .action((options: { readonly limit: number; readonly json?: true }) =>
@@ -57,7 +57,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     );
   command
     .command("set")
-    .description("set a hard cap of your own for a goal or a day; it beats the policy's until it is cleared")
+    .description("set a hard cap for a goal or a day; it replaces the policy's until it is cleared")
     .option(
       "--goal <goal>",
       "the goal: with --session its id; without, as `budgets show` prints it behind `goal/` (`session/goal`, or the goal alone; `adhoc` for today's requests without one)",
@@ -65,7 +65,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .option("--session <session>", "the session that the goal belongs to")
     .option("--day <YYYY-MM-DD>", "the UTC day, or `today`", utcDay)
     .option("--hard-usd <amount>", "the cap in US dollars, such as 7.50", usd)
-    .option("--clear", "give the cap back to the policy")
+    .option("--clear", "return to the policy's cap")
     .option("--json", "print the account and its cap")
     .action((options: SetOptions) => {
       const problem = problemOf(options);

@@ -22,9 +22,9 @@ const maxHolds = 100_000;
 export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void {
   budgets
     .command("holds")
-    .description("print the money that is held: by running calls, and by calls whose outcome nobody knows")
-    .option("--limit <count>", "holds to print, those that end first at the head", count, 50)
-    .option("--charged", "also what was charged in full because nobody said what it cost")
+    .description("print the money that is held: by running calls, and by calls whose outcome is unknown")
+    .option("--limit <count>", "holds to print; those that end first come first", count, 50)
+    .option("--charged", "also print holds that were charged in full because the cost is unknown")
     .option("--json", "print {holds, totals}; amounts in USD, as text")
     .action((options: { readonly limit: number; readonly charged?: true; readonly json?: true }) =>
       withLedgerAdmin(env, options, async (admin) => {
@@ -35,13 +35,13 @@ export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void 
     );
   budgets
     .command("settle")
-    .description("charge what a call has really cost (the aggregator's own list of calls tells) and free the rest")
+    .description("charge the real cost of a call (see the aggregator's list of calls) and release the rest of its hold")
     .argument("<id...>", "ids as `budgets holds` prints them")
-    .requiredOption("--usd <amount>", "what each of these calls has cost, in US dollars", paid)
-    .option("--why <text>", "stands in the ledger entry, beside your name")
-    .option("--by <name>", "who says so; default: the user that runs this")
-    .option("--force", "also holds whose call may still be running")
-    .option("--json", "print what happened to each")
+    .requiredOption("--usd <amount>", "cost of each of these calls, in US dollars", paid)
+    .option("--why <text>", "reason, stored in the ledger entry beside your name")
+    .option("--by <name>", "name for the ledger entry; default: the user that runs the command")
+    .option("--force", "also close holds whose call may still be running")
+    .option("--json", "print the result for each")
     .action((ids: readonly string[], options: CloseOptions & { readonly usd: NanoUsd }) =>
       closeByHand(env, ids, options, (id, reason) => ({
         id,
@@ -53,13 +53,13 @@ export function addHoldCommands(budgets: Command, env: NodeJS.ProcessEnv): void 
     );
   budgets
     .command("release")
-    .description("end a hold of a call that was not billed: nothing is charged")
+    .description("release the hold of a call that was not billed; nothing is charged")
     .argument("[id...]", "ids as `budgets holds` prints them")
-    .option("--unresolved", "every hold whose call has an unknown outcome")
-    .option("--why <text>", "stands in the ledger entry, beside your name")
-    .option("--by <name>", "who says so; default: the user that runs this")
-    .option("--force", "also holds whose call may still be running")
-    .option("--json", "print what happened to each")
+    .option("--unresolved", "release every hold whose call has an unknown outcome")
+    .option("--why <text>", "reason, stored in the ledger entry beside your name")
+    .option("--by <name>", "name for the ledger entry; default: the user that runs the command")
+    .option("--force", "also close holds whose call may still be running")
+    .option("--json", "print the result for each")
     .action((ids: readonly string[], options: CloseOptions & { readonly unresolved?: true }) => {
       if ((ids.length === 0) === (options.unresolved === undefined)) {
         return failWith(exitCodes.badUsage, "say which holds: either their ids or --unresolved", options);

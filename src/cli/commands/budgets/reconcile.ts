@@ -23,9 +23,9 @@ export function addReconcileCommand(budgets: Command, env: NodeJS.ProcessEnv): v
   budgets
     .command("reconcile")
     .description(
-      "compare a UTC day of the ledger with the aggregator's own count; exit code 1 when they differ notably",
+      "compare a UTC day of the ledger with the aggregator's own count; exit code 1 if they differ by more than 0.10 USD and 5 %",
     )
-    .option("--day <YYYY-MM-DD>", "a day on which a gateway ran and read the count, or `today`", utcDay, "today")
+    .option("--day <YYYY-MM-DD>", "a day on which a gateway read the count, or `today`", utcDay, "today")
     .option("--json", "print {ok, day, ledger_usd, held_usd, aggregator_usd, difference_usd, read_at}")
     .action((options: ReconcileOptions) => reconcileDay(options, env));
 }

@@ -24,7 +24,9 @@ export function decisionsCommand(env: NodeJS.ProcessEnv = process.env): Command 
 /** `smart-gateway explain ID`. */
 export function explainCommand(env: NodeJS.ProcessEnv = process.env): Command {
   const command = new Command("explain")
-    .description("say why a request went where it went, what each stage saw, and what would have changed it")
+    .description(
+      "explain why a request was routed as it was, what each stage saw, and what would have changed the decision",
+    )
     .argument("<id>", "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer")
     .option("--json", "print the record with its explanation")
     .action((id: string, options: { readonly json?: true }) =>
@@ -47,10 +49,10 @@ interface TailOptions extends FilterOptions {
 function tailCommand(env: NodeJS.ProcessEnv): Command {
   const command = withFilters(new Command("tail"))
     .description(
-      "print the decisions that ended last, and go on with those to come; each line begins with the local time of its end",
+      "print the latest decisions and follow new ones; each line begins with the local time at which the request ended",
     )
-    .option("-n, --lines <count>", "so many of the newest first", wholeNumber, 20)
-    .option("--no-follow", "end after those")
+    .option("-n, --lines <count>", "number of latest decisions to print at first", wholeNumber, 20)
+    .option("--no-follow", "exit after printing them")
     .option("--json", "print each record as a line of JSON")
     .action((options: TailOptions) => withRecords(env, options, (store) => tail(store, options)));
   return command;
@@ -130,7 +132,7 @@ function exportCommand(env: NodeJS.ProcessEnv): Command {
   const command = withSpan(withFilters(new Command("export")))
     .description("write all decisions to standard output, the oldest first")
     .addOption(
-      new Option("--format <format>", "jsonl has everything, csv what fits a table")
+      new Option("--format <format>", "jsonl contains all fields, csv those that fit a table")
         .choices(["jsonl", "csv"])
         .default("jsonl"),
     )

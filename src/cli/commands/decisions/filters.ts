@@ -23,14 +23,14 @@ export interface FilterOptions {
 export function withFilters(command: Command): Command {
   const list = (text: string) => text.split(",").map((each) => each.trim());
   return command
-    .option("--goal <goal>", "of this goal (`session/goal`, or the goal alone)")
-    .option("--session <id>", "of this session")
-    .option("--task <id>", "of this task")
-    .option("--request <id>", "with this request id")
-    .option("--cause <causes>", "with these causes, comma-separated", list)
-    .option("--rule <name>", "where this hard rule fired")
-    .option("--alias <aliases>", "that asked for these models (smart-router, …)", list)
-    .option("--model <keys>", "answered by these models", list)
+    .option("--goal <goal>", "only this goal (`session/goal`, or the goal alone)")
+    .option("--session <id>", "only this session")
+    .option("--task <id>", "only this task")
+    .option("--request <id>", "only this request id")
+    .option("--cause <causes>", "only these causes, comma-separated", list)
+    .option("--rule <name>", "only requests for which this hard rule fired")
+    .option("--alias <aliases>", "only requests for these models (smart-router, …)", list)
+    .option("--model <keys>", "only answers of these models", list)
     .option("--tier <tiers>", "free, flash, pro or emergency", list)
     .option("--status <statuses>", "403, 5xx …", list)
     .option("--outcome <outcomes>", "answered, refused, failed, broken_stream or caller_gone", list)
@@ -40,10 +40,12 @@ export function withFilters(command: Command): Command {
 /** The options of a span of time. */
 export function withSpan(command: Command): Command {
   return command
-    .option("--since <moment>", "that ended then or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time", (text) =>
-      parseTime(text),
+    .option(
+      "--since <moment>",
+      "only requests that ended at this time or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time",
+      (text) => parseTime(text),
     )
-    .option("--until <moment>", "that ended before then (default: now)", (text) => parseTime(text));
+    .option("--until <moment>", "only requests that ended before this time (default: now)", (text) => parseTime(text));
 }
 
 export function filterOf(options: FilterOptions): RecordFilter {

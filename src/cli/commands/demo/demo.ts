@@ -25,8 +25,8 @@ export function demoCommand(): Command {
     .description("send sample requests of every kind to a running gateway in demo mode, and to no other")
     .option("--url <url>", "the gateway; SMART_GATEWAY_URL, else http://127.0.0.1:PORT, when absent")
     .option("--token <token>", "bearer token; any of 8 characters without AUTH_KEYS_FILE", "demo-traffic")
-    .option("--requests <count>", `how many, at most ${maxRequests}`, wholeUpTo(maxRequests), 90)
-    .option("--per-second <count>", "how many begin in a second", wholeUpTo(1_000), 5)
+    .option("--requests <count>", `number of requests, at most ${maxRequests}`, wholeUpTo(maxRequests), 90)
+    .option("--per-second <count>", "requests to start per second", wholeUpTo(1_000), 5)
     .option("--json", "print {ok, sent, statuses, shown}")
     .action(traffic);
   return command;

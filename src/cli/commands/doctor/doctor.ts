@@ -26,8 +26,10 @@ import { checkUpstream } from "./check-upstream.ts";
 /** `smart-gateway doctor`: checks everything that a start depends on, and says how to fix what is wrong. */
 export function doctorCommand(): Command {
   return new Command("doctor")
-    .description("check settings, files, database, clock, limits, upstream, key, prices and money, and say what to do")
-    .option("--offline", "ask no other machine")
+    .description(
+      "check settings, files, database, clock, limits, upstream, key, prices and budgets, and say how to fix problems",
+    )
+    .option("--offline", "contact no other machine")
     .option("--json", "print {ok, checks}")
     .action(async (options: { readonly offline?: true; readonly json?: true }) => {
       const checks = await runChecks(process.env, { offline: options.offline === true });

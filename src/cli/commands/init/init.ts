@@ -28,10 +28,12 @@ const softShare = 0.4;
 /** `smart-gateway init`: writes settings, policy and model registry to start from; never overwrites. */
 export function initCommand(): Command {
   return new Command("init")
-    .description("write .env, policy.yaml and models.yaml to start from; asks on a terminal; existing files are kept")
+    .description(
+      "write .env, policy.yaml and models.yaml to start from; on a terminal, ask for the values; keep existing files",
+    )
     .argument("[directory]", "where to write", ".")
     .option("-y, --yes", "ask nothing; the key is taken from UPSTREAM_API_KEY where that is set")
-    .option("--ask", "ask also where standard input is no terminal, one answer a line")
+    .option("--ask", "ask even if standard input is not a terminal; one answer per line")
     .option("--upstream-url <url>", "base URL of the aggregator; OpenRouter's when absent")
     .option("--port <port>", "port to listen on")
     .addOption(usdOption("--per-day-usd <amount>", "hard cap of a UTC day", perDay))

@@ -20,18 +20,17 @@ const follow = "Every gateway on this database follows within a second.";
 const commands: readonly OverrideCommand[] = [
   {
     action: "disable",
-    summary: "send a model no more traffic, until it is enabled again",
+    summary: "stop sending traffic to a model until it is enabled again",
     done: (key) => `${key} is disabled. ${follow} \`${ownCommand(process.env)} models enable ${key}\` lifts it.`,
   },
   {
     action: "enable",
-    summary: "lift `disable`; a model that the registry file disables stays disabled",
+    summary: "undo `disable`; a model that the registry file disables stays disabled",
     done: (key) => `${key} is enabled, as far as the operator is concerned. ${follow}`,
   },
   {
     action: "reset",
-    summary:
-      "forget what a model has done: pauses, trips, quarantine; a model that was out is probed by the next request",
+    summary: "clear a model's pauses, trips and quarantine; if it was out of service, the next request probes it",
     done: (key) => `${key} is forgiven what it has done. ${follow}`,
   },
 ];

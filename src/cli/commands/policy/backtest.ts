@@ -20,17 +20,17 @@ interface BacktestOptions {
 export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = process.env): void {
   policy
     .command("backtest")
-    .description("decide the recorded requests again under a policy file, and say what would have changed")
+    .description("replay the recorded requests under a policy file, and print what would have changed")
     .argument("<file>", "the policy to try")
     .addOption(
-      new Option("--since <moment>", "from then on: 24h, 30d ago, a UTC day, or an ISO 8601 time")
+      new Option("--since <moment>", "only requests since this time: 24h, 30d ago, a UTC day, or an ISO 8601 time")
         .argParser((text) => parseTime(text))
         // The help shows a duration; a timestamp would change each time.
         .default(parseTime("30d"), "30d"),
     )
-    .option("--until <moment>", "up to then (default: now)", (text) => parseTime(text))
-    .option("--goal <goal>", "only of this goal")
-    .option("--models <file>", "model registry file, for records whose own is not kept any more")
+    .option("--until <moment>", "only requests before this time (default: now)", (text) => parseTime(text))
+    .option("--goal <goal>", "only this goal")
+    .option("--models <file>", "model registry file, for records whose own registry is not stored any more")
     .option("--json", "print the result as JSON")
     .action((file: string, options: BacktestOptions) => run(file, options, env));
 }

@@ -10,7 +10,7 @@ import { formatProblems, type Problem } from "#settings/problem.ts";
 export function addDiffCommand(policy: Command): void {
   policy
     .command("diff")
-    .description("print every key in which two policies differ: what is in force and a file, or two files")
+    .description("print every key that differs between two policies: the one in force and a file, or two files")
     .argument("<file>", "the new policy file; with a second one: the old")
     .argument("[other-file]", "the new policy file")
     .option("--json", "print {from, to, changes: [{key, from, to}]}")

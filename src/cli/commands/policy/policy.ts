@@ -27,7 +27,7 @@ export function policyCommand(): Command {
   const modelsHelp = "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent";
   command
     .command("check")
-    .description("say all that is wrong with a policy file, together with the model registry")
+    .description("list all problems of a policy file, checked together with the model registry")
     .argument("[file]", fileHelp)
     .option("--models <file>", modelsHelp)
     .option("--json", "print {ok, problems}")
@@ -61,7 +61,7 @@ export function policyCommand(): Command {
     .command("schema")
     .description("print the JSON Schema of the policy file, for editors")
     .option("--models", "the schema of the model registry file instead")
-    .option("--json", "JSON is what is printed anyway")
+    .option("--json", "no effect: the output is always JSON")
     .action((options: { readonly models?: true }) => {
       printJson(
         options.models
@@ -82,7 +82,7 @@ function addLearnCommand(command: Command, fileHelp: string, modelsHelp: string)
     .argument("[file]", fileHelp)
     .option("--models <file>", modelsHelp)
     .addOption(
-      new Option("--since <time>", "use the records of so many days or hours: 30d, 12h")
+      new Option("--since <time>", "use the records of the last days or hours: 30d, 12h")
         .argParser(duration)
         .default(duration("30d"), "30d"),
     )

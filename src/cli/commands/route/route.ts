@@ -35,8 +35,8 @@ const placeholders: { readonly [type: string]: string } = { boolean: "true|false
  */
 export function routeCommand(): Command {
   const command = new Command("route")
-    .description("print where a request would go and why, without sending or spending anything")
-    .argument("[instruction]", "what is asked for, in words, read as chat reads it; - for standard input")
+    .description("print where a request would be routed and why, without sending or spending anything")
+    .argument("[instruction]", "the ask, in words, assessed like a chat message; - for standard input")
     .option(
       "-f, --file <file>",
       "a chat body, a transcript (a list of messages, or one a line: each request gets a line), a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
