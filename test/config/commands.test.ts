@@ -132,7 +132,9 @@ describe("shell completion", () => {
 
   test.each(["zsh", "fish"])("describes what it offers %s", async (shell) => {
     const { out } = await run(["__complete", shell, "models", "dis"]);
-    expect(out).toBe(`disable${shell === "zsh" ? ":" : "\t"}stop sending traffic to a model until it is enabled again\n`);
+    expect(out).toBe(
+      `disable${shell === "zsh" ? ":" : "\t"}stop sending traffic to a model until it is enabled again\n`,
+    );
     expect((await run(["completion", shell])).out).toContain(`smart-gateway __complete ${shell} `);
   });
 
