@@ -89,6 +89,8 @@ export class BatchWriter {
   #waitingResolutions = 0;
   #onIdle: (() => void) | undefined;
   #cancelDeadlineTimer: (() => void) | undefined;
+  /** When the deadlines were last checked without a stall before, on the monotonic clock. */
+  #checkedMs = 0;
   #cancelDelay: (() => void) | undefined;
   /** On the monotonic clock: until then nothing is delayed. */
   #undelayedUntilMs = 0;
@@ -126,13 +128,14 @@ export class BatchWriter {
     return this.#queue.length === 0 && !this.#isUnderway();
   }
 
-  /** Age of the oldest item, in milliseconds; 0 when nothing waits. */
+  /** Age of the oldest item, in milliseconds; 0 when nothing waits. While the process stands still nothing ages. */
   oldestMs(): number {
     if (this.isIdle) return 0;
-    const nowMs = this.#options.clock.monotonic();
+    const clockMs = this.#options.clock.monotonic();
+    const nowMs = this.#cancelDeadlineTimer === undefined ? clockMs : Math.min(clockMs, this.#checkedMs + stallMs);
     let oldest = this.#queue[0]?.sinceMs ?? nowMs;
     for (const { items } of this.#batchesUnderway()) oldest = Math.min(oldest, items[0]?.sinceMs ?? nowMs);
-    return nowMs - oldest;
+    return Math.max(0, nowMs - oldest);
   }
 
   /** Operations that are written in one batch; `answer` is called once, with the reply to the last of them or undefined. */
@@ -380,6 +383,7 @@ export class BatchWriter {
     if (this.#cancelDeadlineTimer !== undefined) return;
     const { clock, timers } = this.#options;
     const sinceMs = clock.monotonic();
+    if (mayStall) this.#checkedMs = sinceMs;
     this.#cancelDeadlineTimer = timers.after(deadlineCheckMs, () => {
       this.#cancelDeadlineTimer = undefined;
       if (this.#mode === "closed") return;

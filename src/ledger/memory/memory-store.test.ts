@@ -62,6 +62,8 @@ describe("a ledger over a store that fails", () => {
     const { ledger, time, answer } = await openSlow();
     const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
     await time.stall(5_000);
+    // Nor is it slow: new requests are not refused for that.
+    expect(ledger.status()).toMatchObject({ ok: true, oldestMs: 200 });
     answer();
     expect((await reply).kind).toBe("held");
     expect(ledger.status().ok).toBe(true);
@@ -71,6 +73,7 @@ describe("a ledger over a store that fails", () => {
     const { ledger, time } = await openSlow();
     const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
     for (let stall = 0; stall < 2; stall++) await time.stall(5_000);
+    expect(ledger.status().ok).toBe(false);
     expect(await reply).toMatchObject({ kind: "unavailable" });
   });
 
