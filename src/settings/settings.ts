@@ -8,6 +8,7 @@ import { nearest } from "./nearest.ts";
 import { type OpenTelemetrySettings, openTelemetryIn } from "./open-telemetry.ts";
 import { ownCommand } from "./own-command.ts";
 import { type Invalid, type Problem, quoted } from "./problem.ts";
+import { upstreamProxyProblems } from "./upstream-proxy.ts";
 
 /** Everything the environment decides, parsed once. Durations in milliseconds, sizes in bytes. */
 export interface Settings {
@@ -293,6 +294,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   }
   const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
   if (isGiven(extraCaCerts)) problems.push(...extraCaCertsProblems(extraCaCerts));
+  if (upstreamGiven) problems.push(...upstreamProxyProblems(baseUrl ?? defaultBaseUrl));
   const files: ConfiguredFiles = {
     ...(policyPath === undefined ? {} : { policyPath }),
     ...(registryPath === undefined ? {} : { registryPath }),
