@@ -292,9 +292,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
       });
     }
   }
-  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
-  if (isGiven(extraCaCerts)) problems.push(...extraCaCertsProblems(extraCaCerts));
-  if (upstreamGiven) problems.push(...upstreamProxyProblems(baseUrl ?? defaultBaseUrl));
+  problems.push(...connectionProblems(env, upstreamGiven ? (baseUrl ?? defaultBaseUrl) : undefined));
   const files: ConfiguredFiles = {
     ...(policyPath === undefined ? {} : { policyPath }),
     ...(registryPath === undefined ? {} : { registryPath }),
@@ -314,6 +312,15 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     ...(openTelemetry === undefined ? {} : { openTelemetry }),
   };
   return { kind: "ok", settings, warnings: [...warningsOf(settings, env), ...warnings] };
+}
+
+/** What is wrong with the variables that the runtime and the HTTP client read by themselves. */
+function connectionProblems(env: Readonly<Record<string, string | undefined>>, baseUrl: string | undefined): Problem[] {
+  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
+  return [
+    ...(isGiven(extraCaCerts) ? extraCaCertsProblems(extraCaCerts) : []),
+    ...(baseUrl === undefined ? [] : upstreamProxyProblems(baseUrl)),
+  ];
 }
 
 const noHosts: readonly string[] = [];
