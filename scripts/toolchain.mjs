@@ -74,8 +74,8 @@ export function bunBinary() {
       // Not this variant: npm installs only the one that fits the machine.
     }
   }
-  const placed = join(root, "node_modules", "bun", "bin", "bun.exe");
-  if (existsSync(placed)) return placed;
+  const installed = join(root, "node_modules", "bun", "bin", "bun.exe");
+  if (existsSync(installed)) return installed;
   console.error("No Bun binary for this machine was installed; remove node_modules and run the command again.");
   process.exit(1);
 }

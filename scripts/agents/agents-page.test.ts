@@ -20,7 +20,7 @@ describe("the settings in docs/agents.md", () => {
   test("the settings of each agent contain the gateway's address exactly as the script replaces it", () => {
     for (const [name, { files, commands }] of documented) {
       const text = [...files.map((file) => file.text), ...commands].join("\n");
-      expect({ name, told: text.includes(`${documentedAddress}/v1`) }).toEqual({ name, told: true });
+      expect({ name, named: text.includes(`${documentedAddress}/v1`) }).toEqual({ name, named: true });
       expect({
         name,
         others: text.match(/https?:\/\/(?:127|localhost)\S*/g)?.filter((url) => !url.startsWith(documentedAddress)),

@@ -6,25 +6,25 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 describe("items of one turn of the event loop", () => {
   test("are delivered together and in order at its end, not before", async () => {
     const handedOver: string[][] = [];
-    const gather = coalescePerTurn<string>((items) => handedOver.push([...items]));
-    gather("a");
+    const coalesce = coalescePerTurn<string>((items) => handedOver.push([...items]));
+    coalesce("a");
     await Promise.resolve();
-    gather("b");
+    coalesce("b");
     expect(handedOver).toEqual([]);
     await nextTurn();
     expect(handedOver).toEqual([["a", "b"]]);
-    gather("c");
+    coalesce("c");
     await nextTurn();
     expect(handedOver).toEqual([["a", "b"], ["c"]]);
   });
 
   test("go to the next turn if they are added during the delivery of the last one", async () => {
     const handedOver: number[][] = [];
-    const gather = coalescePerTurn<number>((items) => {
+    const coalesce = coalescePerTurn<number>((items) => {
       handedOver.push([...items]);
-      if (items[0] === 1) gather(2);
+      if (items[0] === 1) coalesce(2);
     });
-    gather(1);
+    coalesce(1);
     await nextTurn();
     expect(handedOver).toEqual([[1]]);
     await nextTurn();

@@ -59,8 +59,8 @@ describe("usage", () => {
       [false, false],
       ["true", undefined],
       [null, undefined],
-    ])("is reported as stated: %p", (value, told) => {
-      expect(report(0.05, 1, value).ownAccount).toBe(told);
+    ])("is reported as stated: %p", (value, stated) => {
+      expect(report(0.05, 1, value).ownAccount).toBe(stated);
     });
     test("has an unknown cost without the host's part, and is computed from the tokens", () => {
       expect(report(0.05, null)).toEqual({

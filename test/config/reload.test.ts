@@ -153,16 +153,16 @@ describe("reloading when asked", () => {
   test("applies the new file, logs the changes, and notifies listeners", async () => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
-    const told: unknown[] = [];
+    const applied: unknown[] = [];
     const { live, hard } = await start({
       policyPath: path,
       watchFiles: false,
-      onChange: ({ caps }, changed) => told.push([caps.goalHard, changed]),
+      onChange: ({ caps }, changed) => applied.push([caps.goalHard, changed]),
     });
     writeFileSync(path, cap(3));
     expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["budget.per_goal_hard_usd"] });
     expect(hard()).toBe(3);
-    expect(told).toEqual([[3_000_000_000, ["budget.per_goal_hard_usd"]]]);
+    expect(applied).toEqual([[3_000_000_000, ["budget.per_goal_hard_usd"]]]);
     expect(await live.reload()).toEqual({ kind: "unchanged" });
   });
 

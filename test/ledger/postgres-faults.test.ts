@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
 
   /** Load near the cap until `until`: held, settled for less, or refused. Returns each caller's reply. */
   async function load(nodes: readonly Ledger[], callers: number, until: () => boolean) {
-    const told = new Map<string, { reply: string; actual: number | undefined }>();
+    const replies = new Map<string, { reply: string; actual: number | undefined }>();
     let slowestMs = 0;
     const caller = async (index: number) => {
       while (!until()) {
@@ -66,7 +66,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
         const reply = await ledger.reserve(reservation);
         slowestMs = Math.max(slowestMs, performance.now() - asked);
         const actual = reply.kind === "held" ? Math.floor(reservation.amount / 50) : undefined;
-        told.set(reservation.id, { reply: reply.kind, actual });
+        replies.set(reservation.id, { reply: reply.kind, actual });
         if (actual === undefined) continue;
         await ledger.resolve([
           { id: reservation.id, kind: "settled", actual: nanoUsd(actual), source: "upstream_cost" },
@@ -74,15 +74,15 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       }
     };
     await Promise.all(Array.from({ length: callers }, (_, i) => caller(i)));
-    return { told, slowestMs };
+    return { replies, slowestMs };
   }
 
   /** Compares the callers' replies with the ledger, to the last nano-dollar. */
-  async function checkReplies(told: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
+  async function checkReplies(replies: ReadonlyMap<string, { reply: string; actual: number | undefined }>) {
     const stored = await rows();
     let spent = 0;
     const count = { held: 0, refused: 0, unavailable: 0 };
-    for (const [id, { reply, actual }] of told) {
+    for (const [id, { reply, actual }] of replies) {
       count[reply as keyof typeof count] += 1;
       const state = stored.get(id)?.["state"];
       if (reply === "held") {
@@ -118,10 +118,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     database.proxy.mode = "cut_commits";
     database.proxy.share = 0.2;
     const end = performance.now() + 2_500;
-    const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
+    const { replies, slowestMs } = await load(nodes, 24, () => performance.now() > end);
     database.proxy.mode = "pass";
     await settled(nodes);
-    const figures = await checkReplies(told);
+    const figures = await checkReplies(replies);
     // biome-ignore lint/suspicious/noConsole: each run prints its figures
     console.log("cut COMMIT replies:", { cut: database.proxy.cut, ...figures, slowestMs: Math.round(slowestMs) });
     expect(database.proxy.cut).toBeGreaterThan(5);
@@ -142,10 +142,10 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
         terminated += gone.length;
       }
     })();
-    const { told, slowestMs } = await load(nodes, 24, () => performance.now() > end);
+    const { replies, slowestMs } = await load(nodes, 24, () => performance.now() > end);
     await killing;
     await settled(nodes);
-    const figures = await checkReplies(told);
+    const figures = await checkReplies(replies);
     // biome-ignore lint/suspicious/noConsole: each run prints its figures
     console.log("terminated backends:", { terminated, ...figures, slowestMs: Math.round(slowestMs) });
     expect(terminated).toBeGreaterThan(5);

@@ -8,7 +8,7 @@ describe("an abort", () => {
   /** The caller aborts when the server says so; returns the caller's view, after the server saw the connection close. */
   async function abortedCall(
     stream: boolean,
-    serve: (connection: Connection, leave: () => void) => void | Promise<void>,
+    serve: (connection: Connection, disconnect: () => void) => void | Promise<void>,
   ): Promise<{ reply: UpstreamReply; connections: number }> {
     const controller = new AbortController();
     let closed: Promise<void> | undefined;
@@ -29,19 +29,19 @@ describe("an abort", () => {
 
   for (const stream of [false, true]) {
     test(`before headers reaches the upstream (${stream ? "stream" : "whole"})`, async () => {
-      const { reply } = await abortedCall(stream, async ({ request }, leave) => {
+      const { reply } = await abortedCall(stream, async ({ request }, disconnect) => {
         await request();
-        leave();
+        disconnect();
       });
       expect(reply).toMatchObject(aborted);
     });
 
     test(`after headers reaches the upstream (${stream ? "stream" : "whole"})`, async () => {
-      const { reply } = await abortedCall(stream, async ({ socket, request }, leave) => {
+      const { reply } = await abortedCall(stream, async ({ socket, request }, disconnect) => {
         await request();
         socket.write(stream ? streamHead : headOf("application/json", 100), async () => {
           await turn();
-          leave();
+          disconnect();
         });
       });
       expect(reply).toMatchObject(aborted);
@@ -49,9 +49,9 @@ describe("an abort", () => {
   }
 
   test("in the middle of an answer reaches the upstream", async () => {
-    const { reply } = await abortedCall(false, async ({ socket, request }, leave) => {
+    const { reply } = await abortedCall(false, async ({ socket, request }, disconnect) => {
       await request();
-      socket.write(`${headOf("application/json", 100)}{"choices"`, () => leave());
+      socket.write(`${headOf("application/json", 100)}{"choices"`, () => disconnect());
     });
     expect(reply).toMatchObject(aborted);
   });

@@ -141,7 +141,7 @@ test("a reader that does not read pauses the upstream", async () => {
     async ({ socket, request }) => {
       await request();
       socket.write(streamHead);
-      const pump = () => {
+      const flush = () => {
         blocked = false;
         // 256 MB represent an endless body: more than all buffers between the server and the reader.
         while (sent < 256_000_000) {
@@ -152,8 +152,8 @@ test("a reader that does not read pauses the upstream", async () => {
           }
         }
       };
-      socket.on("drain", pump);
-      pump();
+      socket.on("drain", flush);
+      flush();
     },
     async ({ send }) => {
       const reply = await send(callOf(true));

@@ -558,7 +558,7 @@ describe("in any sequence of events", () => {
 
   test("no state flaps: a state is entered again only after the minimum times of the states between", () => {
     // Shortest time between two entries into the same state, without the operator and silences.
-    const apart: { readonly [S in HealthState]?: number } = {
+    const minimumMs: { readonly [S in HealthState]?: number } = {
       HEALTHY: 2 * defaults.window_ms,
       DEGRADED: 0.8 * defaults.open_base_ms,
       UNHEALTHY: 0.8 * defaults.open_base_ms,
@@ -574,7 +574,7 @@ describe("in any sequence of events", () => {
           const earlier = enteredAt.get(after.state);
           // After a silence one verdict is enough (edge 10), and a silence is itself a minimum time.
           if (earlier !== undefined && before.state !== "STALE") {
-            expect(ms - earlier).toBeGreaterThanOrEqual(apart[after.state] ?? 0);
+            expect(ms - earlier).toBeGreaterThanOrEqual(minimumMs[after.state] ?? 0);
           }
           enteredAt.set(after.state, ms);
         });

@@ -38,7 +38,7 @@ export class Placeholders {
 export interface ExistingPlaceholders {
   /** The highest of their numbers, 0 where there is none; but for those in `beyond`. */
   readonly highestNumber: number;
-  /** Those whose number is so high that numbers above it could not be told any more. */
+  /** Those whose number is so high that there is no room for numbers above it. */
   readonly outOfRange: ReadonlySet<string>;
 }
 

@@ -143,7 +143,7 @@ export class RecordStore {
   async *export(filter: RecordFilter): AsyncGenerator<readonly DecisionRecord[]> {
     const pageAfter = (after: number) => {
       const page = this.query(filter, { after, limit: exportPage });
-      page.catch(() => {}); // Whoever takes it is told; nobody does where the consumer has had enough.
+      page.catch(() => {}); // A consumer that awaits the page gets the error; one that has stopped does not await it.
       return page;
     };
     for (let next: Promise<RecordPage> | undefined = pageAfter(0); next !== undefined; ) {

@@ -51,9 +51,9 @@ describe("budget", () => {
     const answers = await Promise.all(Array.from({ length: 60 }, () => gateway.chat({ max_tokens: 1_000 })));
     const statuses = answers.map((answer) => answer.status);
     expect(new Set(statuses)).toEqual(new Set([200, 403]));
-    const books = await gateway.ledger();
-    expect(books.spent).toBeLessThanOrEqual(hardUsd * 1e9);
-    expect(gateway.upstream.billedNanoUsd()).toBe(books.spent);
+    const ledger = await gateway.ledger();
+    expect(ledger.spent).toBeLessThanOrEqual(hardUsd * 1e9);
+    expect(gateway.upstream.billedNanoUsd()).toBe(ledger.spent);
   });
 
   test("above a soft cap reasoning: high goes to flash; forced pro and hard rules stay on pro", async () => {

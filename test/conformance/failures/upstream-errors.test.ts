@@ -265,9 +265,9 @@ describe("Retry-After", () => {
     gateway.upstream.next(later("40"), later("20"), later("50"));
     const response = await gateway.chat();
     expect(response.status).toBe(500);
-    const told = Number(response.headers.get("retry-after"));
-    expect(told).toBeGreaterThan(15);
-    expect(told).toBeLessThanOrEqual(20);
+    const seconds = Number(response.headers.get("retry-after"));
+    expect(seconds).toBeGreaterThan(15);
+    expect(seconds).toBeLessThanOrEqual(20);
     expect(response.headers.get("x-should-retry")).toBeNull();
     expect(gateway.upstream.received()).toBe(3);
     // A caller who returns earlier gets the same answer, and the upstream is not called.
@@ -277,7 +277,7 @@ describe("Retry-After", () => {
   });
 
   test("that SDKs would not wait for comes with x-should-retry: false; beyond the longest pause it is cut", async () => {
-    for (const [asked, told] of [
+    for (const [asked, expected] of [
       ["300", 300],
       ["86400", 900],
     ] as const) {
@@ -286,13 +286,13 @@ describe("Retry-After", () => {
       const response = await gateway.chat();
       expect(response.status).toBe(500);
       const seconds = Number(response.headers.get("retry-after"));
-      expect(seconds).toBeGreaterThan(told - 5);
-      expect(seconds).toBeLessThanOrEqual(told);
+      expect(seconds).toBeGreaterThan(expected - 5);
+      expect(seconds).toBeLessThanOrEqual(expected);
       expect(response.headers.get("x-should-retry")).toBe("false");
       // A second request is refused without a call, with the remaining time.
       const again = await gateway.chat();
       expect(again.headers.get("x-smart-gateway-cause")).toBe("all_models_unhealthy");
-      expect(Number(again.headers.get("retry-after"))).toBeGreaterThan(told - 8);
+      expect(Number(again.headers.get("retry-after"))).toBeGreaterThan(expected - 8);
       expect(gateway.upstream.received()).toBe(3);
     }
   });
@@ -333,9 +333,9 @@ describe("money", () => {
   test("an answer is charged the cost that the upstream states", async () => {
     await using gateway = await start();
     await (await gateway.chat()).text();
-    const books = await gateway.ledger();
-    expect(books.spent).toBe(gateway.upstream.billedNanoUsd());
-    expect(books.spent).toBeGreaterThan(0);
+    const ledger = await gateway.ledger();
+    expect(ledger.spent).toBe(gateway.upstream.billedNanoUsd());
+    expect(ledger.spent).toBeGreaterThan(0);
   });
 
   test("without a stated cost it is usage times price; without usage, the whole hold", async () => {

@@ -87,8 +87,8 @@ describe("the shape of a stream", () => {
       own.upstream.next(streams({ events: [contentChunk("a"), ...events] }));
       const asked = { stream: true, stream_options: { include_usage: true } };
       const { chunks } = await readStream(await own.chat(asked));
-      const told = chunks.filter((event) => event.usage != null);
-      expect(told).toMatchObject([{ choices: [], usage: { total_tokens: 15, cost: bill.costUsd } }]);
+      const withUsage = chunks.filter((event) => event.usage != null);
+      expect(withUsage).toMatchObject([{ choices: [], usage: { total_tokens: 15, cost: bill.costUsd } }]);
       expect(finishReasonsOf(chunks)).toEqual(["stop"]);
       expect((await own.ledger()).spent).toBe(10_000);
     });

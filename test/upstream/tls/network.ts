@@ -113,11 +113,11 @@ export class Network {
 
   /** A proxy that connects every name to this machine, and records the requests. `answerTo` answers CONNECT. */
   async proxy(answerTo = "HTTP/1.1 200 Connection established\r\n\r\n") {
-    const told: string[] = [];
+    const heads: string[] = [];
     const port = await this.raw((socket) => {
       socket.once("data", (bytes: Buffer) => {
         const head = bytes.toString("latin1");
-        told.push(head);
+        heads.push(head);
         const to = /^(?:CONNECT [^ ]+:|POST http:\/\/[^/ ]+:)(\d+)/.exec(head)?.[1];
         if (!answerTo.startsWith("HTTP/1.1 200")) {
           socket.end(answerTo);
@@ -131,7 +131,7 @@ export class Network {
         upstream.on("error", () => socket.destroy());
       });
     });
-    return { port, told };
+    return { port, heads };
   }
 }
 

@@ -23,7 +23,7 @@ describe("TLS through a proxy of the environment", () => {
       { kind: "answer" },
     ]);
     const authorityForm = `upstream.test:${port}`;
-    expect(via.told).toEqual([
+    expect(via.heads).toEqual([
       `CONNECT ${authorityForm} HTTP/1.1\r\nHost: ${authorityForm}\r\nProxy-Authorization: Basic ${basic}\r\n\r\n`,
     ]);
     expect(seen.requests.length).toBe(2);
@@ -118,8 +118,8 @@ describe("an http:// upstream through a proxy", () => {
     const port = await network.raw((socket) => void socket.on("data", () => socket.write(jsonAnswer(answer))));
     const via = await network.proxy();
     expect(await call(`http://upstream.test:${port}/v1`, through(via.port))).toEqual([{ kind: "answer" }]);
-    expect(via.told[0]).toStartWith(`POST http://upstream.test:${port}/v1/chat/completions HTTP/1.1\r\n`);
-    expect(via.told[0]).toContain(`\r\nProxy-Authorization: Basic ${basic}\r\n`);
+    expect(via.heads[0]).toStartWith(`POST http://upstream.test:${port}/v1/chat/completions HTTP/1.1\r\n`);
+    expect(via.heads[0]).toContain(`\r\nProxy-Authorization: Basic ${basic}\r\n`);
   });
 
   test("is not reached where the proxy wants other credentials: the request was not passed on, so nothing is billed", async () => {
@@ -144,5 +144,5 @@ test("loopback and hosts of NO_PROXY are reached without a proxy", async () => {
   expect(await call("https://upstream.invalid/v1", { ...through(via.port), NO_PROXY: "upstream.invalid" })).toEqual([
     { kind: "unreachable", message: "host name not found (ENOTFOUND)", dispatched: false },
   ]);
-  expect(via.told).toEqual([]);
+  expect(via.heads).toEqual([]);
 });

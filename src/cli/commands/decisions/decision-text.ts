@@ -63,13 +63,13 @@ export class DecisionLines {
     }
     return rows.map((row) =>
       row
-        .map((cell, column) => this.#placed(cell, column))
+        .map((cell, column) => this.#aligned(cell, column))
         .join("  ")
         .trimEnd(),
     );
   }
 
-  #placed(cell: string, column: number): string {
+  #aligned(cell: string, column: number): string {
     const width = this.#widths[column];
     if (width === undefined) return cell;
     if (cell.length > width) return `${cell.slice(0, width - 1)}…`;

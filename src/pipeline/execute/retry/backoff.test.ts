@@ -21,8 +21,8 @@ test("the wait is finite and within its limit, whatever the rules", () => {
       fc.nat(86_400_000),
       fc.nat(86_400_000),
       fc.double({ min: 0, max: 0.999_999, noNaN: true }),
-      (k, baseMs, maxMs, luck) => {
-        const ms = backoffMs(k, { baseMs, maxMs }, () => luck);
+      (k, baseMs, maxMs, jitter) => {
+        const ms = backoffMs(k, { baseMs, maxMs }, () => jitter);
         expect(ms).toBeGreaterThanOrEqual(0);
         expect(ms).toBeLessThanOrEqual(maxMs);
       },

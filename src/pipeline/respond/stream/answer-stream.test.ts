@@ -32,18 +32,18 @@ function setUp(events: EventStream, onAbort: () => void = () => {}) {
     abort: onAbort,
     ended: (end) => ends.push(end),
   });
-  const told: string[] = [];
+  const received: string[] = [];
   const receiver = {
     /** Whether it waits for more. */
     eager: false,
     onText(text: string) {
-      told.push(text);
+      received.push(text);
       return this.eager;
     },
-    onEnd: () => void told.push("end"),
-    onError: () => void told.push("error"),
+    onEnd: () => void received.push("end"),
+    onError: () => void received.push("error"),
   };
-  return { stream, ends, told, receiver };
+  return { stream, ends, received, receiver };
 }
 
 class Pulled implements EventStream {
@@ -69,33 +69,33 @@ const iterated = (...batches: UpstreamEvent[][]): EventStream => ({
 
 test("the output for an event is delivered in the call that delivers the event", () => {
   const events = new Pulled();
-  const { stream, ends, told, receiver } = setUp(events);
+  const { stream, ends, received, receiver } = setUp(events);
   stream.pull(receiver);
   events.give({ kind: "keepalive" });
   events.give(chunk("one"), chunk("two"));
-  expect(told).toHaveLength(1);
-  expect(told[0]).toContain("one");
-  expect(told[0]).toContain("two");
+  expect(received).toHaveLength(1);
+  expect(received[0]).toContain("one");
+  expect(received[0]).toContain("two");
   stream.pull(receiver);
   events.give(chunk("three", "stop"), { kind: "end", report: {} });
-  expect(told[1]).toEndWith("data: [DONE]\n\n");
+  expect(received[1]).toEndWith("data: [DONE]\n\n");
   stream.pull(receiver);
-  expect(told[2]).toBe("end");
+  expect(received[2]).toBe("end");
   expect(ends).toMatchObject([{ kind: "complete", empty: false }]);
 });
 
 test("a receiver that asks for more gets the next output, and the end, without another pull", () => {
   const events = new Pulled();
-  const { stream, ends, told, receiver } = setUp(events);
+  const { stream, ends, received, receiver } = setUp(events);
   receiver.eager = true;
   stream.pull(receiver);
   events.give(chunk("one"));
   events.give({ kind: "keepalive" });
   events.give(chunk("two"));
-  expect(told).toHaveLength(2);
+  expect(received).toHaveLength(2);
   events.give(chunk("three", "stop"), { kind: "end", report: {} });
-  expect(told[2]).toEndWith("data: [DONE]\n\n");
-  expect(told.slice(3)).toEqual(["end"]);
+  expect(received[2]).toEndWith("data: [DONE]\n\n");
+  expect(received.slice(3)).toEqual(["end"]);
   expect(events.waiting).toBeUndefined();
   expect(ends).toMatchObject([{ kind: "complete" }]);
 });
