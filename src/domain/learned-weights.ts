@@ -62,6 +62,11 @@ export const LearnedWeights = z
       .describe("Typical asks: the features that are used, in units of their spread."),
     weights: z.array(z.number()).min(1).max(200).readonly().describe("Weight of the similarity with each landmark."),
     intercept: z.number(),
+    score_weight: z
+      .number()
+      .min(0)
+      .default(0)
+      .describe("What the shipped score adds to the weighted sum, at a score of 100; 0 where a file does not say it."),
     rank_knots: Knots.describe("From the weighted sum to its rank among the records, 0 to 100."),
     score_knots: Knots.describe(
       "From the blend of both ranks to the score: the share of the records with less, 0 to 100.",

@@ -23,7 +23,7 @@ const trials = Array.from({ length: 60 }, (_, n) => [
 ]).flat();
 const fit = (of: readonly Trial[]) => fitBenefit(of, { ranked: of.map(({ decision }) => decision), nowMs: 0 });
 const weights = fit(trials);
-const worth = (value: number, of = weights) => benefitOf(of, features(value)).logOdds;
+const worth = (value: number, of = weights) => benefitOf(of, features(value), 100 * value).logOdds;
 
 test("asks that flash fails and pro solves score higher than easy ones and than those that both fail", () => {
   expect(worth(0.53)).toBeGreaterThan(worth(0.93));
@@ -47,10 +47,21 @@ test("scores of the records are percentiles: as many are above 90 as the number 
   }
 });
 
-test("the dimensions and the shipped score do not affect the learned weights", () => {
+test("the dimensions do not affect the learned weights", () => {
   const other = features(0.53).map((each, at) => (at < 4 ? 0.9 : each));
-  expect(benefitOf(weights, other)).toEqual(benefitOf(weights, features(0.53)));
+  expect(benefitOf(weights, other, 53)).toEqual(benefitOf(weights, features(0.53), 53));
   expect(weights.scale.slice(0, 4)).toEqual([0, 0, 0, 0]);
+});
+
+test("learning starts from the shipped score: asks whose counts say nothing keep its order", () => {
+  const alike = Array.from({ length: 200 }, (_, n) => {
+    const each = trial(0.5, n % 4 === 0, n % 8 === 0);
+    return { ...each, decision: { ...each.decision, score: n / 2 } };
+  });
+  const learned = fit(alike);
+  const scores = [0, 10, 40, 70, 95].map((score) => learnedScoreOf({ weights: learned, features: features(0.5) }, score));
+  for (const [at, score] of scores.entries()) expect(score).toBeGreaterThan(at === 0 ? -1 : (scores[at - 1] ?? 100));
+  expect(benefitOf(learned, features(0.5), 90).logOdds).toBeGreaterThan(benefitOf(learned, features(0.5), 10).logOdds);
 });
 
 test("a failure that was never tried on pro counts with the share of those that pro has solved", () => {
@@ -66,9 +77,11 @@ test("an ask with the weight 5 counts as five asks", () => {
   expect(worth(0.13, heavy)).toBeGreaterThan(worth(0.13, fit([...trials, extra])));
 });
 
-test("more rescue trials give the learned rank more weight, up to a limit", () => {
+test("more rescue trials give the learned rank more weight, and never all", () => {
   expect(fit(trials.slice(0, 90)).blend).toBeLessThan(weights.blend);
-  expect(fit([...trials, ...trials, ...trials]).blend).toBe(0.7);
+  const most = fit([...trials, ...trials, ...trials]).blend;
+  expect(most).toBeGreaterThan(0.9);
+  expect(most).toBeLessThan(1);
 });
 
 test("scores above those that flash has answered are not lowered, and identical records are harmless", () => {

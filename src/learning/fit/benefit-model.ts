@@ -8,9 +8,13 @@ import { randomSequence } from "./random-sequence.ts";
 
 /** Strength of the penalty; chosen by `bench/routing/learning.ts` like the constants below. */
 const ridge = 1;
-/** The learned rank counts for half at this many rescue trials, and never for more than `maxBlend`. */
-const halfTrials = 45;
-const maxBlend = 0.7;
+/**
+ * How much more likely pro is needed at the end of the shipped scale than at its beginning, as a logarithm of odds. The fit starts from
+ * that and corrects it, so where nothing is learned the order stays the shipped one.
+ */
+const scoreWeight = 1;
+/** The learned rank counts for half at this many rescue trials. */
+const halfTrials = 20;
 /** The share of the recorded asks that are farthest from the landmarks; for such asks the learned rank counts less. */
 const unfamiliarShare = 0.1;
 /** How many asks from a score upwards flash must have answered before such scores may be lowered. */
@@ -42,16 +46,22 @@ export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptio
   const fitted = fitLogistic(
     trials.map(({ decision, failed, rescued, weight }) => ({
       features: smooth.of(decision.features),
+      prior: scoreWeight * (decision.score / 100),
       target: failed ? (rescued === undefined ? rescueShare : Number(rescued)) : 0,
       weight: weight / meanWeight,
     })),
     ridge,
   );
-  const model = { ...landmarks, intercept: fitted.intercept, weights: [...smooth.weightsOf(fitted.weights)] };
-  const blend = Math.min(maxBlend, tried.length / (tried.length + halfTrials));
-  const known = trials.map(({ decision }) => benefitOf(model, decision.features).nearest).toSorted((a, b) => a - b);
+  const model = {
+    ...landmarks,
+    intercept: fitted.intercept,
+    score_weight: scoreWeight,
+    weights: [...smooth.weightsOf(fitted.weights)],
+  };
+  const blend = tried.length / (tried.length + halfTrials);
+  const known = trials.map(({ decision }) => benefitOf(model, decision.features, decision.score).nearest).toSorted((a, b) => a - b);
   const reach = known[Math.floor(unfamiliarShare * known.length)] ?? 1;
-  const benefits = ranked.map(({ features }) => benefitOf(model, features));
+  const benefits = ranked.map(({ features, score }) => benefitOf(model, features, score));
   const ranking = { blend, reach, rank_knots: ranksOf(benefits.map(({ logOdds }) => logOdds)) };
   const blended = ranked.map(({ score }, at) => blendOf(ranking, benefits[at] ?? { logOdds: 0, nearest: 0 }, score));
   return {

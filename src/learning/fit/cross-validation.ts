@@ -81,7 +81,7 @@ export function crossValidate(
     if (trials.length === 0 || ranked.length === 0) return undefined;
     const weights = fitBenefit(trials, { ranked, nowMs: options.nowMs });
     for (const decision of rankedIn(held)) {
-      const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features).logOdds));
+      const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features, decision.score).logOdds));
       const known = knownOf(trialOf.get(decision), rescueShare, options.proCost);
       asks.push({
         weight: weightsOf.get(decision) ?? 1,

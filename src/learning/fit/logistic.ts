@@ -1,13 +1,15 @@
 /** One observation of the probability of something. */
 export interface Observation {
   readonly features: Float64Array;
+  /** What is known of the logarithm of the odds before the fit, up to a constant; the fit corrects it. */
+  readonly prior?: number;
   /** Whether it happened: 1 or 0, or a probability where that is all that is known. */
   readonly target: number;
   /** How many observations it stands for; above 0. */
   readonly weight: number;
 }
 
-/** The logarithm of the odds is `intercept` + the sum of `weights` × features. */
+/** The logarithm of the odds is the prior + `intercept` + the sum of `weights` × features. */
 export interface LogisticModel {
   readonly intercept: number;
   readonly weights: Float64Array;
@@ -44,9 +46,9 @@ function newtonStep(model: Float64Array, observations: readonly Observation[], r
   const hessian = Array.from({ length: size }, () => new Float64Array(size));
   const x = new Float64Array(size);
   x[0] = 1;
-  for (const { features, target, weight } of observations) {
+  for (const { features, prior = 0, target, weight } of observations) {
     x.set(features, 1);
-    let sum = 0;
+    let sum = prior;
     for (let at = 0; at < size; at++) sum += (model[at] ?? 0) * (x[at] ?? 0);
     const expected = 1 / (1 + Math.exp(-sum));
     const error = weight * (target - expected);

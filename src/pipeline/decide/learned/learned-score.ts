@@ -62,12 +62,13 @@ export interface Benefit {
 }
 
 export function benefitOf(
-  weights: Landmarks & Pick<LearnedWeights, "weights" | "intercept">,
+  weights: Landmarks & Pick<LearnedWeights, "weights" | "intercept" | "score_weight">,
   features: readonly number[],
+  shipped: number,
 ): Benefit {
   const point = standardized(weights, features);
   const landmarks = packed(weights.landmarks);
-  let logOdds = weights.intercept;
+  let logOdds = weights.intercept + weights.score_weight * (shipped / 100);
   let nearest = 0;
   for (let at = 0; at < weights.landmarks.length; at++) {
     const alike = similarity(point, landmarks, at, weights.width);
@@ -93,7 +94,7 @@ export function blendOf(
  * lowered: nobody knows what flash would make of it.
  */
 export function learnedScoreOf({ weights, features }: LearnedInput, shipped: number): number {
-  const blended = blendOf(weights, benefitOf(weights, features), shipped);
+  const blended = blendOf(weights, benefitOf(weights, features, shipped), shipped);
   const score = Math.round(interpolated(weights.score_knots, blended) * 100) / 100;
   return shipped > weights.lowers_up_to ? Math.max(score, shipped) : score;
 }
