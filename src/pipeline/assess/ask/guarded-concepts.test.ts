@@ -16,6 +16,8 @@ describe("concepts that make an ask guarded together", () => {
     ["a certificate that is not looked at", "Add a flag to skip certificate checks in the sync client"],
     ["values in a template", "Escape the names that we put into the HTML of the digest"],
     ["in Chinese", "渲染模板时请转义用户名"],
+    ["kinds of files, in few words", "the file upload accepts .php, only allow images"],
+    ["in Portuguese, in the repository", "A senha do banco está no repositório, troque a senha"],
     ["files that lie open", "Make the bucket with the scanned contracts private"],
   ])("SECURITY: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("SECURITY");
@@ -30,6 +32,8 @@ describe("concepts that make an ask guarded together", () => {
     ["in Russian", "Смена почты должна подтверждаться со старого адреса"],
     ["in Korean", "이메일 변경 시 기존 주소에서 확인을 받도록 해 줘"],
     ["how far a token opens the door", "Tokens with read-only scope can still push, stop that"],
+    ["a link that goes on to work", "our invite emails contain a link that logs you in, and it never stops working"],
+    ["in Arabic, before a comma", "أي شخص يمكنه رؤية فواتير العملاء الآخرين، أصلح ذلك"],
     ["a check that is missing", "The unsubscribe route takes an id and never checks whose it is"],
     ["in German, the same", "Der Export prüft nicht, wem die Datei gehört, bitte beheben"],
     ["what is another's, without a subject", "他人の注文をURLを変えるだけで見られるので直して"],
@@ -58,6 +62,7 @@ describe("concepts that make an ask guarded together", () => {
     ["a part of the shape of data", "Drop the nickname column, no release reads it"],
     ["all that belongs to somebody", "Delete the stored data of a tenant when its workspace is removed"],
     ["written anew while it is in use", "Change the type of the id column to bigint with zero downtime"],
+    ["rows that are merged", "merge the duplicate customer rows in prod and keep the oldest"],
     ["columns in use", "Move orders to the new schema without downtime: copy the rows, then remove the old columns"],
     ["in Japanese", "無停止で users テーブルの列の型を変更する"],
   ])("DESTRUCTIVE_MIGRATION: %s", (_, ask) => {
@@ -81,6 +86,7 @@ test.each([
   "把支付页面的标题改成“结算”",
   "Check that the owner field is shown",
   "Make the method private",
+  "extract the refund table markup into its own component",
   "the build is red, please fix\n\n[INFO] Compiling module security-core\n[INFO] Compiling module payment-api\n[ERROR] cannot find symbol",
   "why do I get this?\n2026-11-02 10:11:12 INFO auth token refresh ok\n2026-11-02 10:11:12 ERROR payment refund failed",
 ])("one concept alone guards nothing: %s", (ask) => {

@@ -31,7 +31,8 @@ export const guardedTerms = {
     nos_logs nei_log en_los_logs en_el_log dans_les_logs dans_le_log in_den_logs im_logfile in_logfiles in_de_logs в_логах в_лог w_logu loglarda loglara 日志里 日志中 ログに 로그에 открытым_текстом in_slack in_the_bundle browser_bundle in_config sin_cifrar sem_criptografia non_chiffré* unverschlüsselt* nezašifr* niezaszyfrowan* незашифров* in_the_url in_the_browser in_screenshots
     im_quellcode im_quelltext im_code in_code in_de_code en_el_código no_código nel_codice dans_le_code в_коде в_исходник* w_kodzie kodun_içinde kodda koda_göm* 代码里 代码中 コードに 直書き ソースに 코드에 कोड_में in_the_code in_source in_the_source in_source_code source_code
     logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*
-    onversleuteld*`,
+    onversleuteld*
+    to_sentry to_datadog to_third_parties request_dumps dans_les_journaux dans_le_journal no_repositório en_el_repositorio dans_le_dépôt nel_repository im_repository im_repo in_de_repo`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -48,7 +49,8 @@ export const guardedTerms = {
     скрой скрыть заблокир* блокир* огранич* запрет* провер* закрой закрыть zablok* blokuj blokow* ogranicz* cofnij sprawdz* wymień 
     engelle* iptal_et* kısıtla* doğrula* kapat* sınırla* मास्क ब्लॉक रोको रोकें जांच
     屏蔽 撤销 失效 限制 校验 哈希 防止 禁止 拦截 無効化 制限 検証 防ぎ 防ぐ 防止 禁止 ブロック 무효화* 차단* 제한* 검증* 막아* 방지* 금지*
-    cancel* suspend* freeze freezes deactivat* disable disables limit limits limiter begrenz* beschränk* annul* suspend* congel* odwoł* anuluj* отмен* приостанов* iptal 取消 冻结 停用 キャンセル 停止 凍結 취소* 정지*`,
+    cancel* suspend* freeze freezes deactivat* disable disables limit limits limiter begrenz* beschränk* annul* suspend* congel* odwoł* anuluj* отмен* приостанов* iptal 取消 冻结 停用 キャンセル 停止 凍結 취소* 정지*
+    only_allow only_accept allow_only accept_only`,
   /** Ways in for an attacker: code that is run, input that is not checked, attacks by name. */
   danger: `
     attacker* malicious untrusted hacker* hacked adversary arbitrary_code arbitrary_command* arbitrary_file* arbitrary_url* remote_code rce code_exec eval(* unpickl* pickle.load* untrusted_pickle* yaml.load* unserialize deserializing_untrusted deserialise* shell=true innerhtml dangerouslysetinnerhtml raw_html renders_raw unescaped inline_script* onerror script_tag* etc/passwd 169.254.169.254 metadata_endpoint path_traversal directory_traversal ../ zip_slip prototype_pollution log4j log4shell concatenates_the
@@ -73,7 +75,8 @@ export const guardedTerms = {
     任何人 用户 客户 访客 普通用户 一般ユーザー 誰でも ユーザー 顧客 会員 누구나 사용자* 유저* 고객* 회원* 비회원*
     nobody no_one agents admin admins administrator* former_employee* ehemalige
     anonymous anonymous_visitors support_agents another_company
-    chi_non quien_no quienes_no quem_não wer_nicht wie_niet kto_nie biri birisi`,
+    chi_non quien_no quienes_no quem_não wer_nicht wie_niet kto_nie biri birisi
+    أي_شخص المستخدم المستخدمين`,
   /** What an actor then does. */
   accessing: `
     can_see can_read can_open can_access can_view can_edit can_delete can_call can_patch can_download can_post can_change can_reach can_modify could_see could_read could_access able_to_view able_to_see able_to_access able_to_read able_to_edit able_to_delete able_to_change allowed_to access accesses directly_access impersonat* escalat* promote_them* belong_to belonging_to visible_to permitted
@@ -85,7 +88,8 @@ export const guardedTerms = {
     can_set can_list can_export can_log_in can_still_log can_enumerate can_send guessing lets_them lets_anyone lets_users lets_everyone sees vê vês veem ve ven voit voient vede vedono sieht sehen_kann
     kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看
     be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong
-    herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*`,
+    herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*
+    رؤية يرى الوصول يمكنه`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
@@ -97,7 +101,8 @@ export const guardedTerms = {
     of_others other_teams other_orgs other_companies other_organi* not_belong internal_host* full_admin* dos_outros das_outras de_los_demás de_los_otros des_autres_clients autres_clients autres_utilisateurs otros_usuarios otros_clientes outros_usuários outros_clientes altri_utenti altri_clienti
     another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना
     moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*
-    d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*`,
+    d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*
+    الآخرين`,
   /** What belongs to somebody else. */
   othersOwn: `
     someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
@@ -189,7 +194,8 @@ export const guardedTerms = {
     attempts remember_me tentatives intentos tentativas tentativi попыт* prób deneme* 尝试 試行 시도* caduq* never_expir* sign_out_other log_out_other
     stay_logged stays_logged remain_logged remains_logged log_everyone_out log_users_out log_all_users predictable guessable can_be_guessed vorhersagbar erratbar 期限切れ never_ends never_time_out nie_ablauf* laufen_nie_ab
     until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*
-    funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效`,
+    funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效
+    never_stops_working never_stops 一回限り 一度限り 1回限り 何度でも 只能用一次 反复使用 여러_번_사용*`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -233,7 +239,8 @@ export const guardedTerms = {
     sil silin silme silen silip silinsin kaldır* temizle* boşalt* मिटा मिटाओ मिटाएं मिटाना हटा हटाओ हटाएं हटाना डिलीट
     删除 删掉 删 清空 清掉 清理 清除 移除 销毁 抹掉 干掉 刪除 削除 消去 消し 消す 破棄 空に クリア 삭제* 지워* 지우* 제거* 비워* 비우* 날려* 파기*
     tear_down tears_down teardown abreiß* abbauen
-    reset resets dropped`,
+    reset resets dropped
+    merge_the_duplicate* merge_duplicate* dedupe dedup deduplicate*`,
   /** Stored data, where losing it hurts. */
   stored: `
     table tables database databases db dbs schema schemas rows records columns postgres postgresql mysql mariadb mongo mongodb redis dynamodb cassandra elasticsearch rds s3 bucket buckets snapshot snapshots backup backups volume volumes pvc dump dev/sd* customer_data user_data personal_data data accounts customers tenant tenants soft-deleted soft_deleted chat_logs history events sequences column alembic flyway liquibase migration migrations
@@ -243,7 +250,8 @@ export const guardedTerms = {
     tablo* veritaban* kayıt* müşteri* kullanıcı* yedek* sütun* veri veriler* डेटाबेस डेटा टेबल ग्राहकों रिकॉर्ड
     数据库 数据 表 库 备份 用户 客户 记录 订单 データベース db テーブル データ ユーザー 顧客 バックアップ レコード カラム マイグレーション 데이터* db에서 db 테이블* 백업* 회원* 사용자* 고객* 레코드* 컬럼*
     ऑर्डर 注文データ clusters cluster
-    customer_info customer_information user_info personal_information data_transfer_columns facility_data customer_records user_records accounts_table users_table orders_table customers_table uploaded_files attachments tenants'_data`,
+    customer_info customer_information user_info personal_information data_transfer_columns facility_data customer_records user_records accounts_table users_table orders_table customers_table uploaded_files attachments tenants'_data
+    la_base`,
   /** Where it is the real thing. */
   live: `
     prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db
@@ -310,5 +318,6 @@ export const guardedTerms = {
     颜色 背景色 按钮 居中 对齐 边框 色を ボタン 中央 揃え 색상* 버튼* 정렬* 테두리* 가운데*
     ui placeholder autofocus tooltip plural modal subtitle heading headings title titles titel titelzeile beschriftung texto textos texte testo tekst* текст* tytuł* título* titolo titre metin metni ipucu tipo_de_letra spelling misspelled tippfehler digitação erratum error_de_tipeo опечат* literówk* 标题 文字 文本 样式 テキスト 見出し タイトル 제목 텍스트* mobile responsive avatar banner badge sidebar navbar dropdown landscape sortable searchable filterable collapsible
     レイアウト 레이아웃* लेआउट 布局 layout_of mise_en_page diseño_de_la_página yerleşim wyrównanie aria-label* first_load
-    sorting column_width* column_header* columns`,
+    sorting column_width* column_header* columns
+    markup`,
 } as const;

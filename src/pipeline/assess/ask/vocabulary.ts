@@ -5,6 +5,9 @@ import { type Topic, topicTerms } from "./topic-terms.ts";
 const openParenthesis = 40;
 const underscore = 95;
 
+/** Commas, stops and question marks of Greek, Hebrew, Arabic and Indic scripts. */
+const punctuation: ReadonlySet<number> = new Set([..."\u037e\u0387\u05be\u05c3\u060c\u061b\u061f\u06d4\u0964\u0965"].map((sign) => sign.charCodeAt(0)));
+
 const topics = Object.keys(topicTerms) as readonly Topic[]; // keys of the literal above, nothing else
 
 const placeOf = Object.fromEntries(topics.map((topic, number) => [topic, number])) as { readonly [T in Topic]: number }; // each of them
@@ -285,7 +288,7 @@ function isWordCode(code: number): boolean {
     (code >= 97 && code <= 122) || // a-z
     (code >= 48 && code <= 57) ||
     (code >= 0xdf && code <= 0x24f) ||
-    (code >= 0x370 && code <= 0x1fff && !isDense(code)) || // Greek, Cyrillic, Hebrew, Arabic, Indic scripts …
+    (code >= 0x370 && code <= 0x1fff && !isDense(code) && !punctuation.has(code)) || // Greek, Cyrillic, Hebrew, Arabic, Indic scripts …
     (code >= 0xac00 && code <= 0xd7af) // Hangul
   );
 }

@@ -277,6 +277,14 @@ describe("calls that agents and chat programs make for themselves", () => {
         ),
       ],
     ],
+    ["completion", "Codestral", [user("[SUFFIX]return revoke(token)[PREFIX]def logout(token): # drop all sessions in production")]],
+    ["labels", "an emoji", [system("Choose one emoji for the user's message. Output the emoji only."), user(guarded)]],
+    [
+      "labels",
+      "n8n, a category",
+      [system("Please classify the text provided by the user. Don't explain, and only output the json."), user(guarded)],
+    ],
+    ["rewrite", "in German", [system("Korrigiere nur Rechtschreibung und Zeichensetzung des Textes."), user(guarded)]],
     [
       "rewrite",
       "dictation",
@@ -394,6 +402,11 @@ describe("the ask in the prompts of further agents", () => {
     [
       "CrewAI",
       `\nCurrent Task: ${ask}\n\nThis is the expected criteria for your final answer: a diff\nyou MUST return the actual complete content as the final answer.\n\nBegin! This is VERY important to you.\n\nThought:`,
+    ],
+    ["Lovable", `<current-route>/payment</current-route>\n<user-request>${ask}</user-request>`],
+    [
+      "Codex, after a compaction",
+      `Another language model started to solve this problem and produced a summary. Here is the summary:\n\n${ask}`,
     ],
     [
       "Claude Code, a page and a question on it",

@@ -13,7 +13,7 @@ const askTags: ReadonlySet<string> = new Set(
 
 /** Whether a block of that name holds what the user typed. */
 export function isAskTag(name: string): boolean {
-  return askTags.has(name.toLowerCase());
+  return askTags.has(name.toLowerCase().replaceAll("-", "_"));
 }
 
 /** Blocks that agents are known to add. */
@@ -51,7 +51,7 @@ export function withoutTagBlocks(text: string): string {
     const [whole, name = ""] = match;
     if (unclosed.has(name)) continue;
     const known = name.toLowerCase();
-    const isAsk = askTags.has(known);
+    const isAsk = askTags.has(known.replaceAll("-", "_"));
     const isAdded = addedTags.has(known);
     if (!isAsk && !isAdded && (markupTags.has(known) || !beginsLine(text, match.index))) continue;
     const start = match.index + whole.length;

@@ -65,8 +65,8 @@ const instructions: readonly Instruction[] = [
     kind: "labels",
     word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat/i,
     says: anyOf(
-      String.raw`\b(?:generate|suggest|produce|extract)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
-      String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input)\b`,
+      String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
+      String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input|text|content|e-?mail|ticket)\b|\bclassification (?:engine|model|assistant|system)\b`,
       String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|facts|preferences|memories|triplets|named entities)\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
       String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\bstandalone\b`,
     ),
@@ -92,7 +92,7 @@ const instructions: readonly Instruction[] = [
 ];
 /** Begins of the words above, all of them at the beginning of a word: most places of a text are left after one look. */
 const anyWord =
-  /\b(?:name|titl|headline|slug|short sentence|commit|pull request|pr title|pr desc|pr content|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|command|fim_|cursor|hole|fill|completion|autocomplet|editable_region|code_to_edit|user_cursor|dictat|transcri|punctuat|translat|grammar|spelling|typos|titel|titre|t[ií]tulo|titolo|r[eé]sum|riassum|samenvat|podsumuj|zusammen|tradu|message de|mensa)|<(?:pre|suf|mid)>|übersetz/i;
+  /\b(?:name|titl|headline|slug|short sentence|commit|pull request|pr title|pr desc|pr content|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|command|fim_|cursor|hole|fill|completion|autocomplet|editable_region|code_to_edit|user_cursor|dictat|transcri|punctuat|translat|grammar|spelling|typos|titel|titre|t[ií]tulo|titolo|r[eé]sum|riassum|samenvat|podsumuj|zusammen|tradu|korrig|corri[gj]|correggi|message de|mensa)|<(?:pre|suf|mid)>|übersetz/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
@@ -108,8 +108,8 @@ const conversations =
 const furtherInstructions: readonly Instruction[] = [
   {
     kind: "title",
-    word: /titel|titre|título|titolo|tytuł|заголов|назван|başlı|标题|標題|主题|タイトル|件名|제목/i,
-    says: anyOf("titelgenerator", conversations),
+    word: /titel|titre|título|titolo|tytuł|заголов|назван|başlı|标题|標題|主题|タイトル|件名|제목|分支名/i,
+    says: anyOf("titelgenerator|分支名", conversations),
   },
   {
     kind: "commit_message",
@@ -127,8 +127,8 @@ const furtherInstructions: readonly Instruction[] = [
   { kind: "completion", word: /<｜fim▁/, says: /<｜fim▁/ },
   {
     kind: "rewrite",
-    word: /übersetz|traduc|tradui|traduz|перевод|перевед|翻译|翻譯|翻訳|번역/i,
-    says: /^\s*(?:du bist|übersetze|traduis|traduce|traduza|traduci|переведи|你是|将|あなたは)/i,
+    word: /übersetz|rechtschreib|traduc|tradui|traduz|orthogra|ortogra|перевод|перевед|орфограф|翻译|翻譯|错别字|翻訳|誤字|번역|맞춤법/i,
+    says: /^\s*(?:du bist|übersetze|korrigiere|traduis|corrige|traduce|traduza|corrija|traduci|correggi|переведи|исправь|你是|将|改正|あなたは)/i,
   },
 ];
 /** Letters of scripts that are not Latin. */
@@ -140,7 +140,7 @@ const furtherBareResult = anyOf(
 
 /** Both ends of the gap that a completion fills: nobody but an editor writes them. */
 const gap =
-  /<[|｜]?(?:fim[_▁](?:prefix|begin)|PRE|editable_region_start|code_to_edit)[|｜]?>[\s\S]*<[|｜]?(?:fim[_▁](?:suffix|hole)|SUF|editable_region_end|\/code_to_edit)[|｜]?>/;
+  /<[|｜]?(?:fim[_▁](?:prefix|begin)|PRE|editable_region_start|code_to_edit)[|｜]?>[\s\S]*<[|｜]?(?:fim[_▁](?:suffix|hole)|SUF|editable_region_end|\/code_to_edit)[|｜]?>|\[SUFFIX\][\s\S]*\[PREFIX\]/;
 
 /** Longest system prompt of a call that does one small thing. */
 const maxInstructionLength = 8_000;
@@ -165,7 +165,7 @@ export function housekeepingOf(
   // The program's own words behind the conversation.
   const byClosing = closing === "" ? undefined : kindSaidIn(closing);
   if (byClosing !== undefined && (smallAnswer || isBare(closing))) return byClosing;
-  if (newest.includes("<") && gap.test(newest)) return "completion";
+  if ((newest.includes("<") || newest.startsWith("[SUFFIX]")) && gap.test(newest)) return "completion";
   // Without a system prompt that says so, the message itself must, and be the whole conversation, or stand at the end of an agent's
   // run whose tools the call leaves out.
   if (turns > 1 && !usedTools) return undefined;
