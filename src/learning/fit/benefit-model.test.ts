@@ -59,7 +59,9 @@ test("learning starts from the shipped score: asks whose counts say nothing keep
     return { ...each, decision: { ...each.decision, score: n / 2 } };
   });
   const learned = fit(alike);
-  const scores = [0, 10, 40, 70, 95].map((score) => learnedScoreOf({ weights: learned, features: features(0.5) }, score));
+  const scores = [0, 10, 40, 70, 95].map((score) =>
+    learnedScoreOf({ weights: learned, features: features(0.5) }, score),
+  );
   for (const [at, score] of scores.entries()) expect(score).toBeGreaterThan(at === 0 ? -1 : (scores[at - 1] ?? 100));
   expect(benefitOf(learned, features(0.5), 90).logOdds).toBeGreaterThan(benefitOf(learned, features(0.5), 10).logOdds);
 });

@@ -59,7 +59,9 @@ export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptio
     weights: [...smooth.weightsOf(fitted.weights)],
   };
   const blend = tried.length / (tried.length + halfTrials);
-  const known = trials.map(({ decision }) => benefitOf(model, decision.features, decision.score).nearest).toSorted((a, b) => a - b);
+  const known = trials
+    .map(({ decision }) => benefitOf(model, decision.features, decision.score).nearest)
+    .toSorted((a, b) => a - b);
   const reach = known[Math.floor(unfamiliarShare * known.length)] ?? 1;
   const benefits = ranked.map(({ features, score }) => benefitOf(model, features, score));
   const ranking = { blend, reach, rank_knots: ranksOf(benefits.map(({ logOdds }) => logOdds)) };

@@ -47,7 +47,12 @@ test("with a single outcome, or none, the probability is neither 0 nor 1", () =>
 test("a prior that says all leaves nothing to be fitted, and a wrong one is corrected", () => {
   const seen = drawn(4_000, curve);
   const priorOf = (each: Observation, slope: number) => ({ ...each, prior: slope * (each.features[0] ?? 0) });
-  const [right, wrong] = [1.5, -0.5].map((slope) => fitLogistic(seen.map((each) => priorOf(each, slope)), 1));
+  const [right, wrong] = [1.5, -0.5].map((slope) =>
+    fitLogistic(
+      seen.map((each) => priorOf(each, slope)),
+      1,
+    ),
+  );
   expect(Math.abs(right?.weights[0] ?? 9)).toBeLessThan(0.15);
   expect(Math.abs((wrong?.weights[0] ?? 9) - 2)).toBeLessThan(0.3);
 });

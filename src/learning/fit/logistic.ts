@@ -27,7 +27,8 @@ export function fitLogistic(observations: readonly Observation[], ridge: number)
   const total = observations.reduce((sum, { weight }) => sum + weight, 0);
   const positive = observations.reduce((sum, { weight, target }) => sum + weight * target, 0);
   const share = (positive + 0.5) / (total + 1);
-  const meanPrior = observations.reduce((sum, { weight, prior = 0 }) => sum + weight * prior, 0) / Math.max(total, 1e-9);
+  const meanPrior =
+    observations.reduce((sum, { weight, prior = 0 }) => sum + weight * prior, 0) / Math.max(total, 1e-9);
   // The intercept first, then one weight for each feature.
   const model = new Float64Array(size + 1);
   model[0] = Math.log(share / (1 - share)) - meanPrior;

@@ -102,7 +102,8 @@ const languages: Readonly<Record<string, Partial<Record<Topic, string>>>> = {
     securityWeak: "beveilig* versleutel* aanval* geheimen certifica*",
     auth: "authenticatie tweefactorauth* autorisatie toegangstoken* toegangscontrole tweestapsverificatie",
     authWeak: "inloggen aanmelden uitloggen sessie sessies wachtwoord* rechten rollen",
-    payment: "betaalmethod* betaalwijz* betaling* kaartbetaling* terugbetaling* factu* incasso* abonnement* creditcard*",
+    payment:
+      "betaalmethod* betaalwijz* betaling* kaartbetaling* terugbetaling* factu* incasso* abonnement* creditcard*",
     destructive: "verwijder_alle gooi_de_tabel wis_alle wis_de leeg_de",
     deleting: "verwijder verwijderen wis wissen leeg gooi",
     everything: "inactieve oude verouderde permanent definitief",

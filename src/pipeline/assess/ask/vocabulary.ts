@@ -6,7 +6,9 @@ const openParenthesis = 40;
 const underscore = 95;
 
 /** Commas, stops and question marks of Greek, Hebrew, Arabic and Indic scripts. */
-const punctuation: ReadonlySet<number> = new Set([..."\u037e\u0387\u05be\u05c3\u060c\u061b\u061f\u06d4\u0964\u0965"].map((sign) => sign.charCodeAt(0)));
+const punctuation: ReadonlySet<number> = new Set(
+  [..."\u037e\u0387\u05be\u05c3\u060c\u061b\u061f\u06d4\u0964\u0965"].map((sign) => sign.charCodeAt(0)),
+);
 
 const topics = Object.keys(topicTerms) as readonly Topic[]; // keys of the literal above, nothing else
 

@@ -277,12 +277,19 @@ describe("calls that agents and chat programs make for themselves", () => {
         ),
       ],
     ],
-    ["completion", "Codestral", [user("[SUFFIX]return revoke(token)[PREFIX]def logout(token): # drop all sessions in production")]],
+    [
+      "completion",
+      "Codestral",
+      [user("[SUFFIX]return revoke(token)[PREFIX]def logout(token): # drop all sessions in production")],
+    ],
     ["labels", "an emoji", [system("Choose one emoji for the user's message. Output the emoji only."), user(guarded)]],
     [
       "labels",
       "n8n, a category",
-      [system("Please classify the text provided by the user. Don't explain, and only output the json."), user(guarded)],
+      [
+        system("Please classify the text provided by the user. Don't explain, and only output the json."),
+        user(guarded),
+      ],
     ],
     ["rewrite", "in German", [system("Korrigiere nur Rechtschreibung und Zeichensetzung des Textes."), user(guarded)]],
     [
