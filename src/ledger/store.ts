@@ -64,6 +64,11 @@ export class StoreFailure extends Error {
     this.name = "StoreFailure";
     this.kind = kind;
   }
+
+  /** After such a failure no reply of the store can be trusted. */
+  get isFinal(): boolean {
+    return this.kind === "fatal" || this.kind === "lost";
+  }
 }
 
 export function asStoreFailure(error: unknown): StoreFailure {

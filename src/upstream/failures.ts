@@ -218,3 +218,13 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
     dispatched: true,
   };
 }
+
+/** An answer that breaks the protocol. */
+export function garbageFailure(message: string): UpstreamFailure {
+  return { kind: "garbage", message, dispatched: true };
+}
+
+/** An answer that ended before it was complete. */
+export function cutOffFailure(message: string): UpstreamFailure {
+  return { kind: "cut_off", message, dispatched: true };
+}

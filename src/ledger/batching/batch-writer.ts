@@ -203,7 +203,7 @@ export class BatchWriter {
 
   /** Handles a failure of the store: a final one ends admission. */
   storeFailed(failure: StoreFailure): void {
-    if (isFinal(failure)) this.#fail(failure);
+    if (failure.isFinal) this.#fail(failure);
     else this.#options.availability.failed(failure.message);
   }
 
@@ -321,7 +321,7 @@ export class BatchWriter {
     const returned = this.#returned;
     this.#returned = [];
     const failures = returned.flatMap(({ failure }) => failure ?? []);
-    const final = failures.find(isFinal);
+    const final = failures.find(({ isFinal }) => isFinal);
     if (final !== undefined) {
       this.#queue.unshift(...returned.flatMap(({ items }) => items));
       this.#fail(final);
@@ -445,9 +445,4 @@ export class BatchWriter {
   #batchesUnderway(): readonly InFlightBatch[] {
     return this.#returned.length === 0 ? this.#inFlight : [...this.#returned, ...this.#inFlight];
   }
-}
-
-/** After such a failure no reply of the store can be trusted. */
-function isFinal({ kind }: StoreFailure): boolean {
-  return kind === "fatal" || kind === "lost";
 }

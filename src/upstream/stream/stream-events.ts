@@ -1,6 +1,7 @@
 import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import type { Attempt } from "#upstream/attempt.ts";
+import { cutOffFailure, garbageFailure } from "#upstream/failures.ts";
 import type { EventReceiver, EventStream, FastPath, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import type { ChunkTemplate } from "./chunk-template.ts";
 import { LargeEvents } from "./large-events.ts";
@@ -94,7 +95,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
         if (event.kind === "broken") {
           if (!this.#validator.hasContent) return event.failure;
         } else if (event.kind === "end" && !this.#validator.hasContent) {
-          return garbage("the upstream's stream ended without content");
+          return garbageFailure("the upstream's stream ended without content");
         }
         if (event.kind !== "keepalive") opening.push(event);
         if (event.kind === "chunk") held += event.raw.length;
@@ -108,7 +109,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
         this.#openingBatch = opening;
         return undefined;
       }
-      if (held > this.#maxHeld) return garbage("the upstream's stream opens without end");
+      if (held > this.#maxHeld) return garbageFailure("the upstream's stream opens without end");
     }
   }
 
@@ -331,7 +332,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
     if (this.#sse.push(text, this.#sink) === "too_large" && !this.#ended) {
-      const tooLarge = garbage("the upstream sent an event that is too large");
+      const tooLarge = garbageFailure("the upstream sent an event that is too large");
       if (!this.#large.fail(tooLarge)) this.#endBroken(tooLarge);
     }
     if (this.#batch.length > 0 || !this.#large.isEmpty) {
@@ -345,7 +346,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
     // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
     this.#charsWithoutData += text.length;
-    if (this.#charsWithoutData > 2 * this.#maxHeld) this.#endBroken(garbage("the upstream sends much, but no data"));
+    if (this.#charsWithoutData > 2 * this.#maxHeld)
+      this.#endBroken(garbageFailure("the upstream sends much, but no data"));
     return this.#batch;
   };
 
@@ -380,7 +382,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
   #onDone(): void {
     if (!this.#validator.complete) {
-      this.#endBroken(cutOff("the upstream ended its stream without a finish reason"));
+      this.#endBroken(cutOffFailure("the upstream ended its stream without a finish reason"));
       return;
     }
     this.#ended = true;
@@ -398,7 +400,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
       if (validated?.kind === "chunk") this.#batch.push(validated);
       else if (validated?.kind === "failed" && validated.failure.kind !== "garbage") this.#endBroken(validated.failure);
     });
-    if (!this.#ended) this.#endOrFail(cutOff("the upstream's stream was cut off"));
+    if (!this.#ended) this.#endOrFail(cutOffFailure("the upstream's stream was cut off"));
     return this.#batch;
   };
 
@@ -441,12 +443,4 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
     keep();
   }
-}
-
-function garbage(message: string): UpstreamFailure {
-  return { kind: "garbage", message, dispatched: true };
-}
-
-function cutOff(message: string): UpstreamFailure {
-  return { kind: "cut_off", message, dispatched: true };
 }

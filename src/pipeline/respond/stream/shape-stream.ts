@@ -5,6 +5,7 @@ import { StreamGuard } from "#pipeline/respond/guard-answer.ts";
 import type { TextRestorer } from "#pipeline/respond/text-restorer.ts";
 import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
+import { fieldsOf, type HeldReasoning, hasReasoningText, holdReasoning, textOf } from "./held-reasoning.ts";
 
 /** What a completion is called, and when it was made, in Unix seconds. */
 export interface CompletionIdentity {
@@ -52,17 +53,6 @@ interface ChoiceState {
 function isOpen({ finished, held }: ChoiceState): boolean {
   return !finished && held === undefined;
 }
-
-/** Reasoning of several deltas, under the names that the upstream gave it. */
-interface HeldReasoning {
-  readonly texts: { [name in (typeof reasoningTexts)[number]]?: string };
-  readonly details: Json[];
-  /** How much is held, in characters. */
-  size: number;
-}
-
-/** The names in use for the text of reasoning; `reasoning_details` has it once more, with what goes back to the upstream. */
-const reasoningTexts = ["reasoning", "reasoning_content"] as const;
 
 /** What chunks of one pattern become on their way to the caller: this text around their content. */
 interface ChunkTemplate {
@@ -249,7 +239,7 @@ export class StreamShaper {
     // Reasoning stays where it is beside a tool call, and beside the first content when there is none to add to it.
     const early = !state.contentSent && this.#takesReasoning(delta);
     if (early && (content === "" ? !other : state.held !== undefined || this.#options.reasoning === "content")) {
-      hold(state, delta);
+      state.held = holdReasoning(state.held, delta);
       changed = true;
     }
     if (content !== "") {
@@ -293,7 +283,7 @@ export class StreamShaper {
   #takesReasoning(delta: JsonObject): boolean {
     const { reasoning } = this.#options;
     if (reasoning === "live") return false;
-    if (reasoningTexts.some((name) => typeof delta[name] === "string" && delta[name] !== "")) return true;
+    if (hasReasoningText(delta)) return true;
     const details = delta.reasoning_details;
     return reasoning === "field" && Array.isArray(details) && details.length > 0;
   }
@@ -409,35 +399,6 @@ export class StreamShaper {
     }
     return `data: ${same && !raw.includes("\n") ? raw : JSON.stringify(chunk)}\n\n`;
   }
-}
-
-/** Moves the reasoning of a delta to what is held back of its choice. */
-function hold(state: ChoiceState, delta: JsonObject): void {
-  const held = state.held ?? { texts: {}, details: [], size: 0 };
-  state.held = held;
-  for (const name of reasoningTexts) {
-    const text = delta[name];
-    if (typeof text === "string" && text !== "") {
-      held.texts[name] = (held.texts[name] ?? "") + text;
-      held.size += text.length;
-    }
-    delete delta[name];
-  }
-  const details = delta.reasoning_details;
-  if (Array.isArray(details) && details.length > 0) {
-    for (const detail of details) held.details.push(detail);
-    held.size += JSON.stringify(details).length;
-  }
-  delete delta.reasoning_details;
-}
-
-function textOf({ texts }: HeldReasoning): string {
-  return texts.reasoning ?? texts.reasoning_content ?? "";
-}
-
-/** Held reasoning as the fields of a delta. */
-function fieldsOf({ texts, details }: HeldReasoning): JsonObject {
-  return { ...texts, ...(details.length === 0 ? {} : { reasoning_details: details }) };
 }
 
 /** Whether a delta carries an answer that is not text. */
