@@ -116,6 +116,18 @@ describe("the timer wheel", () => {
     expect(fired).toEqual(["due"]);
   });
 
+  test("after each of two stalls timers wait, even if none was left after the first", () => {
+    const { world, wheel } = setUp();
+    const fired: string[] = [];
+    for (let stall = 1; stall <= 2; stall++) {
+      const cancel = wheel.after(1_000, () => fired.push(`silent at ${stall}`));
+      world.ms += 5_000;
+      world.tick();
+      cancel();
+    }
+    expect(fired).toEqual([]);
+  });
+
   test("timers fire although each tick comes late", () => {
     const { world, wheel } = setUp();
     let fired = 0;

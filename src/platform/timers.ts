@@ -133,6 +133,8 @@ class StallDetector {
   /** Ticks begin now, after a time without any. */
   begin(nowMs: number): void {
     this.#lastTickMs = nowMs;
+    // The timers that waited for the tick after a stall may all have been cancelled before it.
+    this.#skipped = false;
   }
 
   /** Whether a stall ends with the tick of this moment. To be asked once for each tick. */
