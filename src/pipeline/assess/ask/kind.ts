@@ -40,9 +40,9 @@ export function kindOf(features: AskFeatures): TaskKind {
   if (topics.first("researching") < opening) return "RESEARCH";
 
   // To write about something guarded changes nothing of it, and a list of words asks for nothing.
-  const apart = opens("wording") || features.commas * 2 > topics.words;
-  const named = apart ? undefined : guardedTopic(features);
-  const meant = apart ? undefined : guardedByConcepts(features);
+  const changesNothing = opens("wording") || features.commas * 2 > topics.words;
+  const named = changesNothing ? undefined : guardedTopic(features);
+  const meant = changesNothing ? undefined : guardedByConcepts(features);
   const guarded = named ?? meant;
   const reviews = topics.first("reviewing") < 3;
   // A long report of what goes wrong, without an order, is to be understood first, whatever part of the program it is about.
