@@ -10,40 +10,40 @@ export class StreamCaller {
   done = false;
   status = "";
   longestGapMs = 0;
-  private lastAt = 0;
-  private tail = "";
-  private readonly socket: Socket;
+  #lastAt = 0;
+  #tail = "";
+  readonly #socket: Socket;
   readonly closed: Promise<void>;
 
   constructor(url: URL, request: string, onFirst: () => void) {
-    this.socket = connect({ host: url.hostname, port: Number(url.port) });
-    this.socket.on("connect", () => this.socket.write(request));
-    this.socket.on("error", () => undefined);
-    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve()));
-    this.socket.on("data", (bytes: Buffer) => {
-      const text = this.tail + bytes.toString("latin1");
+    this.#socket = connect({ host: url.hostname, port: Number(url.port) });
+    this.#socket.on("connect", () => this.#socket.write(request));
+    this.#socket.on("error", () => undefined);
+    this.closed = new Promise((resolve) => this.#socket.on("close", () => resolve()));
+    this.#socket.on("data", (bytes: Buffer) => {
+      const text = this.#tail + bytes.toString("latin1");
       if (this.status === "") this.status = text.slice(9, 12);
       const now = performance.now();
       let found = 0;
       for (let at = text.indexOf("data: {"); at >= 0; at = text.indexOf("data: {", at + 7)) found += 1;
-      if (found > 0 && this.events > 0) this.longestGapMs = Math.max(this.longestGapMs, now - this.lastAt);
-      if (found > 0) this.lastAt = now;
+      if (found > 0 && this.events > 0) this.longestGapMs = Math.max(this.longestGapMs, now - this.#lastAt);
+      if (found > 0) this.#lastAt = now;
       if (this.events === 0 && (found > 0 || this.status !== "200")) onFirst();
       this.events += found;
       this.done ||= text.includes("data: [DONE]");
       // Long enough to find a marker that two packets share, too short to count one twice.
-      this.tail = text.slice(-6);
+      this.#tail = text.slice(-6);
     });
   }
 
   /** The hold at the start is caused by the benchmark, not by the gateway. */
   startClock(): void {
-    this.lastAt = performance.now();
+    this.#lastAt = performance.now();
     this.longestGapMs = 0;
   }
 
   hangUp(): void {
-    this.socket.resetAndDestroy();
+    this.#socket.resetAndDestroy();
   }
 }
 

@@ -3,6 +3,11 @@
  * wherever they stand; a block of an unknown name only where it stands alone on its lines, because a user may write tags too.
  */
 
+const LF = 0x0a;
+const CR = 0x0d;
+const LINE_SEPARATOR = 0x2028;
+const PARAGRAPH_SEPARATOR = 0x2029;
+
 /** Blocks that hold the ask: where one is present, what stands outside is not the user's. */
 const askTags: ReadonlySet<string> = new Set(
   (
@@ -179,7 +184,7 @@ function nextNamedFence(text: string, from: number): RegExpExecArray | null {
 
 /** What `^` matches behind. */
 function isLineEnd(code: number): boolean {
-  return code === 0x0a || code === 0x0d || code === 0x2028 || code === 0x2029;
+  return code === LF || code === CR || code === LINE_SEPARATOR || code === PARAGRAPH_SEPARATOR;
 }
 
 /** A pasted patch from its first line on, as long as the lines look like one. */
