@@ -14,6 +14,8 @@ export interface TimerWheelOptions {
   readonly granularityMs?: number;
   /** Calls `tick` every so many milliseconds until the returned function is called. By default an interval that keeps no process alive. */
   readonly every?: (ms: number, tick: () => void) => () => void;
+  /** Calls back once the event loop has read from the sockets. By default two immediates: it reads between them. */
+  readonly afterReading?: (callback: () => void) => void;
 }
 
 /** One turn of the wheel takes slots × granularity (5 s by default); longer timers are passed over until it is their turn. */
@@ -40,21 +42,20 @@ function ring(): Timer {
 
 /**
  * Deadlines for thousands of calls and streams: setting and cancelling one links and unlinks it. After a stall of the process they
- * fire one tick later, when what has arrived meanwhile was read. A callback that throws does not keep the others from being called; its
- * error surfaces as an uncaught one.
+ * fire when what has arrived meanwhile was read. A callback that throws does not keep the others from being called; its error surfaces
+ * as an uncaught one.
  */
 export function timerWheel(options: TimerWheelOptions): TimerWheel {
-  const { clock, granularityMs = 20, every = unreferencedInterval } = options;
+  const { clock, granularityMs = 20, every = unreferencedInterval, afterReading = twoImmediates } = options;
   const wheel: Timer[] = Array.from({ length: slots }, ring);
   const startMs = clock.monotonic();
-  const stalls = new StallDetector();
   let pending = 0;
   let made = 0;
   let doneTick = 0;
+  let tickedMs = 0;
   let stopTicking: (() => void) | undefined;
 
   const tickOf = (monotonicMs: number) => Math.floor((monotonicMs - startMs) / granularityMs);
-  const slotOf = (tick: number) => wheel[tick % slots] as Timer; // the remainder is always an index of the wheel
 
   function cancel(timer: Timer): void {
     if (timer.callback === undefined) return;
@@ -69,18 +70,22 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
     stopTicking = undefined;
   }
 
+  /**
+   * What peers have sent during a stall of the process is read after the timers. A deadline that fired before would blame a peer for
+   * silence that was ours.
+   */
   function turn(): void {
     const nowMs = clock.monotonic();
-    if (stalls.endsStall(nowMs)) return;
-    const tick = tickOf(nowMs);
-    const due: Timer[] = [];
-    // After a long block every slot is looked at once, however many turns were missed.
-    for (let at = Math.max(doneTick + 1, tick - slots + 1); at <= tick; at++) {
-      const slot = slotOf(at);
-      for (let timer = slot.after; timer !== slot; timer = timer.after) if (timer.dueTick <= tick) due.push(timer);
-    }
+    const isAfterStall = nowMs - tickedMs > stallMs;
+    tickedMs = nowMs;
+    if (isAfterStall) afterReading(fireDue);
+    else fireDue();
+  }
+
+  function fireDue(): void {
+    const tick = tickOf(clock.monotonic());
+    const due = dueTimers(wheel, doneTick, tick);
     doneTick = Math.max(doneTick, tick);
-    due.sort((a, b) => a.dueTick - b.dueTick || a.order - b.order);
     for (const timer of due) {
       const { callback } = timer;
       // Cancelled by a callback of this same turn.
@@ -99,11 +104,11 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
       const delay = Math.min(Math.max(delayMs, 0) || 0, maxDelayMs);
       if (pending === 0) {
         doneTick = tickOf(nowMs);
-        stalls.begin(nowMs);
+        tickedMs = nowMs;
         stopTicking = every(granularityMs, turn);
       }
       const dueTick = Math.max(doneTick + 1, Math.ceil((nowMs + delay - startMs) / granularityMs));
-      const slot = slotOf(dueTick);
+      const slot = slotOf(wheel, dueTick);
       const timer: Timer = { dueTick, order: made++, callback, before: slot.before, after: slot };
       slot.before.after = timer;
       slot.before = timer;
@@ -121,28 +126,19 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
   };
 }
 
-/**
- * What peers have sent during a stall is read after the timers. So after one no timer fires before the next tick: else a deadline
- * would blame a peer for silence that was ours.
- */
-class StallDetector {
-  #lastTickMs = 0;
-  /** The last tick came after a stall, and no timer was fired. */
-  #skipped = false;
+function slotOf(wheel: readonly Timer[], tick: number): Timer {
+  return wheel[tick % slots] as Timer; // the remainder is always an index of the wheel
+}
 
-  /** Ticks begin now, after a time without any. */
-  begin(nowMs: number): void {
-    this.#lastTickMs = nowMs;
-    // The timers that waited for the tick after a stall may all have been cancelled before it.
-    this.#skipped = false;
+/** The timers that are due at a tick and were not at `doneTick`, in the order of their times. */
+function dueTimers(wheel: readonly Timer[], doneTick: number, tick: number): readonly Timer[] {
+  const due: Timer[] = [];
+  // After a long block every slot is looked at once, however many turns were missed.
+  for (let at = Math.max(doneTick + 1, tick - slots + 1); at <= tick; at++) {
+    const slot = slotOf(wheel, at);
+    for (let timer = slot.after; timer !== slot; timer = timer.after) if (timer.dueTick <= tick) due.push(timer);
   }
-
-  /** Whether a stall ends with the tick of this moment. To be asked once for each tick. */
-  endsStall(nowMs: number): boolean {
-    this.#skipped = !this.#skipped && nowMs - this.#lastTickMs > stallMs;
-    this.#lastTickMs = nowMs;
-    return this.#skipped;
-  }
+  return due.sort((a, b) => a.dueTick - b.dueTick || a.order - b.order);
 }
 
 function unlink(timer: Timer): void {
@@ -162,6 +158,10 @@ function callSafely(callback: () => void): void {
       throw error;
     });
   }
+}
+
+function twoImmediates(callback: () => void): void {
+  setImmediate(() => setImmediate(callback));
 }
 
 function unreferencedInterval(ms: number, tick: () => void): () => void {
