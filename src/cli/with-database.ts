@@ -36,6 +36,24 @@ export async function withDatabase(
   }
 }
 
+/** `withDatabase` for work on one part of the database, which is opened for it and closed after it. */
+export function withStore<S extends { close(): Promise<void> }>(
+  env: NodeJS.ProcessEnv,
+  options: { readonly json?: boolean | undefined },
+  failed: string,
+  open: (url: string) => Promise<S>,
+  work: (store: S) => void | Promise<void>,
+): Promise<void> {
+  return withDatabase(env, options, failed, async (url) => {
+    const store = await open(url);
+    try {
+      await work(store);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
 /** Why there is nothing to open; undefined where there is a file, or a server to be asked. */
 function missing(location: DatabaseLocation): string | undefined {
   if (location.kind === "postgres") return undefined;

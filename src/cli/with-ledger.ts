@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { withDatabase } from "./with-database.ts";
+import { withStore } from "./with-database.ts";
 
 /** Opens the ledger that DATABASE_URL names for one command. Problems are printed and end the command, as `withDatabase` says. */
 export function withLedgerAdmin(
@@ -10,14 +10,7 @@ export function withLedgerAdmin(
   options: { readonly json?: boolean | undefined },
   work: (admin: LedgerAdmin) => Promise<void>,
 ): Promise<void> {
-  return withDatabase(env, options, "The budget store could not be read", async (url) => {
-    const admin = await openLedgerAdmin(url);
-    try {
-      await work(admin);
-    } finally {
-      await admin.close();
-    }
-  });
+  return withStore(env, options, "The budget store could not be read", openLedgerAdmin, work);
 }
 
 /** An option's amount in US dollars. */

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { withDatabase } from "./with-database.ts";
+import { withStore } from "./with-database.ts";
 
 /**
  * Opens the decision records of the database that DATABASE_URL names for one command, also while gateways write them. Problems
@@ -12,14 +12,7 @@ export function withRecords(
   options: { readonly json?: boolean | undefined },
   work: (store: RecordStore) => Promise<void>,
 ): Promise<void> {
-  return withDatabase(env, options, "The decision records could not be read", async (url) => {
-    const store = await openRecordStore(url);
-    try {
-      await work(store);
-    } finally {
-      await store.close();
-    }
-  });
+  return withStore(env, options, "The decision records could not be read", openRecordStore, work);
 }
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;

@@ -41,10 +41,12 @@ const onlyHttp2: UpstreamFailure = {
   dispatched: false,
 };
 
+const wantsCredentials = "the proxy wants a user and a password that are right";
+
 /** Only a proxy answers 407 (RFC 9110 §15.5.8), and it has not passed the request on. */
 const proxyWantsCredentials: UpstreamFailure = {
   kind: "unreachable",
-  message: "the proxy wants a user and a password that are right (status 407)",
+  message: `${wantsCredentials} (status 407)`,
   dispatched: false,
 };
 
@@ -183,7 +185,7 @@ function unsentMessage({ code, stage, proxyStatus }: ConnectionError): string {
     return `TLS handshake failed${what === undefined ? "" : `: ${what}`} (${code})`;
   }
   if (code === "PROXY_REFUSED") {
-    if (proxyStatus === 407) return `the proxy wants a user and a password that are right (${code}, status 407)`;
+    if (proxyStatus === 407) return `${wantsCredentials} (${code}, status 407)`;
     return `the proxy did not connect us (${code}${proxyStatus === undefined ? "" : `, status ${proxyStatus}`})`;
   }
   const what = unreachableCodes[code] ?? "no connection";

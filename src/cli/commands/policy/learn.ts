@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
 import { replaceFile } from "#cli/replace-file.ts";
-import { withDatabase } from "#cli/with-database.ts";
+import { withStore } from "#cli/with-database.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
@@ -36,7 +36,8 @@ const dayMs = 86_400_000;
  */
 export async function learn(config: Config, policyPath: string | undefined, options: LearnOptions): Promise<void> {
   const nowMs = Date.now();
-  await withOutcomes(nowMs - options.since, options, (records) => {
+  await withStore(process.env, options, "The outcome records could not be read", openOutcomeStore, async (store) => {
+    const records = await store.load(nowMs - options.since);
     const learned = learnFrom(records, config, policyPath, { ...options, nowMs });
     if (options.json) printJson(learned);
     else
@@ -101,22 +102,6 @@ function proCostOf({ byRole }: ModelRegistry, { routing }: Policy): number {
     model === undefined ? 0 : turn_input_tokens * model.price.input + turn_output_tokens * model.price.output,
   );
   return flash > 0 && pro > 0 ? pro / flash : 1;
-}
-
-/** Reads the outcome records of the database that DATABASE_URL names. Problems are printed and end the command. */
-function withOutcomes(
-  fromMs: number,
-  options: Pick<LearnOptions, "json">,
-  work: (records: readonly OutcomeRecord[]) => void,
-): Promise<void> {
-  return withDatabase(process.env, options, "The outcome records could not be read", async (url) => {
-    const store = await openOutcomeStore(url);
-    try {
-      work(await store.load(fromMs));
-    } finally {
-      await store.close();
-    }
-  });
 }
 
 /** `30d`, `12h` in milliseconds. */
