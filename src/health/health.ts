@@ -19,6 +19,11 @@ export interface HealthRegistry {
   /** Every registered model's state now. `UNHEALTHY` whose pause is over counts as routable: the asker becomes the probe. */
   view(): HealthView;
   /**
+   * The clock of the view's times: milliseconds since the epoch. It does not go back when the system's clock is set back, so how
+   * long a model stays out is the difference to this clock.
+   */
+  now(): number;
+  /**
    * Asks to send one attempt to a model. A model in HALF_OPEN admits one probe at a time; the permit carries the lease and
    * the epoch at which the attempt began. Undefined: not now (someone else probes, limited, aggregator breaker open …).
    */

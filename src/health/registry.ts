@@ -73,11 +73,11 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     this.#random = options.random;
     this.#onChange = options.onChange;
     this.#lastMonotonic = options.clock.monotonic();
-    this.#refresh(this.#now());
+    this.#refresh(this.now());
   }
 
   /** Wall-clock time that never goes back: a clock set back by an hour must not keep a model out for an hour. */
-  #now(): number {
+  now(): number {
     const monotonic = this.#clock.monotonic();
     this.#nowMs = Math.max(this.#clock.now(), this.#nowMs + Math.max(0, monotonic - this.#lastMonotonic));
     this.#lastMonotonic = monotonic;
@@ -223,7 +223,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   }
 
   view(): HealthView {
-    const ms = this.#now();
+    const ms = this.now();
     this.#refresh(ms);
     if (this.#cached === undefined || ms >= this.#cachedUntilMs) {
       for (const [key, entry] of this.#entries) this.#apply(key, entry, { kind: "time_passed" }, ms);
@@ -233,7 +233,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   }
 
   admit(model: ModelKey): Permit | undefined {
-    const ms = this.#now();
+    const ms = this.now();
     this.#refresh(ms);
     const entry = this.#entries.get(model);
     if (entry === undefined || !allowsAttempt(this.#breaker, ms)) return undefined;
@@ -265,7 +265,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
       probe,
       answering: () => {
         if (reported || this.#entries.get(model) !== entry) return;
-        const ms = this.#now();
+        const ms = this.now();
         this.#setBreaker(afterAnswer(this.#breaker, breakerProbe), ms);
         this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
       },
@@ -274,7 +274,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
         reported = true;
         // A model that a reload removed and brought back is another one.
         if (this.#entries.get(model) === entry) this.#applyVerdict(model, entry, epoch, breakerProbe, verdict);
-        else this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), this.#now());
+        else this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), this.now());
       },
     };
   }
@@ -286,7 +286,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     breakerProbe: number | undefined,
     verdict: Verdict,
   ): void {
-    const ms = this.#now();
+    const ms = this.now();
     this.#refresh(ms);
     const applyEvent = (event: HealthEvent) => this.#apply(model, entry, event, ms);
     if (verdict.kind === "aggregator_failure") {
@@ -353,14 +353,14 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   }
 
   shed(model: ModelKey): boolean {
-    const ms = this.#now();
+    const ms = this.now();
     const entry = this.#entries.get(model);
     if (entry?.health.state !== "DEGRADED") return false;
     return this.#random() < shedShare(entry.health, ms, this.#options.rules());
   }
 
   override(model: ModelKey, action: OverrideAction): "done" | "unknown_model" {
-    const ms = this.#now();
+    const ms = this.now();
     this.#refresh(ms);
     const entry = this.#entries.get(model);
     if (entry === undefined) return "unknown_model";
@@ -381,7 +381,7 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   }
 
   restore(model: ModelKey, stored: StoredModelHealth, when: "restart" | "running"): void {
-    const ms = this.#now();
+    const ms = this.now();
     this.#refresh(ms);
     const entry = this.#entries.get(model);
     if (entry === undefined) return;

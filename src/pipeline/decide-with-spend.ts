@@ -88,6 +88,6 @@ function drawFor({ assessment, configuration }: RequestContext, ports: Ports): n
 function decided(routed: RoutedDecision, ports: Ports): Decided {
   const { decision, snapshot } = routed;
   if (decision.cause !== "all_models_unhealthy") return { kind: "decided", decision, snapshot };
-  const retryAfterS = retryAfterOf(routed, snapshot.health, ports.clock.now());
+  const retryAfterS = retryAfterOf(routed, snapshot.health, ports.health.now());
   return { kind: "decided", decision, snapshot, retryAdvice: { shouldRetry: true, retryAfterS } };
 }

@@ -36,13 +36,13 @@ export function refusalOfExecution(
       return storeUnavailable(head, ports.ledger.status());
     case "no_capacity":
       recorder.finish("failed", 503, "no_capacity");
-      return noCapacity(head, retryAfterOf(routed, ports.health.view(), ports.clock.now()));
+      return noCapacity(head, retryAfterOf(routed, ports.health.view(), ports.health.now()));
     case "caller_gone":
       recorder.finish("caller_gone", 499, "caller_gone");
       return callerGone(head);
     case "failed": {
       const { failure, model } = execution;
-      const retryAfterS = retryAfterFailure(routed, failure, ports.health.view(), ports.clock.now());
+      const retryAfterS = retryAfterFailure(routed, failure, ports.health.view(), ports.health.now());
       const refusal = failedUpstream({ ...head, answeredBy: model }, failure, retryAfterS);
       recorder.finish("failed", refusal.status, refusal.code);
       return refusal;
