@@ -3,7 +3,7 @@ import type { HttpServer } from "#http/server.ts";
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
-import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import { callerEvidence } from "#pipeline/execute/caller-faults/caller-evidence.ts";
 import { retryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { createBatcher } from "#platform/batcher.ts";

@@ -2,8 +2,8 @@ import type { ChatRequest } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
-import { callScout } from "./call-scout.ts";
 import { decideWithSpend } from "./decide-with-spend.ts";
+import { executeSingleCall } from "./execute/single-call.ts";
 import { guardFields, withGuardedFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
@@ -72,7 +72,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
 
   let routed: RoutedDecision = decided;
   if (decided.decision.action === "SCOUT") {
-    const verdict = await askScout(context, decided, callScout, ports);
+    const verdict = await askScout(context, decided, (call) => executeSingleCall(call, context, settlement, ports));
     if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
     const after = await decideWithSpend(context, ports, verdict);
     recorder.recordRouting(assessment, after, configuration.learned);

@@ -6,7 +6,7 @@ import type { OutcomeTracker } from "#learning/outcomes/outcomes.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import type { CallerEvidence } from "#pipeline/execute/caller-faults/caller-evidence.ts";
 import type { RetryBudget } from "#pipeline/execute/retry/retry-budget.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Policy } from "#policy/schema.ts";

@@ -2,6 +2,8 @@ import type { Model, ModelRegistry, Price } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { StreamContext } from "#pipeline/request-context.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 
@@ -45,4 +47,24 @@ export interface AttemptCloser {
   /** The caller disconnected after the call was sent. `atLeast`: what a cancelled call is billed, where that is known. */
   closeAbandoned(attempt: OpenAttempt, report: UsageReport, atLeast: NanoUsd | undefined, nowMs: number): ClosedAttempt;
   closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, report: UsageReport, nowMs: number): ClosedAttempt;
+}
+
+/** What the upstream's whole answer says about its attempt. */
+export interface AnsweredCall {
+  readonly report: UsageReport;
+  readonly firstTokenMs: number;
+  readonly empty: boolean;
+  /** What the upstream calls the model that answered, if it is another than the one asked. */
+  readonly otherModel?: string | undefined;
+}
+
+/** What a call with a whole answer needs of the settle step. */
+export interface CallSettlement extends AttemptCloser {
+  /** Closes the attempt that answered: ledger, health and the request's record. */
+  settleAnswer(
+    attempt: OpenAttempt,
+    answered: AnsweredCall,
+    context: Pick<StreamContext, "recorder">,
+    ports: Ports,
+  ): void;
 }

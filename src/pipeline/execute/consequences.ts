@@ -1,6 +1,6 @@
 import type { Verdict } from "#health/health.ts";
 import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
-import { namesUnknownModel, refusesThisRequest } from "./caller-faults.ts";
+import { namesUnknownModel, refusesThisRequest } from "./caller-faults/caller-faults.ts";
 
 /** What follows from each kind of failure: for the request, for the model's health, for the money. Read it aloud. */
 export interface Consequence {

@@ -13,7 +13,7 @@ import { abandonedCost } from "./abandoned-cost.ts";
 import type { AttemptCloser } from "./attempt.ts";
 import { forwardedBody } from "./call/forwarded-body.ts";
 import { priceLimitOf } from "./call/price-limit.ts";
-import { ignoreCallerFaults } from "./caller-faults.ts";
+import { ignoreCallerFaults } from "./caller-faults/caller-faults.ts";
 import { mayShed } from "./may-shed.ts";
 
 /** What is to be executed: the models to try in order, and how to make the call for each. */

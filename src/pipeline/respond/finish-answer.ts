@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
-import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
+import { endedByLimit } from "#pipeline/execute/caller-faults/caller-faults.ts";
 import { largeWorkTurn, runInTurns } from "#platform/event-loop-turns.ts";
 import { writeJsonInSteps } from "#platform/json/json-in-steps.ts";
 import type { TextRestorer } from "./text-restorer.ts";

@@ -1,8 +1,8 @@
 import { abandonedCost } from "#pipeline/execute/abandoned-cost.ts";
-import type { ClosedAttempt, OpenAttempt } from "#pipeline/execute/attempt.ts";
+import type { AnsweredCall, ClosedAttempt, OpenAttempt } from "#pipeline/execute/attempt.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { StreamContext } from "#pipeline/request-context.ts";
-import type { AnsweredCall, Settlement } from "#pipeline/respond/settlement.ts";
+import type { Settlement } from "#pipeline/respond/settlement.ts";
 import type { StreamEnd } from "#pipeline/respond/stream/answer-stream.ts";
 import { closeAbandoned, closeAnswered, closeFailed, closeUnsent } from "./close-attempt.ts";
 

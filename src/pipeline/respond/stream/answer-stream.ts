@@ -1,5 +1,5 @@
 import { isObject, type Json } from "#domain/chat.ts";
-import { endedByLimit } from "#pipeline/execute/caller-faults.ts";
+import { endedByLimit } from "#pipeline/execute/caller-faults/caller-faults.ts";
 import type { CallerReceiver, CallerStream } from "#pipeline/respond/reply.ts";
 import type { GuardedStream } from "#privacy/redaction.ts";
 import type {

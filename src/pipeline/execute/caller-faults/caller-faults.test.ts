@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Permit, Verdict } from "#health/health.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
+import { verdictOf } from "#pipeline/execute/consequences.ts";
 import { ignoreCallerFaults, isOrdinary } from "./caller-faults.ts";
-import { verdictOf } from "./consequences.ts";
 
 const messages = [{ role: "user", content: "hello" }];
 const model = aModel({ key: "m", role: "worker", contextTokens: 1_000 });
