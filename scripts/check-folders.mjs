@@ -1,4 +1,4 @@
-// Part of `npm run check`: no folder of source, tests or benches holds more files than a reader takes in at a glance. The
+// Part of `npm run check`: no folder of source, tests, benches, scripts or pages holds more files than a reader takes in at a glance. The
 // limit of functions is in check-functions.mjs, that of files is Biome's rule (biome.json: noExcessiveLinesPerFile).
 // `--warn` prints what is above the limit and ends with 0 all the same.
 import { readdirSync } from "node:fs";
@@ -11,6 +11,7 @@ const exceptions = new Map([
   ["src/db/migrations/sqlite", "one file for each released change of the schema"],
   ["src/db/migrations/postgres", "one file for each released change of the schema"],
   ["src/upstream/fixtures", "recorded answers"],
+  ["docs/decisions", "one file for each decision"],
 ]);
 
 /** @returns {string[]} one line for each folder at or below `folder` that has too many files */
@@ -24,7 +25,7 @@ function overfull(folder) {
   ];
 }
 
-const lines = ["src", "dashboard", "test", "bench"].flatMap(overfull);
+const lines = ["src", "dashboard", "test", "bench", "scripts", "docs"].flatMap(overfull);
 for (const line of lines) console.error(line);
 if (lines.length > 0) console.error("Give each topic a folder of its own.");
 process.exit(lines.length > 0 && !process.argv.includes("--warn") ? 1 : 0);

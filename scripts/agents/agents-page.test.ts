@@ -6,10 +6,10 @@ import { agents } from "./agents.ts";
 import { messagesIn } from "./recording-proxy.ts";
 import { documentedAddress, settingsIn } from "./settings.ts";
 
-const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "agents.md"), "utf8");
+const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "guides", "agents.md"), "utf8");
 const documented = settingsIn(page);
 
-describe("the settings in docs/agents.md", () => {
+describe("the settings in docs/guides/agents.md", () => {
   test("every agent that is tried has settings with a command, and the page has no others", () => {
     const tried = agents.filter(({ notTried }) => notTried === undefined).map(({ name }) => name);
     expect([...documented.keys()].sort()).toEqual(tried.sort());

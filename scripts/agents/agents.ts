@@ -1,6 +1,6 @@
-/** The agents to try, each at an exact version. Their settings and commands are in docs/agents.md. */
+/** The agents to try, each at an exact version. Their settings and commands are in docs/guides/agents.md. */
 export interface Agent {
-  /** As its blocks in docs/agents.md name it. */
+  /** As its blocks in docs/guides/agents.md name it. */
   readonly name: string;
   readonly from: "npm" | "pypi";
   /** What `npm install` or `pip install` takes; the first is the agent. */

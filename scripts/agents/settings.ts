@@ -1,5 +1,5 @@
 /**
- * The settings of docs/agents.md, read from the page itself so that what is documented is what is run. A fenced block
+ * The settings of docs/guides/agents.md, read from the page itself so that what is documented is what is run. A fenced block
  * belongs to an agent by its info string, of which a reader sees only the language:
  *
  *     ```yaml agent=continue file=~/.continue/config.yaml

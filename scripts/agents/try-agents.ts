@@ -15,7 +15,7 @@ import { scriptedAnswer } from "./scripted-model.ts";
 import { type AgentSettings, documentedAddress, policyFile, settingsIn } from "./settings.ts";
 
 /**
- * Runs coding agents against a gateway with the settings of docs/agents.md, each in a scratch Git repository and a scratch
+ * Runs coding agents against a gateway with the settings of docs/guides/agents.md, each in a scratch Git repository and a scratch
  * home folder, and prints what reached the gateway and what came of it. The upstream is a scripted model on loopback.
  */
 
@@ -48,7 +48,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "agents.md"), "utf8");
+const page = readFileSync(join(import.meta.dir, "..", "..", "docs", "guides", "agents.md"), "utf8");
 const documented = settingsIn(page);
 const timeoutMs = Number(options.seconds ?? 180) * 1_000;
 const reports: AgentReport[] = [];
@@ -65,7 +65,8 @@ process.exit(0);
 async function tryAgent(agent: Agent): Promise<AgentReport> {
   if (agent.notTried !== undefined) return reportOf(agent, { kind: "not_tried", reason: agent.notTried });
   const settings = documented.get(agent.name);
-  if (settings === undefined) return reportOf(agent, { kind: "not_tried", reason: "docs/agents.md has no settings" });
+  if (settings === undefined)
+    return reportOf(agent, { kind: "not_tried", reason: "docs/guides/agents.md has no settings" });
   const installed = await install(agent);
   if (installed.kind === "failed") return reportOf(agent, { kind: "not_installed", reason: installed.reason });
 

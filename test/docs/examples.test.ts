@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
 
 /** The blocks are a page's `sh runnable` fences, in order; each is followed by its outcome, a `text outcome` fence. */
-const pages = ["README.md", "docs/getting-started.md"];
+const pages = ["README.md", "docs/guides/getting-started.md"];
 
 interface Example {
   readonly script: string;
