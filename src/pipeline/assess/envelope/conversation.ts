@@ -1,6 +1,7 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type MessageRole } from "#domain/chat.ts";
 import { type KnownRun, type KnownRunAt, knownRunsOf, rolesOf } from "#domain/received/known-messages.ts";
-import { runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
+import { wordsOfUser } from "#pipeline/assess/run-signals/calls/user-words.ts";
+import { type RunSteps, runStepsFrom, type Spoken } from "#pipeline/assess/run-signals/run-steps.ts";
 import { askIn, isContinuePrompt } from "./ask.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
@@ -13,12 +14,13 @@ const askHead = 12_000;
 const askTail = 4_000;
 /** How many messages are searched backwards for the newest ask. Only runs that went wrong are longer. */
 const maxMessagesSearched = 1_000;
+/** How many results by which the user has spoken are read, from the newest back. */
+const maxSpoken = 8;
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
   const roles = rolesOf(messages);
-  const { ask, subject, at, newest } = newestAsk(messages, roles);
-  const { calls, results } = runStepsFrom(messages, at + 1);
+  const { ask, subject, calls, results, newest } = withWordsInRun(newestAsk(messages, roles), messages);
   let systemText: string | undefined;
   const system = () => {
     systemText ??= systemTextOf(messages);
@@ -75,6 +77,34 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
   if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "" };
   found ??= { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at };
   return { ...found, subject: found.ask, newest: newest.text };
+}
+
+interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}
+
+/** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
+function withWordsInRun({ at, newest, ask, subject }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
+  const run = runStepsFrom(messages, at + 1);
+  let known: AskWithRun = { ask, subject, newest, calls: run.calls, results: run.results };
+  for (const spoken of run.spoken.slice(-maxSpoken)) known = afterWords(known, spoken, run, messages);
+  return known;
+}
+
+function afterWords(before: AskWithRun, spoken: Spoken, run: RunSteps, messages: readonly ChatMessage[]): AskWithRun {
+  const words = wordsAt(messages, spoken.at);
+  if (words === "") return before;
+  if (spoken.words === "answers") {
+    if (isContinuePrompt(words)) return before;
+    return { ...before, subject: windowOf(`${before.subject}\n${words}`, askHead, askTail) };
+  }
+  const subject = isContinuePrompt(words) ? before.subject : words;
+  const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results) };
+  return { ...since, ask: words, subject, newest: words };
+}
+
+function wordsAt(messages: readonly ChatMessage[], at: number): string {
+  const text = textOf(messages[at]?.["content"]);
+  const turn = messages[at]?.role === "user" ? harnessTurnIn(text) : undefined;
+  return askIn(wordsOfUser(turn?.kind === "result" ? turn.text : text)).trim();
 }
 
 /** Messages of known runs, by their index in the run, in which no user asks for anything. */

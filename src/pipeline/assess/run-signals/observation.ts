@@ -1,5 +1,7 @@
 import { effectOf } from "./calls/call-effect.ts";
 import type { ToolCall, ToolResult } from "./calls/tool-call.ts";
+import { inSnakeCase } from "./calls/tools.ts";
+import { isRefusedByUser, type UserWords, userWordsIn } from "./calls/user-words.ts";
 import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
 import { statusOf } from "./result-status.ts";
 import { failedTestsIn } from "./test-summary.ts";
@@ -18,6 +20,8 @@ export interface Observation {
   /** Of a failure: its type, and the hash of the check with its error. */
   readonly errorType: string;
   readonly signature: string;
+  /** The user has spoken by this result. */
+  readonly user: UserWords | undefined;
 }
 
 /** An observation, with names for the call and for the call with its result; equal where these are equal. */
@@ -60,7 +64,9 @@ function hashOfCall({ name, args }: ToolCall): bigint {
 }
 
 function observe(call: ToolCall | undefined, text: string): Observation {
-  const { changes, reverts, runs, command } = effectOf(call);
+  const user = call === undefined ? undefined : userWordsIn(inSnakeCase(call.name), text);
+  const made = user === undefined || !isRefusedByUser(text);
+  const { changes, reverts, runs, command } = effectOf(made ? call : undefined);
   const status = statusOf({ changes, reverts, runs, command }, text);
   const check = checkOf(command);
   const failed = status.kind === "failed" ? status : undefined;
@@ -73,5 +79,6 @@ function observe(call: ToolCall | undefined, text: string): Observation {
     check: fnv1a(check),
     errorType: failed?.errorType ?? "",
     signature: failed === undefined ? "" : fnv1a(`${check}\0${normalizedError(fromErrorType(failed.line))}`),
+    user,
   };
 }

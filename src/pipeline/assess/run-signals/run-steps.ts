@@ -3,6 +3,7 @@ import { type KnownRun, knownRunsOf } from "#domain/received/known-messages.ts";
 import { filesNamedBy } from "./calls/files-touched.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 import { worksInRepository } from "./calls/tools.ts";
+import type { UserWords } from "./calls/user-words.ts";
 import { type NamedObservation, observationOf } from "./observation.ts";
 import { type RunMessage, type RunResult, runMessageAt } from "./run-messages.ts";
 import { hashOfText } from "./text-hash.ts";
@@ -31,6 +32,20 @@ export interface RunSteps {
   readonly results: readonly NamedObservation[];
 }
 
+/** A run, and where in it the user spoke by the result of a tool. */
+export interface RunWithUser extends RunSteps {
+  readonly spoken: readonly Spoken[];
+}
+
+export interface Spoken {
+  readonly words: UserWords;
+  /** Index of the message. */
+  readonly at: number;
+  /** How many calls and results there were by then, this one among them. */
+  readonly calls: number;
+  readonly results: number;
+}
+
 /**
  * Agents resend their run with every turn: what a known part of it adds is remembered as long as that part is. Read from a message
  * on, because the run begins behind the ask.
@@ -38,7 +53,7 @@ export interface RunSteps {
 const remembered = new WeakMap<KnownRun, { readonly first: number; readonly steps: readonly Step[] }>();
 
 /** The run in the messages from an index on. */
-export function runStepsFrom(messages: readonly ChatMessage[], start: number): RunSteps {
+export function runStepsFrom(messages: readonly ChatMessage[], start: number): RunWithUser {
   if (start >= messages.length) return noSteps;
   const run = new RunReader(messages);
   let at = start;
@@ -58,7 +73,7 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): R
   return run;
 }
 
-const noSteps: RunSteps = { calls: [], results: [] };
+const noSteps: RunWithUser = { calls: [], results: [], spoken: [] };
 
 /** The steps of the messages `[from, to)`, by what stands in these alone. */
 function stepsIn(messages: readonly ChatMessage[], from: number, to: number): readonly Step[] {
@@ -106,9 +121,10 @@ function observedCalls({ calls }: RunMessage): ObservedCall[] {
 const newestCalls = 8;
 
 /** Puts the steps of a run together. */
-class RunReader implements RunSteps {
+class RunReader implements RunWithUser {
   readonly calls: ObservedCall[] = [];
   readonly results: NamedObservation[] = [];
+  readonly spoken: Spoken[] = [];
   readonly #messages: readonly ChatMessage[];
   /** Of each call: its message, and its place among the calls of that. */
   readonly #indexes: number[] = [];
@@ -127,7 +143,7 @@ class RunReader implements RunSteps {
     for (const { index, calls, result } of steps) {
       this.#addCalls(from + index, calls);
       if (result === "elsewhere") this.#addFromElsewhere(from + index);
-      else if (result !== undefined) this.results.push(result);
+      else if (result !== undefined) this.#addResult(from + index, result);
     }
   }
 
@@ -147,7 +163,13 @@ class RunReader implements RunSteps {
     this.#addCalls(index, observedCalls(message));
     const { answers, text } = message.result;
     const place = typeof answers === "object" ? this.#placeOf(hashOfText(answers.id)) : this.calls.length - 1;
-    this.results.push(observationOf({ call: this.#callAt(place), text }));
+    this.#addResult(index, observationOf({ call: this.#callAt(place), text }));
+  }
+
+  #addResult(at: number, result: NamedObservation): void {
+    this.results.push(result);
+    const words = result.observation.user;
+    if (words !== undefined) this.spoken.push({ words, at, calls: this.calls.length, results: this.results.length });
   }
 
   /** The place of the newest call with an id; -1 where there is none. */

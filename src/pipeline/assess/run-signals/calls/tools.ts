@@ -16,7 +16,8 @@ const speaking =
 const ofRepositories =
   /^(?:read|view|ls)$|(?:^|_)(?:read|view|list|search|find)_(?:[a-z]+_){0,2}(?:files?|dir|directory|code|codebase|definitions?|names)(?:_|$)|(?:^|_)(?:glob|grep|codebase|repo|repository|workspace|bash|shell|terminal)(?:_|$)|(?:execute|run|exec)_command/;
 
-function inSnakeCase(name: string): string {
+/** `MultiEdit` and `multi-edit` as `multi_edit`. */
+export function inSnakeCase(name: string): string {
   return name
     .slice(0, 128)
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
