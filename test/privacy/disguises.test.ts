@@ -39,6 +39,43 @@ describe("a token is found with terminal colours inside", () => {
   });
 });
 
+describe("a token is found with characters inside that cannot be seen", () => {
+  const letter = /^\p{Default_Ignorable_Code_Point}$/u;
+  const invisible = Array.from({ length: 0xe1000 }, (_, code) => code).filter(
+    (code) => (code < 0xd800 || code > 0xdfff) && letter.test(String.fromCodePoint(code)),
+  );
+
+  test("whichever character of Unicode without width it is", () => {
+    expect(invisible.length).toBeGreaterThan(4_000);
+    const hiding = invisible.filter((code) => {
+      const text = `key ${token.slice(0, 9)}${String.fromCodePoint(code)}${token.slice(9)} end`;
+      return redact(text) !== "key [REDACTED:github_token:1] end";
+    });
+    expect(hiding.map((code) => code.toString(16))).toEqual([]);
+  });
+
+  test("a tag, a change of direction or a zero-width space behind each letter", () => {
+    for (const mark of ["\u{e0041}", "\u202e", "\u200b", "\u{e0020}\u2067"]) {
+      expectGone(`key ${[...token].join(mark)} end`);
+      expectGone(`API_KEY=${[...key].join(mark)}\n`, key);
+    }
+  });
+
+  test("as an HTML entity or an escape", () => {
+    for (const mark of ["&#8203;", "&#x202e;", "&#xE0041;", "\\u200b", "\\u202e", "\\u0000"])
+      expectGone(`key ${token.slice(0, 9)}${mark}${token.slice(9)} end`);
+  });
+
+  test("the NULs of UTF-16 that was read as UTF-8", () => {
+    const wide = (text: string) => Buffer.from(text, "utf16le").toString("utf8");
+    expectGone(wide(`the token is ${token}\r\n`));
+    expect(redact(wide(`the token is ${token}\r\n`))).not.toContain(wide(body.slice(0, 9)));
+    expect(redact(wide(`API_KEY=${key}\n`))).not.toContain(wide(key.slice(0, 8)));
+    for (const harmless of [wide("nothing secret here, only words\n"), "a\0b", "\0\0\0", "x\u{e0041}y"])
+      expect(redact(harmless)).toBe(harmless);
+  });
+});
+
 test("a token is found where `_`, `-`, `.` in it are percent-encoded", () => {
   expectGone(`https://x.test/?u=ghp%5F${body}&v=1`);
   expectGone(`ghp%5f${body}`);

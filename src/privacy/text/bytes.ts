@@ -1,4 +1,5 @@
 /** The bytes of ASCII, and of ISO-8859-1, by name. */
+export const NUL = 0x00;
 export const TAB = 0x09;
 export const LF = 0x0a;
 export const CR = 0x0d;

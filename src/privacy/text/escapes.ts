@@ -22,6 +22,7 @@ import {
   LOWER_T,
   LOWER_U,
   LOWER_X,
+  NUL,
   OPEN_BRACKET,
   QUESTION_MARK,
   SINGLE_QUOTE,
@@ -36,7 +37,7 @@ import {
   UPPER_J,
   UPPER_K,
 } from "./bytes.ts";
-import { BOUNDARY, COLOUR, latin1Of } from "./unicode.ts";
+import { COLOUR, latin1Of } from "./unicode.ts";
 
 /** What the last escape sequence stood for; -1 for nothing visible. */
 export let escaped = -1;
@@ -94,7 +95,7 @@ function escapedCode(text: string, at: number, digits: number): number {
     escaped = COLOUR;
     return colourEnd(text, end);
   }
-  escaped = value < 0x80 ? value : latin1Of(value);
+  escaped = value === NUL ? -1 : value < 0x80 ? value : latin1Of(value);
   return end;
 }
 
@@ -171,6 +172,7 @@ const entities: readonly (readonly [string, number])[] = [
 
 const numericEntity = /&#(?:x([0-9A-Fa-f]{1,5})|([0-9]{1,6}));/y;
 
+/** The character that an HTML entity stands for, -1 if it cannot be seen; undefined where no entity is. */
 export function entityAt(text: string, at: number): { code: number; length: number } | undefined {
   for (const [name, code] of entities) {
     if (text.startsWith(name, at)) return { code, length: name.length };
@@ -180,5 +182,5 @@ export function entityAt(text: string, at: number): { code: number; length: numb
   if (match === null) return undefined;
   const code = match[1] === undefined ? Number(match[2]) : Number.parseInt(match[1], 16);
   const plain = code < 0x80 ? code : latin1Of(code);
-  return { code: plain < 0 ? BOUNDARY : plain, length: match[0].length };
+  return { code: plain, length: match[0].length };
 }

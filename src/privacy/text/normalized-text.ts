@@ -6,6 +6,7 @@ import {
   HASH,
   HYPHEN,
   LF,
+  NUL,
   OPEN_BRACKET,
   PERCENT,
   QUESTION_MARK,
@@ -23,7 +24,7 @@ import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpan
 
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
- * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; zero-width characters and the
+ * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; characters without width, NULs and the
  * colours that a terminal gives a part of a word are removed; other colours are boundaries, and so are the letters beyond Latin-1, but
  * for one or two that look like Latin ones beside such. Only used to find things: what is replaced is the text.
  *
@@ -132,7 +133,7 @@ function copyCharacters(text: string, from: number, to: number): number {
   sourceOffsets.note(length, i);
   while (i < to) {
     const c = text.charCodeAt(i);
-    if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC) {
+    if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC && c !== NUL) {
       if (c === SLASH) isInAuthority = length > 1 && bytes[length - 1] === SLASH && bytes[length - 2] === COLON;
       else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) isInAuthority = false;
       else if (c === OPEN_BRACKET && text.charCodeAt(i + 1) === UPPER_R) {
@@ -162,8 +163,13 @@ function copyCharacters(text: string, from: number, to: number): number {
 
 const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
 
-/** Writes what begins with `%`, `&` or the escape character. @returns where reading goes on */
+/** Writes what begins with `%`, `&` or the escape character, or leaves out a NUL. @returns where reading goes on */
 function writeEscape(text: string, at: number, c: number, isInAuthority: boolean): number {
+  if (c === NUL) {
+    // UTF-16 that was read as UTF-8 has one behind each letter.
+    output.markBoundary();
+    return at + 1;
+  }
   if (c === PERCENT) {
     const value = percentEscape(text, at, isInAuthority);
     write(value < 0 ? c : value);
@@ -171,7 +177,9 @@ function writeEscape(text: string, at: number, c: number, isInAuthority: boolean
   }
   if (c === AMPERSAND) {
     const match = entityAt(text, at);
-    write(match === undefined ? c : match.code);
+    const code = match === undefined ? c : match.code;
+    if (code >= 0) write(code);
+    else output.markBoundary();
     return at + (match === undefined ? 1 : match.length);
   }
   const end = coloursEnd(text, colourEnd(text, at + 1));
@@ -210,12 +218,13 @@ function writeBeyondAscii(text: string, at: number, c: number): number {
     return at + word.length;
   }
   const latin = homoglyphOf(text, at, c);
-  const code = latin > 0 ? latin : latin1Of(c);
+  const point = c >= 0xd800 && c <= 0xdbff ? (text.codePointAt(at) ?? c) : c;
+  const code = latin > 0 ? latin : latin1Of(point);
   // What stands beside a letter that only looks like one may as well begin or end there.
   if (latin > 0 || code < 0) output.markBoundary();
   if (code >= 0) write(code);
   if (latin > 0) output.markBoundary();
-  return at + 1;
+  return code < 0 && point > 0xffff ? at + 2 : at + 1;
 }
 
 /** A word of a shell that goes on in the next line. */

@@ -17,6 +17,8 @@ const piece = fc.oneof(
     "— “typed” é ü ß",
     "пароль=密码",
     "\u200bzero\u200bwidth",
+    "w\0i\0d\0e\0",
+    "tag\u{e0041}ged \u{1f600}",
     "аpple", // the first letter is Cyrillic
     " ",
     "/",

@@ -7,9 +7,9 @@ export function mayHoldEscape(text: string): boolean {
 }
 
 // The patterns take 13 µs for 100 KB of Latin-1 in one pass, a fourth of what a search for each of the characters takes.
-const anyEscape = /[\\%\x1b]|&(?:#|quot;|amp;|lt;|gt;|apos;)|\[REDACTED:/;
+const anyEscape = /[\\%\x1b\0]|&(?:#|quot;|amp;|lt;|gt;|apos;)|\[REDACTED:/;
 /** One character long: a match ends right behind the place. */
-const escapeStart = /[\\\x1b]|%(?=[0-9A-Fa-f]{2})|&(?=#|quot;|amp;|lt;|gt;|apos;|nbsp;)|\[(?=REDACTED:)/g;
+const escapeStart = /[\\\x1b\0]|%(?=[0-9A-Fa-f]{2})|&(?=#|quot;|amp;|lt;|gt;|apos;|nbsp;)|\[(?=REDACTED:)/g;
 
 /**
  * Finds stretches of a text that stand for themselves: ASCII without what begins an escape sequence. Native searches pass over a

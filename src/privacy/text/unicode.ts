@@ -86,12 +86,10 @@ function isNonLatinLetter(c: number): boolean {
 
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
 export function latin1Of(code: number): number {
+  if (isInvisible(code)) return -1;
   if (code > 0x142 && code < 0x2000) return BOUNDARY; // letters of most scripts
   if (code === 0xa0 || code === 0x3000 || (code >= 0x2000 && code <= 0x200a) || code === 0x202f || code === 0x2028)
     return SPACE;
-  if (code === 0xad || (code >= 0x200b && code <= 0x200f) || (code >= 0x2060 && code <= 0x2064) || code === 0xfeff)
-    return -1;
-  if (code >= 0xfe00 && code <= 0xfe0f) return -1;
   if (code >= 0xff01 && code <= 0xff5e) return code - 0xfee0; // full-width forms
   if (code === 0x201c || code === 0x201d || code === 0x201e || code === 0xab || code === 0xbb) return DOUBLE_QUOTE;
   if (code >= 0x300a && code <= 0x300f) return DOUBLE_QUOTE; // 《 》 「 」 『 』
@@ -100,4 +98,23 @@ export function latin1Of(code: number): number {
   if (code === 0x2018 || code === 0x2019 || code === 0x201a) return SINGLE_QUOTE;
   if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return HYPHEN;
   return code >= 0xc0 && code <= 0xff ? code : BOUNDARY;
+}
+
+/** Soft hyphen, grapheme joiner, Arabic letter mark, Hangul fillers, Khmer inherent vowels, byte order mark. */
+const invisibleAlone: ReadonlySet<number> = new Set([
+  0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0xfeff, 0xffa0,
+]);
+
+/** Whether a character has no width and no form of its own (Unicode: `Default_Ignorable_Code_Point`). */
+function isInvisible(code: number): boolean {
+  if (code < 0x200b) return (code >= 0x180b && code <= 0x180f) || invisibleAlone.has(code);
+  // Zero-width spaces and joiners, and what turns the direction of writing.
+  if (code <= 0x206f) return code <= 0x200f || code >= 0x2060 || (code >= 0x202a && code <= 0x202e);
+  if (code < 0xfe00) return code === 0x3164;
+  // Selectors of a variant, and places that are reserved for more of the kind.
+  if (code <= 0xffff) return code <= 0xfe0f || (code >= 0xfff0 && code <= 0xfff8) || invisibleAlone.has(code);
+  // Marks of shorthand and of music; tags.
+  return (
+    (code >= 0xe0000 && code <= 0xe0fff) || (code >= 0x1bca0 && code <= 0x1bca3) || (code >= 0x1d173 && code <= 0x1d17a)
+  );
 }
