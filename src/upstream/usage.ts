@@ -33,6 +33,26 @@ export function usageReport(usage: Json | undefined): UsageReport {
   return report;
 }
 
+/**
+ * The report of a stream after one more `usage`. Counts and costs of a stream only grow: a later report with less must not make the
+ * call cheaper, and one that grew without a cost is priced by its tokens, because an earlier cost does not belong to later counts.
+ * A later report that is defective leaves nothing to settle by.
+ */
+export function laterReport(before: UsageReport, after: UsageReport): UsageReport {
+  if (after.usage === undefined && after.costNanoUsd === undefined) return after;
+  const [countedBefore, counted] = [allTokens(before), allTokens(after)];
+  const report: Writable<UsageReport> = { ...after };
+  if (counted < countedBefore && before.usage !== undefined) report.usage = before.usage;
+  const { costNanoUsd: earlier = 0 } = before;
+  if (after.costNanoUsd !== undefined || (counted <= countedBefore && before.costNanoUsd !== undefined))
+    report.costNanoUsd = Math.max(earlier, after.costNanoUsd ?? 0);
+  return report;
+}
+
+function allTokens({ usage }: UsageReport): number {
+  return usage === undefined ? 0 : usage.input + usage.output;
+}
+
 function tokensOf(usage: JsonObject): TokenUsage | undefined {
   const input = count(usage["prompt_tokens"]);
   const output = count(usage["completion_tokens"]);

@@ -65,7 +65,9 @@ function largestOf(object: JsonObject, names: readonly string[]): number {
   let largest = 0;
   for (const name of names) {
     const value = object[name];
-    if (typeof value === "number" && value > largest) largest = Math.ceil(value);
+    // A server that is not strict takes a number in quotes for a number.
+    const amount = typeof value === "string" ? Number(value) : value;
+    if (typeof amount === "number" && amount > largest) largest = Math.min(Math.ceil(amount), Number.MAX_SAFE_INTEGER);
   }
   return largest;
 }

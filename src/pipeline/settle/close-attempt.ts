@@ -25,7 +25,7 @@ export function closeAnswered(attempt: OpenAttempt, answered: AnsweredCall, nowM
   if (distrusted !== undefined) resolution = chargeForDistrustedCost(attempt, distrusted);
   else if (settlement === undefined) resolution = { id: attempt.id, kind: "charged", reason: "answered without usage" };
   else resolution = { id: attempt.id, kind: "settled", actual: settlement.actual, source: settlement.source };
-  const cost = distrusted === undefined ? settlement?.actual : attempt.hold;
+  const cost = resolution.kind === "settled" ? resolution.actual : attempt.hold;
   const record = recordOf(attempt, "answered", undefined, report, cost, nowMs, resolution, distrusted, firstTokenMs);
   return { resolution: withGenerationId(resolution, report), record: withOtherModel(record, otherModel, report) };
 }

@@ -4,7 +4,7 @@ import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-val
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { usageReport } from "#upstream/usage.ts";
+import { laterReport, usageReport } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
 /** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
@@ -137,8 +137,7 @@ export class StreamValidator {
     this.#identity.read(chunk);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
-    // The newest alone: an earlier cost does not belong to later counts.
-    if (hasUsage) this.#report = usageReport(usage);
+    if (hasUsage) this.#report = laterReport(this.#report, usageReport(usage));
     const choices = chunk["choices"];
     if (hasOutput(choices, "delta")) this.#usageIsInterim = true;
     else if (hasUsage) this.#usageIsInterim = !this.#hasContent;

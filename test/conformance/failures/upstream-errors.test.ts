@@ -349,7 +349,13 @@ describe("money", () => {
     expect(first.spent).toBe(1_000 * 140 + 100 * 280);
     gateway.upstream.next(replies(200, { ...whole, choices }));
     await (await gateway.chat({ max_tokens: 100 })).text();
-    expect((await gateway.ledger()).spent).toBeGreaterThanOrEqual(first.spent + 100 * 280);
+    const { spent } = await gateway.ledger();
+    expect(spent).toBeGreaterThanOrEqual(first.spent + 100 * 280);
+    // The log states what was charged, so that its sum is that of the ledger.
+    const logged = gateway.log
+      .filter(({ event }) => event === "request_finished")
+      .map(({ fields }) => fields["cost_usd"]);
+    expect(logged.reduce<number>((sum, usd) => sum + Math.round(Number(usd) * 1e9), 0)).toBe(spent);
   });
 
   test("a stream is charged by its usage chunk", async () => {

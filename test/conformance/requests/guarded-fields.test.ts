@@ -278,7 +278,7 @@ describe("the hold of a request", () => {
   /** Writes as much as it may; many servers read a limit of 0 as none. */
   const writesAll = bills((body) => {
     const output = (body.max_tokens || body.max_completion_tokens || 8_000) * (body.best_of ?? body.n ?? 1);
-    const reasoning = body.reasoning?.max_tokens ?? body.thinking?.budget_tokens ?? 0;
+    const reasoning = Number(body.reasoning?.max_tokens ?? body.thinking?.budget_tokens ?? 0);
     const predicted = JSON.stringify(body.prediction?.content ?? "").length;
     return ((output + reasoning + predicted) * 280) / 1e9;
   });
@@ -291,6 +291,7 @@ describe("the hold of a request", () => {
     ["n", { max_tokens: 2_000, n: 3 }],
     ["reasoning.max_tokens", { max_tokens: 10, reasoning: { max_tokens: 9_000 } }],
     ["thinking.budget_tokens", { max_tokens: 10, thinking: { type: "enabled", budget_tokens: 9_000 } }],
+    ["reasoning.max_tokens in quotes", { max_tokens: 10, reasoning: { max_tokens: "9000" } }],
     ["reasoning.max_tokens alone", { reasoning: { max_tokens: 60_000 } }],
     ["prediction", { max_tokens: 10, prediction: { type: "content", content: "x".repeat(9_000) } }],
   ] as [string, JsonObject][])("is all that may be billed: %s", async (_, fields) => {

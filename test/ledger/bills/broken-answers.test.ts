@@ -101,6 +101,34 @@ describe("usage that is counted along in every chunk", () => {
   });
 });
 
+describe("a second usage in a stream", () => {
+  const text = chunk({ content: "words" });
+  const stop = chunk({}, "stop");
+  const stated = { ...chunk({}), choices: [], ...counted(500, { cost: 0.0002 }) };
+  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  test.each([
+    ["with a smaller cost", { usage: { ...counted(500).usage, cost: 0.0000001 } }, 200_000],
+    ["with a larger cost", { usage: { ...counted(500).usage, cost: 0.0003 } }, 300_000],
+    ["of zeros", { usage: { ...zero, cost: 0 } }, 200_000],
+    ["of zeros without a cost", { usage: zero }, 200_000],
+    ["with the same counts and no cost", counted(500), 200_000],
+    ["with higher counts and no cost", counted(900), 900 * 280 + 10 * 140],
+    ["that is null", { usage: null }, 200_000],
+  ] as [string, JsonObject, number][])("never makes the call cheaper: one %s", async (_, last, cost) => {
+    const events = [text, stop, stated, { ...chunk({}), choices: [], ...last }];
+    await using gateway = await start({ policy, script: () => streams({ events }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    expect((await gateway.ledger()).spent).toBe(cost);
+  });
+
+  test("that is defective leaves the hold to be charged", async () => {
+    const events = [text, stop, stated, { ...chunk({}), choices: [], ...counted(500, { cost: -1 }) }];
+    await using gateway = await start({ policy, script: () => streams({ events }) });
+    await (await gateway.chat({ ...bound, stream: true })).text();
+    expect((await gateway.ledger()).spent).toBeWithin(leastHold, mostHold);
+  });
+});
+
 describe("usage after the last output", () => {
   const events = [chunk({ content: "half" }), { ...chunk({ content: "" }), ...counted(7) }];
 
