@@ -2,8 +2,8 @@ import type { ReceivedBody } from "#domain/chat.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
-import type { CleanRuns } from "./body/clean-runs.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
+import type { ScannedRuns } from "./body/scanned-runs.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
 import { ScanMemory, scanOverhead, WorkLimit } from "./memory/scan-memory.ts";
 import {
@@ -84,7 +84,7 @@ async function redactInTurns(
   const idTexts = new CollectedTexts(ids);
   const runs = memory.runs();
   // What it finds clean has not been scanned yet.
-  const known: CleanRuns = { isClean: runs.isClean, rememberClean: () => {} };
+  const known: ScannedRuns = { foundIn: runs.foundIn, remember: () => {} };
   redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect, runs: known }, received);
   let sinceTurn = 0;
   let secrets = 0;

@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { knownRunsOf } from "#domain/received/known-messages.ts";
 import { spliceBody } from "#domain/received/splice-body.ts";
 import { MessageMemory } from "#http/chat-body/message-memory.ts";
 import type { ParsedChat } from "#http/chat-body/parse-chat.ts";
@@ -40,8 +39,8 @@ function comparable(result: ParsedChat): unknown {
 }
 
 /** How many messages were recognized without being parsed. */
-function knownIn(result: ParsedChat): number {
-  return result.kind === "ok" ? (knownRunsOf(result.request.body.messages).at(-1)?.to ?? 0) : 0;
+function knownIn(json: string | Uint8Array, memory: MessageMemory): number {
+  return memory.beginningOf(Buffer.from(json))?.runs.at(-1)?.to ?? 0;
 }
 
 const content = fc
@@ -117,9 +116,8 @@ describe("messages that are known by their bytes", () => {
         const memory = new MessageMemory();
         for (const count of [messages.length - 2, messages.length - 1, messages.length]) {
           const json = bodyOf([first, ask, ...messages.slice(0, count)], before, after, space);
-          const result = parsed(json, memory);
-          expect(comparable(result)).toEqual(comparable(parsed(json, new MessageMemory())));
-          known += knownIn(result);
+          known += knownIn(json, memory);
+          expect(comparable(parsed(json, memory))).toEqual(comparable(parsed(json, new MessageMemory())));
           if (count < messages.length - 1)
             parsed(bodyOf([first, ask, ...messages.slice(0, count)], "", "", space), memory);
         }
@@ -129,7 +127,27 @@ describe("messages that are known by their bytes", () => {
     expect(known).toBeGreaterThan(1_000);
   }, 60_000);
 
-  test("are parsed again if a byte of the body differs", () => {
+  test("are all those of the turn before", () => {
+    fc.assert(
+      fc.property(conversation, fc.integer({ min: 1, max: 3 }), (messages, step) => {
+        const memory = new MessageMemory();
+        const turns = [{ ...first, content: line.repeat(250) }, ask, ...messages];
+        const length = turns.length - 3 * step;
+        for (let count = length; count <= turns.length; count += step) {
+          const json = bodyOf(turns.slice(0, count));
+          if (count > length) expect(knownIn(json, memory)).toBe(count - step);
+          // The same body again, and one with another newest message.
+          for (const newest of [turns[count - 1] ?? {}, { role: "user", content: "other" }, turns[count - 1] ?? {}]) {
+            const other = bodyOf([...turns.slice(0, count - 1), newest]);
+            expect(comparable(parsed(other, memory))).toEqual(comparable(parsed(other, new MessageMemory())));
+          }
+        }
+      }),
+      { numRuns: 20 },
+    );
+  }, 60_000);
+
+  test("are parsed again if a byte of the body differs, also among those behind the last run", () => {
     fc.assert(
       fc.property(
         conversation,
@@ -139,6 +157,10 @@ describe("messages that are known by their bytes", () => {
           const memory = new MessageMemory();
           const bytes = Buffer.from(bodyOf([first, ask, ...messages], "", ',"x":[]'));
           parsed(bytes, memory);
+          parsed(bodyOf([first, ask, ...messages.slice(0, -1)]), memory);
+          const tail = Buffer.from(bytes);
+          tail[tail.length - 8 - (at % 16_384)] = byte;
+          expect(comparable(parsed(tail, memory))).toEqual(comparable(parsed(tail, new MessageMemory())));
           const changed = Buffer.from(bytes);
           changed[at % bytes.length] = byte;
           expect(comparable(parsed(changed, memory))).toEqual(comparable(parsed(changed, new MessageMemory())));
@@ -160,7 +182,8 @@ describe("messages that are known by their bytes", () => {
       else least = middle + 1;
     }
     const memory = new MessageMemory();
-    expect(knownIn(parsed(json, memory))).toBeGreaterThan(0);
+    parsed(json, memory);
+    expect(knownIn(json, memory)).toBeGreaterThan(0);
     expect(parsed(json, memory, least).kind).toBe("ok");
     expect(parsed(json, memory, least - 1)).toMatchObject({ kind: "refused", status: 413 });
   });
@@ -171,7 +194,7 @@ describe("messages that are known by their bytes", () => {
         const memory = new MessageMemory();
         const tasks = () => inMemoryTaskMemory(() => policy.tasks);
         const context = { now: 0, policy, redactions: 0 };
-        for (let count = messages.length - 3; count <= messages.length; count++) {
+        for (let count = messages.length - 9; count <= messages.length; count++) {
           const request = requestIn(bodyOf([first, ask, ...messages.slice(0, count)]), memory);
           const plain = {
             ...request,
@@ -190,7 +213,7 @@ describe("messages that are known by their bytes", () => {
         const memory = new MessageMemory();
         const engine = privacyEngine({ ...policy.privacy, restore: restore as "off" | "text" });
         const anew = privacyEngine({ ...policy.privacy, scan_memory_bytes: 0 });
-        for (let count = messages.length - 3; count <= messages.length; count++) {
+        for (let count = messages.length - 6; count <= messages.length; count++) {
           const json = bodyOf([first, ask, ...messages.slice(0, count)]);
           const { body, received } = requestIn(json, memory);
           if (received === undefined) throw new Error("unreachable: nothing in it is unusual");
@@ -208,6 +231,31 @@ describe("messages that are known by their bytes", () => {
       { numRuns: 80 },
     );
   }, 60_000);
+});
+
+test("of known messages only those are scanned again in which something was found", () => {
+  const counts = { hits: 0, misses: 0 };
+  const engine = privacyEngine(policy.privacy, [], counts);
+  const memory = new MessageMemory();
+  const messages: JsonObject[] = [first, ask];
+  for (let index = 0; index < 100; index++) {
+    const end = index === 5 || index === 97 ? token : "";
+    messages.push({ role: "user", content: `${index} ${line.repeat(8)}${end}` });
+  }
+  const read = (more: number) => {
+    const before = counts.hits + counts.misses;
+    const json = bodyOf([
+      ...messages,
+      ...Array.from({ length: more }, () => ({ role: "user", content: line.repeat(6) })),
+    ]);
+    const { body, received } = requestIn(json, memory);
+    expect(engine.redactBody(body, received).total).toBe(2);
+    return counts.hits + counts.misses - before;
+  };
+  expect(read(0)).toBeGreaterThan(100);
+  // Three runs and what follows them, the two messages with something in them, and the new one.
+  expect(read(1)).toBe(7);
+  expect(read(2)).toBe(7);
 });
 
 test("each turn of a long conversation reaches the upstream complete and redacted", async () => {

@@ -10,6 +10,8 @@ export interface KnownRun {
 /** A known run with its position in a conversation. */
 export interface KnownRunAt extends MessageRun {
   readonly known: KnownRun;
+  /** The known run that an earlier request ended with, where this one is longer by what has been added since. */
+  readonly begin?: KnownRunAt;
 }
 
 /** What is known about an array of messages, apart from the messages. */

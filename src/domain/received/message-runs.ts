@@ -13,11 +13,12 @@ export interface MessageRun {
  * The messages in runs of at least 16 KB, counted from the first message on: an agent adds messages at the end, so all runs but the
  * last are the same at the next turn. What is left at the end belongs to no run.
  * @param places where message i stands in the body: from [2i] to [2i + 1]
+ * @param first index of the first message that belongs to no run before
  */
-export function messageRuns(places: readonly number[]): MessageRun[] {
+export function messageRuns(places: readonly number[], first = 0): MessageRun[] {
   const runs: MessageRun[] = [];
-  let from = 0;
-  for (let index = 0; 2 * index < places.length; index++) {
+  let from = first;
+  for (let index = first; 2 * index < places.length; index++) {
     if (bytesOfRun(places, { from, to: index + 1 }) < minRunBytes) continue;
     runs.push({ from, to: index + 1 });
     from = index + 1;

@@ -1,6 +1,6 @@
-import { type ChatMessage, isObject, type MessageRole, type ReceivedBody } from "#domain/chat.ts";
+import { type ChatMessage, isObject, type ReceivedBody } from "#domain/chat.ts";
 import { type KnownRun, type KnownRunAt, setKnownRuns } from "#domain/received/known-messages.ts";
-import { messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
+import { type MessageRun, messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
 import { isCacheKeyName } from "#http/request/json-shape.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
@@ -15,6 +15,7 @@ const OPEN_BRACKET = 0x5b;
 
 /** Of memory. A run takes 1 to 4 KB for its 16 KB of conversation. */
 const maxRunsBytes = 12_582_912;
+const maxTailsBytes = 4_194_304;
 const maxBeginningsBytes = 3_145_728;
 const maxEndsBytes = 1_048_576;
 const bytesPerRun = 256;
@@ -24,6 +25,8 @@ const bytesPerTag = 48;
 const bytesPerEnd = 32;
 /** Conversations, and earlier turns of one, whose first run is the same. */
 const maxEnds = 16;
+/** Turns that go on from the same runs. */
+const maxTails = 4;
 /** Places where the messages of a body may begin: a tool's description may name a member like that too. */
 const maxPlaces = 4;
 /** How much before its end tells one beginning of a conversation from others, most of the time. */
@@ -42,6 +45,7 @@ export interface RememberedRun extends KnownRun {
 
 interface PlacedRememberedRun extends KnownRunAt {
   readonly known: RememberedRun;
+  readonly begin?: PlacedRememberedRun;
 }
 
 /** The runs of known messages that a body's messages begin with. At least one message follows them. */
@@ -50,6 +54,15 @@ export interface KnownBeginning {
   readonly from: number;
   readonly to: number;
   readonly runs: readonly PlacedRememberedRun[];
+  /** Absent where some of its runs are forgotten. */
+  readonly beginning: Beginning | undefined;
+}
+
+/** The runs with which a conversation was seen to begin. */
+interface Beginning {
+  readonly tags: readonly TextTag[];
+  /** Where the messages behind them ended, newest first. */
+  readonly tails: BeginningEnd[];
 }
 
 /** Where a beginning of a conversation ends. Only says where to look. */
@@ -61,18 +74,17 @@ interface BeginningEnd {
 
 /**
  * Remembers how runs of messages were parsed, under keyed tags of their bytes (`TextTags`): an agent sends its whole history with
- * every turn, and reading it takes longer than anything else. Kept are places, roles and counts, never text.
+ * every turn, and reading it takes longer than anything else. Kept are places, roles and counts, never text. What follows the runs
+ * of a conversation, its tail, is remembered as one more run, which grows with every turn until it is as long as the others.
  */
 export class MessageMemory {
   readonly #tags = new TextTags();
-  readonly #runs = new TwoGenerations<RememberedRun>(
-    maxRunsBytes,
-    ({ roles }) => bytesPerRun + bytesPerMessage * roles.length,
-  );
-  /** The tags of their runs, by the tag of all their bytes: one tag recognizes all runs of a conversation. */
-  readonly #beginnings = new TwoGenerations<readonly TextTag[]>(
+  readonly #runs = new TwoGenerations(maxRunsBytes, bytesOfRun);
+  readonly #tails = new TwoGenerations(maxTailsBytes, bytesOfRun);
+  /** By the tag of all their bytes: one tag recognizes all runs of a conversation. */
+  readonly #beginnings = new TwoGenerations<Beginning>(
     maxBeginningsBytes,
-    ({ length }) => bytesPerTag * length,
+    ({ tags }) => bytesPerTag * tags.length + bytesPerEnd * maxTails,
   );
   /** By the tag of their first bytes, newest first. */
   readonly #ends = new TwoGenerations<BeginningEnd[]>(maxEndsBytes, () => bytesPerEnd * maxEnds);
@@ -85,67 +97,86 @@ export class MessageMemory {
     for (let tried = 0; tried < maxPlaces; tried++) {
       from = startOfMessages(bytes, from);
       if (from < 0) return undefined;
-      const runs = this.#runsAt(bytes, from);
+      const beginning = this.#beginningAt(bytes, from);
+      if (beginning === undefined) continue;
+      const runs = this.#runsOf(beginning.tags);
       if (runs.length === 0) continue;
-      let to = from;
-      for (const { known } of runs) to += (known.places.at(-1) ?? 0) + 1;
-      return { from, to, runs };
+      const isWhole = runs.length === beginning.tags.length;
+      let to = behind(runs, from);
+      const tail = isWhole ? this.#tailAt(bytes, to, beginning) : undefined;
+      if (tail === undefined) return { from, to, runs, beginning: isWhole ? beginning : undefined };
+      const first = runs.at(-1)?.to ?? 0;
+      runs.push({ from: first, to: first + tail.roles.length, known: tail });
+      to = behind(runs, from);
+      return { from, to, runs, beginning };
     }
     return undefined;
   }
 
   /** Remembers the runs of a body, and says of its messages which are known. */
-  remember({ bytes, parsed, messages: places }: ReceivedBody, known: readonly PlacedRememberedRun[] = []): void {
-    const runs = [...known];
-    for (const { from, to } of messageRuns(places).slice(known.length)) {
-      const start = places[2 * from] ?? 0;
-      const tag = this.#tags.ofBytes(bytes.subarray(start, places[2 * to - 1]));
-      let run = this.#runs.get(tag);
-      if (run === undefined) {
-        const placesInRun = places.slice(2 * from, 2 * to).map((place) => place - start);
-        run = rememberedRun(tag, parsed.messages.slice(from, to), placesInRun);
-        this.#runs.set(tag, run);
+  remember({ bytes, parsed, messages: places }: ReceivedBody, known?: KnownBeginning): void {
+    const runs = (known?.runs ?? []).filter(isFullRun);
+    const knownRuns = runs.length;
+    let begin = known?.runs.find((run) => !isFullRun(run));
+    let behindRuns = runs.at(-1)?.to ?? 0;
+    const add = (run: MessageRun, memory: TwoGenerations<RememberedRun>) => {
+      const start = places[2 * run.from] ?? 0;
+      const tag = this.#tags.ofBytes(bytes.subarray(start, places[2 * run.to - 1]));
+      let remembered = memory.get(tag);
+      if (remembered === undefined) {
+        const added = parsed.messages.slice(begin?.to ?? run.from, run.to);
+        const placesInRun = places.slice(2 * run.from, 2 * run.to).map((place) => place - start);
+        remembered = rememberedRun(tag, begin?.known, added, placesInRun);
+        memory.set(tag, remembered);
       }
-      runs.push({ from, to, known: run });
+      runs.push(begin === undefined ? { ...run, known: remembered } : { ...run, known: remembered, begin });
+      begin = undefined;
+    };
+    for (const run of messageRuns(places, behindRuns)) {
+      add(run, this.#runs);
+      behindRuns = run.to;
     }
+    const fullRuns = runs.length;
+    if (fullRuns > 0 && behindRuns < parsed.messages.length)
+      add({ from: behindRuns, to: parsed.messages.length }, this.#tails);
     setKnownRuns(parsed.messages, runs);
-    const last = runs.at(-1);
-    if (last !== undefined && runs.length > known.length) {
-      const beginning = bytes.subarray(places[0], places[2 * last.to - 1]);
-      const tags = runs.map(({ known: run }) => run.tag);
-      this.#beginnings.set(runs.length === 1 ? last.known.tag : this.#tags.ofBytes(beginning), tags);
-      this.#rememberEnd(beginning);
-    }
+    if (fullRuns === 0) return;
+    const beginning =
+      fullRuns > knownRuns || known?.beginning === undefined
+        ? this.#rememberBeginning(bytes.subarray(places[0], places[2 * behindRuns - 1]), runs.slice(0, fullRuns))
+        : known.beginning;
+    if (runs.length > fullRuns)
+      addEnd(beginning.tails, bytes.subarray(places[2 * behindRuns], places.at(-1)), maxTails);
   }
 
-  #rememberEnd(beginning: Uint8Array): void {
-    const tag = this.#firstBytesTag(beginning, 0);
-    const { length } = beginning;
-    const hash = hashBefore(beginning, length);
-    const ends = this.#ends.get(tag) ?? [];
-    if (ends.some((end) => end.length === length && end.hash === hash)) return;
-    if (ends.unshift({ length, hash }) > maxEnds) ends.pop();
-    this.#ends.set(tag, ends);
+  #rememberBeginning(bytes: Uint8Array, runs: readonly PlacedRememberedRun[]): Beginning {
+    const [first] = runs;
+    const tag = runs.length === 1 && first !== undefined ? first.known.tag : this.#tags.ofBytes(bytes);
+    const firstBytes = this.#firstBytesTag(bytes, 0);
+    const ends = this.#ends.get(firstBytes) ?? [];
+    if (addEnd(ends, bytes, maxEnds)) this.#ends.set(firstBytes, ends);
+    const known = this.#beginnings.get(tag);
+    if (known !== undefined) return known;
+    const beginning = { tags: runs.map(({ known: run }) => run.tag), tails: [] };
+    this.#beginnings.set(tag, beginning);
+    return beginning;
   }
 
-  /** The known runs from a place on. */
-  #runsAt(bytes: Uint8Array, from: number): readonly PlacedRememberedRun[] {
-    if (bytes.length - from <= minRunBytes) return [];
-    const ends = this.#ends.get(this.#firstBytesTag(bytes, from)) ?? [];
-    const possible = ends.filter(({ length, hash }) => {
-      const end = from + length;
-      return bytes[end] === COMMA && hashBefore(bytes, end) === hash;
-    });
-    possible.sort((a, b) => b.length - a.length);
-    for (const { length } of possible) {
-      const tags = this.#beginnings.get(this.#tags.ofBytes(bytes.subarray(from, from + length)));
-      if (tags !== undefined) return this.#runsOf(tags);
-    }
-    return [];
+  /** What is known of the conversation from a place on. */
+  #beginningAt(bytes: Uint8Array, from: number): Beginning | undefined {
+    if (bytes.length - from <= minRunBytes) return undefined;
+    const ends = this.#ends.get(this.#firstBytesTag(bytes, from));
+    return ends === undefined
+      ? undefined
+      : firstKnown(ends, bytes, from, (part) => this.#beginnings.get(this.#tags.ofBytes(part)));
+  }
+
+  #tailAt(bytes: Uint8Array, from: number, { tails }: Beginning): RememberedRun | undefined {
+    return firstKnown(tails, bytes, from, (part) => this.#tails.get(this.#tags.ofBytes(part)));
   }
 
   /** The runs of a known beginning, up to the first that is forgotten. */
-  #runsOf(tags: readonly TextTag[]): readonly PlacedRememberedRun[] {
+  #runsOf(tags: readonly TextTag[]): PlacedRememberedRun[] {
     const runs: PlacedRememberedRun[] = [];
     let from = 0;
     for (const tag of tags) {
@@ -163,8 +194,56 @@ export class MessageMemory {
   }
 }
 
-function hashBefore(bytes: Uint8Array, end: number): number {
-  return Bun.hash.crc32(bytes.subarray(end - endBytes, end));
+function bytesOfRun({ roles }: RememberedRun): number {
+  return bytesPerRun + bytesPerMessage * roles.length;
+}
+
+/** Rather than a tail. */
+function isFullRun({ known }: PlacedRememberedRun): boolean {
+  return lengthOf(known) >= minRunBytes;
+}
+
+function lengthOf({ places }: RememberedRun): number {
+  return places.at(-1) ?? 0;
+}
+
+/** Behind the comma that follows runs which begin at a place. */
+function behind(runs: readonly PlacedRememberedRun[], from: number): number {
+  let to = from;
+  for (const { known } of runs) to += lengthOf(known) + 1;
+  return to;
+}
+
+/** Notes where bytes end, unless it is noted already. */
+function addEnd(ends: BeginningEnd[], bytes: Uint8Array, most: number): boolean {
+  const { length } = bytes;
+  const hash = hashBefore(bytes, length, length);
+  if (ends.some((end) => end.length === length && end.hash === hash)) return false;
+  if (ends.unshift({ length, hash }) > most) ends.pop();
+  return true;
+}
+
+/** What is known of the longest bytes from a place on that end in one of these ways and before a comma. */
+function firstKnown<T>(
+  ends: readonly BeginningEnd[],
+  bytes: Uint8Array,
+  from: number,
+  recall: (part: Uint8Array) => T | undefined,
+): T | undefined {
+  const possible = ends.filter(({ length, hash }) => {
+    const end = from + length;
+    return bytes[end] === COMMA && hashBefore(bytes, end, length) === hash;
+  });
+  possible.sort((a, b) => b.length - a.length);
+  for (const { length } of possible) {
+    const known = recall(bytes.subarray(from, from + length));
+    if (known !== undefined) return known;
+  }
+  return undefined;
+}
+
+function hashBefore(bytes: Uint8Array, end: number, length: number): number {
+  return Bun.hash.crc32(bytes.subarray(end - Math.min(length, endBytes), end));
 }
 
 const membersName = Buffer.from('"messages"');
@@ -188,10 +267,17 @@ function afterSpace(bytes: Uint8Array, from: number): number {
   }
 }
 
-function rememberedRun(tag: TextTag, messages: readonly ChatMessage[], places: readonly number[]): RememberedRun {
-  const roles: MessageRole[] = messages.map(({ role }) => role);
-  const counts = { values: messages.length, cacheControl: false };
-  for (const message of messages) countIn(message, counts);
+/** @param begin what was remembered of its first messages; `added` are those behind them */
+function rememberedRun(
+  tag: TextTag,
+  begin: RememberedRun | undefined,
+  added: readonly ChatMessage[],
+  places: readonly number[],
+): RememberedRun {
+  const addedRoles = added.map(({ role }) => role);
+  const roles = begin === undefined ? addedRoles : [...begin.roles, ...addedRoles];
+  const counts = { values: (begin?.values ?? 0) + added.length, cacheControl: begin?.cacheControl === true };
+  for (const message of added) countIn(message, counts);
   return { tag, roles, places, ...counts };
 }
 

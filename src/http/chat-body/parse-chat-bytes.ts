@@ -22,7 +22,7 @@ export function parseChatBytes(input: ChatBytes, memory: MessageMemory): ParsedC
   const known = isLarge ? undefined : memory.beginningOf(bytes);
   const request = known === undefined ? undefined : requestWith(known, input);
   if (request?.received !== undefined) {
-    memory.remember(request.received, known?.runs);
+    memory.remember(request.received, known);
     return { kind: "ok", request };
   }
   const inParts = isLarge || bytes.length < minPartedBytes ? undefined : parsedInParts(input);

@@ -1,14 +1,14 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
-import { knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
-import { messageRuns } from "#domain/received/message-runs.ts";
+import { type KnownRunAt, knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
+import { type MessageRun, messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
-import type { CleanRuns } from "./clean-runs.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
+import { nothingFound, type ReceivedRun, type ScannedRuns } from "./scanned-runs.ts";
 import { boundaryWindow, boundaryWindows, hasAdjacentTexts, textFieldOf, type WindowPart } from "./text-parts.ts";
 
 /** How the texts of a body are read. */
@@ -18,7 +18,7 @@ export interface BodyScanners {
   readonly key: Scan;
   /** Ids, which are nobody's personal data. */
   readonly id: Scan;
-  readonly runs?: CleanRuns;
+  readonly runs?: ScannedRuns;
 }
 
 /** Forwarded as they came, so what is found in them can only be reported. */
@@ -107,28 +107,51 @@ class BodyRedactor {
     return taken;
   }
 
-  /** Messages of runs that are known to be clean are not looked at. */
+  /** Of runs that are known, only those messages are looked at in which something was found before. */
   redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): ChatMessage[] {
     const redacted = new Map<number, ChatMessage>();
     const { runs } = this.#scans;
     let read = 0;
     if (runs !== undefined && received?.parsed.messages === messages) {
-      const places = received.messages;
+      const { bytes, messages: places } = received;
+      const range = (from: number, to: number) => this.#redactRange(from, to, messages, redacted);
+      const bytesOf = ({ from, to }: MessageRun) => bytes.subarray(places[2 * from], places[2 * to - 1]);
       const known = knownRunsOf(messages);
-      for (const [index, { from, to }] of messageRuns(places).entries()) {
-        const bytes = received.bytes.subarray(places[2 * from], places[2 * to - 1]);
-        const recognized = known[index];
-        const isSame = recognized?.from === from && recognized.to === to;
-        const run = { bytes, known: isSame ? recognized.known : undefined };
-        read = to;
-        if (runs.isClean(run)) continue;
-        this.#hasFound = false;
-        this.#redactRange(from, to, messages, redacted);
-        if (!this.#hasFound) runs.rememberClean(run);
+      for (const run of known.length > 0 ? known : messageRuns(places)) {
+        this.#redactRun(run, runs, bytesOf, range);
+        read = run.to;
       }
     }
     this.#redactRange(read, messages.length, messages, redacted);
     return redacted.size === 0 ? messages : replaceMessages(messages, redacted);
+  }
+
+  /** @param redactRange redacts the messages from one index up to another */
+  #redactRun(
+    run: MessageRun & Partial<KnownRunAt>,
+    runs: ScannedRuns,
+    bytesOf: (run: MessageRun) => Uint8Array,
+    redactRange: (from: number, to: number) => void,
+  ): void {
+    const { from, to, begin } = run;
+    const redactFound = (found: readonly number[]) => {
+      for (const index of found) redactRange(from + index, from + index + 1);
+    };
+    const received: ReceivedRun = { bytes: bytesOf(run), known: run.known };
+    const before = runs.foundIn(received);
+    if (before !== undefined) {
+      redactFound(before);
+      return;
+    }
+    const inBegin = begin && runs.foundIn({ bytes: bytesOf(begin), known: begin.known });
+    const found = [...(inBegin ?? nothingFound)];
+    redactFound(found);
+    for (let index = inBegin === undefined ? from : Number(begin?.to); index < to; index++) {
+      this.#hasFound = false;
+      redactRange(index, index + 1);
+      if (this.#hasFound) found.push(index - from);
+    }
+    runs.remember(received, found);
   }
 
   /** Adds those messages from one index up to another that had to be changed. */
@@ -177,10 +200,10 @@ class BodyRedactor {
       return;
     }
     const run = { bytes: received.bytes.subarray(place.from, place.to), known: undefined };
-    if (runs.isClean(run)) return;
+    if (runs.foundIn(run) !== undefined) return;
     this.#hasFound = false;
     this.redactValue(value, key);
-    if (!this.#hasFound) runs.rememberClean(run);
+    if (!this.#hasFound) runs.remember(run, nothingFound);
   }
 
   /** The value, or a copy of it without secrets. */

@@ -1,7 +1,8 @@
 import type { KnownRun } from "#domain/received/known-messages.ts";
+import { minRunBytes } from "#domain/received/message-runs.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
-import type { CleanRuns } from "#privacy/body/clean-runs.ts";
+import { nothingFound, type ScannedRuns } from "#privacy/body/scanned-runs.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
 import { scanInSlices, sliceLength } from "#privacy/text/scan-in-slices.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
@@ -20,8 +21,8 @@ export class ScanMemory {
   readonly #tags = new TextTags();
   readonly #spans: TwoGenerations<readonly Span[]>;
   readonly #minLength: number;
-  /** Known runs that are clean: kept as long as somebody else knows them. */
-  readonly #cleanRuns = new WeakSet<KnownRun>();
+  /** The messages of known runs in which something was found, by their index in the run: kept as long as somebody else knows the run. */
+  readonly #foundIn = new WeakMap<KnownRun, readonly number[]>();
 
   /** @param maxBytes of memory; 0: nothing is remembered */
   constructor(scan: Scan, maxBytes: number, counts: ScanCounts) {
@@ -71,27 +72,32 @@ export class ScanMemory {
     return spans;
   }
 
-  /** Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out. */
-  runs(limit: WorkLimit = noLimit): CleanRuns {
-    // A run that is not known to be clean is scanned and remembered next: its tag is made once.
+  /**
+   * Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out, and by its
+   * bytes only where nothing was found in it and it is long enough.
+   */
+  runs(limit: WorkLimit = noLimit): ScannedRuns {
+    // A run that is not known is scanned and remembered next: its tag is made once.
     const tags = new WeakMap<Uint8Array, TextTag>();
     return {
-      isClean: ({ bytes, known }) => {
-        if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return false;
-        if (known !== undefined && this.#cleanRuns.has(known)) {
-          this.#counts.hits += 1;
-          return true;
-        }
+      foundIn: ({ bytes, known }) => {
+        if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return undefined;
+        const found = known === undefined ? undefined : this.#foundIn.get(known);
+        if (found !== undefined) this.#counts.hits += 1;
+        if (found !== undefined || isTail(bytes, known)) return found;
         const tag = this.#tags.ofBytes(bytes);
-        const isClean = this.#recall(tag) !== undefined;
-        if (!isClean) tags.set(bytes, tag);
-        if (isClean && known !== undefined) this.#cleanRuns.add(known);
-        return isClean;
+        if (this.#recall(tag) === undefined) {
+          tags.set(bytes, tag);
+          return undefined;
+        }
+        if (known !== undefined) this.#foundIn.set(known, nothingFound);
+        return nothingFound;
       },
-      rememberClean: ({ bytes, known }) => {
+      remember: ({ bytes, known }, found) => {
         if (this.#minLength > bytes.length || limit.isExceeded) return;
-        this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
-        if (known !== undefined) this.#cleanRuns.add(known);
+        if (known !== undefined) this.#foundIn.set(known, found.length === 0 ? nothingFound : found);
+        if (found.length === 0 && !isTail(bytes, known))
+          this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
       },
     };
   }
@@ -106,6 +112,11 @@ export class ScanMemory {
     this.#counts.misses += 1;
     this.#spans.set(tag, spans);
   }
+}
+
+/** Whether a run will have grown before long: it is known until then only. */
+function isTail({ length }: Uint8Array, known: KnownRun | undefined): boolean {
+  return known !== undefined && length < minRunBytes;
 }
 
 /** How much work may be done at once, in characters to scan. */

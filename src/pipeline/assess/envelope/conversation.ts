@@ -123,7 +123,12 @@ class KnownWithoutAsk {
 
   has(at: number): boolean {
     const run = this.#runAt(at);
-    return run !== undefined && knownWithoutAsk.get(run.known)?.has(at - run.from) === true;
+    if (run === undefined) return false;
+    const index = at - run.from;
+    if (knownWithoutAsk.get(run.known)?.has(index) === true) return true;
+    if (run.begin === undefined || knownWithoutAsk.get(run.begin.known)?.has(index) !== true) return false;
+    this.add(at);
+    return true;
   }
 
   add(at: number): void {

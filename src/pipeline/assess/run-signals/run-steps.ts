@@ -1,5 +1,5 @@
 import type { ChatMessage } from "#domain/chat.ts";
-import { type KnownRun, knownRunsOf } from "#domain/received/known-messages.ts";
+import { type KnownRun, type KnownRunAt, knownRunsOf } from "#domain/received/known-messages.ts";
 import { filesNamedBy } from "./calls/files-touched.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 import { worksInRepository } from "./calls/tools.ts";
@@ -57,23 +57,46 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): R
   if (start >= messages.length) return noSteps;
   const run = new RunReader(messages);
   let at = start;
-  for (const { from, to, known } of knownRunsOf(messages)) {
-    if (to <= at) continue;
-    if (from > at) {
-      run.add(at, stepsIn(messages, at, from));
-      at = from;
+  for (const known of knownRunsOf(messages)) {
+    if (known.to <= at) continue;
+    if (known.from > at) {
+      run.add(at, stepsIn(messages, at, known.from));
+      at = known.from;
     }
-    const before = remembered.get(known);
-    const steps = before?.first === at - from ? before.steps : stepsIn(messages, at, to);
-    if (steps !== before?.steps) remembered.set(known, { first: at - from, steps });
-    run.add(at, steps);
-    at = to;
+    run.add(at, stepsOfRun(messages, known, at));
+    at = known.to;
   }
   run.add(at, stepsIn(messages, at, messages.length));
   return run;
 }
 
 const noSteps: RunWithUser = { calls: [], results: [], spoken: [] };
+
+/** The steps of a known run from a message of it on. */
+function stepsOfRun(messages: readonly ChatMessage[], run: KnownRunAt, at: number): readonly Step[] {
+  const first = at - run.from;
+  const before = rememberedFrom(run, first);
+  if (before !== undefined) return before;
+  const steps = grownSteps(messages, run, at) ?? stepsIn(messages, at, run.to);
+  remembered.set(run.known, { first, steps });
+  return steps;
+}
+
+function rememberedFrom({ known }: KnownRunAt, first: number): readonly Step[] | undefined {
+  const before = remembered.get(known);
+  return before?.first === first ? before.steps : undefined;
+}
+
+/** What was remembered of the beginning of a run, and the steps behind it; undefined where these belong to a call before them. */
+function grownSteps(messages: readonly ChatMessage[], run: KnownRunAt, at: number): readonly Step[] | undefined {
+  const { begin } = run;
+  const before = begin === undefined || begin.to <= at ? undefined : rememberedFrom(begin, at - run.from);
+  if (begin === undefined || before === undefined) return undefined;
+  const added = stepsIn(messages, begin.to, run.to);
+  if (added.some(({ result }) => result === "elsewhere")) return undefined;
+  const skipped = begin.to - at;
+  return [...before, ...added.map((step) => ({ ...step, index: step.index + skipped }))];
+}
 
 /** The steps of the messages `[from, to)`, by what stands in these alone. */
 function stepsIn(messages: readonly ChatMessage[], from: number, to: number): readonly Step[] {

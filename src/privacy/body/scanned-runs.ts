@@ -1,0 +1,17 @@
+import type { KnownRun } from "#domain/received/known-messages.ts";
+
+/** A run of messages in a body, or a member of it. */
+export interface ReceivedRun {
+  readonly bytes: Uint8Array;
+  /** Stands for these bytes, where they were recognized before. */
+  readonly known: KnownRun | undefined;
+}
+
+/** Knows in which messages of a run, or whether in a member, there was something to redact. */
+export interface ScannedRuns {
+  /** The messages of a run in which something was found, by their index in it: none where it is clean. Undefined where that is not known. */
+  foundIn(run: ReceivedRun): readonly number[] | undefined;
+  remember(run: ReceivedRun, found: readonly number[]): void;
+}
+
+export const nothingFound: readonly number[] = [];
