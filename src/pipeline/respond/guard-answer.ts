@@ -42,6 +42,18 @@ export class StreamGuard {
     return (mayContainKey && replaceIn(chunk, this.#guard)) || changed;
   }
 
+  /**
+   * Whether chunks that differ from this one in their content only hold no part of the key beside it: it stands nowhere in them,
+   * and their deltas have no other text of which a part of it could be. May change the chunk.
+   */
+  isOnlyInContent(raw: string, chunk: JsonObject): boolean {
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const choice of choices) {
+      if (isObject(choice) && isObject(choice.delta) && !hasContentOnly(choice.delta)) return false;
+    }
+    return !(this.#guard.mayContainKey(raw) && replaceIn(chunk, this.#guard));
+  }
+
   /** The delta with what was held back of its choice, which has ended; undefined where there is nothing. */
   rest(index: number, delta: JsonObject): JsonObject | undefined {
     let found = false;
@@ -112,6 +124,14 @@ const maxPlaces = 1_024;
 const deepest = 6;
 /** Members that come whole. */
 const whole: ReadonlySet<string> = new Set(["role", "type", "id", "index", "format"]);
+
+/** Whether a delta has no text that comes in pieces but its content. */
+function hasContentOnly(delta: JsonObject): boolean {
+  return Object.entries(delta).every(([key, value]) => {
+    if (key === "content" || whole.has(key) || value === null || value === "") return true;
+    return typeof value === "object" ? Object.keys(value).length === 0 : typeof value !== "string";
+  });
+}
 
 /** Adds a piece to the text at a place of a delta, which need not have it. */
 function append(delta: JsonObject, path: readonly (string | number)[], piece: string): void {

@@ -111,6 +111,25 @@ describe("the gateway's own upstream key", () => {
     }
   });
 
+  const beside: [string, (content: string) => ReturnType<typeof chunk>][] = [
+    ["a field of the chunk", (content) => chunk({ content }, null, { provider: `by ${key}` })],
+    ["a name in the chunk", (content) => chunk({ content }, null, { [key]: true })],
+    ["another text of the delta", (content) => chunk({ content, reasoning: key })],
+    ["a text inside the delta", (content) => chunk({ content, annotations: [{ index: 0, note: key }] })],
+  ];
+  test.each(beside)("is in no stream where %s repeats it in each chunk", async (_, chunkWith) => {
+    const words = Array.from({ length: 6 }, (_, at) => `word ${at} `);
+    await using gateway = await start({
+      policy: off,
+      script: () => streams({ events: [...words.map(chunkWith), chunk({}, "stop")], end: "done" }),
+    });
+    const { chunks, text, done } = await readStream(await gateway.chat({ stream: true }));
+    expect(done).toBe(true);
+    expect(text).not.toContain(telling);
+    expect(text).toContain(mark);
+    expect(textsOf(chunks).get("0 content")).toBe(words.join(""));
+  });
+
   test("does not change other text that begins like the key, nor text at the end of a stream", async () => {
     const pieces = ["a sk-", "or-", "v1-", "0", "x sk-or-v1-", " sk-or", "-v1-01"];
     for (const finish of ["stop", undefined]) {

@@ -166,6 +166,7 @@ export class StreamShaper {
     const sent = this.#send(raw, chunk, choice.restorer !== undefined);
     const [before, after, ...more] = sent.split(contentPlaceholder);
     if (before === undefined || after === undefined || more.length > 0) return undefined;
+    if (this.#guard?.isOnlyInContent(raw, chunk) === false) return undefined;
     const guarded = this.#guard?.contentOf(index);
     const unchanged = choice.restorer === undefined && sent === `data: ${raw}\n\n`;
     return { pattern, choice, guarded, unchanged, before, after };
