@@ -131,10 +131,11 @@ export interface ChunkRun {
   readonly count: number;
   /** Characters of their data. */
   readonly dataLength: number;
-  /** The contents of all of them as JSON text, without quotes. */
-  readonly contentJson: string;
-  /** The content of each as JSON text, without quotes. */
-  contents(): readonly string[];
+  /** Where an event begins in `events`, by its index; for `count` where they end. */
+  eventFrom(index: number): number;
+  /** Where its content begins and ends, which is JSON text without quotes. */
+  contentFrom(index: number): number;
+  contentTo(index: number): number;
 }
 
 export interface ContentTemplate {

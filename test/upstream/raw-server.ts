@@ -170,8 +170,8 @@ type SingleEvent = Exclude<UpstreamEvent, ChunkRun>;
 /** An event, or the chunks of a run one by one. */
 function singly(event: UpstreamEvent): SingleEvent[] {
   if (event.kind !== "run") return [event];
-  return event.contents().map((content) => {
-    const raw = event.template.withContent(content);
+  return Array.from({ length: event.count }, (_, at) => {
+    const raw = event.template.withContent(event.events.slice(event.contentFrom(at), event.contentTo(at)));
     return { kind: "chunk", raw, chunk: JSON.parse(raw) };
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
+import type { ChunkRun } from "#upstream/upstream.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
 const chunkOf = (content: string, more: JsonObject = {}): JsonObject => ({
@@ -17,6 +18,11 @@ function known(like: string, data: string) {
   return ChunkTemplate.of(like, JSON.parse(like))?.match(text, before.length, before.length + data.length + 8);
 }
 
+/** The contents of a run's events as JSON text, by the places that it names. */
+function contentsOf(run: ChunkRun): string[] {
+  return Array.from({ length: run.count }, (_, at) => run.events.slice(run.contentFrom(at), run.contentTo(at)));
+}
+
 describe("the pattern of a stream's chunks", () => {
   const json = (content: string, spaces?: number) =>
     JSON.stringify(chunkOf(content), undefined, spaces).replaceAll("\n", " ");
@@ -29,15 +35,15 @@ describe("the pattern of a stream's chunks", () => {
         expect(run === undefined).toBe(second === "");
         if (run === undefined) return;
         expect(run).toMatchObject({ events: `data: ${data}\n\n`, count: 1, dataLength: data.length });
-        expect(JSON.parse(`"${run.contentJson}"`)).toBe(second);
-        expect(run.contents()).toEqual([run.contentJson]);
+        expect(JSON.parse(`"${contentsOf(run)[0]}"`)).toBe(second);
         expect(run.template.withContent("x")).toBe(json("x"));
       }),
     );
   });
 
   test("matches whatever white space the upstream writes", () => {
-    expect(known(json("a", 1), json("b", 1))?.contentJson).toBe("b");
+    const run = known(json("a", 1), json("b", 1));
+    expect(run === undefined ? [] : contentsOf(run)).toEqual(["b"]);
   });
 
   test("never matches what the parser would read differently", () => {
@@ -68,7 +74,7 @@ describe("the pattern of a stream's chunks", () => {
         const parsed = JSON.parse(data);
         expect(parsed).toEqual(chunkOf(parsed.choices[0].delta.content));
         expect(run.count).toBe(1);
-        expect(run.template.withContent(run.contentJson)).toBe(data);
+        expect(run.template.withContent(contentsOf(run)[0] ?? "")).toBe(data);
       }),
       { numRuns: 2_000 },
     );
@@ -91,9 +97,11 @@ describe("the pattern of a stream's chunks", () => {
           const matched = ChunkTemplate.of(json("x"), chunkOf("x"))?.match(text, 0, until);
           expect(matched?.events ?? "").toBe(whole.join(""));
           expect(matched?.count ?? 0).toBe(whole.length);
-          const contents = matched?.contents().map((content) => JSON.parse(`"${content}"`)) ?? [];
+          if (matched === undefined) return;
+          const contents = contentsOf(matched).map((content) => JSON.parse(`"${content}"`));
           expect(contents).toEqual(run.slice(0, whole.length));
-          expect(matched?.contentJson ?? "").toBe(matched?.contents().join("") ?? "");
+          const places = Array.from({ length: matched.count + 1 }, (_, at) => matched.eventFrom(at));
+          expect(places).toEqual([0, ...whole.map((_, at) => whole.slice(0, at + 1).join("").length)]);
         },
       ),
       { numRuns: 500 },

@@ -21,12 +21,15 @@ export class ChunkTemplate implements ContentTemplate {
   /** What an event of this template begins with, up to its content, and what it ends with. */
   readonly #head: string;
   readonly #tail: string;
+  /** What is between the contents of two consecutive events. */
+  readonly #between: string;
 
   private constructor(before: string, after: string) {
     this.#before = before;
     this.#after = after;
     this.#head = `data: ${before}`;
     this.#tail = `${after}\n\n`;
+    this.#between = this.#tail + this.#head;
   }
 
   /**
@@ -62,50 +65,44 @@ export class ChunkTemplate implements ContentTemplate {
     return this.#head.length;
   }
 
+  /** How much of an event of this template is behind its content. */
+  get tailLength(): number {
+    return this.#tail.length;
+  }
+
   /** Where the content ends in a text that is one event of this template and nothing else; -1 for any other text. */
   endOfOnlyContent(text: string): number {
-    const end = text.length - this.#tail.length;
-    return this.#contentEnd(text, 0, text.length) === end ? end : -1;
+    if (!text.startsWith(this.#head)) return -1;
+    const start = this.#head.length;
+    const last = text.length - this.#tail.length;
+    const end = endOfString(text, start, last);
+    return end === last && end > start && text.startsWith(this.#tail, end) ? end : -1;
   }
 
   /** The events of this template that follow each other in `text`, from `from` and up to `until` at most. */
   match(text: string, from: number, until: number): ChunkRun | undefined {
-    let contentJson = "";
-    let count = 0;
-    let at = from;
-    for (let to = this.#contentEnd(text, at, until); to > 0; to = this.#contentEnd(text, at, until)) {
-      const next = to + this.#tail.length;
-      const content = text.slice(at + this.#head.length, to);
-      contentJson = count === 0 ? content : contentJson + content;
-      count += 1;
-      at = next;
+    if (!text.startsWith(this.#head, from)) return undefined;
+    const last = until - this.#tail.length;
+    const ends: number[] = [];
+    for (let start = from + this.#head.length; ; ) {
+      const end = endOfString(text, start, last);
+      if (end <= start) break;
+      if (text.startsWith(this.#between, end)) {
+        ends.push(end - from);
+        start = end + this.#between.length;
+      } else {
+        if (text.startsWith(this.#tail, end)) ends.push(end - from);
+        break;
+      }
     }
-    if (count === 0) return undefined;
+    if (ends.length === 0) return undefined;
+    const to = from + (ends.at(-1) ?? 0) + this.#tail.length;
     // The same string, where there is nothing else in it.
-    return new Run(this, from === 0 && at === text.length ? text : text.slice(from, at), count, contentJson);
-  }
-
-  /** The contents of events that have matched. */
-  contentsOf(events: string): string[] {
-    const contents: string[] = [];
-    for (let at = 0; at < events.length; ) {
-      const to = this.#contentEnd(events, at, events.length);
-      contents.push(events.slice(at + this.#head.length, to));
-      at = to + this.#tail.length;
-    }
-    return contents;
+    return new Run(this, from === 0 && to === text.length ? text : text.slice(from, to), ends);
   }
 
   withContent(contentJson: string): string {
     return this.#before + contentJson + this.#after;
-  }
-
-  /** Where the content of an event ends that begins at `at`; -1 if it is none of this template, or goes on behind `until`. */
-  #contentEnd(text: string, at: number, until: number): number {
-    if (!text.startsWith(this.#head, at)) return -1;
-    const start = at + this.#head.length;
-    const end = endOfString(text, start, until - this.#tail.length);
-    return end > start && text.startsWith(this.#tail, end) ? end : -1;
   }
 }
 
@@ -116,22 +113,33 @@ class Run implements ChunkRun {
   readonly kind = "run";
   readonly template: ChunkTemplate;
   readonly events: string;
-  readonly count: number;
-  readonly contentJson: string;
+  /** Where the content of each event ends. */
+  readonly #ends: readonly number[];
 
-  constructor(template: ChunkTemplate, events: string, count: number, contentJson: string) {
+  constructor(template: ChunkTemplate, events: string, ends: readonly number[]) {
     this.template = template;
     this.events = events;
-    this.count = count;
-    this.contentJson = contentJson;
+    this.#ends = ends;
+  }
+
+  get count(): number {
+    return this.#ends.length;
   }
 
   get dataLength(): number {
     return this.events.length - this.count * eventFraming.length;
   }
 
-  contents(): readonly string[] {
-    return this.count === 1 ? [this.contentJson] : this.template.contentsOf(this.events);
+  eventFrom(at: number): number {
+    return at === 0 ? 0 : this.contentTo(at - 1) + this.template.tailLength;
+  }
+
+  contentFrom(at: number): number {
+    return this.eventFrom(at) + this.template.contentStart;
+  }
+
+  contentTo(at: number): number {
+    return this.#ends[at] ?? this.events.length;
   }
 }
 

@@ -123,11 +123,28 @@ export class StreamShaper {
 
   /** Shapes chunks as the last one of their pattern was, without reading them, as long as that comes to the same. */
   #shapeRun(run: ChunkRun): string {
-    const fastPath = this.fastPathFor(run.template);
-    if (fastPath !== undefined && fastPath.guarded?.passesUnchanged(run.contentJson) !== false) return run.events;
+    const { events, count, template: pattern } = run;
+    if (this.#template?.pattern !== pattern) this.#template = this.#templateOf(pattern);
     let out = "";
-    for (const content of run.contents()) out += this.#shapeLike(run.template, content);
+    for (let from = 0; from < count; ) {
+      const to = this.#passing(run, from);
+      if (to - from === count) return events;
+      out += events.slice(run.eventFrom(from), run.eventFrom(to));
+      if (to < count) out += this.#shapeLike(pattern, events.slice(run.contentFrom(to), run.contentTo(to)));
+      from = to + 1;
+    }
     return out;
+  }
+
+  /** Where the events of a run end that leave as they came, from one on. */
+  #passing(run: ChunkRun, from: number): number {
+    const fastPath = this.fastPathFor(run.template);
+    if (fastPath === undefined) return from;
+    const { guarded } = fastPath;
+    if (guarded === undefined) return run.count;
+    let at = from;
+    while (at < run.count && guarded.passesUnchanged(run.events, run.contentFrom(at), run.contentTo(at))) at += 1;
+    return at;
   }
 
   /** Shapes a chunk of a pattern, which has this content. */
@@ -152,12 +169,14 @@ export class StreamShaper {
     return this.#shapeChunk(raw, JSON.parse(raw));
   }
 
-  /** The frame of a pattern, one chunk of which has just been shaped: from now on its choice has its role and content. */
+  /** The frame of a pattern, one chunk of which has been shaped; undefined before its choice has its role and content. */
   #templateOf(pattern: ContentTemplate): ChunkTemplate | undefined {
     const raw = pattern.withContent(contentPlaceholder);
     const chunk: JsonObject = JSON.parse(raw);
     const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(only)) return undefined;
+    // Another model has been named meanwhile.
+    if (chunk.model != null && chunk.model !== this.#lastModel) return undefined;
     const index = typeof only.index === "number" ? only.index : 0;
     const choice = this.#choice(index);
     const delta = only.delta;
