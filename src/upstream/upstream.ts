@@ -55,6 +55,8 @@ export interface EventStream extends AsyncIterable<readonly UpstreamEvent[]> {
    * long as `onEvents` asks for more.
    */
   pull?(receiver: EventReceiver): void;
+  /** All events, if the last one has come already and none was read; undefined if some are to come. */
+  takeAll?(): readonly UpstreamEvent[] | undefined;
 }
 
 /** Gets one batch. Must not throw. */

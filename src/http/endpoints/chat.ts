@@ -9,6 +9,7 @@ import { isJsonContentType } from "#http/request/content-type.ts";
 import { type BodyBytes, freeBytes, readBytes } from "#http/request/read-body.ts";
 import type { RequestTraces } from "#http/server-options.ts";
 import { openSse } from "#http/sse/sse-response.ts";
+import { wholeBody } from "#http/whole-body.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { CallerStream, Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
@@ -116,14 +117,12 @@ async function respond(
     return errorResponse(error, request, common);
   }
   const headers = Object.assign(common, headHeaders(reply.head));
-  if (reply.kind === "answer") {
-    headers["content-type"] = "application/json";
+  if (reply.kind !== "stream") {
     // Answers of one turn are sent together, which is faster.
     if (endpoint.streams.count > 1) await endpoint.endOfTurn();
     close();
-    const explained = explanationOf(reply.head, endpoint);
-    const text = explained === undefined ? reply.body : withMember(reply.body, explained);
-    return new Response(text, { headers: endpoint.headers.of(headers) });
+    if (reply.kind === "whole_stream") endpoint.traces?.streamEnded(request);
+    return wholeResponse(reply, headers, endpoint);
   }
   const { stream: rules } = ports.config().policy;
   const explained = explanationOf(reply.head, endpoint);
@@ -138,11 +137,32 @@ async function respond(
     },
   });
   open.attachStream(sse);
-  headers["content-type"] = "text/event-stream";
-  headers["cache-control"] = "no-cache, no-transform";
-  headers["x-accel-buffering"] = "no";
-  return new Response(sse.body, { headers: endpoint.streamHeaders.of(headers) });
+  return new Response(sse.body, { headers: endpoint.streamHeaders.of(Object.assign(headers, streamHeaders)) });
 }
+
+/** The response to a request whose answer, or stream, has come to its end. */
+function wholeResponse(
+  { kind, body, head }: Extract<Reply, { body: unknown }>,
+  headers: Record<string, string>,
+  endpoint: ChatEndpoint,
+): Response {
+  const explained = explanationOf(head, endpoint);
+  if (kind === "whole_stream") {
+    const text = explained === undefined ? body : commentOf(explained) + body;
+    return new Response(wholeBody(text), {
+      headers: endpoint.streamHeaders.of(Object.assign(headers, streamHeaders)),
+    });
+  }
+  headers["content-type"] = "application/json";
+  const text = explained === undefined ? body : withMember(body, explained);
+  return new Response(wholeBody(text), { headers: endpoint.headers.of(headers) });
+}
+
+const streamHeaders = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
 
 function explanationOf(head: Head | undefined, { explain }: ChatEndpoint): object | undefined {
   const record = head?.explained?.();
@@ -158,9 +178,13 @@ function withMember(body: string | Uint8Array, explained: object): string | Uint
   return Buffer.concat([body.subarray(0, body.lastIndexOf(CLOSE_BRACE)), Buffer.from(member)]);
 }
 
-/** The stream, with the explanation in a comment before its first event. */
+/** An explanation as a comment before the first event of a stream. */
+function commentOf(explained: object): string {
+  return `: smart-gateway ${JSON.stringify(explained)}\n\n`;
+}
+
 function withComment(stream: CallerStream, explained: object): CallerStream {
-  let comment = `: smart-gateway ${JSON.stringify(explained)}\n\n`;
+  let comment = commentOf(explained);
   return {
     async next() {
       const text = await stream.next();

@@ -15,7 +15,7 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { answeredBy } from "./answer-head.ts";
 import { refusalOfExecution } from "./failed-execution.ts";
 import { inBandErrorOf } from "./failure-answer.ts";
-import type { CallerStream, Head, Reply } from "./reply.ts";
+import type { Head, Reply } from "./reply.ts";
 import type { Settlement } from "./settlement.ts";
 import { AnswerStream, type StreamEnd } from "./stream/answer-stream.ts";
 import { type BegunStream, LateStream } from "./stream/late-stream.ts";
@@ -24,7 +24,8 @@ import { restorerOf } from "./text-restorer.ts";
 
 /**
  * Executes a routed request whose answer is a stream. Waits for the upstream's first real event, so that a failure before
- * it keeps its own status and can be tried elsewhere; only after a long silence does the caller's answer begin without one.
+ * it keeps its own status and can be tried elsewhere; only after a long silence does the caller's answer begin without one. A stream
+ * of which all has come by then is sent as a whole.
  */
 export async function answerStreamed(
   context: RequestContext,
@@ -45,7 +46,11 @@ export async function answerStreamed(
     if (execution.kind === "answered") throw new Error("unreachable: a stream was asked for");
     if (execution.kind !== "streaming") return refusalOfExecution(execution, context, routed, head, ports);
     const answered = answeredBy(execution.attempt.model, head, context, execution.firstTokenMs, ports);
-    return { kind: "stream", stream: streamOf(execution, context, head, settlement, ports), head: answered };
+    const stream = streamOf(execution, context, head, settlement, ports);
+    const body = stream.takeAll();
+    return body === undefined
+      ? { kind: "stream", stream, head: answered }
+      : { kind: "whole_stream", body, head: answered };
   }
   commitment.committed = true;
   const begun = pending.then((late) => beginLate(late, context, routed, head, settlement, ports));
@@ -85,7 +90,7 @@ function streamOf(
   head: Head,
   settlement: Settlement,
   ports: Ports,
-): CallerStream {
+): AnswerStream {
   const { attempt, events, firstTokenMs } = execution;
   const { configuration, request, redacted, caller } = context;
   const restorer = restorerOf(redacted);

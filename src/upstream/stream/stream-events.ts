@@ -152,6 +152,13 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
   }
 
+  takeAll(): EventBatch | undefined {
+    const opening = this.#openingBatch;
+    if (!this.#ended || opening === undefined) return undefined;
+    this.#openingBatch = undefined;
+    return opening;
+  }
+
   #readOn(): void {
     if (this.#text.pull !== undefined) this.#text.pull(this);
     else {

@@ -70,6 +70,12 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
     this.#ended = parts.ended;
   }
 
+  /** All of the text, if the upstream's end has come already; undefined, and nothing is taken, if not. */
+  takeAll(): string | undefined {
+    const batch = this.#events.takeAll?.();
+    return batch === undefined ? undefined : this.#take(batch);
+  }
+
   /** The next text for the caller, undefined after the last. Not to be called again before it has answered. */
   next(): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
