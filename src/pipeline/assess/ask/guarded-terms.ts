@@ -14,7 +14,8 @@ export const guardedTerms = {
     密码 密钥 口令 凭证 秘钥 密碼 身份证号 银行卡号 パスワード 秘密鍵 apiキー シークレット 認証情報 個人情報 비밀번호* 패스워드* 시크릿* api_키* 자격_증명* 개인정보*
     claves_de_la_api claves_api chaves_de_api chaves_da_api clés_de_l'api ключи_api api_ключ* chiavi_delle_api ключи_апи signing_key
     sensitive sensitive_data sensitive_information sensitive_values sensitive_fields confidential credit_card_number* personal_information
-    vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*`,
+    vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*
+    كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api`,
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
@@ -32,7 +33,8 @@ export const guardedTerms = {
     im_quellcode im_quelltext im_code in_code in_de_code en_el_código no_código nel_codice dans_le_code в_коде в_исходник* w_kodzie kodun_içinde kodda koda_göm* 代码里 代码中 コードに 直書き ソースに 코드에 कोड_में in_the_code in_source in_the_source in_source_code source_code
     logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*
     onversleuteld*
-    to_sentry to_datadog to_third_parties request_dumps dans_les_journaux dans_le_journal no_repositório en_el_repositorio dans_le_dépôt nel_repository im_repository im_repo in_de_repo`,
+    to_sentry to_datadog to_third_parties request_dumps dans_les_journaux dans_le_journal no_repositório en_el_repositorio dans_le_dépôt nel_repository im_repository im_repo in_de_repo
+    into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -40,7 +42,8 @@ export const guardedTerms = {
     sécuris* chiffr* hacher hache révoqu* rotar rota rotación cifra* ofusc* revoc* proteg* criptograf* revog* maschera* sanitizza*
     зашифр* захешир* замаск* отзыв* отозв* отзывать экранир* закрой_дыр* zaszyfr* zahasz* zamask* unieważn* zabezpiecz* załat*
     şifrele* maskele* एन्क्रिप्ट सुरक्षित_करो सुरक्षित_करें
-    加密 脱敏 吊销 轮换 验签 堵上 封堵 マスク 暗号化 ハッシュ化 失効 塞 마스킹* 암호화* 해시* 폐기*`,
+    加密 脱敏 吊销 轮换 验签 堵上 封堵 マスク 暗号化 ハッシュ化 失効 塞 마스킹* 암호화* 해시* 폐기*
+    mã_hóa mã_hoá băm شفّر شفر تشفير enkripsi छिपाओ छिपाएं`,
   /** The same in words with other meanings. */
   curbing: `
     escape escaping mask masks masked masking hash hashing hashed sign signed verify verifies verifying restrict* block blocks blocking lock locks lockout patch refuse* forbid* deny denies reject* rate_limit* rate-limit* rate_limiting throttl* expire expires plug ban protect* prevent* validate validates validating upgrade rotation move_them store_only mandatory
@@ -130,7 +133,8 @@ export const guardedTerms = {
     oturum* belirteç* bağlantı* parola* şifre* hesap hesab* token* सत्र सेशन टोकन लॉगिन पासवर्ड खाता
     会话 令牌 链接 登录 token 密码 账号 账户 帐号 セッション トークン リンク パスワード ログイン アカウント 세션* 토큰* 링크* 비밀번호* 로그인* 계정*
     signed_url* signed_download download_link* download_url* signed_link* invitation* invite invites einladung* invitación invitation* convite* invito приглаш* zaproszen* davet* 邀请 招待 초대* sign_out sign-out remember_me
-    log_everyone log_users_out`,
+    log_everyone log_users_out
+    تسجيل_الدخول كلمة_المرور كلمات_المرور الجلسة رابط الرابط đăng_nhập mật_khẩu liên_kết logować zalogować giriş_yap* giriş_yapabil* masuk kata_sandi tautan लिंक`,
   /** The address by which somebody gets back into an account. */
   recoveryAddress: `
     email_change e-mail_change change_email change_e-mail changing_email changing_the_email changing_e-mail changes_their_email change_their_email change_the_email changes_an_email email_address_change e-mail_address_change new_email_address new_e-mail_address email_verification e-mail_verification verify_email verify_their_email verified_email unverified_email phone_number_change change_phone recovery_email
@@ -182,7 +186,8 @@ export const guardedTerms = {
   closedAccount: `
     disabled_user* disabled_account* disabled_member* deactivated_user* deactivated_account* deactivated_employee* suspended_user* suspended_account* banned_user* blocked_user* revoked_user* disable_an_account disable_a_user disable_the_account disabling_a_user disabling_an_account disabling_logged user_is_disabled account_is_disabled account_was_disabled been_disabled been_deactivated been_suspended been_banned user_is_deactivated user_is_banned former_employee* ex-employee*
     gesperrte_nutzer* gesperrte_konten deaktivierte_nutzer* deaktivierte_konten ehemalige_mitarbeiter* compte_désactivé comptes_désactivés anciens_employés cuenta_desactivada cuentas_desactivadas usuarios_desactivados antiguos_empleados conta_desativada contas_desativadas usuários_desativados account_disattivat* utenti_disattivati
-    заблокированн* деактивирован* отключённ* zablokowan* dezaktywowan* devre_dışı* eski_çalışan* 被禁用 停用的 离职员工 無効化された 停止された 退職者 비활성화된* 정지된* 퇴사자*`,
+    заблокированн* деактивирован* отключённ* zablokowan* dezaktywowan* devre_dışı* eski_çalışan* 被禁用 停用的 离职员工 無効化された 停止された 退職者 비활성화된* 정지된* 퇴사자*
+    we_removed_them people_who_left who_has_left leavers ex-staff ausgeschieden* oud-medewerker* ex-medewerker* voormalige_medewerker* ex-employé* ex-salarié* ex-empleado* byli_pracown* byłych_pracown* byłym_pracown* zwolnieni zwolnionych бывшие_сотрудник* бывших_сотрудник* уволенн* уволивш* колишні_співробітник* колишніх_співробітник* звільнен* işten_ayrıl* işten_çık* ayrılan_çalışan* eski_personel حذفناهم الموظفون_السابقون الموظفين_السابقين المحذوفين đã_nghỉ_việc nhân_viên_cũ tài_khoản_bị_khóa tài_khoản_đã_khóa पूर्व_कर्मचारी निकाले_गए नौकरी_छोड़* mantan_karyawan karyawan_yang_keluar 离职的 已离职 退職した 退職済 辞めた 퇴사한* contract_ends contract_has_ended`,
   /** How long, how often and whether it opens the door. */
   lifetime: `
     expir* single_use single-use one-time one_time only_once works_once work_once used_twice used_again still_valid still_works still_work still_working never_expire* lifetime idle inactivity valid_for stays_valid remains_valid remain_valid invalidat* invalid_after revoke* revocation after_logout after_log_out after_logging_out log_out_everywhere all_devices other_devices server_side server-side password_change* change_password password_is_changed password_was_changed changes_their_password changes_his_password renewed force_logout sign_out_everywhere lockout lock_out lock_the_account locked_after wrong_passwords failed_attempt* too_many_attempts rate_limit* rate-limit* brute_forc* kicked_out fixation
@@ -195,7 +200,8 @@ export const guardedTerms = {
     stay_logged stays_logged remain_logged remains_logged log_everyone_out log_users_out log_all_users predictable guessable can_be_guessed vorhersagbar erratbar 期限切れ never_ends never_time_out nie_ablauf* laufen_nie_ab
     until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*
     funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效
-    never_stops_working never_stops 一回限り 一度限り 1回限り 何度でも 只能用一次 反复使用 여러_번_사용*`,
+    never_stops_working never_stops 一回限り 一度限り 1回限り 何度でも 只能用一次 反复使用 여러_번_사용*
+    can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -208,7 +214,8 @@ export const guardedTerms = {
     incorrect_amount*  wrong_price charged_wrong  off_by_a_factor
     charged_incorrect* repeated_charges repeated_payments repeated_billing
     balance_goes_negative negative_balance more_than_the_balance more_than_their_balance more_than_balance in_parallel concurrent* simultaneous* race_condition* race below_balance insufficient_funds overdraw* overdraft* not_in_agreement discrepanc* mismatch* inconsistent reconcil* off_by_one gleichzeitig en_même_temps simultané* simultáne* simultâne* одновремен* jednocześnie równocześnie aynı_anda 同时 并发 同時 동시*
-    applied_once only_once many_times as_many_times again_and_again repeatedly not_enforced unlimited_times completely_free for_free free_items below_cost more_than_the_price stack stacks stacked stacking combine_with einmal_anwend* mehrmals неоднократно wielokrotnie birden_fazla_kez 無制限 여러_번*`,
+    applied_once only_once many_times as_many_times again_and_again repeatedly not_enforced unlimited_times completely_free for_free free_items below_cost more_than_the_price stack stacks stacked stacking combine_with einmal_anwend* mehrmals неоднократно wielokrotnie birden_fazla_kez 無制限 여러_번*
+    مرتين مكرر مكررة hai_lần trùng_lặp dua_kali ganda`,
   /** Money moves. */
   paying: `
     charge charged charges charging bill bills billed billing double-bill* pay pays paid payment* payout* pay_out refund* reimburse* debit* debited deduct* withdraw* settlement disburse* send_money transfer_money prorat* checkout stripe paypal adyen klarna undercharge* overcharge*
@@ -219,7 +226,8 @@ export const guardedTerms = {
     扣款 扣费 收费 支付 付款 退款 到账 提现 结算 计费 決済 課金 請求 返金 引き落と 支払 コンビニ払い 後払い 前払い 分割払い 一括払い 着払い 代引き 결제* 환불* 청구* 과금* 출금* 이체*
     списа* çekildi çekil* redeem* monetary billed_monthly belaste* belastet débité*
     declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse
-    withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*`,
+    withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*
+    خصم يتم_خصم خصمنا استرداد_المبلغ trừ_tiền bị_trừ thu_tiền thanh_toán hoàn_tiền ditagih didebit dibayar pengembalian_dana पैसे_कट*`,
   /** What is paid, with what, for what. */
   money: `
     money card cards price prices amount amounts balance balances wallet* order orders total totals cart basket coupon* voucher* discount* invoice* credit_note* currency currencies vat sales_tax taxes plan plans trial trials subscription* membership* customer customers people webhook webhooks merchant* seller sellers gift_card* ledger fee fees commission* stripe paypal apple_pay google_pay
@@ -229,7 +237,8 @@ export const guardedTerms = {
     para kart* fiyat* tutar* bakiye* sipariş* sepet* fatura* abonelik* kupon* ücret* müşteri* पैसा पैसे कार्ड कीमत राशि ऑर्डर ग्राहक*
     钱 银行卡 价格 金额 余额 订单 购物车 优惠券 发票 订阅 微信支付 支付宝 回调 お金 カード 価格 金額 残高 注文 カート クーポン 請求書 定期 サブスク 돈 카드* 가격* 금액* 잔액* 주문* 장바구니* 쿠폰* 구독* 정기*
     credits tax declined_card unpaid billing_address
-    funds escrow liquidity deposit_account fee_amount vat_rate tax_rate balances payout* refund* invoice* transactions sold_tickets stock_value cost costs price_difference guthaben fonds fondos fundos средств środki bakiye 资金 資金 자금*`,
+    funds escrow liquidity deposit_account fee_amount vat_rate tax_rate balances payout* refund* invoice* transactions sold_tickets stock_value cost costs price_difference guthaben fonds fondos fundos средств środki bakiye 资金 資金 자금*
+    المبلغ العميل العملاء الطلب khách_hàng đơn_hàng số_tiền pelanggan pesanan `,
   /** Doing away with something, large or small. */
   discarding: `
     delete deletes deleting deletion remove removes removing drop drops dropping truncate purge purges purging wipe wipes wiping erase erases erasing nuke nukes destroy destroys flush flushes clear clears clearing clear_out clean_up cleanup cleaning get_rid_of throw_away throw_out shred prune prunes empty reformat reformats overwrite overwrites hard-delete* hard_delete* rm expunge
@@ -240,7 +249,8 @@ export const guardedTerms = {
     删除 删掉 删 清空 清掉 清理 清除 移除 销毁 抹掉 干掉 刪除 削除 消去 消し 消す 破棄 空に クリア 삭제* 지워* 지우* 제거* 비워* 비우* 날려* 파기*
     tear_down tears_down teardown abreiß* abbauen
     reset resets dropped
-    merge_the_duplicate* merge_duplicate* dedupe dedup deduplicate*`,
+    merge_the_duplicate* merge_duplicate* dedupe dedup deduplicate*
+    احذف حذف امسح xóa xoá hapus`,
   /** Stored data, where losing it hurts. */
   stored: `
     table tables database databases db dbs schema schemas rows records columns postgres postgresql mysql mariadb mongo mongodb redis dynamodb cassandra elasticsearch rds s3 bucket buckets snapshot snapshots backup backups volume volumes pvc dump dev/sd* customer_data user_data personal_data data accounts customers tenant tenants soft-deleted soft_deleted chat_logs history events sequences column alembic flyway liquibase migration migrations
@@ -251,14 +261,16 @@ export const guardedTerms = {
     数据库 数据 表 库 备份 用户 客户 记录 订单 データベース db テーブル データ ユーザー 顧客 バックアップ レコード カラム マイグレーション 데이터* db에서 db 테이블* 백업* 회원* 사용자* 고객* 레코드* 컬럼*
     ऑर्डर 注文データ clusters cluster
     customer_info customer_information user_info personal_information data_transfer_columns facility_data customer_records user_records accounts_table users_table orders_table customers_table uploaded_files attachments tenants'_data
-    la_base`,
+    la_base
+    قاعدة_البيانات قاعدة_بيانات الحسابات cơ_sở_dữ_liệu tài_khoản basis_data akun`,
   /** Where it is the real thing. */
   live: `
     prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db
     live-datenbank* live-system* live-db produktiv* produktion* produktionsdaten* echtsystem* productie* skarpa
     en_prod en_production de_production de_prod base_live producción produção em_prod database_live produzione live
     прод прода проде продакш* боев* produkcj* produkcyjn* canlı* प्रोडक्शन
-    线上 生产 正式环境 现网 本番 운영_db 운영* 프로덕션* 실서버*`,
+    线上 生产 正式环境 现网 本番 운영_db 운영* 프로덕션* 실서버*
+    الإنتاج  produksi`,
   /** With nobody looking on: at night, by the clock, by itself. */
   unattended: `
     cron cronjob cron_job nightly automatically scheduled periodically every_night every_day once_a_day daily weekly
@@ -302,12 +314,14 @@ export const guardedTerms = {
     重命名 改名 排序 显示 统计 列出 名前順 名前を変更 並べ 並び替え ソート 表示 数える 数え 이름을 이름_변경* 정렬* 보여줘 표시* 세는 개수*
     types_to add_types type_hints type_annotations aria comment commonjs esm log_the logs_the_duration fake dummy tipos tipi типы_в тип типов tip_ekle kommentar kommentiere commentaire comentario comentário commento комментар* komentarz* yorum_ekle 注释 类型 型を コメント 타입* 주석* where_is où_est où_sont wo_wird wo_ist dónde_está onde_está dov'è где_ gdzie_jest nerede 在哪里 どこ 어디* wyświetl* el_nombre_de le_nom_de o_nome_d* il_nome_d* den_namen
     sorting filtering column_label
-    whitespace trailing_whitespace trailing_spaces indentation leerzeichen espaces_inutiles espacios_en_blanco espaços_em_branco spazi_finali spaties spacje пробел* boşlukları 空格 空白 공백*`,
+    whitespace trailing_whitespace trailing_spaces indentation leerzeichen espaces_inutiles espacios_en_blanco espaços_em_branco spazi_finali spaties spacje пробел* boşlukları 空格 空白 공백*
+    zeigt shows`,
   /** A question on how something is done, or how much of it there is. */
   asking: `
     how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마
     is_this are_these is_it_possible is_it_safe
-    who whose`,
+    who whose
+    wie_viele`,
   /** What is seen on a page. */
   appearance: `
     colour colors blue aligned align centre center centered border borders shadow spinner icons pixel* z-index dark_mode animation animated mobile_view mobile_layout greyed
@@ -319,5 +333,6 @@ export const guardedTerms = {
     ui placeholder autofocus tooltip plural modal subtitle heading headings title titles titel titelzeile beschriftung texto textos texte testo tekst* текст* tytuł* título* titolo titre metin metni ipucu tipo_de_letra spelling misspelled tippfehler digitação erratum error_de_tipeo опечат* literówk* 标题 文字 文本 样式 テキスト 見出し タイトル 제목 텍스트* mobile responsive avatar banner badge sidebar navbar dropdown landscape sortable searchable filterable collapsible
     レイアウト 레이아웃* लेआउट 布局 layout_of mise_en_page diseño_de_la_página yerleşim wyrównanie aria-label* first_load
     sorting column_width* column_header* columns
-    markup`,
+    markup
+    右寄せ 左寄せ 中央寄せ لون زر عنوان màu nút tiêu_đề warna tombol judul `,
 } as const;

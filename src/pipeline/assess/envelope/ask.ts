@@ -1,13 +1,37 @@
-import { withoutAttachedFences, withoutBracketBlocks, withoutPatch, withoutTagBlocks } from "./blocks.ts";
-import { behindGivenText, questionIn, requestSectionIn, withoutFrame } from "./templates.ts";
+import {
+  withoutAttachedFences,
+  withoutBracketBlocks,
+  withoutDelimitedSections,
+  withoutLeadingFields,
+  withoutPatch,
+  withoutTagBlocks,
+} from "./blocks.ts";
+import {
+  beforeContext,
+  behindGivenText,
+  labelledTaskIn,
+  messageInJson,
+  questionIn,
+  requestSectionIn,
+  withoutFrame,
+} from "./templates.ts";
 
 /**
  * What the user typed, without the envelope that an agent or a framework put around it; empty when nothing in the text is
  * the user's. Linear in the text. Envelopes are recognised by their form, and by name where the form does not suffice.
  */
 export function askIn(text: string): string {
-  let ask = withoutBracketBlocks(withoutTagBlocks(text));
-  ask = behindGivenText(ask) ?? questionIn(ask) ?? requestSectionIn(ask) ?? ask;
+  const message = messageInJson(text);
+  let ask = message?.by === "user" ? message.text : text;
+  ask = withoutLeadingFields(withoutDelimitedSections(withoutBracketBlocks(withoutTagBlocks(ask))));
+  // Most asks hold no label at all, and looking for a colon costs nothing beside the patterns.
+  const labels = ask.includes(":");
+  ask =
+    behindGivenText(ask) ??
+    (labels ? questionIn(ask) : undefined) ??
+    requestSectionIn(ask) ??
+    (labels ? (labelledTaskIn(ask) ?? beforeContext(ask)) : undefined) ??
+    ask;
   ask = withoutFrame(ask);
   const bare = withoutPatch(withoutAttachedFences(ask)).trim();
   return bare === "" && !isPatch(ask) ? ask.trim() : bare;

@@ -68,6 +68,7 @@ export function withoutTagBlocks(text: string): string {
     }
     if (!isAsk && !isAdded && !endsLine(text, end + close.length)) continue;
     if (isAsk) inside += `${withoutAddedInside(text.slice(start, end))}\n`;
+    else if (!isAdded) inside += askInside(text, start, end);
     outside += text.slice(copied, match.index);
     copied = end + close.length;
     openTag.lastIndex = copied;
@@ -75,6 +76,15 @@ export function withoutTagBlocks(text: string): string {
   if (copied === 0) return text;
   outside += text.slice(copied);
   return inside.trim() === "" ? outside : inside;
+}
+
+/** A tag inside of another block that says by its name that its text is the user's. */
+const userTag = /<(user_(?:request|query|message|input|prompt|question|task))>([\s\S]*?)<\/\1>/;
+
+function askInside(text: string, start: number, end: number): string {
+  const at = text.indexOf("<user_", start);
+  const own = at < 0 || at >= end ? null : userTag.exec(text.slice(at, end));
+  return own === null ? "" : `${own[2] ?? ""}\n`;
 }
 
 function beginsLine(text: string, at: number): boolean {
@@ -109,6 +119,40 @@ function withoutAddedInside(ask: string): string {
     text = text.slice(0, match.index) + text.slice(end + close.length);
   }
   return text;
+}
+
+/** Sections such as `--- USER MESSAGE BEGIN --- … --- USER MESSAGE END ---`. */
+const delimiter = /^([-=#*]{2,}) ?([A-Z][A-Z _-]{2,40}?) BEGIN ?\1$/gm;
+const startsDelimited = /^\s*[-=#*]{2,} ?[A-Z][A-Z _-]{2,40}? BEGIN ?[-=#*]/;
+const userSection = /^(?:THE )?USER\b|^(?:TASK|REQUEST|QUESTION|QUERY|PROMPT)$/;
+
+/** The text without delimited sections; what stands inside of the user's, where there is one. */
+export function withoutDelimitedSections(text: string): string {
+  // Only looked for where one stands first: a search through all of every ask would cost more than the rest.
+  if (!startsDelimited.test(text)) return text;
+  let rest = "";
+  let own = "";
+  let copied = 0;
+  delimiter.lastIndex = 0;
+  for (let match = delimiter.exec(text); match !== null; match = delimiter.exec(text)) {
+    const [whole, , name = ""] = match;
+    const start = match.index + whole.length;
+    const close = whole.replace(/ BEGIN(?= ?[-=#*]+$)/, " END");
+    const end = text.indexOf(`\n${close}`, start - 1);
+    if (end < 0) break;
+    if (userSection.test(name)) own += `${text.slice(start, end)}\n`;
+    rest += text.slice(copied, match.index);
+    copied = end + close.length + 1;
+    delimiter.lastIndex = copied;
+  }
+  return own.trim() === "" ? rest + text.slice(copied) : own;
+}
+
+/** Lines such as `[Model: x]` that a program has set in front of the ask. */
+const leadingFields = /^(?:\[[A-Z][\w ]{1,30}: [^\]\n]{1,200}\][ \t]*\n+)+(?=\s*\S)/;
+
+export function withoutLeadingFields(text: string): string {
+  return text.startsWith("[") ? text.replace(leadingFields, "") : text;
 }
 
 /** Names of sections in which people quote what they ask about: code, not what an agent adds. */

@@ -7,6 +7,7 @@ import type { Conversation } from "./conversation-types.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
 import { asksForCompaction } from "./housekeeping.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
+import { labelledTaskIn } from "./templates.ts";
 import { textOf, windowOf } from "./text-window.ts";
 
 /** Characters of the newest user message that are read: the head and the tail. */
@@ -20,7 +21,7 @@ const maxSpoken = 8;
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
   const roles = rolesOf(messages);
-  const { ask, subject, calls, results, newest } = withWordsInRun(newestAsk(messages, roles), messages);
+  const { ask, subject, calls, results, newest, goesOn } = withWordsInRun(newestAsk(messages, roles), messages);
   let systemText: string | undefined;
   const system = () => {
     systemText ??= systemTextOf(messages);
@@ -32,7 +33,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     asksForHighReasoning: carriesMarker(newest),
     calls,
     results,
-    inRun: results.length > 0,
+    inRun: goesOn || results.length > 0,
     // Read when somebody asks for it: an agent's is long, and known by its bytes.
     get system() {
       return windowOf(system(), 3_000, 0);
@@ -55,6 +56,8 @@ interface NewestAsk {
   readonly at: number;
   /** The newest user message, whole. */
   readonly newest: string;
+  /** Whether something stands behind the ask that a program has written in the user's role. */
+  readonly goesOn: boolean;
 }
 
 /** The newest user message that says something of the user's own; the newest at all when none does. */
@@ -72,19 +75,23 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
     if (ask === "") withoutAsk.add(at);
     if (ask === "" || asksForCompaction(shown, messages.length)) continue;
     found ??= { ask, at };
-    if (!isContinuePrompt(ask)) return { ...found, subject: ask, newest: newest.text };
+    if (!isContinuePrompt(ask)) return { ...found, subject: ask, newest: newest.text, goesOn: found.at < newest.at };
   }
-  if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "" };
-  found ??= { ask: windowOf(newest.text, askHead, askTail).trim(), at: newest.at };
-  return { ...found, subject: found.ask, newest: newest.text };
+  if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "", goesOn: false };
+  if (found === undefined) {
+    // A harness has written all there is: its label may still say what the user wants.
+    const shown = windowOf(newest.text, askHead, askTail).trim();
+    found = { ask: labelledTaskIn(shown) ?? shown, at: newest.at };
+  }
+  return { ...found, subject: found.ask, newest: newest.text, goesOn: found.at < newest.at };
 }
 
 interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}
 
 /** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
-function withWordsInRun({ at, newest, ask, subject }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
+function withWordsInRun({ at, newest, ask, subject, goesOn }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
   const run = runStepsFrom(messages, at + 1);
-  let known: AskWithRun = { ask, subject, newest, calls: run.calls, results: run.results };
+  let known: AskWithRun = { ask, subject, newest, goesOn, calls: run.calls, results: run.results };
   for (const spoken of run.spoken.slice(-maxSpoken)) known = afterWords(known, spoken, run, messages);
   return known;
 }
@@ -98,7 +105,7 @@ function afterWords(before: AskWithRun, spoken: Spoken, run: RunSteps, messages:
   }
   const subject = isContinuePrompt(words) ? before.subject : words;
   const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results) };
-  return { ...since, ask: words, subject, newest: words };
+  return { ...since, ask: words, subject, newest: words, goesOn: false };
 }
 
 function wordsAt(messages: readonly ChatMessage[], at: number): string {

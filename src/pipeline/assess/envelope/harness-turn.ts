@@ -1,4 +1,6 @@
 import type { ChatMessage } from "#domain/chat.ts";
+import { withoutLeadingFields } from "./blocks.ts";
+import { messageInJson } from "./templates.ts";
 import { textOf } from "./text-window.ts";
 
 /**
@@ -16,23 +18,27 @@ export type HarnessTurn =
   | { readonly kind: "note" };
 
 /** Cline and Roo Code: `[execute_command for 'npm test'] Result:`. */
-const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400})?\] (?:Result:\s*|(?=Error:))/;
+const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400}| completed)?\] (?:Result:\s*|(?=Error:))/;
 /** mini-SWE-agent, SWE-agent, OpenHands, ReAct and others: a label or a tag in front of what a command printed. */
 const labelledResult = new RegExp(
   [
-    String.raw`^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Pp]rogram)(?: call)? (?:result|output|response)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
+    String.raw`^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:(?:[Nn]ew|[Ll]atest|[Cc]urrent|[Uu]pdated) )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Cc]onsole|[Pp]rogram)(?: call)? (?:[Rr]esult|[Oo]utput|[Rr]esponse|[Ss]creen)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
     String.raw`(?:The|Your) (?:command|script|code|tool|function|program)(?: call)? (?:returned|printed|produced|responded with|gave)\b[^\n:]{0,40}:[ \t]*\n`,
-    String.raw`\[(?:TOOL|FUNCTION|COMMAND|EXECUTION|SHELL)[ _](?:RESULTS?|OUTPUT|RESPONSE)\b[^\]\n]{0,100}\]`,
+    String.raw`\[ ?(?:TOOL|FUNCTION|COMMAND|EXECUTION|SHELL)[ _-](?:RESULTS?|OUTPUT|RESPONSE)\b[^\]\n]{0,100}\]|Command \S{1,60} (?:returned|printed|failed with)\b[^\n:]{0,40}:[ \t]*\n?`,
     String.raw`[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
   ].join("|"),
 );
 const taggedResult =
-  /^\s*<(?:returncode|exit_?code|output|observation|tool_(?:result|response|output)|function_(?:results?|response)|command_(?:output|result)|execution_result|stdout|stderr)\b[^<>]{0,200}>/i;
+  /^\s*<(?:returncode|exit_?code|output|observation|stdout|stderr|[a-z]{2,20}(?:[_-][a-z]{2,20})?[_-](?:results?|response|output|observation|notification))\b[^<>]{0,200}>/i;
 /** A message of the harness to the model: a call or an edit it could not read, a reminder, a resumption. */
 const note = new RegExp(
   [
     String.raw`^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Error: \S{1,80} is not a valid tool\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b`,
     String.raw`(?:Please |Now )?(?:continue|proceed) (?:working )?(?:on|with|and carry out) (?:the task|whatever|this plan|the plan)\b|(?:\[system\]|\(system\)|system:)\s*(?:please )?(?:continue|proceed|resume|keep going)\b|@\w{1,40} continue: "`,
+    String.raw`(?:please )?(?:continue|proceed|resume)(?: working)?(?: on| with)? (?:your (?:prior|previous|last) (?:response|answer|output|message)\b|whatever\b|(?:the|this|your) (?:plan|task|work) (?:according to|as per|following) your instructions\b)`,
+    String.raw`(?:(?:your|the) )?(?:last|previous|prior) (?:response|answer|output|message|reply) (?:was|is|did|had|has|contained|could)\b[^\n]{0,60}\b(?:pars\w+|invalid|valid|format|schema|JSON|tool calls?|function calls?|truncated|cut off|empty)\b`,
+    String.raw`validation (?:error|feedback|failure)s?\b[^\n]{0,40}:[ \t]*\n(?=[\s\S]{0,700}\b(?:try again|recall the (?:function|tool)|(?:respond|answer|reply) again|fix the errors?)\b)`,
+    String.raw`\[(?:system|automated|automatic|harness)(?:[ _-](?:notice|note|message|reminder|warning|notification|event|alert))?(?:\]|: )(?=\s*[A-Z])(?!\s*[^\n]*\?\s*$)`,
     String.raw`# \d+ SEARCH/REPLACE blocks? failed to match\b|The LLM did not conform to the edit format\b|Determine (?:exactly one|which|the next)\b[^\n]{0,40}\b(?:command|action|tool|ability) to (?:use|take|run) next\b)`,
   ].join("|"),
   "i",
@@ -40,8 +46,8 @@ const note = new RegExp(
 
 /** What the harness says in a message of the user's role; undefined for the user's own words. */
 export function harnessTurnIn(text: string): HarnessTurn | undefined {
-  const head = text.slice(0, 800);
-  if (note.test(head)) return { kind: "note" };
+  const head = withoutLeadingFields(text.slice(0, 800));
+  if (note.test(head) || messageInJson(head)?.by === "program") return { kind: "note" };
   const bracketed = bracketedResult.exec(head);
   // What the user says to a finished task is a new ask.
   if (bracketed?.[1] === "attempt_completion" && text.includes("<feedback>")) return undefined;

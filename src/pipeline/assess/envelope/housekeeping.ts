@@ -37,20 +37,23 @@ function anyOf(...patterns: readonly string[]): RegExp {
 const instructions: readonly Instruction[] = [
   {
     kind: "title",
-    word: /\bname|titl|headline|slug|short sentence/i,
+    word: /name|titl|headline|heading|slug|short sentence|label|emoji/i,
     says: anyOf(
-      String.raw`\b(?:title|name|headline) generator\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b`,
-      String.raw`\b(?:generate|create|write|suggest|give|provide|produce|propose|make|craft(?:ing)?|come up with|pick|reply with)\b[^.\n]{0,60}\b(?:(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,40}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|(?:titles?|headlines?)\b[^.\n]{0,40}\b(?:message|request|following content))`,
+      String.raw`\b(?:title|name|headline)[ -](?:generator|generation)\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b`,
+      String.raw`\b(?:generate|create|write|suggest|give|provide|produce|propose|make|craft(?:ing)?|come up with|pick|choose|find|return|reply with)\b[^.\n]{0,60}\b(?:(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,60}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|(?:titles?|headlines?)\b[^.\n]{0,60}\b(?:message|request|following content)|(?:labels?|emoji)\b[^.\n]{0,40}\b(?:conversation|chat|thread|tab|user (?:writes|types|says)))`,
+      // What is to be answered and nothing else.
+      String.raw`\b(?:reply|respond|answer|return|output|print)\b[^.\n]{0,30}\b(?:(?:only|just) (?:with )?(?:the|a) (?:\w+ )?(?:title|heading|headline|file ?name|branch name|slug)|(?:title|heading|headline|file ?name|branch name|slug) (?:only|alone|and nothing))\b|^(?:only|just) (?:reply|respond|answer|return|output|print)\b[^.\n]{0,20}\b(?:title|heading|headline|file ?name|branch name|slug)\b`,
       String.raw`\b(?:conversation|chat|thread|session|branch) (?:titles?|names?)\b|\b(?:conversation|chat|thread|session)\b[^.\n]{0,20}\ba (?:short )?(?:name|title)\b`,
       String.raw`\bsummari[sz]e\b[^.\n]{0,80}\b(?:in|into|as)\b[^.\n]{0,30}\b(?:title|headline|single short sentence)\b`,
     ),
   },
   {
     kind: "commit_message",
-    word: /commit|pull request|pr (?:title|desc|content)/i,
+    word: /commit|pull request|pr (?:title|desc|content)|changelog|release note/i,
     says: anyOf(
       String.raw`\b(?:(?:generat|writ|creat|compos|produc|craft)\w{1,4}|come up with)\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b`,
       String.raw`\b(?:description|title|walkthrough)\b[^.\n]{0,20}\b(?:for|of) (?:the|a|this) (?:PR|pull request|merge request|diff)\b|\bauthor of a commit message\b`,
+      String.raw`\b(?:generate|writes?|compose|produce)\b[^.\n]{0,40}\b(?:message for (?:a|the|this) commit|(?:descriptions?|titles?|texts?) (?:of|for) (?:a |the |this )?(?:pull|merge) requests?|commits? message)\b|\bcommits?\b[^.\n]{0,40}\binto (?:a|one|an?) [^.\n]{0,20}\b(?:changelog entry|release note)\b`,
     ),
   },
   {
@@ -63,12 +66,13 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "labels",
-    word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat/i,
+    word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|next role|next speaker|act next|sentiment/i,
     says: anyOf(
-      String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
+      String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up (?:\w+ (?:or|and) )?questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
       String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input|text|content|e-?mail|ticket)\b|\bclassification (?:engine|model|assistant|system)\b`,
-      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|facts|preferences|memories|triplets|named entities)\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
-      String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\bstandalone\b`,
+      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
+      String.raw`\bselect (?:the )?next (?:role|speaker|agent)\b|\brespond with the (?:worker|agent|role|team member) to act next\b|\bsentiment of (?:this|the)\b`,
+      String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\b(?:standalone|understood without|(?:last|latest|follow-?up) (?:question|query|message))\b`,
     ),
   },
   {
@@ -90,14 +94,15 @@ const instructions: readonly Instruction[] = [
     ),
   },
 ];
-/** Begins of the words above, all of them at the beginning of a word: most places of a text are left after one look. */
+/** Begins of the words above, by their first letters: most places of a text are left after one look. */
 const anyWord =
-  /\b(?:name|titl|headline|slug|short sentence|commit|pull request|pr title|pr desc|pr content|summar|tags|question|quer|keyword|emoji|topic|isnewtopic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|command|fim_|cursor|hole|fill|completion|autocomplet|editable_region|code_to_edit|user_cursor|dictat|transcri|punctuat|translat|grammar|spelling|typos|titel|titre|t[ií]tulo|titolo|r[eé]sum|riassum|samenvat|podsumuj|zusammen|tradu|korrig|corri[gj]|correggi|message de|mensa)|<(?:pre|suf|mid)>|übersetz/i;
+  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emory|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
   String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b`,
-  String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|\bstandalone question:\s*$|\bbinary score\b`,
+  String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|\bbinary score\b|\bcomma[- ]separated list\b|\b(?:shorter|longer) than \d|\b(?:with|in) (?:one|a single) word\b`,
+  String.raw`\b(?:don't|do not) (?:write|return|say|give) anything (?:except|but|else)|\b(?:title|heading|name|answer|summary|label|category)s? (?:only|alone)\b|\b(?:summary|title|name|label|category|standalone question):\s*$|\byou are an? [^.\n]{0,30}\b(?:title|headline|name|commit message)s?[- ]generat(?:ion|ing|or)\b`,
 );
 
 /** What a title names or a summary sums up, in further languages. */
@@ -133,6 +138,24 @@ const furtherInstructions: readonly Instruction[] = [
 ];
 /** Letters of scripts that are not Latin. */
 const otherScript = /[^\u0000-\u024f\u2000-\u206f]/;
+/** A system prompt that has one thing chosen from a few. */
+const choice = {
+  begins:
+    /^\s*(?:you (?:decide|determine|detect|classify|choose|route|judge|rate)|decide|determine|detect|classify|choose|select|judge|rate|route)\b/i,
+  ends: /\b(?:reply|respond|answer|return|output|say)\b[^.\n]{0,30}(?:['"`]?\w+['"`]? or ['"`]?\w+['"`]?\b|\b(?:one|a single) word\b|\b(?:code|intent|category|label|role|class|language|name|score|number|emoji)\b[^.\n]{0,12}\bonly\b|\bonly\b[^.\n]{0,20}\b(?:code|intent|category|label|role|class|language|name|score|number|emoji)\b)/i,
+  maxLength: 1_500,
+} as const;
+/** The same for a summary of whatever the user sends. */
+const summaryOfText =
+  /^\s*(?:you )?summari[sz]e (?:the|any|each|every) (?:text|message|article|document|content|page|passage|e-?mail|input)\b/i;
+/** A message whose order is to make a part of a program. */
+const makesCode =
+  /^\s*(?:please )?(?:write|implement|add|create|build|fix|make|refactor|extend)\b[^.\n]{0,40}\b(?:function|method|class|script|component|endpoint|module|program|tests?|regex|feature|hook|plugin|button|column|classifier)\b/i;
+/** Rules in a list, as a program writes them behind what it asks for. */
+const listOfRules = /(?:^|\n)(?:[-*•]|\d\.) [^\n]+\n(?:[-*•]|\d\.) /;
+
+/** A word in capitals by which a program knows the end. */
+const answersToken = /\b(?:respond|reply|answer) with [A-Z]{4,}\b/;
 const furtherBareResult = anyOf(
   String.raw`\b(?:nur|höchstens|ohne Anführungs|uniquement|seulement|sans guillemets|sólo|solo|únicamente|sin comillas|apenas|somente|sem aspas|soltanto|senza virgolette|alleen|tylko|bez cudzysł|sadece|yalnızca)`,
   "только|без кавычек|не более|只|仅|直接返回|不要|字以内|个字|のみ|だけ|以内|만 (?:출력|반환|답)|(?:자|단어) 이내",
@@ -159,8 +182,11 @@ export function housekeepingOf(
   if (conversation.tools.length > 0 || conversation.systemLength > maxInstructionLength) return undefined;
   const { system, newest, closing, turns, usedTools } = conversation;
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
-  const bySystem = kindSaidIn(system);
-  if (bySystem !== undefined && (smallAnswer || system.length < 200 || isBare(system) || isBare(newest)))
+  const bySystem = kindSaidIn(system) ?? smallResultOf(system);
+  if (
+    bySystem !== undefined &&
+    (smallAnswer || system.length < 200 || isBare(system) || choice.ends.test(system) || isBare(newest))
+  )
     return bySystem;
   // The program's own words behind the conversation.
   const byClosing = closing === "" ? undefined : kindSaidIn(closing);
@@ -168,9 +194,9 @@ export function housekeepingOf(
   if ((newest.includes("<") || newest.startsWith("[SUFFIX]")) && gap.test(newest)) return "completion";
   // Without a system prompt that says so, the message itself must, and be the whole conversation, or stand at the end of an agent's
   // run whose tools the call leaves out.
-  if (turns > 1 && !usedTools) return undefined;
+  if (turns > 1 && !usedTools && !listOfRules.test(newest)) return undefined;
   const byMessage = kindSaidIn(newest);
-  return byMessage !== undefined && (smallAnswer || isBare(newest)) ? byMessage : undefined;
+  return byMessage !== undefined && !makesCode.test(newest) && (smallAnswer || isBare(newest)) ? byMessage : undefined;
 }
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {
@@ -179,8 +205,15 @@ function kindSaidIn(text: string): HousekeepingKind | undefined {
   return (instructions.find(saidBy) ?? furtherInstructions.find(saidBy))?.kind;
 }
 
+/** What a system prompt asks of every message, whatever stands in it. */
+function smallResultOf(system: string): HousekeepingKind | undefined {
+  if (system === "" || system.length > choice.maxLength) return undefined;
+  if (choice.begins.test(system) && choice.ends.test(system)) return "labels";
+  return summaryOfText.test(system) ? "summary" : undefined;
+}
+
 function isBare(text: string): boolean {
-  return bareResult.test(text) || furtherBareResult.test(text);
+  return bareResult.test(text) || answersToken.test(text) || furtherBareResult.test(text);
 }
 
 /** What is left to be said of the conversation behind the sentence that names it; other words make it a part of the user's work. */
@@ -192,13 +225,15 @@ const compaction = new RegExp(
     String.raw`^\s*(?:please )?(?:summari[sz]e|compact|condense) ${ofConversation}`,
     String.raw`^\s*You have been tasked with (?:summari[sz]ing|compacting)|^\s*The following is a conversation history to be (?:summari[sz]ed|compacted)`,
     String.raw`\b(?:generate|create|update)\b[^.\n]{0,40}<state_snapshot>`,
+    String.raw`^\s*(?:please )?summari[sz]e (?:the |all )?(?:key |main )?(?:takeaways?|points|progress|findings|results?)(?: so far)? (?:from|of|in) ${ofConversation}`,
+    String.raw`\b(?:extend|update|refine) the (?:\w+ )?summary\b[^.\n]{0,60}\b(?:new messages|messages above|conversation)\b`,
   ].join("|"),
   "im",
 );
 /** Characters at the beginning within which a request for compaction says what it is. */
 const compactionHead = 800;
-/** Messages from which on a conversation has something to be compacted. */
-const longConversation = 6;
+/** Messages from which on a conversation has something to be compacted: an ask, its answer and the request. */
+const longConversation = 3;
 
 /** Whether a message asks to compact the long conversation that it ends: work for the model that has it in its cache. */
 export function asksForCompaction(text: string, messages: number): boolean {

@@ -33,19 +33,22 @@ export function withoutFrame(text: string): string {
   return behind === null || behind.index < lead ? text.slice(lead) : text.slice(lead, behind.index);
 }
 
-const firstLabel = /^(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)[ \t]*:[ \t]*/i;
+const firstLabel = /^(?:(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)|Your task)[ \t]*:[ \t]*/i;
 /** The same in a later line. Three times as fast as `^`, which is tried at every character. */
-const laterLabel = /[\n\r\u2028\u2029](?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)[ \t]*:[ \t]*/gi;
+const laterLabel =
+  /[\n\r\u2028\u2029](?:(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)|Your task)[ \t]*:[ \t]*/gi;
 /** What a template ends with, so that the model goes on from there. */
-const answerLabel = /\n(?:Thought|(?:Helpful |Final )?Answer|Assistant|Response|AI|Output)[ \t]*:\s*$/i;
+const answerLabel = /\n(?:Thought|(?:Helpful |Final |Refined )?Answer|Assistant|Response|AI|Output)[ \t]*:\s*$/i;
 /** What says that the text around the question is a template. */
 const templateSign =
-  /\b(?:following (?:pieces of )?(?:context|documents?|information|passages?|questions?|tools|format)|context (?:below|above|provided|information)|access to the following)\b|^(?:Context|Documents?|Sources?|Begin!)[ \t]*:?[ \t]*$|^Context[ \t]*:/im;
+  /\b(?:following (?:pieces of )?(?:context|documents?|information|passages?|questions?|tools|format)|context (?:below|above|provided|information)|access to the following)\b|^(?:Context|Documents?|Sources?|Begin!)[ \t]*:?[ \t]*$|^(?:Context|(?:Conversation|Chat|History|Chat history)(?: so far)?)[ \t]*:/im;
+
+/** A question whose answer is to be improved with more context. */
+const refined = /^The original (?:query|question|request) is(?: as follows)?: ?([^\n]{1,2000})\n[\s\S]*\bAnswer:\s*$/;
 
 /** The question of a ReAct or retrieval template; undefined where the text is none. */
 export function questionIn(text: string): string | undefined {
-  // Most asks hold no label at all, and looking for a colon costs nothing beside the patterns.
-  if (!text.includes(":")) return undefined;
+  if (text.startsWith("The original ")) return refined.exec(text)?.[1];
   // Most texts have no such label, and then no other pattern is tried.
   const first = questionLabelIn(text, 0);
   if (first === undefined) return undefined;
@@ -68,11 +71,47 @@ function questionLabelIn(text: string, from: number): { readonly start: number; 
   return later === null ? undefined : { start: later.index + 1, end: laterLabel.lastIndex };
 }
 
-const heading = /^(?:#{1,4}[ \t]+([^\n]{1,60})|\*\*([^*\n]{1,60})\*\*:?)[ \t]*$/gm;
+const heading = /^(?:#{1,4}[ \t]+([^\n]{1,60})|\*\*([^*\n]{1,60})\*\*:?|\[\[ ## (\w{1,60}) ## \]\])[ \t]*$/gm;
 const requestTitle =
-  /^(?:the |your |my |current )?(?:user(?:'s)? )?(?:request|task|ask|question|query|instructions? from the user|issue|prompt|message|problem statement|goal)\b[^a-z]*$/i;
+  /^(?:the |your |my )?(?:current |github )?(?:user(?:'s)? )?(?:(?:current|latest|original|new) )?(?:request|task|ask|question|query|instructions? from the user|issue|prompt|message|problem (?:statement|description)|goal|objective|instruction|user input|original requirements)\b[^a-z]*$|^user(?:'s)? input\b[^a-z]*$/i;
 const otherTitle =
-  /\b(?:context|output|format|rules?|constraints|environment|background|files?|repository|history|guidelines|tools?|memory|notes|response|workspace|instructions|examples?|requirements|settings|capabilities)\b/i;
+  /\b(?:context|output|format|rules?|constraints|environment|background|files?|repository|history|guidelines|tools?|memory|notes|response|workspace|instructions|examples?|requirements|settings|capabilities|info|information|structure|state|screen)\b/i;
+/** The same in front of a text alone on its line: `Task Description:`, `[Problem statement]:`; or of a line: `OBJECTIVE: …`. */
+const taskLabel =
+  /(?:^|\n)(?:\[?(?:(?:User|Current|Your) (?:[Tt]ask|[Rr]equest|[Pp]rompt|[Ii]nput|[Qq]uery)|(?:Task|Problem|Issue) (?:[Dd]escription|[Ss]tatement))\]?:|(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT):)[ \t]*/;
+const capitalLabel = /(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT): /;
+/** The next label behind it. */
+const nextLabel = /\n(?:\[?[A-Z][\w ]{2,40}\]?:[ \t]*(?:\n|$)|[A-Z][A-Z _]{3,40}:)/;
+/** The sentence that announces the text of an issue. */
+const announced = /^[^\n]{0,200}\bhere's the (?:issue|task|problem)(?: text| description| statement)?:[ \t]*\n/i;
+/** What a program writes in front of the files, selections and pages that it adds behind an ask. */
+const contextLabel =
+  /\n(?:-{3,}[ \t]*\n+)?(?:[A-Z][a-z]+ )?(?:[Cc]ontext|CONTEXT|[Ss]elections?|SELECTIONS?|[Aa]ttachments?|ATTACHMENTS?|[Aa]ttached files|[Oo]pen files)[ \t]*:[ \t]*\n/;
+
+/** The task behind a label, of a text in which other labels stand as well; undefined where none says which one it is. */
+export function labelledTaskIn(text: string): string | undefined {
+  if (!text.includes(":\n") && !capitalLabel.test(text)) return undefined;
+  const label = taskLabel.exec(text);
+  if (label === null) return undefined;
+  const task = text.slice(label.index + label[0].length);
+  const next = nextLabel.exec(task);
+  // One label alone may be the user's own.
+  if (next === null && label.index === 0) return undefined;
+  const own = (next === null ? task : task.slice(0, next.index)).trimStart().replace(announced, "").trim();
+  return own === "" ? undefined : own;
+}
+
+/** The ask in front of what a program has added behind it under a label; undefined where there is none. */
+export function beforeContext(text: string): string | undefined {
+  if (!text.includes(":\n") || !text.includes("```")) return undefined;
+  const label = contextLabel.exec(text);
+  if (label === null || !text.includes("```", label.index)) return undefined;
+  const ask = text.slice(0, label.index);
+  return ask.trim() === "" || ask.includes("```") ? undefined : ask;
+}
+
+/** What a section of fields ends with in the messages of DSPy. */
+const fieldsEnd = /\n\s*Respond with the corresponding output fields\b/;
 
 /** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
 export function requestSectionIn(text: string): string | undefined {
@@ -81,7 +120,7 @@ export function requestSectionIn(text: string): string | undefined {
   let end = text.length;
   let others = 0;
   for (const match of text.matchAll(heading)) {
-    const title = (match[1] ?? match[2] ?? "").trim();
+    const title = (match[1] ?? match[2] ?? match[3] ?? "").trim();
     if (start === undefined && requestTitle.test(title)) start = match.index + match[0].length;
     else if (otherTitle.test(title)) {
       others += 1;
@@ -91,5 +130,42 @@ export function requestSectionIn(text: string): string | undefined {
       }
     }
   }
-  return start === undefined || others === 0 ? undefined : text.slice(start, end).trim();
+  if (start === undefined) return undefined;
+  const section = text.slice(start, end);
+  const fenced = /^\s*(`{3,})\w{0,20}\n([\s\S]*?)\n\1/.exec(section)?.[2];
+  if (fenced !== undefined && others === 0) return fenced;
+  const fields = fieldsEnd.exec(section);
+  if (fields !== null) return section.slice(0, fields.index).trim();
+  return others === 0 ? undefined : section.replace(/[\s#]+$/, "").trim();
+}
+
+/**
+ * A message that a program has packed into an object: `{"type": "user_message", "message": "…"}`, or a sign of its own, such as
+ * `{"type": "heartbeat", …}`.
+ */
+export interface JsonMessage {
+  readonly by: "user" | "program";
+  readonly text: string;
+}
+
+/** The beginning by which such an object is known; other JSON is what somebody has pasted. */
+const typed = /^\{\s*"(?:type|role|event)"\s*:\s*"([a-z_]{2,40})"/;
+const ofUser = /^user(?:_(?:message|input|query|request|prompt))?$|^human(?:_message)?$/;
+const ofProgram = /^(?:heartbeat|login|timer|tick|system(?:_[a-z_]+)?|notification|reminder|event|agent_event)$/;
+
+export function messageInJson(text: string): JsonMessage | undefined {
+  if (!text.startsWith("{")) return undefined;
+  const type = typed.exec(text.slice(0, 80))?.[1];
+  if (type === undefined) return undefined;
+  if (ofProgram.test(type)) return { by: "program", text: "" };
+  if (!ofUser.test(type)) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const fields = parsed as Readonly<Record<string, unknown>>; // begins as an object, as matched above
+  const said = fields["message"] ?? fields["content"] ?? fields["text"];
+  return typeof said === "string" ? { by: "user", text: said } : undefined;
 }

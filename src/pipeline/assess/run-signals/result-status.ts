@@ -35,7 +35,7 @@ const malformedCall =
 
 /** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
 const refusalAtStart =
-  /^\s*(?:<error>|\[error\]|error:(?!\s*\(?none\)?)|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
+  /^\s*(?:<error>|\[error\]|error:(?!\s*\(?none\)?)|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find(?! image)|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
 /** The one line by which a tool that reads says that it could not: more lines, or other errors, are the text that was read. */
 const refusalToRead =
   /^\s*[^\n]{0,200}(?:not found|no such file|enoent|does(?: not|n't) exist|permission denied|access (?:is )?denied|not allowed|outside)[^\n]{0,200}\s*$/i;
@@ -48,6 +48,10 @@ const nothingEdited = /\b(?:failed|failure|none of (?:them|the)|no (?:match|repl
 const hardlyEdited =
   /\b(?:could not|couldn't|cannot|can't|unable to|not (?:be )?(?:found|applied|made)|does not (?:exist|match)|already exists|is a directory|invalid)\b/i;
 const edited = /\b(?:success|successful(?:ly)?|updated|edited|written|wrote|saved|created|applied)\b/i;
+/** A line of git, patch or cp that says that it did not do it. */
+const gitRefused = /^(?:(?:error|fatal): |CONFLICT \(| ! \[(?:remote )?rejected\])[^\n]{0,200}/m;
+const commandRefused =
+  /^(?:\d+ out of \d+ hunks? FAILED|(?:cp|mv|rm|mkdir|ln|chmod|tar|unzip|patch): (?:cannot|can't|unable to|missing) )[^\n]{0,200}/m;
 const beginsEdited = /^\W*(?:success|successful(?:ly)?|updated|edited|wrote|saved|created|applied)\b/i;
 /** Words by which the output of a command says what went wrong; sought natively, as most output has none of them. */
 const errorWords = [
@@ -65,6 +69,17 @@ const errorWords = [
   ": undefined: ", // Go
   "core dumped",
   "problems (", // ESLint
+  " failed", // tests failed, version solving failed
+  "not be resolved",
+  "No solution",
+  "nable to ",
+  " detected", // 3 offenses detected
+  "s found",
+  "would be re", // formatters that only check
+  "onnect", // Connection refused, could not connect
+  "resolve host",
+  "aborted",
+  " SC", // ShellCheck
   "not recognized", // Windows
   "nicht gefunden",
   "no se reconoce",
@@ -85,17 +100,21 @@ const errorLine = new RegExp(
     String.raw`^\s*\[?ERROR\]?(?::|\s)|\bERROR:|\bnpm (?:ERR!|error )`,
     String.raw`\b(?:panic|fatal):|\bFAILED\b|: undefined: \w|\bFound [1-9]\d* errors?\b|\bproblems? \([1-9]`,
     "command not found|No such file or directory|ermission denied|Segmentation fault|\\bAssertion failed|core dumped",
+    // What a check found, what could not be installed, whom nobody could reach.
+    String.raw`\b(?:[Tt]ests?|[Cc]hecks?|[Ss]uites?|[Cc]ompilation|[Bb]uild|[Ss]olving|[Ii]nstallation|[Mm]igration|[Dd]eployment) failed\b|\bcould not be (?:resolved|installed|found|built|compiled)\b|\bNo solution found\b|\b[Uu]nable to (?:locate|resolve|find(?! image)|connect|open|load|start|install)\b`,
+    String.raw`\b[1-9]\d* (?:offenses?|violations?|issues?|problems?) (?:detected|found)\b|\b[Ii]ssues? found\b|\bwould be reformatted\b|\b[Cc]onnection refused\b|\b(?:Failed|[Cc]ould not|[Cc]ouldn't|[Cc]annot) (?:to )?(?:connect|resolve host)\b|\baborted!|\bSC\d{4}\b`,
     "is not recognized as|nicht gefunden werden|no se reconoce como|pas reconnu en tant",
     String.raw`Fehler:|Erreur ?:|erreur ?:|错误[:：]|エラー[:：]|오류[:：]|[Оо]шибка:|[Bb]łąd:`,
   ].join("|"),
 );
 /** Lines that say that there is none, and those of tests that passed, whatever their names. */
 const noError =
-  /\b(?:no|0) (?:errors?|failures?|failed)\b|\berrors?:\s*(?:0\b|\(?none\b)|\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
+  /\b(?:no|0) (?:errors?|failures?|failed|tests? failed|issues?|problems?|offenses?|violations?)\b|\berrors?:\s*(?:0\b|\(?none\b)|\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
 const typeInLine =
   /\b([A-Za-z_]{1,60}(?:Error|Exception))\b|\b(panic|fatal|FAILED|Segmentation fault|Assertion failed|command not found|No such file|ermission denied|error(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?)/;
 /** What a build tool ends with. */
-const buildFailed = /^(?:\[\w+\] )?BUILD FAIL(?:ED|URE)\b|^FAIL(?:\t|$)|^error: (?:test failed|\d+ targets? failed)/m;
+const buildFailed =
+  /^(?:\[\w+\] )?BUILD FAIL(?:ED|URE)\b|^Result: FAIL(?:ED)?$|^FAIL(?:\t|$)|^error: (?:test failed|\d+ targets? failed)/m;
 const buildPassed = /^(?:\[\w+\] )?BUILD SUCCESS(?:FUL)?\b|^Build succeeded\b/m;
 
 export function statusOf(effect: CallEffect, text: string): ResultStatus {
@@ -127,9 +146,12 @@ export function statusOf(effect: CallEffect, text: string): ResultStatus {
   return statusOfRun(text);
 }
 
-/** How an edit went that states nothing by a protocol: its tool says so in the first line. A command that edits prints nothing of it. */
+/** How an edit went that states nothing by a protocol: its tool says so in the first line; a command prints nothing, or why it could not. */
 function editStatusOf(command: string, text: string): ResultStatus {
-  if (command !== "") return { kind: "succeeded" };
+  if (command !== "") {
+    const refusal = ((/\bgit\b/.test(command) ? gitRefused.exec(text) : null) ?? commandRefused.exec(text))?.[0];
+    return refusal === undefined ? { kind: "succeeded" } : failed(refusal, "refused");
+  }
   const start = text.search(/\S/);
   const end = text.indexOf("\n", start);
   const line = text.slice(Math.max(0, start), end < 0 ? 300 : Math.min(end, 300));

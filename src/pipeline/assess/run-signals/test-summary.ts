@@ -9,7 +9,7 @@ const errorWords = count("errors?");
 const labelled =
   /\bFailures: (\d{1,6})(?:, Errors: (\d{1,6}))?|\bFAILED \((?:failures=(\d{1,6}))?(?:, )?(?:errors=(\d{1,6}))?|\bFailed: +(\d{1,6}),|^(?:ℹ|#) fail (\d{1,6})$/;
 /** What pytest and RSpec end with: errors stand beside the other counts. */
-const counted = /\bin \d+(?:\.\d+)?s\b|\bexamples?, /;
+const counted = /\bin \d+(?:\.\d+)?s\b|\bexamples?, |\bassertions?, /;
 const passed = /\b\d{1,6} (?:passed|passing|pass)\b|\btest result: ok|^OK\b|^ok\s+\S+\s+[\d.]+s|^Passed!/m;
 /** A summary has one of these words. */
 const anySummary = /ail|FAIL|rror|pass|Pass|^ok\b/im;
