@@ -7,6 +7,10 @@ export interface HttpAgentOptions {
   readonly url: string;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  /**
+   * Milliseconds of a clock that runs on while the machine is suspended, when the monotonic one may stand still. Default: `now`.
+   */
+  readonly wallNow?: () => number;
   /** An idle connection is closed after this long. Default 30 s. */
   readonly keepAliveMs?: number;
   /** More idle connections than this are not kept. Default 256. */
@@ -23,14 +27,19 @@ export type RequestHead = string & { readonly requestHead: unique symbol };
 export class HttpAgent implements ConnectionPool {
   readonly #target: ConnectTarget;
   readonly #now: () => number;
+  readonly #wallNow: () => number;
   readonly #keepAliveMs: number;
   readonly #maxIdle: number;
+  /** In the order in which they became idle. */
   readonly #idle: Connection[] = [];
+  /** When the last of them became idle, by the wall clock. */
+  #idleSinceWall = 0;
 
   /** Throws a `RangeError` for a URL or a proxy that cannot be used. */
   constructor(options: HttpAgentOptions) {
     this.#target = connectTargetOf(new URL(options.url));
     this.#now = options.now;
+    this.#wallNow = options.wallNow ?? options.now;
     this.#keepAliveMs = options.keepAliveMs ?? 30_000;
     this.#maxIdle = options.maxIdle ?? 256;
   }
@@ -75,6 +84,18 @@ export class HttpAgent implements ConnectionPool {
     }
     connection.markIdle(this.#now(), Math.ceil(this.#keepAliveMs / 1000));
     this.#idle.push(connection);
+    this.#idleSinceWall = this.#wallNow();
+  }
+
+  /**
+   * Closes the connections that have been idle since before `sentMs`: a request that was sent then, on one of their kind, has got no
+   * answer, and a network that has forgotten one connection has mostly forgotten them all.
+   */
+  closeIdleSince(sentMs: number): void {
+    const kept = this.#idle.filter(({ idleSince }) => idleSince > sentMs);
+    const suspects = this.#idle.filter(({ idleSince }) => idleSince <= sentMs);
+    this.#idle.splice(0, this.#idle.length, ...kept);
+    for (const connection of suspects) connection.close();
   }
 
   remove(connection: Connection): void {
@@ -84,7 +105,10 @@ export class HttpAgent implements ConnectionPool {
 
   #takeIdle(): Connection | undefined {
     const newest = this.#idle.pop();
-    if (newest === undefined || this.#now() - newest.idleSince <= this.#keepAliveMs) return newest;
+    if (newest === undefined) return undefined;
+    const isFresh = this.#now() - newest.idleSince <= this.#keepAliveMs;
+    // After a night's sleep the upstream has long closed them, and none of its packets arrived.
+    if (isFresh && this.#wallNow() - this.#idleSinceWall <= this.#keepAliveMs) return newest;
     // The others have been idle even longer.
     newest.close();
     for (const connection of this.#idle.splice(0)) connection.close();

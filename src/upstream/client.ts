@@ -107,6 +107,7 @@ class UpstreamClient implements Upstream {
     this.#agent = new HttpAgent({
       url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
       now: this.#now,
+      wallNow: () => clock.now(),
       ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
     });
     this.#streamHead = this.#headFor("text/event-stream, application/json;q=0.5", apiKey);
@@ -154,6 +155,9 @@ class UpstreamClient implements Upstream {
     } catch (error) {
       attempt.end(true);
       const failure = attempt.failureFrom(error);
+      // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
+      if (exchange.reused && !attempt.answered && failure.kind === "timed_out")
+        this.#agent.closeIdleSince(attempt.startedAt);
       const reply = failed(this.#isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
       return withIdentity(reply, attempt);
     }

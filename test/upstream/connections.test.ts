@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
 import { root } from "../harness/process.ts";
-import { callOf, chunked, eventsOf, headOf, jsonAnswer, lastChunk, withUpstream } from "./raw-server.ts";
+import { failureOf, whileTimePasses } from "./passing-time.ts";
+import { callOf, chunked, eventsOf, headOf, jsonAnswer, lastChunk, limits, withUpstream } from "./raw-server.ts";
 
 const answer = { choices: [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }] };
 const contentChunk = (content: string, finish: string | null = null) =>
@@ -13,6 +14,9 @@ const contentChunk = (content: string, finish: string | null = null) =>
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+/** Less than the time that an idle connection is kept. */
+const impatient = { ...limits, headers: 5_000 };
 
 describe("an idle connection", () => {
   const oneAnswerEach = async ({ socket, request }: { socket: Socket; request: () => Promise<string> }) => {
@@ -56,6 +60,62 @@ describe("an idle connection", () => {
       },
       { keepAliveMs: 1_000 },
     );
+  });
+
+  test("is closed if a request on another one that was idle gets no answer: the network has lost both", async () => {
+    const lost: Socket[] = [];
+    await withUpstream(
+      async ({ socket, request, number }) => {
+        if (number <= 3) lost.push(socket);
+        for (let answered = 0; number > 3 || answered < 1; answered++) {
+          await request();
+          socket.write(jsonAnswer(answer));
+        }
+      },
+      async ({ server, time, send }) => {
+        await Promise.all([send(callOf(false)), send(callOf(false)), send(callOf(false))]);
+        expect(server.connections).toBe(3);
+        time.advance(1);
+        const silent = send(callOf(false, { timeoutsMs: impatient }));
+        await until(() => server.open === 3);
+        const reply = await whileTimePasses(time, 1_000, silent);
+        expect(failureOf(reply)).toMatchObject({ kind: "timed_out", dispatched: true });
+        expect((await send(callOf(false))).kind).toBe("answer");
+        expect(server.connections).toBe(4);
+        await until(() => lost.every(({ destroyed }) => destroyed));
+      },
+    );
+  });
+
+  test("stays if it answered after such a request was sent", async () => {
+    await withUpstream(
+      async ({ socket, request, number }) => {
+        for (let answered = 0; number > 1 || answered < 1; answered++) {
+          await request();
+          socket.write(jsonAnswer(answer));
+        }
+      },
+      async ({ server, time, send }) => {
+        expect((await send(callOf(false))).kind).toBe("answer");
+        const silent = send(callOf(false, { timeoutsMs: impatient }));
+        time.advance(2_000);
+        expect((await send(callOf(false))).kind).toBe("answer");
+        expect(failureOf(await whileTimePasses(time, 1_000, silent)).kind).toBe("timed_out");
+        expect((await send(callOf(false))).kind).toBe("answer");
+        expect(server.connections).toBe(2);
+      },
+    );
+  });
+
+  test("is not reused after the machine was suspended, when the monotonic clock stood still", async () => {
+    await withUpstream(oneAnswerEach, async ({ server, time, send }) => {
+      expect((await send(callOf(false))).kind).toBe("answer");
+      time.setWallClock(time.clock.now() + 8 * 3_600_000);
+      expect((await send(callOf(false))).kind).toBe("answer");
+      expect(server.connections).toBe(2);
+      expect((await send(callOf(false))).kind).toBe("answer");
+      expect(server.connections).toBe(2);
+    });
   });
 
   test("is dropped if the upstream sends unrequested bytes, which would be taken for the next answer", async () => {
