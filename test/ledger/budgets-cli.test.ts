@@ -60,6 +60,27 @@ describe("smart-gateway budgets", () => {
     expect((await budgets("show")).out).toContain("goal/s/one");
   });
 
+  test("show prints the caps of the policy file as it is now, not those of the last request", async () => {
+    const policy = join(folder, "policy.yaml");
+    const show = async () => {
+      const { out } = await runCommand(["budgets", "--json"], {
+        env: { DATABASE_URL: url, ROUTING_POLICY_PATH: policy },
+      });
+      return JSON.parse(out).accounts.map((account: { hard_cap_usd: string; left_usd: string }) => [
+        account.hard_cap_usd,
+        account.left_usd,
+      ]);
+    };
+    await Bun.write(policy, "budget: { per_goal_hard_usd: 2.5, per_day_hard_usd: 0.5 }");
+    expect(await show()).toEqual([
+      ["0.5", "0"],
+      ["2.5", "0.5"],
+      ["2.5", "2.25"],
+    ]);
+    await Bun.write(policy, "budget: { per_goal_hard_usd: nonsense }");
+    expect((await show())[0]).toEqual(["50", "47.75"]);
+  });
+
   test("audit proves that the ledger balances, and fails if it does not", async () => {
     expect(await budgets("audit")).toMatchObject({ code: 0, out: expect.stringContaining("The ledger balances.") });
     const db = new Database(join(folder, "gateway.db"));

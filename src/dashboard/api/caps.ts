@@ -1,6 +1,7 @@
 import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { nanoUsd } from "#domain/money/money.ts";
+import { hardCapOf, isOfPastDay } from "#ledger/admin/hard-cap.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { dayMs, hourMs } from "./range.ts";
@@ -11,8 +12,7 @@ export function capUseOf(account: LedgerAccount, caps: Caps, today: string): Cap
   const kind = id.startsWith("day/") ? "day" : "goal";
   const name = id.slice(kind.length + 1);
   const isOver = isOfPastDay(id, today);
-  const policy = kind === "day" ? caps.dayHard : caps.goalHard;
-  const hard = ownHard ?? (isOver ? account.hard : policy);
+  const hard = hardCapOf(account, caps, today);
   const soft = kind === "day" ? caps.daySoft : caps.goalSoft;
   return {
     account: id,
@@ -36,12 +36,6 @@ export function dayCapUse(
 ): CapUse {
   const dayId = `day/${today}`;
   return capUseOf(accounts.find(({ id }) => id === dayId) ?? emptyLedgerAccount(dayId), caps, today);
-}
-
-/** Days before today, and what requests without a goal spent on them. */
-function isOfPastDay(id: string, today: string): boolean {
-  const day = /^(?:day|goal\/adhoc)\/(\d{4}-\d{2}-\d{2})$/.exec(id)?.[1];
-  return day !== undefined && day < today;
 }
 
 /** How long back the pace is measured: long enough for agents that pause, short enough to notice one that runs away. */

@@ -2,10 +2,11 @@ import type { RoutingDecision } from "#domain/routing.ts";
 import type { AnswerHeaders } from "#http/answer-headers.ts";
 import type { MessageMemory } from "#http/chat-body/message-memory.ts";
 import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
+import type { Problem } from "#http/chat-body/problem.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";
-import { isJsonContentType } from "#http/request/content-type.ts";
+import { isCompressed, isJsonContentType } from "#http/request/content-type.ts";
 import { type BodyBytes, freeBytes, readBytes } from "#http/request/read-body.ts";
 import type { RequestTraces } from "#http/server-options.ts";
 import { openSse } from "#http/sse/sse-response.ts";
@@ -63,6 +64,18 @@ const notJson: HttpError = {
   code: "invalid_request",
 };
 
+const compressed: HttpError = {
+  status: 400,
+  detail: "The body is compressed (Content-Encoding), which is not supported. Send it as it is.",
+  code: "invalid_request",
+};
+
+/** The error of a body that was not understood, most likely because it is compressed where the request says so. */
+function errorOfBody({ status, detail, param }: Problem, headers: Headers): HttpError {
+  if (isCompressed(headers)) return compressed;
+  return { status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) };
+}
+
 /** The response to a request whose body is read; a stream is returned when it begins. */
 async function respond(
   request: Request,
@@ -85,11 +98,7 @@ async function respond(
   };
   const parsing = parseChatBytes(input, endpoint.messages);
   const parsed = parsing instanceof Promise ? await parsing : parsing;
-  if (parsed.kind === "refused") {
-    const { status, detail, param } = parsed;
-    const error = { status, detail, code: "invalid_request", ...(param === undefined ? {} : { param }) };
-    return errorResponse(error, request, common);
-  }
+  if (parsed.kind === "refused") return errorResponse(errorOfBody(parsed, request.headers), request, common);
 
   const caller = new LightAbortController();
   if (request.signal.aborted) caller.abort();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { brotliCompressSync } from "node:zlib";
 import { authorization, call, type Reply, start, type TestGateway } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
@@ -160,6 +161,23 @@ describe("400: not JSON, or an unsupported shape", () => {
       body: new TextEncoder().encode(body({})),
     });
     await expectRefusal(response, 400);
+  });
+
+  test("a compressed body, with the header that says so in the message", async () => {
+    for (const coding of ["gzip", "br"]) {
+      const packed = coding === "gzip" ? Bun.gzipSync(Buffer.from(body({}))) : brotliCompressSync(body({}));
+      const reply = await call(`${gateway.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...authorization, "content-type": "application/json", "content-encoding": coding },
+        body: packed,
+      });
+      expect([reply.status, (await reply.json()).detail]).toEqual([
+        400,
+        "The body is compressed (Content-Encoding), which is not supported. Send it as it is.",
+      ]);
+    }
+    expect((await post(body({}), { "content-encoding": "identity" })).status).toBe(200);
+    expect((await (await post("{", { "content-encoding": "identity" })).json()).detail).not.toContain("compressed");
   });
 
   test("bytes that are no UTF-8", async () => {

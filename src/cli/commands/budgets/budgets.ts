@@ -4,10 +4,15 @@ import { withHelpOfDefault } from "#cli/help.ts";
 import { textTable } from "#cli/table.ts";
 import { usd, utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import type { Caps } from "#domain/money/caps.ts";
+import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { hardCapOf } from "#ledger/admin/hard-cap.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
+import type { UtcDay } from "#platform/time.ts";
+import { capsOf } from "#policy/caps.ts";
+import { loadPolicy } from "#policy/load-policy.ts";
 import { addHoldCommands } from "./holds.ts";
 import { addReconcileCommand } from "./reconcile.ts";
 
@@ -22,6 +27,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
     .action((options: { readonly limit: number; readonly json?: true }) =>
       withLedgerAdmin(env, options, async (admin) => {
         const { accounts, more } = await admin.accounts(options.limit);
+        const recordOf = recordsWith(policyCaps(env), await admin.today());
         if (options.json) return printJson({ accounts: accounts.map(recordOf), more });
         if (accounts.length === 0) return console.log("Nothing has been spent or held yet.");
         console.log(
@@ -108,15 +114,30 @@ function problemOf({ goal, session, day, hardUsd, clear }: SetOptions): string |
   return undefined;
 }
 
-function recordOf({ id, spent, held, overrun, hard, ownHard }: LedgerAccount) {
-  const cap = ownHard ?? hard;
+/**
+ * The caps of the policy file that the environment names, because accounts store the cap of their last request. Undefined
+ * without a file, or while it is invalid: gateways then keep an earlier one.
+ */
+function policyCaps(env: NodeJS.ProcessEnv): Caps | undefined {
+  const path = env["ROUTING_POLICY_PATH"] || undefined;
+  const loaded = path === undefined ? undefined : loadPolicy(path);
+  return loaded?.kind === "ok" ? capsOf(loaded.policy) : undefined;
+}
+
+/** What is printed of an account; with the cap of its last request where the caps are unknown. */
+function recordsWith(caps: Caps | undefined, today: UtcDay) {
+  return (account: LedgerAccount) =>
+    withCap(account, caps === undefined ? (account.ownHard ?? account.hard) : hardCapOf(account, caps, today));
+}
+
+function withCap({ id, spent, held, overrun, ownHard }: LedgerAccount, cap: number | null) {
   return {
     id,
     spent_usd: formatUsd(spent),
     held_usd: formatUsd(held),
     overrun_usd: formatUsd(overrun),
-    hard_cap_usd: cap === null ? null : formatUsd(cap),
-    left_usd: cap === null ? null : formatUsd(Math.max(0, cap - spent - held)),
+    hard_cap_usd: cap === null ? null : formatUsd(nanoUsd(cap)),
+    left_usd: cap === null ? null : formatUsd(nanoUsd(Math.max(0, cap - spent - held))),
     cap_from: cap === null ? null : ownHard === null ? "policy" : "operator",
   };
 }
