@@ -160,8 +160,8 @@ async function assemble(
   const lastModels = new RecentMap<string, LastModel>(maxGoals);
   const ports = portsOf({ ledger, health, upstream, memory, lastModels }, context, (record) => {
     finished.add(record);
-    // The request is recorded before the answer is sent, unless the process is busy: then in a batch.
-    if (http.streams.count <= 1) finished.flush();
+    // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
+    if (http.streams.count <= 1) setImmediate(() => finished.flush());
   });
   await pricesRead;
   const http = startHttp(

@@ -84,10 +84,12 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     }
     routed = after;
   }
-  recordForLearning(context, routed.decision, ports);
   const answer = request.stream ? answerStreamed : answerWhole;
+  const answering = answer(context, routed, head, settlement, ports);
+  // While the ledger writes the hold.
+  recordForLearning(context, routed.decision, ports);
   // Awaited: a promise that is given back as it is costs three microtasks instead of one.
-  return await answer(context, routed, head, settlement, ports);
+  return await answering;
 }
 
 /** Finishes the record of a request that is refused before it is executed. */

@@ -2,8 +2,8 @@ import type { LedgerStatus, ReservationId } from "#ledger/ledger.ts";
 import type { BatchReply, Operation, OperationReply } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { asStoreFailure, type LedgerStore, type StoreFailure } from "#ledger/store.ts";
-import type { Clock, Timers } from "#platform/time.ts";
-import { afterIdleTurn } from "./idle-turn.ts";
+import type { Timers } from "#platform/time.ts";
+import { BatchStart, type BatchStartOptions, type Waiting } from "./batch-start.ts";
 import type { LedgerEvent } from "./ledger-event.ts";
 import {
   delayMsOf,
@@ -48,21 +48,18 @@ const writeAttempts = 3;
  *
  * - `idle`: nothing is planned. A batch may be in flight, whose reply plans the next one.
  * - `delayed`: only resolutions are queued that nobody waits for. A timer plans the flush, or whatever else is queued or read before.
- * - `scheduled`: a flush comes after what runs now, or after an idle turn of the event loop.
+ * - `scheduled`: a flush comes, as `BatchStart` decides.
  * - `backing_off`: the store has failed for a moment; a timer plans the next flush.
  */
 export type WriterMode = "open" | "failed" | "closing" | "closed";
 type FlushState = "idle" | "delayed" | "scheduled" | "backing_off";
 
-export interface BatchWriterOptions {
+export interface BatchWriterOptions extends BatchStartOptions {
   readonly store: LedgerStore;
   readonly node: NodeIdentity;
-  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: (event: LedgerEvent) => void;
   readonly availability: StoreAvailability;
-  /** As `BatchedLedgerOptions.coalesce`. */
-  readonly coalesce: ((begin: () => void) => void) | undefined;
   /** Called with the reply to each written batch, before its callers are answered. */
   readonly onWritten: (reply: BatchReply) => void;
   /** Whether a reserve whose caller was answered `unavailable` may be cancelled. */
@@ -73,8 +70,9 @@ export interface BatchWriterOptions {
  * Writes operations in batches, in the order of their arrival. One batch is in flight, and what arrives meanwhile forms the
  * next; a store with `pipelineFrom` receives the next one early once that is full. A batch that fails is requeued.
  */
-export class BatchWriter {
+export class BatchWriter implements Waiting {
   readonly #options: BatchWriterOptions;
+  readonly #start: BatchStart;
   readonly #resolutions = new ResolutionTracker();
   #mode: WriterMode = "open";
   #flush: FlushState = "idle";
@@ -97,6 +95,7 @@ export class BatchWriter {
 
   constructor(options: BatchWriterOptions) {
     this.#options = options;
+    this.#start = new BatchStart(options);
   }
 
   get mode(): WriterMode {
@@ -110,6 +109,10 @@ export class BatchWriter {
   /** Items that wait for the store, in flight or not. */
   get queued(): number {
     return this.#batchesUnderway().reduce((count, { items }) => count + items.length, this.#queue.length);
+  }
+
+  get inQueue(): number {
+    return this.#queue.length;
   }
 
   get queuedReserves(): number {
@@ -141,6 +144,7 @@ export class BatchWriter {
   /** Operations that are written in one batch; `answer` is called once, with the reply to the last of them or undefined. */
   enqueue(operations: readonly Operation[], urgency: Urgency, answer: QueueItem["answer"]): void {
     const generation = this.#resolutions.current;
+    const nowMs = this.#options.clock.monotonic();
     for (const { kind } of operations) {
       if (isClosing(kind)) generation.outstanding += 1;
       if (kind === "resolve") this.#waitingResolutions += 1;
@@ -148,7 +152,7 @@ export class BatchWriter {
     this.#queue.push({
       operations,
       answer,
-      sinceMs: this.#options.clock.monotonic(),
+      sinceMs: nowMs,
       urgency,
       generation,
       sent: false,
@@ -158,10 +162,11 @@ export class BatchWriter {
     });
     if (urgency === "deadline") {
       this.#queuedReserves += 1;
+      if (this.#queuedReserves > 1) this.#start.reservesOverlap(nowMs);
       this.#watchDeadlines();
     }
     if (this.#flush !== "delayed") this.#scheduleFlush();
-    else if (delayMsOf(this.#queue, this.#options.clock.monotonic()) <= 0) this.#endDelay();
+    else if (delayMsOf(this.#queue, nowMs) <= 0) this.#endDelay();
   }
 
   /** Resolves when every resolution handed in so far is written; undefined when they all are. What is delayed is sent at once. */
@@ -233,13 +238,10 @@ export class BatchWriter {
 
   #startFlush(): void {
     this.#flush = "scheduled";
-    const begin = () => {
+    this.#start.schedule(this, () => {
       if (this.#flush === "scheduled") this.#flush = "idle";
       this.#flushNow();
-    };
-    const { clock, coalesce } = this.#options;
-    if (coalesce === undefined || this.#inFlight.length > 0) queueMicrotask(begin);
-    else afterIdleTurn({ clock, coalesce, queued: () => this.#queue.length }, begin);
+    });
   }
 
   /** Whether the next batch may be sent now. */

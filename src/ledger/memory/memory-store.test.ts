@@ -159,37 +159,64 @@ describe("a batch of the ledger", () => {
       advance(ms);
       for (const next of turns.splice(0)) next();
     };
-    return { batches, turn, reserve: () => void ledger.reserve(reservationOf({ amount: nanoUsd(1) })) };
+    const reserve = () => ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
+    /** Two callers at the same time; forgets their batches. */
+    const overlap = async () => {
+      const both = [reserve(), reserve()];
+      while (batches.length < 2) {
+        turn(0);
+        await Promise.resolve();
+      }
+      await Promise.all(both);
+      batches.length = 0;
+    };
+    return { batches, turn, reserve, overlap };
   }
 
+  test("is sent at once when its caller is the only one", async () => {
+    const { batches, reserve } = await openCoalescing();
+    await reserve();
+    await reserve();
+    expect(batches).toEqual([1, 1]);
+  });
+
   test("waits for the operations of busy turns of the event loop, and is sent after an idle one", async () => {
-    const { batches, turn, reserve } = await openCoalescing();
-    reserve();
+    const { batches, turn, reserve, overlap } = await openCoalescing();
+    await overlap();
+    void reserve();
     turn(0.2);
-    reserve();
+    void reserve();
     turn(0.01);
     // It brought no operation, but code ran that may bring more.
     turn(0.2);
-    reserve();
+    void reserve();
     turn(0.01);
     expect(batches).toEqual([]);
     turn(0.01);
     expect(batches).toEqual([3]);
   });
 
-  test("waits for one idle turn on an idle gateway", async () => {
-    const { batches, turn, reserve } = await openCoalescing();
-    reserve();
+  test("waits for an idle turn for 100 ms after callers have overlapped, and then no more", async () => {
+    const { batches, turn, reserve, overlap } = await openCoalescing();
+    await overlap();
+    turn(99);
+    const waiting = reserve();
+    expect(batches).toEqual([]);
     turn(0.01);
     turn(0.01);
     expect(batches).toEqual([1]);
+    await waiting;
+    turn(100);
+    void reserve();
+    expect(batches).toEqual([1, 1]);
   });
 
   test("waits a few milliseconds at most, however busy the event loop is", async () => {
-    const { batches, turn, reserve } = await openCoalescing();
+    const { batches, turn, reserve, overlap } = await openCoalescing();
+    await overlap();
     let turns = 0;
     for (; batches.length === 0 && turns < 100; turns++) {
-      reserve();
+      void reserve();
       turn(0.5);
     }
     expect(turns).toBe(12);
@@ -197,8 +224,9 @@ describe("a batch of the ledger", () => {
   });
 
   test("is sent at once when it is full", async () => {
-    const { batches, turn, reserve } = await openCoalescing();
-    for (let i = 0; i < 1_000; i++) reserve();
+    const { batches, turn, reserve, overlap } = await openCoalescing();
+    await overlap();
+    for (let i = 0; i < 1_000; i++) void reserve();
     turn(0.5);
     expect(batches).toHaveLength(1);
   });
