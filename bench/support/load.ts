@@ -22,7 +22,7 @@ const moreHeaders = more.map((header) => `${header}\r\n`).join("");
 const workload = workloads[name];
 if (workload === undefined) throw new Error(`workload: one of ${Object.keys(workloads).join(", ")}`);
 let left = requests === undefined ? Number.POSITIVE_INFINITY : Number(requests);
-const url = new URL(`${target}/chat/completions`);
+const url = new URL(`${target}${workload.path ?? "/chat/completions"}`);
 
 function requestOf(body: string): Buffer {
   return Buffer.from(

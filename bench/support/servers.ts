@@ -56,10 +56,13 @@ async function end(child: Bun.Subprocess): Promise<void> {
 export class Servers implements AsyncDisposable {
   readonly scratch = mkdtempSync(join(tmpdir(), "smart-gateway-bench-"));
   readonly #started: Bun.Subprocess[] = [];
+  readonly #pins: boolean;
 
-  constructor() {
+  /** `pinned`: whether servers share the first core and all else the second, where that is possible. */
+  constructor({ pinned = true } = {}) {
+    this.#pins = canPin && pinned;
     // This process reads the gateway's log. On the core of the servers it would take time from one of them only.
-    if (canPin) Bun.spawnSync(["taskset", "-cp", "1", String(process.pid)]);
+    if (this.#pins) Bun.spawnSync(["taskset", "-cp", "1", String(process.pid)]);
   }
 
   /** An upstream without latency, on the second core. The arguments are those of `instant-upstream.ts`. */
@@ -158,7 +161,7 @@ export class Servers implements AsyncDisposable {
     env: { [name: string]: string } = {},
     stdout: Out = "pipe" as Out,
   ) {
-    const pin = canPin ? ["taskset", "-c", String(core)] : [];
+    const pin = this.#pins ? ["taskset", "-c", String(core)] : [];
     const child = Bun.spawn<"ignore", Out, "ignore">([...pin, ...command], {
       cwd,
       env: { ...process.env, ...env },

@@ -6,6 +6,8 @@ import { seededRandom } from "#platform/testing/seeded-random.ts";
 export interface Workload {
   /** Credentials that a gateway redacts in each request. */
   readonly redactions: number;
+  /** The endpoint, below `/v1`; `/chat/completions` where absent. */
+  readonly path?: string;
   /** The bodies of one connection, in order. */
   bodies(seed: string, connection: number): Generator<string, never>;
 }
@@ -51,6 +53,10 @@ function* repeated(body: string): Generator<string, never> {
 
 const small = (streamed: boolean, maxTokens?: number) =>
   chat([system, { role: "user", content: ask.repeat(4) }], streamed, maxTokens);
+
+const dryRun = JSON.stringify({
+  task: { task_id: "bench", instruction: ask.repeat(4), kind: "CODING", risk_level: "LOW" },
+});
 
 /** Like `small`, but each request begins another conversation. */
 function* newConversations(seed: string): Generator<string, never> {
@@ -108,6 +114,7 @@ const secret = `AWS_SECRET_ACCESS_KEY=${["wJalrXUtnFEMI", "K7MDENG", "bPxRfiCYq9
 
 export const workloads: { readonly [name: string]: Workload } = {
   answers: { redactions: 0, bodies: () => repeated(small(false)) },
+  "dry-run": { redactions: 0, path: "/route/decision", bodies: () => repeated(dryRun) },
   streams: { redactions: 0, bodies: () => repeated(small(true)) },
   /** Streams that the upstream sends at once where it paces others. */
   "streams-at-once": { redactions: 0, bodies: () => repeated(small(true, 1)) },
