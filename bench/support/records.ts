@@ -3,7 +3,7 @@ import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
-import { compactEntry, compactRecord } from "#records/compact/compact-record.ts";
+import { compactRecord, nameConversation } from "#records/compact/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { RecordEntry } from "#records/store/record-head.ts";
@@ -47,7 +47,8 @@ export class BenchRecords {
     const request = this.#request(index, atMs);
     const { goal_id } = request.routed?.task ?? this.#task;
     const session = goal_id === "adhoc" ? undefined : goal_id.split("/")[0];
-    const entry = compactEntry(compactRecord(request, { policyHash: this.#hash, session }), 1);
+    const entry = compactRecord(request, { policyHash: this.#hash, session });
+    nameConversation(entry, 1);
     entry.head.seq = entry.head.recorded_ms * 1_024 + (index % 1_024);
     return entry;
   }

@@ -4,7 +4,7 @@ import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
-import { compactEntry, compactRecord, readContent } from "#records/compact/compact-record.ts";
+import { compactRecord } from "#records/compact/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
@@ -77,15 +77,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
       if (!enabled()) return;
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
-      stored.add({
-        build() {
-          const compact = compactRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId) });
-          return {
-            entry: (salt) => compactEntry(compact, salt),
-            record: (salt) => readContent(compactEntry(compact, salt).content),
-          };
-        },
-      });
+      stored.add(compactRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId) }));
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) openCosts.add(record.decisionId);
     },
     requestRejected(rejection) {

@@ -1,5 +1,6 @@
 import { WriteBehind } from "#platform/store/write-behind.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
+import { nameConversation, readContent } from "./compact/compact-record.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
 import { matchesFilter } from "./store/filter-sql.ts";
@@ -22,26 +23,10 @@ export interface StoredRecordsOptions {
   readonly onStore?: (state: "unavailable" | "available", problem?: unknown) => void;
 }
 
-/** A record that is built later, so that no caller waits for it. */
-export interface PendingRecord {
-  /** Called once. Must not throw. */
-  build(): BuiltRecord;
-}
-
-/** A record that waits to be written. */
-export interface BuiltRecord {
-  /** What is written. The head's `seq` is set afterwards. */
-  entry(salt: number): RecordEntry;
-  /** What subscribers get. */
-  record(salt: number): DecisionRecord;
-}
-
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
-/** Two whole blocks: what a transaction costs beside its rows is shared by so many records. */
+/** A whole block: what a block and its transaction cost beside the records is shared by so many. */
 const maxBatch = 256;
-/** Records that are built together, soon after their requests: their parts are still in the processor's caches. */
-const maxUnbuilt = 32;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;
@@ -68,8 +53,7 @@ const maxSideWrites = 1_000;
 /** Decision records in the database, written behind the requests in batches. */
 export class StoredRecords implements DecisionRecords {
   readonly #options: StoredRecordsOptions;
-  #unbuilt: PendingRecord[] = [];
-  #waiting: BuiltRecord[] = [];
+  #waiting: RecordEntry[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly RecordEntry[] = [];
   #mayBeWritten = false;
@@ -104,22 +88,17 @@ export class StoredRecords implements DecisionRecords {
   }
 
   append(records: readonly DecisionRecord[]): void {
-    for (const record of records) {
-      const made = { entry: () => ({ head: headOf(record), content: record }), record: () => record };
-      this.add({ build: () => made });
-    }
+    for (const record of records) this.add({ head: headOf(record), content: record });
   }
 
-  /** Takes a record that is made later. Never throws. */
-  add(record: PendingRecord): void {
-    if (this.#writeBehind.closed || this.#queued >= maxWaiting) {
+  /** As `append`, for a record in the form in which it is written. Never throws. */
+  add(entry: RecordEntry): void {
+    if (this.#writeBehind.closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
     }
     this.#writeBehind.schedule(writeEveryMs);
-    this.#unbuilt.push(record);
-    if (this.#unbuilt.length < maxUnbuilt) return;
-    this.#build();
+    this.#waiting.push(entry);
     if (this.#waiting.length >= maxBatch && this.#ok) void this.save();
   }
 
@@ -189,7 +168,7 @@ export class StoredRecords implements DecisionRecords {
     return {
       kind: this.#options.kind,
       ok: this.#ok,
-      queued: this.#queued + this.#batch.length,
+      queued: this.#waiting.length + this.#batch.length,
       written: this.#written,
       dropped: this.#dropped,
       ...(this.#droppedAtMs === undefined ? {} : { droppedAtMs: this.#droppedAtMs }),
@@ -206,21 +185,12 @@ export class StoredRecords implements DecisionRecords {
   async close(): Promise<void> {
     this.#cancelPoll?.();
     do await this.save();
-    while (this.#ok && this.#queued > 0);
+    while (this.#ok && this.#waiting.length > 0);
     await this.#writeBehind.close();
-    const left = this.#queued + this.#batch.length;
-    this.#unbuilt = [];
+    const left = this.#waiting.length + this.#batch.length;
     this.#waiting = [];
     this.#batch = [];
     if (left > 0) this.#drop(left);
-  }
-
-  get #queued(): number {
-    return this.#unbuilt.length + this.#waiting.length;
-  }
-
-  #build(): void {
-    for (const record of this.#unbuilt.splice(0)) this.#waiting.push(record.build());
   }
 
   #drop(count: number): void {
@@ -232,7 +202,7 @@ export class StoredRecords implements DecisionRecords {
   async #saveAll(): Promise<void> {
     try {
       // Not what comes meanwhile: under load that would be one small batch after the other, each as expensive as a whole one.
-      let due = this.#queued + this.#batch.length;
+      let due = this.#waiting.length + this.#batch.length;
       const store = await this.#writeBehind.opened();
       while (due > 0 || this.#configs.length > 0) {
         if (this.#batch.length === 0) this.#takeBatch(store.salt);
@@ -260,14 +230,15 @@ export class StoredRecords implements DecisionRecords {
 
   /** Takes the next batch from the queue and numbers its records. */
   #takeBatch(salt: number): void {
-    if (this.#waiting.length < maxBatch) this.#build();
-    const taken = this.#waiting.splice(0, maxBatch);
-    const batch = taken.map((each) => each.entry(salt));
-    for (const { head } of batch) head.seq = this.#nextSeq(head.recorded_ms);
+    const batch = this.#waiting.splice(0, maxBatch);
+    for (const entry of batch) {
+      entry.head.seq = this.#nextSeq(entry.head.recorded_ms);
+      nameConversation(entry, salt);
+    }
     this.#batch = batch;
     this.#mayBeWritten = false;
     if (this.#listeners.size === 0) return;
-    this.#deliver(taken.map((each, at) => ({ ...each.record(salt), seq: batch[at]?.head.seq ?? 0 })));
+    this.#deliver(batch.map(({ head: { seq }, content }) => ({ ...readContent(content), seq })));
   }
 
   #nextSeq(recordedMs: number): number {

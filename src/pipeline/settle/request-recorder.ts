@@ -132,7 +132,8 @@ export class RequestRecorder {
     for (const attempt of this.attempts) cost += attempt.costNanoUsd ?? 0;
     const timings: Writable<RequestRecord["timings"]> = {
       decisionMs: this.#decisionMs,
-      totalMs: this.#clock.monotonic() - this.#begunMs,
+      // Whole microseconds: as many digits as a clock has take several times the place in the stored record.
+      totalMs: Math.round((this.#clock.monotonic() - this.#begunMs) * 1_000) / 1_000,
     };
     if (this.#gateMs !== undefined) timings.gateMs = this.#gateMs;
     if (this.#firstTokenMs !== undefined) timings.firstTokenMs = this.#firstTokenMs;

@@ -115,12 +115,12 @@ function itemOf(values: Lists, place: number): Column {
   if (typeof first === "string") {
     for (let line = 1; line < values.length; line++) {
       const value = values[line]?.[place];
-      if (typeof value !== "string" || value !== first) return columnOf(valuesAt(values, place));
+      if (typeof value !== "string" || value !== first) return restOf(values, place, line, "string");
     }
   } else if (typeof first === "number") {
     for (let line = 1; line < values.length; line++) {
       const value = values[line]?.[place];
-      if (typeof value !== "number" || value !== first) return columnOf(valuesAt(values, place));
+      if (typeof value !== "number" || value !== first) return restOf(values, place, line, "number");
     }
   } else if (typeof first === "object" && first !== null) {
     return columnOf(valuesAt(values, place));
@@ -130,6 +130,13 @@ function itemOf(values: Lists, place: number): Column {
     }
   }
   return { same: first };
+}
+
+/** The column of a place whose values are the same up to that line. */
+function restOf(values: Lists, place: number, from: number, kind: "string" | "number"): Column {
+  const each = valuesAt(values, place);
+  for (let line = from; line < each.length; line++) if (typeof each[line] !== kind) return columnOf(each);
+  return { each };
 }
 
 function valuesAt(values: Lists, place: number): unknown[] {

@@ -1,140 +1,61 @@
 import { expect, test } from "bun:test";
-import { nanoUsd } from "#domain/money/money.ts";
-import { decide } from "#pipeline/decide/decide.ts";
-import { aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
 import { buildRecord } from "#records/build-record.ts";
-import { aRequestRecord } from "#records/fixtures.ts";
-import type { RequestRecord, RoutedInputs } from "#records/record.ts";
-import { columnOf, valueAt } from "./columns.ts";
-import { compactEntry, compactRecord, readContent } from "./compact-record.ts";
+import { aDecisionRecord } from "#records/fixtures.ts";
+import type { RequestRecord } from "#records/record.ts";
+import { blockOf, openBlock } from "#records/store/blocks/record-block.ts";
+import { headOf, type RecordEntry } from "#records/store/record-head.ts";
+import { valueAt } from "./columns.ts";
+import { compactRecord, nameConversation, readContent } from "./compact-record.ts";
+import { aRequest, variousRequests } from "./fixtures.ts";
 
 const context = { policyHash: "h", session: undefined, salt: 1 };
 
-/** Every count has a different value, so that none can be mistaken for another. */
-const features = {
-  characters: 1,
-  topics: { words: 2, distinctWords: 3, counts: new Map() },
-  codeLines: 4,
-  traceLines: 5,
-  listItems: 6,
-  options: 7,
-  numbers: 8,
-  mathSigns: 9,
-  commas: 10,
-  identifiers: 11,
-  denseCharacters: 12,
-  verbLast: true,
-};
-
-function aRequest(runtimeGiven: Parameters<typeof aRuntime>[0] = {}): RequestRecord {
-  const metadata = { routing: "pro", scout: true, repo_id: "a name that the caller chose" };
-  const { instruction: _, ...task } = aTask({ metadata });
-  const runtime = aRuntime(runtimeGiven);
-  const snapshot = aSnapshot({});
-  const decision = decide({ ...task, instruction: "" }, runtime, snapshot);
-  const request = aRequestRecord({
-    task,
-    runtime,
-    snapshot,
-    decision,
-    features: features as unknown as RoutedInputs["features"],
-  });
-  return {
-    ...request,
-    routed: {
-      ...request.routed,
-      decision: { ...decision, action: "DENY", model: null },
-      housekeeping: "title",
-      namesTask: true,
-    },
-  };
+function entriesOf(requests: readonly RequestRecord[]): RecordEntry[] {
+  const entries = requests.map((request) => compactRecord(request, context));
+  for (const entry of entries) nameConversation(entry, context.salt);
+  return entries;
 }
 
-/** An attempt with a different value in every field. */
-const attempt: RequestRecord["attempts"][number] = {
-  id: "d.3",
-  model: "flash",
-  purpose: "EXECUTE",
-  outcome: "rate_limited",
-  upstreamStatus: 429,
-  startedMs: 12.345_678,
-  day: "1970-01-01",
-  ledgerMs: 1.234_567,
-  firstTokenMs: 2.345_678,
-  durationMs: 3.456_789,
-  holdNanoUsd: nanoUsd(41),
-  costNanoUsd: nanoUsd(42),
-  costSource: "usage",
-  generationId: "g",
-  host: "h",
-  ownAccount: true,
-  usage: { input: 51, cachedInput: 52, output: 53, reasoning: 54, cacheWrite: 55 },
-  otherModel: "other",
-};
-
-/** The records read back of requests that were written together. */
-function readBack(requests: readonly RequestRecord[]) {
-  const contents = requests.map((request) => compactEntry(compactRecord(request, context), context.salt).content);
-  const block = JSON.parse(JSON.stringify(columnOf(contents)));
-  return requests.map((_, line) => readContent(valueAt(block, line)));
+/** The records of entries that were written together. */
+async function readBack(entries: readonly RecordEntry[]) {
+  const block = openBlock(blockOf(entries).data);
+  return entries.map((_, line) => readContent(valueAt(block?.contents ?? {}, line)));
 }
 
-test("records are read back as they were written, value by value, alone and together", () => {
-  const run = {
-    attempts: 1,
-    flash_attempts: 2,
-    same_error_count: 3,
-    tests_failed: 4,
-    files_touched: 5,
-    tool_depth: 6,
-    last_model: "m",
-  };
-  const { routed: _, ...refused } = aRequest();
-  const whole = aRequest();
-  const { routed } = whole;
-  const requests: RequestRecord[] = [
-    aRequest(),
-    aRequest(run),
-    { ...refused, errorCode: "budget_exceeded", outcome: "refused", status: 402 },
-    {
-      ...whole,
-      begunMs: 10.000_4,
-      attempts: [attempt, { ...attempt, id: "d.4", ledgerMs: 7.000_5 }],
-      redactions: [{ rule: "a", count: 2 }],
-      forwardedFields: ["plugins"],
-      priceVersion: "p",
-      timings: { gateMs: 0.123_45, decisionMs: 0.234_56, firstTokenMs: 1.000_49, totalMs: 99.499_9 },
-      ...(routed === undefined
-        ? {}
-        : {
-            routed: {
-              ...routed,
-              ledgerSpend: {
-                goal: { spent: nanoUsd(1), held: nanoUsd(2) },
-                day: { spent: nanoUsd(3), held: nanoUsd(4) },
-              },
-              snapshot: {
-                ...routed.snapshot,
-                health: { flash: { state: "UNHEALTHY", routable: false, sinceMs: 1, reason: "r" } },
-                ownCaps: { goalHard: nanoUsd(9) },
-                runEvidence: ["errors=1"],
-                affinity: { model: "flash", continuation: true },
-                draw: 0.5,
-                verdict: "pro",
-              },
-            },
-          }),
-    },
-  ];
-  const expected = requests.map((request) => JSON.parse(JSON.stringify(buildRecord(request, context))));
-  expect(readBack(requests)).toEqual(expected);
-  for (const [at, request] of requests.entries()) expect(readBack([request])).toEqual([expected[at]]);
+const expectedOf = (request: RequestRecord) => JSON.parse(JSON.stringify(buildRecord(request, context)));
+
+test("records are read back as they were written, value by value, alone and together", async () => {
+  const requests = variousRequests();
+  const expected = requests.map(expectedOf);
+  expect(await readBack(entriesOf(requests))).toEqual(expected);
+  for (const [at, request] of requests.entries()) expect(await readBack(entriesOf([request]))).toEqual([expected[at]]);
 });
 
-test("the stored form is short, shorter together, and without names that a caller chose for its repository", () => {
-  const contents = Array.from({ length: 100 }, () => compactEntry(compactRecord(aRequest(), context), 1).content);
-  const one = JSON.stringify(columnOf(contents.slice(0, 1)));
+test("records of requests and of rejections share a block, in their order", async () => {
+  const [first, second, ...more] = entriesOf(variousRequests());
+  if (first === undefined || second === undefined) throw new Error("there are several");
+  const rejection = aDecisionRecord(1);
+  const entry = { head: headOf(rejection), content: rejection };
+  const [a, b] = variousRequests().map(expectedOf);
+  expect((await readBack([first, entry, second, ...more])).slice(0, 3)).toEqual([a, rejection, b]);
+  expect(await readBack([entry])).toEqual([rejection]);
+});
+
+test("blocks of earlier releases are read, which are JSON alone", async () => {
+  const block = openBlock(await Bun.file(`${import.meta.dir}/earlier-block.txt`).text());
+  const read = variousRequests().map((_, line) => readContent(valueAt(block?.contents ?? {}, line)));
+  expect(read).toEqual(variousRequests().map(expectedOf));
+});
+
+test("the stored form is short, shorter together, and without names that a caller chose for its repository", async () => {
+  const stored = async (count: number) => {
+    const { data } = blockOf(entriesOf(Array.from({ length: count }, () => aRequest())));
+    return Bun.zstdDecompressSync(Buffer.from(data, "base64")).toString("latin1");
+  };
+  const one = await stored(1);
+  expect(one).toContain('"OTHER"');
   expect(one).not.toContain("a name that the caller chose");
-  expect(one.length).toBeLessThan(2_000);
-  expect(JSON.stringify(columnOf(contents)).length).toBeLessThan(one.length + 100);
+  expect(one.length).toBeLessThan(3_000);
+  // A byte of each is its number, which all of these share here.
+  expect((await stored(100)).length).toBeLessThan(one.length + 200);
 });

@@ -2,44 +2,37 @@ import { recordWith, requestHead } from "#records/build-record.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { conversationName, factsOf, type RecordContext } from "#records/record-facts.ts";
-import type { RecordEntry, RecordHead } from "#records/store/record-head.ts";
+import type { RecordEntry } from "#records/store/record-head.ts";
 import { attemptFrom, attemptValues, requestFrom, requestValues } from "./request-values.ts";
 import { routedFrom, routedValues } from "./routed-values.ts";
-
-/**
- * The form in which a request's record is written: lists of its values, without names, without what no record has and what the
- * snapshot shares with other requests. The decision record is made from it when it is read. Most records are never read, and
- * making one costs as much as routing a request. It holds no object of the request, so that all of them can be freed.
- */
-export interface CompactRecord {
-  readonly head: RecordHead;
-  readonly values: CompactValues;
-  /** Undefined where nothing was routed. */
-  readonly conversationKey: string | undefined;
-}
 
 type CompactValues = ReturnType<typeof compactValues>;
 type Facts = ReturnType<typeof factsOf>;
 
-/** All but the conversation's name, for which the salt of the store is needed. */
-export function compactRecord(request: RequestRecord, context: Omit<RecordContext, "salt">): CompactRecord {
+/** What is written of a request: the conversation's key until the salt of the store is known, then its name, and the values. */
+type CompactContent = [conversation: string | null | undefined, ...CompactValues];
+
+/**
+ * The form in which a request's record waits and is written: lists of its values, without names, without what no record has and what
+ * the snapshot shares with other requests. The decision record is made from it when it is read. Most records are never read, and
+ * making one costs as much as routing a request. It holds no object that only its request has, so that all of them can be freed.
+ */
+export function compactRecord(request: RequestRecord, context: Omit<RecordContext, "salt">): RecordEntry {
   const facts = factsOf(request, context);
-  return {
-    head: requestHead(request, facts),
-    values: compactValues(request, facts),
-    conversationKey: request.routed?.conversationKey,
-  };
+  const content: CompactContent = [request.routed?.conversationKey, ...compactValues(request, facts)];
+  return { head: requestHead(request, facts), content };
 }
 
-/** What is written of it. */
-export function compactEntry({ head, values, conversationKey }: CompactRecord, salt: number): RecordEntry {
-  const [request, attempts, facts, routed] = values;
-  return { head, content: [conversationName(conversationKey, salt), request, attempts, facts, routed] };
+/** Puts the conversation's name in the place of its key. To be called once, before the entry is written or read. */
+export function nameConversation({ content }: RecordEntry, salt: number): void {
+  if (!Array.isArray(content)) return;
+  const values = content as CompactContent; // all entries that are no records are from `compactRecord`
+  values[0] = conversationName(values[0] ?? undefined, salt);
 }
 
 /** The record that the content of an entry stands for. */
 export function readContent(content: unknown): DecisionRecord {
-  // Only this program writes it: a record itself, or what `compactEntry` has made of a request.
+  // Only this program writes it: a record itself, or what `compactRecord` has made of a request.
   if (!Array.isArray(content)) return content as DecisionRecord;
   const [conversation, request, attempts, facts, routed] = content as [string | null, ...CompactValues];
   const given = requestFrom(request);
@@ -54,10 +47,10 @@ export function readContent(content: unknown): DecisionRecord {
 }
 
 function compactValues(request: RequestRecord, facts: Facts) {
-  const { routed, attempts, begunMs, decision } = request;
+  const { routed, attempts, decision } = request;
   return [
     requestValues(request),
-    attempts.map((attempt) => attemptValues(attempt, begunMs)),
+    attempts.map((attempt) => attemptValues(attempt, request)),
     factValues(facts),
     routed === undefined ? null : routedValues(routed, decision),
   ] as const;

@@ -15,7 +15,7 @@ export function routedValues(routed: RoutedInputs, decision: RoutingDecision) {
   return [
     // Where it is another than the request's.
     routed.decision === decision ? null : decisionValues(routed.decision),
-    taskValues(routed.task),
+    taskValues(routed.task, routed.namesTask),
     runtimeValuesUnlessAtStart(runtime),
     routed.housekeeping,
     routed.namesTask,
@@ -132,11 +132,12 @@ function healthFrom(unwell: ReturnType<typeof healthValues>): Snapshot["health"]
 
 type WrittenTask = RoutedInputs["task"];
 
-function taskValues(task: WrittenTask) {
+function taskValues(task: WrittenTask, isNamed: boolean) {
   const { metadata } = task;
   const { routing, scout, pro } = metadata;
   return [
-    task.task_id,
+    // Unless the caller has named it, no record has its name.
+    isNamed ? task.task_id : undefined,
     task.goal_id,
     task.kind,
     task.explicit_route,
@@ -164,7 +165,7 @@ function taskFrom(values: ReturnType<typeof taskValues>): WrittenTask {
   const [reasoning_requirement, ambiguity, dependency_depth, verification_difficulty, ...rest] = measures;
   const [estimated_tool_depth, routing, scout, pro] = rest;
   return {
-    task_id,
+    task_id: task_id ?? "",
     goal_id,
     kind,
     explicit_route,

@@ -1,6 +1,7 @@
 import { type Level, levels, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
+import { evidenceTexts } from "#pipeline/decide/evidence-texts.ts";
 import { type LearnedInput, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import type { Policy } from "#policy/schema.ts";
 import { onScale } from "./score-scale.ts";
@@ -23,15 +24,15 @@ export function scoreOf(
 ): number {
   const points = pointsOf(task, runtime, policy, evidence);
   const shipped = hundredths(onScale(points, scale));
-  evidence.push(`points=${points}`, `score_scale=${scale}`);
+  evidence.push(sumText(points), scaleText(scale));
   // What was learned is about inferred dimensions; stated ones are distributed differently.
   if (learned === undefined || scale === "declared") {
-    evidence.push(`score=${shipped}`);
+    evidence.push(scoreText(shipped));
     return shipped;
   }
   const score = learnedScoreOf(learned, shipped);
   const change = hundredths(score - shipped);
-  evidence.push(`score_shipped=${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, `score=${score}`);
+  evidence.push(`score_shipped=${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, scoreText(score));
   return score;
 }
 
@@ -115,8 +116,28 @@ function shareOf(level: Level): number {
   return levels.indexOf(level) / (levels.length - 1);
 }
 
-function points(feature: string, value: number, evidence: Evidence): number {
-  if (value !== 0) evidence.push(`points_${feature}=${hundredths(value)}`);
+const sumText = evidenceTexts<number>("points");
+const scaleText = evidenceTexts<ScoreScale>("score_scale");
+const scoreText = evidenceTexts<number>("score");
+
+const features = [
+  "reasoning_requirement",
+  "ambiguity",
+  "dependency_depth",
+  "verification_difficulty",
+  "risk_level",
+  "blast_radius",
+  "tool_depth",
+  "runtime_trouble",
+  "kind_bias",
+] as const;
+type Feature = (typeof features)[number];
+const pointTexts = Object.fromEntries(
+  features.map((feature) => [feature, evidenceTexts<number>(`points_${feature}`)]),
+) as { readonly [F in Feature]: (value: number) => string }; // each has one
+
+function points(feature: Feature, value: number, evidence: Evidence): number {
+  if (value !== 0) evidence.push(pointTexts[feature](hundredths(value)));
   return value;
 }
 

@@ -7,7 +7,9 @@ import type { SqlRow } from "#records/store/sql-row.ts";
 import { blockOf, type IdKind } from "./record-block.ts";
 
 /** Records of a block. Less, and each batch writes more heads; more, and a single record takes longer to read. */
-const maxLines = 128;
+const maxLines = 256;
+/** Up to so many, a small batch is added to the block before. Each time all of its records are written again. */
+const maxLinesAgain = 128;
 /** Bytes that a block and its head take beside their texts. */
 const headBytes = 150;
 /** A record's number may be so many milliseconds later than it counts, where many records count at once. */
@@ -48,7 +50,7 @@ export class BlockRecords {
       const all = added === undefined ? group : [...added.entries, ...group];
       const id = added?.id ?? seqOf(group[0]);
       const lastSeq = seqOf(group.at(-1));
-      writes.push(...(await blockWrites(id, lastSeq, all, added !== undefined)), ...openCostWrites(id, group));
+      writes.push(...blockWrites(id, lastSeq, all, added !== undefined), ...openCostWrites(id, group));
       unfilled = { id, lastSeq, entries: all };
     }
     this.#unfilled = undefined;
@@ -154,17 +156,17 @@ function byHour(entries: readonly RecordEntry[]): readonly (readonly RecordEntry
 
 function fits(group: readonly RecordEntry[], { lastSeq, entries }: Unfilled): boolean {
   const first = seqOf(group[0]);
-  return first > lastSeq && hourOf(first) === hourOf(lastSeq) && entries.length + group.length <= maxLines;
+  return first > lastSeq && hourOf(first) === hourOf(lastSeq) && entries.length + group.length <= maxLinesAgain;
 }
 
 /** Writes a block, in place of the one with that id where it has been written with fewer records. */
-async function blockWrites(
+function blockWrites(
   id: number,
   lastSeq: number,
   entries: readonly RecordEntry[],
   isAgain: boolean,
-): Promise<readonly SqlWrite[]> {
-  const { data, terms, ids } = await blockOf(entries);
+): readonly SqlWrite[] {
+  const { data, terms, ids } = blockOf(entries);
   const bytes = Buffer.byteLength(data, "base64") + Buffer.byteLength(ids, "base64") + terms.length + headBytes;
   const before = (name: string) => `COALESCE((SELECT h.${name} FROM decision_block_head h WHERE h.id = ?), 0)`;
   return [

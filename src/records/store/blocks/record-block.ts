@@ -1,4 +1,5 @@
 import { type Column, columnOf, valueAt } from "#records/compact/columns.ts";
+import { ColumnPacker, ColumnReader, type PackedColumn } from "#records/compact/packed-columns.ts";
 import { rulesIn, statusClass } from "#records/store/filter-sql.ts";
 import type { RecordEntry, RecordHead } from "#records/store/record-head.ts";
 
@@ -39,19 +40,36 @@ export interface WrittenBlock {
   readonly ids: string;
 }
 
-export async function blockOf(entries: readonly RecordEntry[]): Promise<WrittenBlock> {
-  const heads: { [F in HeadField | "seq"]?: Column } = { seq: columnOf(entries.map(({ head }) => head.seq)) };
-  let terms = "\n";
-  for (const field of headFields) {
-    const first = entries[0]?.head[field] ?? null;
-    // Most fields have one value in all records.
-    const isSame = entries.every(({ head }) => head[field] === first);
-    const values = isSame ? [first] : entries.map(({ head }) => head[field]);
-    heads[field] = isSame ? { same: first } : { each: values };
-    terms += termsOf(field, values);
-  }
-  const block: OpenBlock = { heads, contents: columnOf(entries.map(({ content }) => content)) };
-  const data = await Bun.zstdCompress(JSON.stringify(block), { level: 1 });
+/** The first byte of a block of which some columns are bytes. What earlier releases wrote is JSON alone: it begins with a brace. */
+const packedForm = 1;
+/** Then follows the size of the JSON. */
+const jsonFrom = 5;
+/** Of the columns of a record; there may be more. */
+const usualBytes = 96;
+
+/** The JSON of a block. The bytes of its columns follow: first those of `seqs`, then those of `contents`. */
+interface PackedBlock {
+  readonly records: number;
+  /** Without `seq`. */
+  readonly heads: OpenBlock["heads"];
+  readonly seqs: PackedColumn;
+  readonly contents: PackedColumn;
+}
+
+export function blockOf(entries: readonly RecordEntry[]): WrittenBlock {
+  const { heads, terms } = headsOf(entries);
+  const packer = new ColumnPacker(entries.length * usualBytes);
+  const block: PackedBlock = {
+    records: entries.length,
+    heads,
+    seqs: packer.packed({ each: entries.map(({ head }) => head.seq) }),
+    contents: packer.packed(columnOf(entries.map(({ content }) => content))),
+  };
+  const json = Buffer.from(JSON.stringify(block));
+  const start = Buffer.alloc(jsonFrom, packedForm);
+  start.writeUInt32LE(json.length, 1);
+  // Not in another thread: handing it over takes longer than compressing the few kilobytes.
+  const data = Bun.zstdCompressSync(Buffer.concat([start, json, packer.bytes]), { level: 1 });
   return { data: data.toString("base64"), terms, ids: idsOf(entries).toString("base64") };
 }
 
@@ -59,12 +77,57 @@ export async function blockOf(entries: readonly RecordEntry[]): Promise<WrittenB
 export function openBlock(data: unknown): OpenBlock | undefined {
   const packed = typeof data === "string" ? Buffer.from(data, "base64") : (data as Uint8Array); // as the dialect gives it
   try {
-    const block = JSON.parse(Bun.zstdDecompressSync(packed).toString("utf8")) as OpenBlock | Column; // only `blockOf` writes blocks
+    const body = Bun.zstdDecompressSync(packed);
+    if (body[0] === packedForm) return openPacked(body);
+    const block = JSON.parse(body.toString("utf8")) as OpenBlock | Column; // earlier releases wrote it
     return "contents" in block ? block : { contents: block };
   } catch {
     // Another release wrote it in a form of its own: its records are left out.
     return undefined;
   }
+}
+
+function openPacked(body: Buffer): OpenBlock {
+  const bytesFrom = jsonFrom + body.readUInt32LE(1);
+  const block = JSON.parse(body.toString("utf8", jsonFrom, bytesFrom)) as PackedBlock; // only `blockOf` writes it
+  const reader = new ColumnReader(body.subarray(bytesFrom));
+  const seq = reader.column(block.seqs, block.records);
+  return { heads: { ...block.heads, seq }, contents: reader.column(block.contents, block.records) };
+}
+
+function headsOf(entries: readonly RecordEntry[]): { readonly heads: OpenBlock["heads"]; readonly terms: string } {
+  const heads: { [F in HeadField]?: Column } = {};
+  let terms = "\n";
+  // Of records that follow each other, most have the same values.
+  const distinct = entries.filter(({ head }, at) => at === 0 || !haveSameFields(head, entries[at - 1]?.head));
+  for (const field of headFields) {
+    const first = distinct[0]?.head[field] ?? null;
+    const isSame = distinct.every(({ head }) => head[field] === first);
+    heads[field] = isSame ? { same: first } : { each: entries.map(({ head }) => head[field]) };
+    terms += termsOf(field, isSame ? [first] : distinct.map(({ head }) => head[field]));
+  }
+  return { heads, terms };
+}
+
+/** Each of `headFields`; by name one by one takes several times as long. */
+function haveSameFields(a: RecordHead, b: RecordHead | undefined): boolean {
+  return (
+    a.session === b?.session &&
+    a.goal === b.goal &&
+    a.task === b.task &&
+    a.model === b.model &&
+    a.tier === b.tier &&
+    a.cause === b.cause &&
+    a.rule === b.rule &&
+    a.kind === b.kind &&
+    a.alias === b.alias &&
+    a.action === b.action &&
+    a.outcome === b.outcome &&
+    a.status === b.status &&
+    a.refused_by === b.refused_by &&
+    a.error_class === b.error_class &&
+    a.cost_state === b.cost_state
+  );
 }
 
 /** How many records a block with heads has, and the `seq` of each. */
@@ -105,12 +168,13 @@ const hashBytes = 4;
 const bytesPerRecord = 2 * hashBytes;
 
 function idsOf(entries: readonly RecordEntry[]): Buffer {
-  const ids = Buffer.alloc(entries.length * bytesPerRecord);
-  for (const [line, { head }] of entries.entries()) {
-    ids.writeUInt32LE(Bun.hash.xxHash32(head.decision_id), line * bytesPerRecord);
-    ids.writeUInt32LE(Bun.hash.xxHash32(head.request_id), line * bytesPerRecord + hashBytes);
+  const hashes = new Uint32Array(2 * entries.length);
+  let at = 0;
+  for (const { head } of entries) {
+    hashes[at++] = Bun.hash.xxHash32(head.decision_id);
+    hashes[at++] = Bun.hash.xxHash32(head.request_id);
   }
-  return ids;
+  return Buffer.from(hashes.buffer);
 }
 
 /** The bytes that stand in `ids` for an id, in hexadecimal. */
