@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
@@ -101,6 +102,18 @@ describe("code is not changed:", () => {
     test(kind, () => {
       for (const text of texts) expect(redact(text)).toBe(text);
     });
+});
+
+test("the tables of a generated parser stay, and a key of their length is found", () => {
+  const parser = readFileSync(require.resolve("@prometheus-io/lezer-promql"), "utf8");
+  expect(parser).toContain('tokenData: "');
+  expect(redact(parser)).toBe(parser);
+  const random = seededRandom(5);
+  const bytes = Buffer.from(Array.from({ length: 600 }, () => Math.floor(random() * 256)));
+  for (const alphabet of ["base64", "base64url", "hex"] as const) {
+    const key = bytes.toString(alphabet);
+    expect(redact(`api_secret: "${key}"`)).not.toContain(key.slice(0, 64));
+  }
 });
 
 const small = "abcdefghijklmnopqrstuvwxyz";

@@ -225,6 +225,9 @@ function strongSymbols(value: string): number {
   return count + (/[!#$%^&*~+=|]$/.test(value) ? 1 : 0);
 }
 
+/** A character that base64, hex, JSON Web Tokens, percent-encoding and escaped line ends do not have. */
+const notEncoded = /[^\w+/=.:~%\\-]/;
+
 /** Whether a value beside a word for `secret`, `token` or `API key` is one. */
 export function isSecret(value: string, writing: Notation): boolean {
   if (value.length < 8 || value.length > 4_096) return false;
@@ -244,6 +247,8 @@ export function isSecret(value: string, writing: Notation): boolean {
       !/^[A-Za-z]+ \w+="/.test(value) // `Digest username="…", realm="…"`
     );
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
+  // The tables of a parser that was generated (`tokenData: "…"`): so long a key is written in an alphabet of an encoding.
+  if (value.length > 512 && notEncoded.test(value)) return false;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
   if (isIdentifierShaped(value.replace(/[,;:)\]}]+$/, ""), shape) || isTemplate(value, formatSpecifiers, "%"))
     return false;
