@@ -53,20 +53,23 @@ test.each([100, 2_000_000])(
   },
 );
 
-test("a running stream keeps neither the received nor the sent conversation in memory", async () => {
+/** The ports that a stream needs until it begins. */
+function streamingPorts(onCall: (name: string, messages?: object) => void): Ports {
   const time = manualTime();
+  let decisions = 0;
   const policy = aPolicy();
   const registry = aRegistry();
   const healthy = { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" };
   const account = { held: 0, spent: 0, hard: null };
-  const sent: WeakRef<object>[] = [];
-  const received: WeakRef<object>[] = [];
-  const ports = {
+  return {
     clock: time.clock,
     timers: time.timers,
     ledger: {
       peek: () => ({ goalAccount: account, dayAccount: account }),
-      reserve: async () => ({ kind: "held" }),
+      async reserve() {
+        onCall("reserve");
+        return { kind: "held" };
+      },
       resolve: async () => {},
     },
     health: {
@@ -76,16 +79,16 @@ test("a running stream keeps neither the received nor the sent conversation in m
     },
     upstream: {
       async send({ body }: { body: { messages: object } }) {
-        sent.push(new WeakRef(body.messages));
+        onCall("send", body.messages);
         return { kind: "stream", events: (async function* () {})(), firstEventMs: 1 };
       },
     },
     tasks: { recall: () => undefined, remember() {}, served() {} },
     conversations: { recall: () => undefined, remember() {} },
-    outcomes: { routed() {}, recordOutcome: async () => false },
+    outcomes: { routed: () => onCall("routed"), recordOutcome: async () => false },
     retryBudget: { countRequest() {}, take: () => false },
     callerEvidence: callerEvidence(time.clock),
-    newId: () => `d${sent.length}`,
+    newId: () => `d${++decisions}`,
     config: () => ({
       policy,
       registry,
@@ -94,7 +97,15 @@ test("a running stream keeps neither the received nor the sent conversation in m
       privacy: privacyEngine(policy.privacy),
     }),
     record: () => {},
-  } as unknown as Ports; // the ports that a stream needs until it begins
+  } as unknown as Ports; // the others are not used
+}
+
+test("a running stream keeps neither the received nor the sent conversation in memory", async () => {
+  const sent: WeakRef<object>[] = [];
+  const received: WeakRef<object>[] = [];
+  const ports = streamingPorts((_, messages) => {
+    if (messages !== undefined) sent.push(new WeakRef(messages));
+  });
   const streams: unknown[] = [];
   for (let count = 0; count < 40; count++) {
     const messages = [{ role: "user" as const, content: `the words of prompt ${count}` }];
@@ -110,4 +121,11 @@ test("a running stream keeps neither the received nor the sent conversation in m
   expect(streams).toHaveLength(40);
   expect(alive(received)).toBeLessThan(10);
   expect(alive(sent)).toBeLessThan(10);
+});
+
+test("the ledger is asked for the hold before what only learning needs is noted, and the upstream after both", async () => {
+  const calls: string[] = [];
+  const ports = streamingPorts((name) => calls.push(name));
+  await handleChat({ ...request, stream: true }, ports, new AbortController());
+  expect(calls).toEqual(["reserve", "routed", "send"]);
 });

@@ -175,7 +175,9 @@ describe("a batch of the ledger", () => {
 
   test("is sent at once when its caller is the only one", async () => {
     const { batches, reserve } = await openCoalescing();
-    await reserve();
+    const first = reserve();
+    expect(batches).toEqual([1]);
+    await first;
     await reserve();
     expect(batches).toEqual([1, 1]);
   });
