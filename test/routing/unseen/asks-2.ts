@@ -1,5 +1,7 @@
+import type { Asks } from "./asks.ts";
+
 /** A second set, written after the rules had been changed for the first. */
-export const asks: Readonly<Record<string, { guarded: readonly string[]; ordinary: readonly string[] }>> = {
+export const asks: Asks = {
   en: {
     guarded: [
       "Contractors keep their access after their contract ends",

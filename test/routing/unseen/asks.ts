@@ -1,5 +1,9 @@
-/** Short asks: guarded ones, and ordinary ones with words that look alike. */
-export const asks: Readonly<Record<string, { guarded: readonly string[]; ordinary: readonly string[] }>> = {
+/** By language: guarded asks, and ordinary ones with words that look alike. */
+export type Asks = Readonly<
+  Record<string, { readonly guarded: readonly string[]; readonly ordinary: readonly string[] }>
+>;
+
+export const asks: Asks = {
   en: {
     guarded: [
       "the export job writes card numbers into the log, stop that",

@@ -11,6 +11,7 @@ import { outputs } from "./outputs.ts";
 import { outputs as furtherOutputs } from "./outputs-2.ts";
 import { requests } from "./requests.ts";
 import { requests as furtherRequests } from "./requests-2.ts";
+import * as third from "./third-set.ts";
 
 /**
  * Requests, asks and outputs in forms that no rule was written for when they were written and labelled; docs/routing.md says how many
@@ -28,26 +29,32 @@ function readingOf(found: Assessment): "ask" | "turn" | "housekeeping" {
 const byName = (each: Request) => [each.from, each] as const;
 
 describe("requests of agents and libraries", () => {
-  test.each([...requests, ...furtherRequests].map(byName))("%s", (_, { messages, tools, ask, ...right }) => {
-    const found = assessed({ messages, ...(tools && { tools }) });
-    expect(readingOf(found)).toBe(right.is);
-    if (right.guarded !== undefined) expect(isGuarded(found)).toBe(right.guarded);
-    // A call that failed counts for two.
-    if (right.failed !== undefined) expect(found.runtime.tool_depth).toBe(right.failed ? 2 : 0);
-    if (ask === undefined || right.is === "housekeeping") return;
-    expect(found.task.instruction).toContain(ask);
-    expect(found.task.instruction.length).toBeLessThan(ask.length * 1.25 + 20);
-  });
+  test.each([...requests, ...furtherRequests, ...third.requests].map(byName))(
+    "%s",
+    (_, { messages, tools, ask, ...right }) => {
+      const found = assessed({ messages, ...(tools && { tools }) });
+      expect(readingOf(found)).toBe(right.is);
+      if (right.guarded !== undefined) expect(isGuarded(found)).toBe(right.guarded);
+      // A call that failed counts for two.
+      if (right.failed !== undefined) expect(found.runtime.tool_depth).toBe(right.failed ? 2 : 0);
+      if (ask === undefined || right.is === "housekeeping") return;
+      expect(found.task.instruction).toContain(ask);
+      expect(found.task.instruction.length).toBeLessThan(ask.length * 1.25 + 20);
+    },
+  );
 });
 
 describe("calls that programs make for themselves", () => {
-  test.each([...housekeeping, ...furtherHousekeeping].map(byName))("%s", (_, { messages, tools, is }) => {
-    expect(readingOf(assessed({ messages, ...(tools && { tools }) }))).toBe(is);
-  });
+  test.each([...housekeeping, ...furtherHousekeeping, ...third.housekeeping].map(byName))(
+    "%s",
+    (_, { messages, tools, is }) => {
+      expect(readingOf(assessed({ messages, ...(tools && { tools }) }))).toBe(is);
+    },
+  );
 });
 
 describe("short asks", () => {
-  const all = [...Object.entries(asks), ...Object.entries(furtherAsks)];
+  const all = [...Object.entries(asks), ...Object.entries(furtherAsks), ...Object.entries(third.asks)];
   const labelled = all.flatMap(([language, { guarded, ordinary }]) => [
     ...guarded.map((ask) => [language, ask, true] as const),
     ...ordinary.map((ask) => [language, ask, false] as const),
@@ -58,7 +65,7 @@ describe("short asks", () => {
 });
 
 describe("outputs of programs", () => {
-  test.each([...outputs, ...furtherOutputs])("%s", (_, tool, output, failed) => {
+  test.each([...outputs, ...furtherOutputs, ...third.outputs])("%s", (_, tool, output, failed) => {
     const [name, args]: [string, JsonObject] =
       "command" in tool ? ["bash", { command: tool.command }] : [tool.name, {}];
     const messages = [user("Add a --json flag"), ...used(name, args, output)];

@@ -15,7 +15,7 @@ export const guardedTerms = {
     claves_de_la_api claves_api chaves_de_api chaves_da_api clés_de_l'api ключи_api api_ключ* chiavi_delle_api ключи_апи signing_key
     sensitive sensitive_data sensitive_information sensitive_values sensitive_fields confidential credit_card_number* personal_information
     vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*
-    كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api`,
+    كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api 주민등록번호*`,
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
@@ -34,7 +34,7 @@ export const guardedTerms = {
     logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*
     onversleuteld*
     to_sentry to_datadog to_third_parties request_dumps dans_les_journaux dans_le_journal no_repositório en_el_repositorio dans_le_dépôt nel_repository im_repository im_repo in_de_repo
-    into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in`,
+    into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in 그대로_찍*`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -67,7 +67,7 @@ export const guardedTerms = {
     bucket_is_public bucket_public publicly_readable publicly_accessible publicly_writable parameterized_quer* parametrized_quer* prepared_statement* escape_the_user* escape_user* escape_html html_escape* denial_of_service dos_attack* redos  executable_type* malware directory_listing server_version account_takeover takeover unverified_email mtls mutual_tls man-in-the-middle man_in_the_middle replay_attack* insecure unsafe_deserial* open_redirect* clickjack* directory_index cors_wildcard
     flood_of_requests flooded_with
     firewall* security_groups security_group_rule* ingress_rule* ingress_port* inbound_rule* inbound_traffic open_port* open_the_port* ssh_access bastion network_polic* source_range* unrestricted_upload* unrestricted_file script_files executable_files executables path_injection idor unauthorised_access unauthorized_access pare-feu cortafuego* межсетев* фаервол* брандмауэр* zapor* güvenlik_duvarı* 防火墙 安全组 ファイアウォール セキュリティグループ 방화벽* 보안_그룹*
-    skip_certificate* skip_server_certificate* skip_ssl* skip_tls* skip_verification skip_signature* skipping_certificate* disable_certificate* disable_ssl disable_tls disable_verification ignore_certificate* ignore_ssl* ignore_validation verify=false insecureskipverify certificate_verification certificate_validation certificate_revalidation zertifikatsprüfung* vérification_du_certificat verificación_del_certificado verificação_do_certificado verifica_del_certificato проверку_сертификат* weryfikacj*_certyfikat* sertifika_doğrulama* 证书校验 证书验证 証明書の検証 인증서_검증*`,
+    skip_certificate* skip_server_certificate* skip_ssl* skip_tls* skip_verification skip_signature* skipping_certificate* disable_certificate* disable_ssl disable_tls disable_verification ignore_certificate* ignore_ssl* ignore_validation verify=false insecureskipverify certificate_verification certificate_validation certificate_revalidation zertifikatsprüfung* vérification_du_certificat verificación_del_certificado verificação_do_certificado verifica_del_certificato проверку_сертификат* weryfikacj*_certyfikat* sertifika_doğrulama* 证书校验 证书验证 証明書の検証 인증서_검증* accepts_anything who_sends_it`,
   /** Who comes in without a special right. */
   actor: `
     anyone anybody everyone everybody user users viewer viewers guest guests visitor* member members customer customers tenant tenants client clients student* employee* editor non-admin* non_admin* stranger* outsider* unauthorized unauthorised unprivileged somebody someone
@@ -79,7 +79,7 @@ export const guardedTerms = {
     nobody no_one agents admin admins administrator* former_employee* ehemalige
     anonymous anonymous_visitors support_agents another_company
     chi_non quien_no quienes_no quem_não wer_nicht wie_niet kto_nie biri birisi
-    أي_شخص المستخدم المستخدمين`,
+    أي_شخص المستخدم المستخدمين người_dùng`,
   /** What an actor then does. */
   accessing: `
     can_see can_read can_open can_access can_view can_edit can_delete can_call can_patch can_download can_post can_change can_reach can_modify could_see could_read could_access able_to_view able_to_see able_to_access able_to_read able_to_edit able_to_delete able_to_change allowed_to access accesses directly_access impersonat* escalat* promote_them* belong_to belonging_to visible_to permitted
@@ -92,7 +92,7 @@ export const guardedTerms = {
     kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看
     be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong
     herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*
-    رؤية يرى الوصول يمكنه`,
+    رؤية يرى الوصول يمكنه gọi_được`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
@@ -105,7 +105,7 @@ export const guardedTerms = {
     another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना
     moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*
     d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*
-    الآخرين`,
+    الآخرين every_customer's every_user's everyone's quản_trị_viên`,
   /** What belongs to somebody else. */
   othersOwn: `
     someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
@@ -201,7 +201,7 @@ export const guardedTerms = {
     until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*
     funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效
     never_stops_working never_stops 一回限り 一度限り 1回限り 何度でも 只能用一次 反复使用 여러_번_사용*
-    can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access`,
+    can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access dolmuyor`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -334,5 +334,5 @@ export const guardedTerms = {
     レイアウト 레이아웃* लेआउट 布局 layout_of mise_en_page diseño_de_la_página yerleşim wyrównanie aria-label* first_load
     sorting column_width* column_header* columns
     markup
-    右寄せ 左寄せ 中央寄せ لون زر عنوان màu nút tiêu_đề warna tombol judul `,
+    右寄せ 左寄せ 中央寄せ لون زر عنوان màu nút tiêu_đề warna tombol judul  шире wider breiter genişlet`,
 } as const;

@@ -12,7 +12,8 @@ const PARAGRAPH_SEPARATOR = 0x2029;
 const askTags: ReadonlySet<string> = new Set(
   (
     "task user_query user_message userrequest user_request user_input user_question user_prompt user_task feedback issue " +
-    "issue_description pr_description problem_statement question query request"
+    "issue_description pr_description problem_statement question query request ticket user_story bug_report work_item " +
+    "feature_request task_description issue_body"
   ).split(" "),
 );
 

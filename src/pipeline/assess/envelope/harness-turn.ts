@@ -25,11 +25,11 @@ const labelledResult = new RegExp(
     String.raw`^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:(?:[Nn]ew|[Ll]atest|[Cc]urrent|[Uu]pdated) )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Cc]onsole|[Pp]rogram)(?: call)? (?:[Rr]esult|[Oo]utput|[Rr]esponse|[Ss]creen)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
     String.raw`(?:The|Your) (?:command|script|code|tool|function|program)(?: call)? (?:returned|printed|produced|responded with|gave)\b[^\n:]{0,40}:[ \t]*\n`,
     String.raw`\[ ?(?:TOOL|FUNCTION|COMMAND|EXECUTION|SHELL)[ _-](?:RESULTS?|OUTPUT|RESPONSE)\b[^\]\n]{0,100}\]|Command \S{1,60} (?:returned|printed|failed with)\b[^\n:]{0,40}:[ \t]*\n?`,
-    String.raw`[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
+    String.raw`(?:Step|Command|Process|Job|Script|Run|Execution)\b[^\n]{0,60}\bexit(?:ed)? (?:with )?(?:code|status):? -?\d+\b|[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
   ].join("|"),
 );
 const taggedResult =
-  /^\s*<(?:returncode|exit_?code|output|observation|stdout|stderr|[a-z]{2,20}(?:[_-][a-z]{2,20})?[_-](?:results?|response|output|observation|notification))\b[^<>]{0,200}>/i;
+  /^\s*<(?:returncode|exit_?code|output|observation|stdout|stderr|[a-z]{2,20}(?:[_-][a-z]{2,20})?[_-](?:results?|response|output|observation|notification|errors?|diagnostics))\b[^<>]{0,200}>/i;
 /** A message of the harness to the model: a call or an edit it could not read, a reminder, a resumption. */
 const note = new RegExp(
   [
@@ -39,6 +39,7 @@ const note = new RegExp(
     String.raw`(?:(?:your|the) )?(?:last|previous|prior) (?:response|answer|output|message|reply) (?:was|is|did|had|has|contained|could)\b[^\n]{0,60}\b(?:pars\w+|invalid|valid|format|schema|JSON|tool calls?|function calls?|truncated|cut off|empty)\b`,
     String.raw`validation (?:error|feedback|failure)s?\b[^\n]{0,40}:[ \t]*\n(?=[\s\S]{0,700}\b(?:try again|recall the (?:function|tool)|(?:respond|answer|reply) again|fix the errors?)\b)`,
     String.raw`\[(?:system|automated|automatic|harness)(?:[ _-](?:notice|note|message|reminder|warning|notification|event|alert))?(?:\]|: )(?=\s*[A-Z])(?!\s*[^\n]*\?\s*$)`,
+    String.raw`You(?: have|'ve) (?:only )?\d+ (?:more )?(?:turns?|steps?|iterations?|attempts?|tool calls?) (?:left|remaining)\b|You have(?: not|n't) (?:yet )?(?:submitted|called|used)\b`,
     String.raw`# \d+ SEARCH/REPLACE blocks? failed to match\b|The LLM did not conform to the edit format\b|Determine (?:exactly one|which|the next)\b[^\n]{0,40}\b(?:command|action|tool|ability) to (?:use|take|run) next\b)`,
   ].join("|"),
   "i",

@@ -39,7 +39,7 @@ const instructions: readonly Instruction[] = [
     kind: "title",
     word: /name|titl|headline|heading|slug|short sentence|label|emoji/i,
     says: anyOf(
-      String.raw`\b(?:title|name|headline)[ -](?:generator|generation)\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b`,
+      String.raw`\b(?:title|name|headline)[ -](?:generator|generation)\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b|\byou (?:name|title|label) (?:threads|conversations|chats|sessions|tabs)\b`,
       String.raw`\b(?:generate|create|write|suggest|give|provide|produce|propose|make|craft(?:ing)?|come up with|pick|choose|find|return|reply with)\b[^.\n]{0,60}\b(?:(?:titles?|names?|headlines?|slugs?)\b[^.\n]{0,60}\b(?:conversation|chat|thread|session|task|discussion|dialogu?e|topic)|(?:titles?|headlines?)\b[^.\n]{0,60}\b(?:message|request|following content)|(?:labels?|emoji)\b[^.\n]{0,40}\b(?:conversation|chat|thread|tab|user (?:writes|types|says)))`,
       // What is to be answered and nothing else.
       String.raw`\b(?:reply|respond|answer|return|output|print)\b[^.\n]{0,30}\b(?:(?:only|just) (?:with )?(?:the|a) (?:\w+ )?(?:title|heading|headline|file ?name|branch name|slug)|(?:title|heading|headline|file ?name|branch name|slug) (?:only|alone|and nothing))\b|^(?:only|just) (?:reply|respond|answer|return|output|print)\b[^.\n]{0,20}\b(?:title|heading|headline|file ?name|branch name|slug)\b`,
@@ -58,9 +58,9 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "summary",
-    word: /summar/i,
+    word: /summar|recap/i,
     says: anyOf(
-      String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b`,
+      String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b|\brecap of (?:the|this) (?:session|conversation|chat)\b`,
       String.raw`\bYou are an? [^.\n]{0,40}\bsummari(?:[sz]er|[sz]ation (?:AI|assistant|engine|model|bot|expert))\b`,
     ),
   },
@@ -70,7 +70,7 @@ const instructions: readonly Instruction[] = [
     says: anyOf(
       String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up (?:\w+ (?:or|and) )?questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
       String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input|text|content|e-?mail|ticket)\b|\bclassification (?:engine|model|assistant|system)\b`,
-      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
+      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
       String.raw`\bselect (?:the )?next (?:role|speaker|agent)\b|\brespond with the (?:worker|agent|role|team member) to act next\b|\bsentiment of (?:this|the)\b`,
       String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\b(?:standalone|understood without|(?:last|latest|follow-?up) (?:question|query|message))\b`,
     ),
@@ -96,7 +96,7 @@ const instructions: readonly Instruction[] = [
 ];
 /** Begins of the words above, by their first letters: most places of a text are left after one look. */
 const anyWord =
-  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emory|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
+  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emory|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|ecap|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
@@ -141,8 +141,8 @@ const otherScript = /[^\u0000-\u024f\u2000-\u206f]/;
 /** A system prompt that has one thing chosen from a few. */
 const choice = {
   begins:
-    /^\s*(?:you (?:decide|determine|detect|classify|choose|route|judge|rate)|decide|determine|detect|classify|choose|select|judge|rate|route)\b/i,
-  ends: /\b(?:reply|respond|answer|return|output|say)\b[^.\n]{0,30}(?:['"`]?\w+['"`]? or ['"`]?\w+['"`]?\b|\b(?:one|a single) word\b|\b(?:code|intent|category|label|role|class|language|name|score|number|emoji)\b[^.\n]{0,12}\bonly\b|\bonly\b[^.\n]{0,20}\b(?:code|intent|category|label|role|class|language|name|score|number|emoji)\b)/i,
+    /^\s*(?:you (?:decide|determine|detect|classify|choose|route|judge|rate|assign)|decide|determine|detect|classify|choose|select|judge|rate|route|assign|rank|tag|label)\b/i,
+  ends: /\b(?:reply|respond|answer|return|output|say)\b[^.\n]{0,30}(?:['"`]?\w+['"`]? or ['"`]?\w+['"`]?\b|\b(?:one|a single) word\b|\b(?:code|intent|category|label|role|class|language|name|score|number|emoji|priority|severity|level|rating|topic|team|tag)\b[^.\n]{0,12}\bonly\b|\bonly\b[^.\n]{0,20}\b(?:code|intent|category|label|role|class|language|name|score|number|emoji|priority|severity|level|rating|topic|team|tag)\b)/i,
   maxLength: 1_500,
 } as const;
 /** The same for a summary of whatever the user sends. */

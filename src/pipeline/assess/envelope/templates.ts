@@ -71,17 +71,18 @@ function questionLabelIn(text: string, from: number): { readonly start: number; 
   return later === null ? undefined : { start: later.index + 1, end: laterLabel.lastIndex };
 }
 
-const heading = /^(?:#{1,4}[ \t]+([^\n]{1,60})|\*\*([^*\n]{1,60})\*\*:?|\[\[ ## (\w{1,60}) ## \]\])[ \t]*$/gm;
+const heading =
+  /^(?:#{1,4}[ \t]+([^\n]{1,60})|\*\*([^*\n]{1,60})\*\*:?|\[\[ ## (\w{1,60}) ## \]\]|={3,} ([^=\n]{1,60}) ={3,})[ \t]*$/gm;
 const requestTitle =
   /^(?:the |your |my )?(?:current |github )?(?:user(?:'s)? )?(?:(?:current|latest|original|new) )?(?:request|task|ask|question|query|instructions? from the user|issue|prompt|message|problem (?:statement|description)|goal|objective|instruction|user input|original requirements)\b[^a-z]*$|^user(?:'s)? input\b[^a-z]*$/i;
 const otherTitle =
   /\b(?:context|output|format|rules?|constraints|environment|background|files?|repository|history|guidelines|tools?|memory|notes|response|workspace|instructions|examples?|requirements|settings|capabilities|info|information|structure|state|screen)\b/i;
 /** The same in front of a text alone on its line: `Task Description:`, `[Problem statement]:`; or of a line: `OBJECTIVE: …`. */
 const taskLabel =
-  /(?:^|\n)(?:\[?(?:(?:User|Current|Your) (?:[Tt]ask|[Rr]equest|[Pp]rompt|[Ii]nput|[Qq]uery)|(?:Task|Problem|Issue) (?:[Dd]escription|[Ss]tatement))\]?:|(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT):)[ \t]*/;
+  /\n(?:Body|Description):[ \t]*\n|(?:^|\n)(?:user_(?:request|query|message|prompt|task):[ \t]*\|?[ \t]*\n|\[?(?:(?:User|Current|Your) (?:[Tt]ask|[Rr]equest|[Pp]rompt|[Ii]nput|[Qq]uery)|(?:Task|Problem|Issue) (?:[Dd]escription|[Ss]tatement))\]?:|(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT):)[ \t]*/;
 const capitalLabel = /(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT): /;
 /** The next label behind it. */
-const nextLabel = /\n(?:\[?[A-Z][\w ]{2,40}\]?:[ \t]*(?:\n|$)|[A-Z][A-Z _]{3,40}:)/;
+const nextLabel = /\n(?:\[?[A-Z][\w ]{2,40}\]?:[ \t]*(?:\n|$)|[A-Z][A-Z _]{3,40}:|[a-z_]{3,30}:[ \t]*(?:\n|\|))/;
 /** The sentence that announces the text of an issue. */
 const announced = /^[^\n]{0,200}\bhere's the (?:issue|task|problem)(?: text| description| statement)?:[ \t]*\n/i;
 /** What a program writes in front of the files, selections and pages that it adds behind an ask. */
@@ -115,12 +116,12 @@ const fieldsEnd = /\n\s*Respond with the corresponding output fields\b/;
 
 /** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
 export function requestSectionIn(text: string): string | undefined {
-  if (!text.includes("#") && !text.includes("**")) return undefined;
+  if (!text.includes("#") && !text.includes("**") && !text.startsWith("===")) return undefined;
   let start: number | undefined;
   let end = text.length;
   let others = 0;
   for (const match of text.matchAll(heading)) {
-    const title = (match[1] ?? match[2] ?? match[3] ?? "").trim();
+    const title = (match[1] ?? match[2] ?? match[3] ?? match[4] ?? "").trim();
     if (start === undefined && requestTitle.test(title)) start = match.index + match[0].length;
     else if (otherTitle.test(title)) {
       others += 1;

@@ -42,7 +42,8 @@ const refusalToRead =
 /** What a result begins with whose tool has put it into the form of a protocol. */
 const inProtocol = /^\s*[{<]/;
 /** By which a protocol says that a tool has failed, whatever it was to do. */
-const protocolError = /^\s*(?:MCP error -?\d|#{1,3} Error\s*\n)[^\n]{0,200}(?:\n[^\n]{1,200})?/;
+const protocolError =
+  /^\s*(?:<\w{2,30}>\s*<error>|\{\s*"error"\s*:\s*(?:\{\s*"(?:code|message|type)"|"[^"])|MCP error -?\d|#{1,3} Error\s*\n)[^\n]{0,200}(?:\n[^\n]{1,200})?/;
 /** The first line of a tool that edits, where nothing was edited: for certain, or unless it also says that something was. */
 const nothingEdited = /\b(?:failed|failure|none of (?:them|the)|no (?:match|replacement|changes?))\b/i;
 const hardlyEdited =
@@ -79,7 +80,9 @@ const errorWords = [
   "onnect", // Connection refused, could not connect
   "resolve host",
   "aborted",
+  "failed=", // Ansible
   " SC", // ShellCheck
+  "*** ", // make
   "not recognized", // Windows
   "nicht gefunden",
   "no se reconoce",
@@ -102,19 +105,19 @@ const errorLine = new RegExp(
     "command not found|No such file or directory|ermission denied|Segmentation fault|\\bAssertion failed|core dumped",
     // What a check found, what could not be installed, whom nobody could reach.
     String.raw`\b(?:[Tt]ests?|[Cc]hecks?|[Ss]uites?|[Cc]ompilation|[Bb]uild|[Ss]olving|[Ii]nstallation|[Mm]igration|[Dd]eployment) failed\b|\bcould not be (?:resolved|installed|found|built|compiled)\b|\bNo solution found\b|\b[Uu]nable to (?:locate|resolve|find(?! image)|connect|open|load|start|install)\b`,
-    String.raw`\b[1-9]\d* (?:offenses?|violations?|issues?|problems?) (?:detected|found)\b|\b[Ii]ssues? found\b|\bwould be reformatted\b|\b[Cc]onnection refused\b|\b(?:Failed|[Cc]ould not|[Cc]ouldn't|[Cc]annot) (?:to )?(?:connect|resolve host)\b|\baborted!|\bSC\d{4}\b`,
+    String.raw`\b[1-9]\d* (?:offenses?|violations?|issues?|problems?) (?:detected|found)\b|\b[Ii]ssues? found\b|\bwould be reformatted\b|\b[Cc]onnection refused\b|\b(?:Failed|[Cc]ould not|[Cc]ouldn't|[Cc]annot) (?:to )?(?:connect|resolve host)\b|\baborted!|\b(?:failed|unreachable)=[1-9]|\b[Aa]n error occurred\b|\*\*\* (?:\[|No rule)|\bSC\d{4}\b`,
     "is not recognized as|nicht gefunden werden|no se reconoce como|pas reconnu en tant",
     String.raw`Fehler:|Erreur ?:|erreur ?:|错误[:：]|エラー[:：]|오류[:：]|[Оо]шибка:|[Bb]łąd:`,
   ].join("|"),
 );
 /** Lines that say that there is none, and those of tests that passed, whatever their names. */
 const noError =
-  /\b(?:no|0) (?:errors?|failures?|failed|tests? failed|issues?|problems?|offenses?|violations?)\b|\berrors?:\s*(?:0\b|\(?none\b)|\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
+  /(?<!=)\b(?:no|0) (?:errors?|failures?|failed|tests? failed|issues?|problems?|offenses?|violations?)\b|\berrors?:\s*(?:0\b|\(?none\b)|(?<!=)\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
 const typeInLine =
   /\b([A-Za-z_]{1,60}(?:Error|Exception))\b|\b(panic|fatal|FAILED|Segmentation fault|Assertion failed|command not found|No such file|ermission denied|error(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?)/;
 /** What a build tool ends with. */
 const buildFailed =
-  /^(?:\[\w+\] )?BUILD FAIL(?:ED|URE)\b|^Result: FAIL(?:ED)?$|^FAIL(?:\t|$)|^error: (?:test failed|\d+ targets? failed)/m;
+  /^(?:\[\w+\] )?BUILD FAIL(?:ED|URE)\b|^Result: FAIL(?:ED)?$|^vet: \S|^\S{1,160}:\d+(?::\d+)?:? \(?[A-Z]{1,4}\d{3,5}\b|^FAIL(?:\t|$)|^error: (?:test failed|\d+ targets? failed)/m;
 const buildPassed = /^(?:\[\w+\] )?BUILD SUCCESS(?:FUL)?\b|^Build succeeded\b/m;
 
 export function statusOf(effect: CallEffect, text: string): ResultStatus {

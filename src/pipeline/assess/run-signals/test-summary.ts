@@ -2,7 +2,7 @@
  * How many tests failed, as the summaries of test runners say: pytest, Jest, Vitest, Mocha, cargo, Bun, Go, unittest, RSpec, JUnit,
  * Maven, Gradle, .NET, node:test, ctest. Tests that ended with an error count as failed.
  */
-const count = (words: string) => new RegExp(`\\b(\\d{1,6}) ${words}\\b`);
+const count = (words: string) => new RegExp(`(?<!=)\\b(\\d{1,6}) ${words}\\b`);
 const failedWords = count("(?:tests? )?(?:failed|failing|failures?|fail)");
 const errorWords = count("errors?");
 /** `Failures: 1, Errors: 2`, `Failed: 2, Passed: 5`, `FAILED (failures=1, errors=2)`, `ℹ fail 2`: the word comes first. */
