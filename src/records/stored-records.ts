@@ -99,7 +99,8 @@ export class StoredRecords implements DecisionRecords {
     }
     this.#writeBehind.schedule(writeEveryMs);
     this.#waiting.push(entry);
-    if (this.#waiting.length >= maxBatch && this.#ok) void this.save();
+    // Once for each whole batch: those that come before it is taken wait for the next one.
+    if (this.#waiting.length % maxBatch === 0 && this.#ok) void this.save();
   }
 
   /** Keeps a configuration that records name. */

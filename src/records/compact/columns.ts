@@ -94,53 +94,36 @@ function keysOf(values: readonly Fields[]): { readonly [name: string]: Column } 
 
 type Lists = readonly (readonly unknown[])[];
 
+/**
+ * List by list, because each list is in another place in memory: a place of all lists after the other would fetch each list again for
+ * every place, which is most of the time that it takes.
+ */
 function itemsOf(values: Lists): Column {
-  let [longest, shortest] = [0, Number.POSITIVE_INFINITY];
-  for (let line = 0; line < values.length; line++) {
-    const length = values[line]?.length ?? 0;
+  const [first = []] = values;
+  let [longest, shortest] = [first.length, first.length];
+  for (const { length } of values) {
     if (length > longest) longest = length;
     if (length < shortest) shortest = length;
   }
-  const items: Column[] = [];
-  for (let place = 0; place < longest; place++) items.push(itemOf(values, place));
+  const places = placesThatDiffer(values, first, longest);
+  const each = places.map((): unknown[] => []);
+  for (const list of values) for (let at = 0; at < places.length; at++) each[at]?.push(list[places[at] ?? 0]);
+  const items: Column[] = Array.from({ length: longest }, (_, place) => ({ same: first[place] }));
+  for (const [at, place] of places.entries()) items[place] = columnOf(each[at] ?? []);
   return shortest === longest ? { items } : { items, lengths: values.map(({ length }) => length) };
 }
 
-/**
- * Most places have one plain value in all lists, and no list of its values is needed. Texts and numbers have loops of their own,
- * because comparing values of any kind costs twice as much.
- */
-function itemOf(values: Lists, place: number): Column {
-  const first = values[0]?.[place];
-  if (typeof first === "string") {
-    for (let line = 1; line < values.length; line++) {
-      const value = values[line]?.[place];
-      if (typeof value !== "string" || value !== first) return restOf(values, place, line, "string");
-    }
-  } else if (typeof first === "number") {
-    for (let line = 1; line < values.length; line++) {
-      const value = values[line]?.[place];
-      if (typeof value !== "number" || value !== first) return restOf(values, place, line, "number");
-    }
-  } else if (typeof first === "object" && first !== null) {
-    return columnOf(valuesAt(values, place));
-  } else {
-    for (let line = 1; line < values.length; line++) {
-      if (values[line]?.[place] !== first) return columnOf(valuesAt(values, place));
-    }
+/** The places in which not all lists have one plain value. */
+function placesThatDiffer(values: Lists, first: readonly unknown[], longest: number): readonly number[] {
+  const differs = new Uint8Array(longest);
+  for (let place = 0; place < longest; place++) {
+    const value = first[place];
+    if (typeof value === "object" && value !== null) differs[place] = 1;
   }
-  return { same: first };
-}
-
-/** The column of a place whose values are the same up to that line. */
-function restOf(values: Lists, place: number, from: number, kind: "string" | "number"): Column {
-  const each = valuesAt(values, place);
-  for (let line = from; line < each.length; line++) if (typeof each[line] !== kind) return columnOf(each);
-  return { each };
-}
-
-function valuesAt(values: Lists, place: number): unknown[] {
-  const each: unknown[] = [];
-  for (let line = 0; line < values.length; line++) each.push(values[line]?.[place]);
-  return each;
+  for (const list of values) {
+    for (let place = 0; place < longest; place++) if (list[place] !== first[place]) differs[place] = 1;
+  }
+  const places: number[] = [];
+  for (let place = 0; place < longest; place++) if (differs[place] === 1) places.push(place);
+  return places;
 }

@@ -3,14 +3,18 @@ import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { conversationName, factsOf, type RecordContext } from "#records/record-facts.ts";
 import type { RecordEntry } from "#records/store/record-head.ts";
-import { attemptFrom, attemptValues, requestFrom, requestValues } from "./request-values.ts";
-import { routedFrom, routedValues } from "./routed-values.ts";
+import { type FlatContent, flatContent, isNested } from "./earlier-values.ts";
+import { attemptValues, readAttempt, readFacts, readRequest, requestValues } from "./request-values.ts";
+import { readRouted, routedValues } from "./routed-values.ts";
+import { ValueSource } from "./value-source.ts";
 
-type CompactValues = ReturnType<typeof compactValues>;
-type Facts = ReturnType<typeof factsOf>;
-
-/** What is written of a request: the conversation's key until the salt of the store is known, then its name, and the values. */
-type CompactContent = [conversation: string | null | undefined, ...CompactValues];
+/** What is written of a request: the conversation's key until the salt of the store is known, then its name, and lists of values. */
+type CompactContent = [
+  conversation: string | null | undefined,
+  request: readonly unknown[],
+  attempts: readonly (readonly unknown[])[],
+  routed: readonly unknown[] | null,
+];
 
 /**
  * The form in which a request's record waits and is written: lists of its values, without names, without what no record has and what
@@ -19,7 +23,13 @@ type CompactContent = [conversation: string | null | undefined, ...CompactValues
  */
 export function compactRecord(request: RequestRecord, context: Omit<RecordContext, "salt">): RecordEntry {
   const facts = factsOf(request, context);
-  const content: CompactContent = [request.routed?.conversationKey, ...compactValues(request, facts)];
+  const { routed, attempts, decision } = request;
+  const content: CompactContent = [
+    routed?.conversationKey,
+    requestValues(request, facts),
+    attempts.map((attempt) => attemptValues(attempt, request)),
+    routed === undefined ? null : routedValues(routed, decision),
+  ];
   return { head: requestHead(request, facts), content };
 }
 
@@ -34,33 +44,16 @@ export function nameConversation({ content }: RecordEntry, salt: number): void {
 export function readContent(content: unknown): DecisionRecord {
   // Only this program writes it: a record itself, or what `compactRecord` has made of a request.
   if (!Array.isArray(content)) return content as DecisionRecord;
-  const [conversation, request, attempts, facts, routed] = content as [string | null, ...CompactValues];
-  const given = requestFrom(request);
+  const flat = isNested(content) ? flatContent(content) : (content as unknown as FlatContent);
+  const [conversation, ofRequest, attempts, routed] = flat;
+  const values = new ValueSource(ofRequest);
+  const request = readRequest(values);
   return recordWith(
     {
-      ...given,
-      attempts: attempts.map((attempt) => attemptFrom(attempt, given.decisionId)),
-      ...(routed === null ? {} : { routed: routedFrom(routed, given.decision) }),
+      ...request,
+      attempts: attempts.map((attempt) => readAttempt(new ValueSource(attempt), request.decisionId)),
+      ...(routed === null ? {} : { routed: readRouted(new ValueSource(routed), request.decision) }),
     },
-    { ...factsFrom(facts), conversation },
+    { ...readFacts(values), conversation },
   );
-}
-
-function compactValues(request: RequestRecord, facts: Facts) {
-  const { routed, attempts, decision } = request;
-  return [
-    requestValues(request),
-    attempts.map((attempt) => attemptValues(attempt, request)),
-    factValues(facts),
-    routed === undefined ? null : routedValues(routed, decision),
-  ] as const;
-}
-
-function factValues({ policyHash, session, upstreamModel, tier, baseline, priceBand }: Facts) {
-  return [policyHash, session, upstreamModel, tier, baseline, priceBand] as const;
-}
-
-function factsFrom(values: ReturnType<typeof factValues>): Facts {
-  const [policyHash, session, upstreamModel, tier, baseline, priceBand] = values;
-  return { policyHash, session, upstreamModel, tier, baseline, priceBand };
 }

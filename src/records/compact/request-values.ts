@@ -1,17 +1,27 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { AttemptRecord, RequestRecord } from "#records/record.ts";
+import type { RecordFacts } from "#records/record-facts.ts";
+import type { ValueSource } from "./value-source.ts";
 
-/** Of each part of a request's record its values, in an order of their own, and the part that they were; undefined is absent. */
-
-export function requestValues(request: RequestRecord) {
-  const { timings, redactions } = request;
+/**
+ * Of the parts of a request's record: their values in one list, and how they are read, in the same order; undefined is absent. One list:
+ * each further one is another place in memory that a block's columns are gathered from.
+ */
+export function requestValues(request: RequestRecord, facts: Omit<RecordFacts, "conversation">): unknown[] {
+  const { decision, timings, redactions } = request;
   return [
     request.requestId,
     request.decisionId,
     request.atMs,
     request.alias,
     request.stream,
-    decisionValues(request.decision),
+    decision.action,
+    decision.model,
+    decision.cause,
+    decision.score,
+    decision.confidence,
+    decision.sensitive_block_applied,
+    decision.evidence,
     request.errorCode,
     request.status,
     request.outcome,
@@ -19,51 +29,72 @@ export function requestValues(request: RequestRecord) {
     request.costNanoUsd,
     request.forwardedFields,
     request.priceVersion,
-    redactions.length === 0 ? null : redactions.map(({ rule, count }) => [rule, count] as const),
+    redactions.length === 0 ? null : redactions.map(({ rule, count }) => [rule, count]),
     micros(timings.gateMs),
     micros(timings.decisionMs),
     micros(timings.firstTokenMs),
     // As it is: the moment at which the record counts is rounded of it.
     timings.totalMs,
-  ] as const;
+    facts.policyHash,
+    facts.session,
+    facts.upstreamModel,
+    facts.tier,
+    facts.baseline,
+    facts.priceBand,
+  ];
 }
 
-export function requestFrom(values: ReturnType<typeof requestValues>): Omit<RequestRecord, "attempts" | "routed"> {
-  const [requestId, decisionId, atMs, alias, stream, decision, errorCode, status, outcome, ...more] = values;
-  const [answeredBy, costNanoUsd, forwardedFields, priceVersion, redactions, ...timings] = more;
-  const [gateMs, decisionMs, firstTokenMs, totalMs] = timings;
+export function readRequest(values: ValueSource): Omit<RequestRecord, "attempts" | "routed"> {
   return {
-    requestId,
-    decisionId,
-    atMs,
+    requestId: values.next(),
+    decisionId: values.next(),
+    atMs: values.next(),
     begunMs: 0,
-    alias,
-    stream,
-    decision: decisionFrom(decision),
-    errorCode,
-    status,
-    outcome,
-    answeredBy,
-    costNanoUsd,
-    forwardedFields,
-    priceVersion,
-    redactions: (redactions ?? []).map(([rule, count]) => ({ rule, count })),
-    timings: { gateMs, decisionMs, firstTokenMs, totalMs },
-  } as ReturnType<typeof requestFrom>; // what is undefined is absent
+    alias: values.next(),
+    stream: values.next(),
+    decision: readDecision(values),
+    errorCode: values.next(),
+    status: values.next(),
+    outcome: values.next(),
+    answeredBy: values.next(),
+    costNanoUsd: values.next(),
+    forwardedFields: values.next(),
+    priceVersion: values.next(),
+    redactions: (values.next<[string, number][] | null>() ?? []).map(([rule, count]) => ({ rule, count })),
+    timings: { gateMs: values.next(), decisionMs: values.next(), firstTokenMs: values.next(), totalMs: values.next() },
+  };
 }
 
-export function decisionValues(decision: RoutingDecision) {
+/** Behind those of `readRequest`. */
+export function readFacts(values: ValueSource): Omit<RecordFacts, "conversation"> {
+  return {
+    policyHash: values.next(),
+    session: values.next(),
+    upstreamModel: values.next(),
+    tier: values.next(),
+    baseline: values.next(),
+    priceBand: values.next(),
+  };
+}
+
+export function decisionValues(decision: RoutingDecision): unknown[] {
   const { action, model, cause, score, confidence, sensitive_block_applied, evidence } = decision;
-  return [action, model, cause, score, confidence, sensitive_block_applied, evidence] as const;
+  return [action, model, cause, score, confidence, sensitive_block_applied, evidence];
 }
 
-export function decisionFrom(values: ReturnType<typeof decisionValues>): RoutingDecision {
-  const [action, model, cause, score, confidence, sensitive_block_applied, evidence] = values;
-  // The other fields are in no record and are not read.
-  return { action, model, cause, score, confidence, sensitive_block_applied, evidence } as RoutingDecision;
+export function readDecision(values: ValueSource): RoutingDecision {
+  return {
+    action: values.next(),
+    model: values.next(),
+    cause: values.next(),
+    score: values.next(),
+    confidence: values.next(),
+    sensitive_block_applied: values.next(),
+    evidence: values.next(),
+  } as RoutingDecision; // the other fields are in no record and are not read
 }
 
-export function attemptValues(attempt: AttemptRecord, { begunMs, decisionId }: RequestRecord) {
+export function attemptValues(attempt: AttemptRecord, { begunMs, decisionId }: RequestRecord): unknown[] {
   const { usage } = attempt;
   return [
     numberIn(attempt.id, decisionId),
@@ -83,36 +114,46 @@ export function attemptValues(attempt: AttemptRecord, { begunMs, decisionId }: R
     attempt.host,
     attempt.ownAccount,
     attempt.otherModel,
-    usage === undefined
-      ? null
-      : ([usage.input, usage.cachedInput, usage.output, usage.reasoning, usage.cacheWrite] as const),
-  ] as const;
+    usage?.input,
+    usage?.cachedInput,
+    usage?.output,
+    usage?.reasoning,
+    usage?.cacheWrite,
+  ];
 }
 
-export function attemptFrom(values: ReturnType<typeof attemptValues>, decisionId: string): AttemptRecord {
-  const [number, model, purpose, outcome, upstreamStatus, startedMs, day, ledgerMs, firstTokenMs, ...more] = values;
-  const [durationMs, holdNanoUsd, costNanoUsd, costSource, generationId, host, ownAccount, otherModel, usage] = more;
-  const [input, cachedInput, output, reasoning, cacheWrite] = usage ?? [];
+export function readAttempt(values: ValueSource, decisionId: string): AttemptRecord {
   return {
-    id: `${decisionId}.${number}`,
-    model,
-    purpose,
-    outcome,
-    upstreamStatus,
-    startedMs,
-    day,
-    ledgerMs,
-    firstTokenMs,
-    durationMs,
-    holdNanoUsd,
-    costNanoUsd,
-    costSource,
-    generationId,
-    host,
-    ownAccount,
-    otherModel,
-    usage: usage === null ? undefined : { input, cachedInput, output, reasoning, cacheWrite },
+    id: `${decisionId}.${values.next<number>()}`,
+    model: values.next(),
+    purpose: values.next(),
+    outcome: values.next(),
+    upstreamStatus: values.next(),
+    startedMs: values.next(),
+    day: values.next(),
+    ledgerMs: values.next(),
+    firstTokenMs: values.next(),
+    durationMs: values.next(),
+    holdNanoUsd: values.next(),
+    costNanoUsd: values.next(),
+    costSource: values.next(),
+    generationId: values.next(),
+    host: values.next(),
+    ownAccount: values.next(),
+    otherModel: values.next(),
+    usage: readUsage(values),
   } as AttemptRecord; // what is undefined is absent
+}
+
+function readUsage(values: ValueSource): AttemptRecord["usage"] {
+  const usage = {
+    input: values.next<number | undefined>(),
+    cachedInput: values.next(),
+    output: values.next(),
+    reasoning: values.next(),
+    cacheWrite: values.next(),
+  };
+  return usage.input === undefined ? undefined : (usage as AttemptRecord["usage"]); // all of it is there, or none
 }
 
 /** The attempt's number in its reservation's id, `decisionId.number`. Nearly all have one digit, and making a text of it takes longer. */

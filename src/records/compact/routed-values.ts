@@ -1,143 +1,24 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { zeroUsd } from "#domain/money/money.ts";
-import { type RoutingDecision, RuntimeState } from "#domain/routing.ts";
+import type { RoutingDecision, RuntimeState } from "#domain/routing.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { RoutedInputs } from "#records/record.ts";
-import { decisionFrom, decisionValues } from "./request-values.ts";
+import { decisionValues, readDecision } from "./request-values.ts";
+import { ValueSource } from "./value-source.ts";
 
 /** The values of what a decision was made of, as `request-values.ts` has them of the rest. */
-
-export function routedValues(routed: RoutedInputs, decision: RoutingDecision) {
-  const { runtime, snapshot, ledgerSpend } = routed;
+export function routedValues(routed: RoutedInputs, decision: RoutingDecision): unknown[] {
+  const { task, runtime, snapshot, ledgerSpend, features } = routed;
+  const { size, spend } = snapshot;
+  const { routing, scout, pro } = task.metadata;
   const { flash_below, pro_from } = snapshot.policy.routing;
   return [
     // Where it is another than the request's.
     routed.decision === decision ? null : decisionValues(routed.decision),
-    taskValues(routed.task, routed.namesTask),
-    runtimeValuesUnlessAtStart(runtime),
-    routed.housekeeping,
-    routed.namesTask,
-    ledgerSpend === undefined ? null : spendValues(ledgerSpend),
-    featureValues(routed.features),
-    healthValues(snapshot),
-    spendValues(snapshot.spend),
-    sizeValues(snapshot.size),
-    snapshot.ownCaps,
-    snapshot.scale,
-    snapshot.runEvidence,
-    snapshot.affinity,
-    snapshot.draw,
-    snapshot.verdict,
-    flash_below,
-    pro_from,
-  ] as const;
-}
-
-export function routedFrom(values: ReturnType<typeof routedValues>, ofRequest: RoutingDecision): RoutedInputs {
-  const [decision, task, runtime, housekeeping, namesTask, ledgerSpend, features, health, ...more] = values;
-  const [spend, size, ownCaps, scale, runEvidence, affinity, draw, verdict, flash_below, pro_from] = more;
-  return {
-    decision: decision === null ? ofRequest : decisionFrom(decision),
-    task: taskFrom(task),
-    runtime: runtime === null ? atStart : runtimeFrom(runtime),
-    housekeeping,
-    conversationKey: "",
-    sessionId: undefined,
-    namesTask,
-    ...(ledgerSpend === null ? {} : { ledgerSpend: spendFrom(ledgerSpend) }),
-    features: featuresFrom(features),
-    learned: undefined,
-    snapshot: {
-      policy: { routing: { flash_below, pro_from } }, // the thresholds are all that is read
-      registry: noModels,
-      caps: noCaps,
-      health: healthFrom(health),
-      spend: spendFrom(spend),
-      size: sizeFrom(size),
-      ownCaps,
-      scale,
-      runEvidence,
-      affinity,
-      draw,
-      verdict,
-    } as Snapshot, // what is undefined is absent
-  };
-}
-
-function spendValues({ goal, day }: SpendView) {
-  return [goal.spent, goal.held, day.spent, day.held] as const;
-}
-
-function spendFrom([spent, held, daySpent, dayHeld]: ReturnType<typeof spendValues>): SpendView {
-  return { goal: { spent, held }, day: { spent: daySpent, held: dayHeld } };
-}
-
-function sizeValues(size: RequestSize) {
-  return [
-    size.inputTokensBound,
-    size.inputTokensEstimate,
-    size.requestedOutputTokens,
-    size.otherOutputTokens,
-    size.reasoningTokens,
-    size.predictedTokens,
-    size.choices,
-    size.writesCache,
-    size.surcharge?.fee,
-    size.surcharge?.factor,
-  ] as const;
-}
-
-function sizeFrom(values: ReturnType<typeof sizeValues>): RequestSize {
-  const [inputTokensBound, inputTokensEstimate, requestedOutputTokens, otherOutputTokens, ...more] = values;
-  const [reasoningTokens, predictedTokens, choices, writesCache, fee, factor] = more;
-  return {
-    inputTokensBound,
-    inputTokensEstimate,
-    requestedOutputTokens,
-    otherOutputTokens,
-    reasoningTokens,
-    predictedTokens,
-    choices,
-    writesCache,
-    surcharge: fee === undefined ? undefined : { fee, factor },
-  } as RequestSize; // what is undefined is absent
-}
-
-type Health = Snapshot["health"];
-type Unwell = readonly (readonly [model: string, state: Health[string]["state"], routable: boolean])[];
-
-/** Until a model's health changes, all snapshots share one view of it. */
-let last: { readonly health: Health; readonly unwell: Unwell | null } | undefined;
-
-/** The models that are not healthy. */
-function healthValues({ health }: Snapshot): Unwell | null {
-  if (last?.health === health) return last.unwell;
-  const unwell: Unwell[number][] = [];
-  for (const model in health) {
-    const known = health[model];
-    if (known !== undefined && (known.state !== "HEALTHY" || !known.routable)) {
-      unwell.push([model, known.state, known.routable]);
-    }
-  }
-  last = { health, unwell: unwell.length === 0 ? null : unwell };
-  return last.unwell;
-}
-
-function healthFrom(unwell: ReturnType<typeof healthValues>): Snapshot["health"] {
-  const states = (unwell ?? []).map(([model, state, routable]) => [model, { state, routable }]);
-  return Object.fromEntries(states) as Snapshot["health"]; // no record has more of it
-}
-
-type WrittenTask = RoutedInputs["task"];
-
-function taskValues(task: WrittenTask, isNamed: boolean) {
-  const { metadata } = task;
-  const { routing, scout, pro } = metadata;
-  return [
     // Unless the caller has named it, no record has its name.
-    isNamed ? task.task_id : undefined,
+    routed.namesTask ? task.task_id : undefined,
     task.goal_id,
     task.kind,
     task.explicit_route,
@@ -156,36 +37,6 @@ function taskValues(task: WrittenTask, isNamed: boolean) {
     routing === "pro" || routing === "flash" || routing === "free" ? routing : null,
     scout === true,
     pro === true,
-  ] as const;
-}
-
-function taskFrom(values: ReturnType<typeof taskValues>): WrittenTask {
-  const [task_id, goal_id, kind, explicit_route, reasoning, ...conditions] = values;
-  const [sensitive, repo_context_present, repo_free_opt_in, risk_level, blast_radius, ...measures] = conditions;
-  const [reasoning_requirement, ambiguity, dependency_depth, verification_difficulty, ...rest] = measures;
-  const [estimated_tool_depth, routing, scout, pro] = rest;
-  return {
-    task_id: task_id ?? "",
-    goal_id,
-    kind,
-    explicit_route,
-    reasoning,
-    sensitive,
-    repo_context_present,
-    repo_free_opt_in,
-    risk_level,
-    blast_radius,
-    reasoning_requirement,
-    ambiguity,
-    dependency_depth,
-    verification_difficulty,
-    estimated_tool_depth,
-    metadata: { routing, scout, pro },
-  };
-}
-
-function runtimeValues(runtime: RuntimeState) {
-  return [
     runtime.attempts,
     runtime.flash_attempts,
     runtime.same_error_count,
@@ -194,38 +45,9 @@ function runtimeValues(runtime: RuntimeState) {
     runtime.tool_depth,
     runtime.failure_class,
     runtime.last_model,
-  ] as const;
-}
-
-const atStart = RuntimeState.parse({});
-const valuesAtStart = runtimeValues(atStart);
-
-/** null where nothing has happened in the run. */
-function runtimeValuesUnlessAtStart(runtime: RuntimeState) {
-  const values = runtimeValues(runtime);
-  for (let at = 0; at < values.length; at++) if (values[at] !== valuesAtStart[at]) return values;
-  return null;
-}
-
-function runtimeFrom(values: ReturnType<typeof runtimeValues>): RuntimeState {
-  const [attempts, flash_attempts, same_error_count, tests_failed, ...rest] = values;
-  const [files_touched, tool_depth, failure_class, last_model] = rest;
-  const error_signature = null; // no record has it
-  return {
-    attempts,
-    flash_attempts,
-    same_error_count,
-    error_signature,
-    tests_failed,
-    files_touched,
-    tool_depth,
-    failure_class,
-    last_model,
-  };
-}
-
-function featureValues(features: AskFeatures) {
-  return [
+    routed.housekeeping,
+    routed.namesTask,
+    ledgerSpend === undefined ? null : spendValues(ledgerSpend),
     features.characters,
     features.topics.words,
     features.topics.distinctWords,
@@ -238,16 +60,179 @@ function featureValues(features: AskFeatures) {
     features.commas,
     features.identifiers,
     features.denseCharacters,
-  ] as const;
+    unwellIn(snapshot),
+    spend.goal.spent,
+    spend.goal.held,
+    spend.day.spent,
+    spend.day.held,
+    size.inputTokensBound,
+    size.inputTokensEstimate,
+    size.requestedOutputTokens,
+    size.otherOutputTokens,
+    size.reasoningTokens,
+    size.predictedTokens,
+    size.choices,
+    size.writesCache,
+    size.surcharge?.fee,
+    size.surcharge?.factor,
+    snapshot.ownCaps,
+    snapshot.scale,
+    snapshot.runEvidence,
+    snapshot.affinity?.model,
+    snapshot.affinity?.continuation,
+    snapshot.draw,
+    snapshot.verdict,
+    flash_below,
+    pro_from,
+  ];
 }
 
-function featuresFrom(values: ReturnType<typeof featureValues>): AskFeatures {
-  const [characters, words, distinctWords, codeLines, traceLines, listItems, options, ...rest] = values;
-  const [numbers, mathSigns, commas, identifiers, denseCharacters] = rest;
-  const lines = { codeLines, traceLines, listItems, options };
-  const counts = { characters, numbers, mathSigns, commas, identifiers, denseCharacters };
-  // The counts are all that is read.
-  return { ...counts, ...lines, topics: { words, distinctWords } } as AskFeatures;
+export function readRouted(values: ValueSource, ofRequest: RoutingDecision): RoutedInputs {
+  const ownDecision = values.next<unknown[] | null>();
+  const task = readTask(values);
+  const runtime = readRuntime(values);
+  const housekeeping = values.next<string | undefined>();
+  const namesTask = values.next<boolean>();
+  const ledgerSpend = values.next<unknown[] | null>();
+  return {
+    decision: ownDecision === null ? ofRequest : readDecision(new ValueSource(ownDecision)),
+    task,
+    runtime,
+    housekeeping,
+    conversationKey: "",
+    sessionId: undefined,
+    namesTask,
+    ...(ledgerSpend === null ? {} : { ledgerSpend: readSpend(new ValueSource(ledgerSpend)) }),
+    learned: undefined,
+    features: readFeatures(values),
+    snapshot: readSnapshot(values),
+  };
+}
+
+function readSnapshot(values: ValueSource): Snapshot {
+  return {
+    registry: noModels,
+    caps: noCaps,
+    health: healthFrom(values.next()),
+    spend: readSpend(values),
+    size: readSize(values),
+    ownCaps: values.next(),
+    scale: values.next(),
+    runEvidence: values.next(),
+    affinity: readAffinity(values),
+    draw: values.next(),
+    verdict: values.next(),
+    // The thresholds are all of the policy that is read.
+    policy: { routing: { flash_below: values.next(), pro_from: values.next() } },
+  } as Snapshot; // what is undefined is absent
+}
+
+function readAffinity(values: ValueSource): Snapshot["affinity"] {
+  const [model, continuation] = [values.next<string | undefined>(), values.next<boolean>()];
+  return model === undefined ? undefined : { model, continuation };
+}
+
+function spendValues({ goal, day }: SpendView): unknown[] {
+  return [goal.spent, goal.held, day.spent, day.held];
+}
+
+function readSpend(values: ValueSource): SpendView {
+  const readAccount = () => ({
+    spent: values.next<SpendView["goal"]["spent"]>(),
+    held: values.next<SpendView["goal"]["held"]>(),
+  });
+  return { goal: readAccount(), day: readAccount() };
+}
+
+function readSize(values: ValueSource): RequestSize {
+  const size = {
+    inputTokensBound: values.next(),
+    inputTokensEstimate: values.next(),
+    requestedOutputTokens: values.next(),
+    otherOutputTokens: values.next(),
+    reasoningTokens: values.next(),
+    predictedTokens: values.next(),
+    choices: values.next(),
+    writesCache: values.next(),
+  };
+  const [fee, factor] = [values.next(), values.next()];
+  return { ...size, surcharge: fee === undefined ? undefined : { fee, factor } } as RequestSize; // what is undefined is absent
+}
+
+type Health = Snapshot["health"];
+type Unwell = readonly (readonly [model: string, state: Health[string]["state"], routable: boolean])[];
+
+/** Until a model's health changes, all snapshots share one view of it. */
+let last: { readonly health: Health; readonly unwell: Unwell | null } | undefined;
+
+/** The models that are not healthy. */
+function unwellIn({ health }: Snapshot): Unwell | null {
+  if (last?.health === health) return last.unwell;
+  const unwell: Unwell[number][] = [];
+  for (const model in health) {
+    const known = health[model];
+    if (known !== undefined && (known.state !== "HEALTHY" || !known.routable)) {
+      unwell.push([model, known.state, known.routable]);
+    }
+  }
+  last = { health, unwell: unwell.length === 0 ? null : unwell };
+  return last.unwell;
+}
+
+function healthFrom(unwell: Unwell | null): Snapshot["health"] {
+  const states = (unwell ?? []).map(([model, state, routable]) => [model, { state, routable }]);
+  return Object.fromEntries(states) as Snapshot["health"]; // no record has more of it
+}
+
+function readTask(values: ValueSource): RoutedInputs["task"] {
+  return {
+    task_id: values.next(),
+    goal_id: values.next(),
+    kind: values.next(),
+    explicit_route: values.next(),
+    reasoning: values.next(),
+    sensitive: values.next(),
+    repo_context_present: values.next(),
+    repo_free_opt_in: values.next(),
+    risk_level: values.next(),
+    blast_radius: values.next(),
+    reasoning_requirement: values.next(),
+    ambiguity: values.next(),
+    dependency_depth: values.next(),
+    verification_difficulty: values.next(),
+    estimated_tool_depth: values.next(),
+    metadata: { routing: values.next(), scout: values.next(), pro: values.next() },
+  };
+}
+
+function readRuntime(values: ValueSource): RuntimeState {
+  return {
+    attempts: values.next(),
+    flash_attempts: values.next(),
+    same_error_count: values.next(),
+    error_signature: null, // no record has it
+    tests_failed: values.next(),
+    files_touched: values.next(),
+    tool_depth: values.next(),
+    failure_class: values.next(),
+    last_model: values.next(),
+  };
+}
+
+function readFeatures(values: ValueSource): AskFeatures {
+  return {
+    characters: values.next(),
+    topics: { words: values.next(), distinctWords: values.next() },
+    codeLines: values.next(),
+    traceLines: values.next(),
+    listItems: values.next(),
+    options: values.next(),
+    numbers: values.next(),
+    mathSigns: values.next(),
+    commas: values.next(),
+    identifiers: values.next(),
+    denseCharacters: values.next(),
+  } as AskFeatures; // the counts are all that is read
 }
 
 const noModels: ModelRegistry = { models: new Map(), byRole: {} };
