@@ -47,6 +47,9 @@ interface ServerState {
 }
 
 const defaultIdleSeconds = 10;
+/** Turns of the event loop within which an answer that is known is written. */
+const turnsToWrite = 100;
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Starts the HTTP server: routes each request through the checks that apply to all, in the order that the reference documents. */
 export function startServer(options: ServerOptions): HttpServer {
@@ -95,6 +98,8 @@ export function startServer(options: ServerOptions): HttpServer {
       void server.stop(false);
     },
     async stop() {
+      // The last answers are known, and not yet written. Connections with a stream of events may stay for ever.
+      for (let turn = 0; turn < turnsToWrite && server.pendingRequests > 0; turn++) await nextTurn();
       await server.stop(true);
     },
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { silent as silentBehaviour } from "#simulator/behaviours.ts";
 import { authorization, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
@@ -190,6 +191,20 @@ describe("the end of the process", () => {
     expect(await text).toContain("shutting down");
     expect(await gateway.exited()).toBe(0);
     silent.stop();
+  });
+
+  test("requests that outlast the drain without an answer get a 503 that says why, whole and streamed", async () => {
+    const simulator = await startUpstream({ script: () => silentBehaviour() });
+    await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, DRAIN_STREAMS_MS: "0" });
+    const replies = [false, true, false, true].map((stream) => postChat(gateway.url, { stream }));
+    await eventually(() => simulator.received() === replies.length);
+    gateway.signal("SIGTERM");
+    for (const reply of await Promise.all(replies)) {
+      expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(await reply.json()).toEqual({ detail: "The gateway is shutting down. Send the request again." });
+    }
+    expect(await gateway.exited()).toBe(0);
+    await simulator.stop();
   });
 });
 

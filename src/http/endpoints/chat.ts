@@ -122,8 +122,8 @@ async function respond(
   if (reply.kind === "refusal") {
     close();
     const explained = explanationOf(reply.head, endpoint);
-    const error = explained === undefined ? errorOf(reply) : { ...errorOf(reply), explained };
-    return errorResponse(error, request, common);
+    const error = open.isEnded ? endedError(reply) : errorOf(reply);
+    return errorResponse(explained === undefined ? error : { ...error, explained }, request, common);
   }
   const headers = Object.assign(common, headHeaders(reply.head));
   if (reply.kind !== "stream") {
@@ -235,6 +235,19 @@ function hardRulesIn({ evidence }: RoutingDecision): string {
 }
 
 const hardRuleKey = "hard_rule=";
+
+/** The error of a request that a drain has ended. To the pipeline that is as if the caller had left, which the caller has not. */
+function endedError(refusal: Refusal): HttpError {
+  const error = errorOf(refusal);
+  if (refusal.status !== 499) return error;
+  const headers = { ...(refusal.head === undefined ? {} : headHeaders(refusal.head)), "retry-after": "1" };
+  return {
+    status: 503,
+    detail: "The gateway is shutting down. Send the request again.",
+    code: "shutting_down",
+    headers,
+  };
+}
 
 function errorOf(refusal: Refusal): HttpError {
   const { status, detail, code, param, retryAfterS, shouldRetry, head } = refusal;

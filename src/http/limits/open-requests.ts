@@ -4,6 +4,8 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** One chat request under way. */
 export interface OpenRequest {
+  /** A drain has ended it: the caller may still be there. */
+  readonly isEnded: boolean;
   /** Its answer has become a stream. */
   attachStream(sse: OpenSse): void;
   /** It has been answered; calling it again does nothing. */
@@ -14,6 +16,7 @@ class Entry implements OpenRequest {
   readonly #all: OpenRequests;
   readonly caller: AbortControllerLike;
   sse: OpenSse | undefined;
+  isEnded = false;
   /** Its index in the list; -1 once removed. */
   index: number;
 
@@ -82,7 +85,9 @@ export class OpenRequests {
 
   /** Ends all open requests: streams with an error event, others by aborting them. */
   endAll(failure: UpstreamFailure): void {
-    for (const { caller, sse } of [...this.#open]) {
+    for (const entry of [...this.#open]) {
+      const { caller, sse } = entry;
+      entry.isEnded = true;
       if (sse === undefined) caller.abort();
       else sse.endWithError(failure);
     }
