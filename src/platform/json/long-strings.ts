@@ -46,7 +46,7 @@ const findStringsCode = wasmModule({
   name: "findStrings",
   parameters: ["at", "end", "to", "minLength"],
   // `shift`: from a place in the JSON to where it is written; `mask`: what of the block is not yet dealt with; `place`: of the next of these.
-  i32: ["open", "shift", "mask", "place", "c", "found", "beyondAscii"],
+  i32: ["open", "shift", "mask", "place", "c", "second", "found", "beyondAscii"],
   v128: ["low", "high"],
   body: (variables) => {
     const { get, set, add } = variables;
@@ -127,40 +127,61 @@ function readPlace(variables: Variables): readonly Code[] {
   ];
 }
 
-/** `\uXXXX`, written as UTF-8; the next block begins behind it. */
+/** `\uXXXX`, or two of them for a character beyond 16 bits, written as UTF-8; the next block begins behind it. */
 function readCode(variables: Variables): readonly Code[] {
   const { get, set, add } = variables;
-  const digit = (offset: number) => i32.load8(i32.load8(get("place"), offset), digitsAt);
   const write = (value: Code, offset: number) => i32.store8(targetOf(variables), value, offset);
-  const sixBits = (value: Code) => i32.or(i32.const(0x80), i32.and(value, i32.const(0x3f)));
-  const goOn = (written: number) => [
-    add("shift", written - 6),
-    set("at", i32.add(get("place"), i32.const(6))),
+  const sixBits = (from: number) => i32.or(i32.const(0x80), i32.and(i32.shiftRight(get("c"), from), i32.const(0x3f)));
+  const goOn = (read: number, written: number) => [
+    add("shift", written - read),
+    set("at", i32.add(get("place"), i32.const(read))),
     br("blocks"),
   ];
   return [
-    when(i32.and(i32.or(i32.or(digit(2), digit(3)), i32.or(digit(4), digit(5))), i32.const(noDigit)), failed),
-    set(
-      "c",
-      i32.or(
-        i32.or(i32.shiftLeft(digit(2), 12), i32.shiftLeft(digit(3), 8)),
-        i32.or(i32.shiftLeft(digit(4), 4), digit(5)),
-      ),
-    ),
-    when(i32.isLess(get("c"), i32.const(0x80)), write(get("c"), 0), ...goOn(1)),
+    ...readDigits("c", 2, variables),
+    when(i32.isLess(get("c"), i32.const(0x80)), write(get("c"), 0), ...goOn(6, 1)),
     set("beyondAscii", i32.const(1)),
     when(
       i32.isLess(get("c"), i32.const(0x800)),
       write(i32.or(i32.const(0xc0), i32.shiftRight(get("c"), 6)), 0),
-      write(sixBits(get("c")), 1),
-      ...goOn(2),
+      write(sixBits(0), 1),
+      ...goOn(6, 2),
     ),
-    // One half of a character: rare, and left to the parser.
-    when(i32.equals(i32.and(get("c"), i32.const(0xf800)), i32.const(0xd800)), failed),
-    write(i32.or(i32.const(0xe0), i32.shiftRight(get("c"), 12)), 0),
-    write(sixBits(i32.shiftRight(get("c"), 6)), 1),
-    write(sixBits(get("c")), 2),
-    ...goOn(3),
+    when(
+      i32.differs(i32.and(get("c"), i32.const(0xf800)), i32.const(0xd800)),
+      write(i32.or(i32.const(0xe0), i32.shiftRight(get("c"), 12)), 0),
+      write(sixBits(6), 1),
+      write(sixBits(0), 2),
+      ...goOn(6, 3),
+    ),
+    // The first half of a character, and the second. Half a character alone is rare, and left to the parser.
+    when(i32.differs(i32.load8(get("place"), 6), i32.const(BACKSLASH)), failed),
+    when(i32.differs(i32.load8(get("place"), 7), i32.const(LOWER_U)), failed),
+    ...readDigits("second", 8, variables),
+    when(i32.differs(i32.and(get("c"), i32.const(0xfc00)), i32.const(0xd800)), failed),
+    when(i32.differs(i32.and(get("second"), i32.const(0xfc00)), i32.const(0xdc00)), failed),
+    set("c", i32.shiftLeft(i32.and(get("c"), i32.const(0x3ff)), 10)),
+    set("c", i32.add(i32.const(0x10000), i32.or(get("c"), i32.and(get("second"), i32.const(0x3ff))))),
+    write(i32.or(i32.const(0xf0), i32.shiftRight(get("c"), 18)), 0),
+    write(sixBits(12), 1),
+    write(sixBits(6), 2),
+    write(sixBits(0), 3),
+    ...goOn(12, 4),
+  ];
+}
+
+/** The number that four hexadecimal digits behind `place` write. */
+function readDigits(variable: string, offset: number, { get, set }: Variables): readonly Code[] {
+  const digit = (index: number) => i32.load8(i32.load8(get("place"), offset + index), digitsAt);
+  return [
+    when(i32.and(i32.or(i32.or(digit(0), digit(1)), i32.or(digit(2), digit(3))), i32.const(noDigit)), failed),
+    set(
+      variable,
+      i32.or(
+        i32.or(i32.shiftLeft(digit(0), 12), i32.shiftLeft(digit(1), 8)),
+        i32.or(i32.shiftLeft(digit(2), 4), digit(3)),
+      ),
+    ),
   ];
 }
 
