@@ -68,9 +68,26 @@ describe("the ask without its envelope", () => {
   });
 
   test("is found in time linear in the text", () => {
-    for (const hostile of ["<a>\n", "[X]\n", "```a.py\n", "Question: ", "# Task\n", "diff --git a/x b/x\n"]) {
+    const repeated = [
+      "<a>\n",
+      "[X]\n",
+      "```a.py\n",
+      "Question: ",
+      "# Task\n",
+      "diff --git a/x b/x\n",
+      "[A: b]\n",
+      "Body:\n",
+    ];
+    const whole = [
+      `<x>\n${"<user_query>".repeat(20_000)}\n</x>`,
+      `[A: b]${"\n".repeat(100_000)}`,
+      `### Task\nx${"\n#".repeat(50_000)}x\n### Context\n`,
+      `--- A BEGIN ---\n${"--- A BEGIN ---\n".repeat(10_000)}`,
+      `The original query is: x\n${"Answer: ".repeat(20_000)}x`,
+    ];
+    for (const hostile of [...repeated.map((part) => part.repeat(20_000)), ...whole]) {
       const begun = processorMs();
-      askIn(hostile.repeat(20_000));
+      askIn(hostile);
       expect(processorMs() - begun).toBeLessThan(1_000);
     }
   });

@@ -80,12 +80,16 @@ export function withoutTagBlocks(text: string): string {
 }
 
 /** A tag inside of another block that says by its name that its text is the user's. */
-const userTag = /<(user_(?:request|query|message|input|prompt|question|task))>([\s\S]*?)<\/\1>/;
+const userTag = /<(user_(?:request|query|message|input|prompt|question|task))>/;
 
 function askInside(text: string, start: number, end: number): string {
   const at = text.indexOf("<user_", start);
-  const own = at < 0 || at >= end ? null : userTag.exec(text.slice(at, end));
-  return own === null ? "" : `${own[2] ?? ""}\n`;
+  const block = at < 0 || at >= end ? "" : text.slice(at, end);
+  const own = userTag.exec(block);
+  if (own === null) return "";
+  const from = own.index + own[0].length;
+  const close = block.indexOf(`</${own[1]}>`, from);
+  return close < 0 ? "" : `${block.slice(from, close)}\n`;
 }
 
 function beginsLine(text: string, at: number): boolean {
@@ -150,10 +154,12 @@ export function withoutDelimitedSections(text: string): string {
 }
 
 /** Lines such as `[Model: x]` that a program has set in front of the ask. */
-const leadingFields = /^(?:\[[A-Z][\w ]{1,30}: [^\]\n]{1,200}\][ \t]*\n+)+(?=\s*\S)/;
+const leadingFields = /^(?:\[[A-Z][\w ]{1,30}: [^\]\n]{1,200}\][ \t]*\n+)+/;
 
 export function withoutLeadingFields(text: string): string {
-  return text.startsWith("[") ? text.replace(leadingFields, "") : text;
+  if (!text.startsWith("[")) return text;
+  const rest = text.replace(leadingFields, "");
+  return rest.trim() === "" ? text : rest;
 }
 
 /** Names of sections in which people quote what they ask about: code, not what an agent adds. */

@@ -112,7 +112,7 @@ export function beforeContext(text: string): string | undefined {
 }
 
 /** What a section of fields ends with in the messages of DSPy. */
-const fieldsEnd = /\n\s*Respond with the corresponding output fields\b/;
+const fieldsEnd = "Respond with the corresponding output fields";
 
 /** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
 export function requestSectionIn(text: string): string | undefined {
@@ -135,9 +135,16 @@ export function requestSectionIn(text: string): string | undefined {
   const section = text.slice(start, end);
   const fenced = /^\s*(`{3,})\w{0,20}\n([\s\S]*?)\n\1/.exec(section)?.[2];
   if (fenced !== undefined && others === 0) return fenced;
-  const fields = fieldsEnd.exec(section);
-  if (fields !== null) return section.slice(0, fields.index).trim();
-  return others === 0 ? undefined : section.replace(/[\s#]+$/, "").trim();
+  const fields = section.indexOf(fieldsEnd);
+  if (fields > 0) return section.slice(0, fields).trim();
+  return others === 0 ? undefined : withoutClosingSigns(section).trim();
+}
+
+/** Without the signs of a heading that a section ends with, in time linear in them. */
+function withoutClosingSigns(section: string): string {
+  let end = section.length;
+  while (end > 0 && "# \n\t\r".includes(section[end - 1] ?? "x")) end--;
+  return section.slice(0, end);
 }
 
 /**

@@ -2,6 +2,9 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { assessed, policy, step } from "#pipeline/assess/fixtures.ts";
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
+import { processorMs } from "#platform/testing/running-time.ts";
+
+import { wordsOfUser } from "./user-words.ts";
 
 const user = (content: string): JsonObject => ({ role: "user", content });
 const plain = "Add a --json flag to the export command";
@@ -135,6 +138,18 @@ describe("what the user answers belongs to the task that goes on", () => {
     );
     expect({ depth: found.runtime.tool_depth, evidence: found.evidence }).toEqual({ depth: 0, evidence: [] });
   });
+});
+
+test("the user's words are found in time linear in the result", () => {
+  for (const hostile of [
+    `<answer>${" ".repeat(100_000)}`,
+    `<feedback>${"<answer>".repeat(20_000)}`,
+    `"=${" ".repeat(100_000)}`,
+  ]) {
+    const begun = processorMs();
+    wordsOfUser(hostile);
+    expect(processorMs() - begun).toBeLessThan(300);
+  }
 });
 
 describe("the output of a tool is nobody's wish, whatever tags it holds", () => {

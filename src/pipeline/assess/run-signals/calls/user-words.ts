@@ -18,8 +18,7 @@ const notTheUser = /(?:^|_)(?:mcp|agent|agents|model|llm|codebase|repo|docs|wiki
 const maxBareAnswer = 2_000;
 
 /** What stands around the user's words. */
-const userTag = /<(feedback|user_message|answer|user_feedback|user_response)>\s*([\s\S]*?)\s*<\/\1>/;
-const opensUserTag = /<(?:feedback|user_message|answer|user_feedback|user_response)>/;
+const userTag = /<(feedback|user_message|answer|user_feedback|user_response)>/;
 /** The user allows or refuses a call, and says something about it. */
 const verdict =
   /^\s*(?:\{\s*"status"\s*:\s*"(?:denied|approved)"[^{}]{0,200}"feedback"\s*:|(?:the )?user (?:has )?(?:denied|rejected|declined|refused|approved|does(?:n't| not) want)\b[^:<]{0,300}\b(?:feedback|context|reason|message|said|says|instead)\b[^:<\n]{0,40}:)/i;
@@ -35,10 +34,10 @@ const unanswered =
 
 /** Whether the result of a tool holds the user's own words; the tool's name is in snake_case. */
 export function userWordsIn(tool: string, result: string): UserWords | undefined {
-  if (finishing.test(tool) && (opensUserTag.test(result) || verdict.test(result))) return "asks";
+  if (finishing.test(tool) && (userTag.test(result) || verdict.test(result))) return "asks";
   if (asking.test(tool) && !notTheUser.test(tool)) {
     const bare = result.trim() !== "" && result.length <= maxBareAnswer && !unanswered.test(result);
-    if (bare || opensUserTag.test(result)) return "answers";
+    if (bare || userTag.test(result)) return "answers";
   }
   if (verdict.test(result)) return "answers";
   return spokeMeanwhile.test(result) && saysAtTheEnd(result) ? "answers" : undefined;
@@ -62,14 +61,23 @@ const answered = /"=\s*"([^"]*)"|^\*\*[^*\n]{1,200}\*\*:[ \t]*([^\n]+)/gm;
 /** The user's words in a result that holds some. */
 export function wordsOfUser(result: string): string {
   const text = result.slice(0, maxWords);
-  if (spokeMeanwhile.test(text)) return userTag.exec(result.slice(result.lastIndexOf("<feedback>")))?.[2] ?? "";
-  const tagged = userTag.exec(text)?.[2];
+  if (spokeMeanwhile.test(text)) return taggedIn(result.slice(result.lastIndexOf("<feedback>"))) ?? "";
+  const tagged = taggedIn(text);
   if (tagged !== undefined) return tagged;
   if (/^\s*\{/.test(text)) return wordsInJson(result);
   const verdictEnd = verdict.exec(text)?.[0].length;
   if (verdictEnd !== undefined) return text.slice(verdictEnd).trim();
   const answers = [...text.matchAll(answered)].map(([, quoted, listed]) => quoted ?? listed ?? "");
   return answers.length > 0 ? answers.join("\n") : text.trim();
+}
+
+/** What stands in the first tag of the user's; linear in the text, which others have written. */
+function taggedIn(text: string): string | undefined {
+  const open = userTag.exec(text);
+  if (open === null) return undefined;
+  const from = open.index + open[0].length;
+  const close = text.indexOf(`</${open[1]}>`, from);
+  return close < 0 ? undefined : text.slice(from, close).trim();
 }
 
 /** The words among the fields of an object: its feedback, or every text below its answers. */
