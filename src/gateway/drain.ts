@@ -23,6 +23,7 @@ export async function drainRequests({ http, timers, acceptMs, streamsMs, forceSi
     status: 503,
     message: "the gateway is shutting down",
     dispatched: true,
+    byGateway: true,
   });
   // Aborted requests are settled in the following turns of the event loop.
   await Promise.race([http.streams.whenEmpty(), wait(1_000, timers, forceSignal)]);

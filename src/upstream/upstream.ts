@@ -182,6 +182,8 @@ export interface UpstreamFailure {
   readonly staleSocket?: boolean;
   /** Something of an answer had come: it may be billed, whatever status the error after it names. */
   readonly begun?: true;
+  /** The gateway itself has ended the call, and the message is its own. */
+  readonly byGateway?: true;
 }
 
 /** The message for an answer that has only a status. */

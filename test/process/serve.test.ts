@@ -188,7 +188,7 @@ describe("the end of the process", () => {
     const text = reply.text();
     gateway.signal("SIGTERM");
     expect(await text).toMatch(/"finish_reason":"error"[\s\S]*data: \[DONE\]\n\n$/);
-    expect(await text).toContain("shutting down");
+    expect(await text).toContain('"message":"The gateway is shutting down."');
     expect(await gateway.exited()).toBe(0);
     silent.stop();
   });

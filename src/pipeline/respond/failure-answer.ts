@@ -29,6 +29,7 @@ export function codeOf({ kind }: UpstreamFailure): string {
 /** One sentence for `detail`: what failed, and the upstream's own words, redacted already, where it had any. */
 export function detailOf(failure: UpstreamFailure): string {
   const message = failure.message.replace(/[.\s]+$/, "");
+  if (failure.byGateway === true) return sentence(message);
   // A message of our own for a bare status would only repeat the status.
   const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
   switch (failure.kind) {
