@@ -1,7 +1,8 @@
 /**
  * An upstream without latency: one answer and one stream, made once, so that a measurement shows the cost of the server before it.
  * Usage: `bun bench/support/instant-upstream.ts [EVENTS_PER_STREAM [EVENTS_PER_WRITE [INTERVAL_MS]]]`. With an interval all
- * streams write at the same moments, so that one timer serves them all. A request with `"max_tokens":1` gets its stream at once.
+ * streams write at the same moments, so that one timer serves them all. A request with `"max_tokens":1` gets its stream without pauses,
+ * in ten writes of its own turns, so that it is still one that comes in pieces.
  */
 const eventsPerStream = Number(process.argv[2] ?? 50);
 // Ten events at a time, like the tokens of a fast model in the packets of a busy network.
@@ -46,14 +47,15 @@ const server = Bun.serve({
     if (!body.includes('"stream":true'))
       return new Response(answer, { headers: { "content-type": "application/json" } });
     const atOnce = /"max_tokens":1\b/.test(body);
-    const perWrite = atOnce ? eventsPerStream : eventsPerWrite;
+    const perWrite = atOnce ? Math.ceil(eventsPerStream / 10) : eventsPerWrite;
     const events = new ReadableStream({
       type: "direct",
       async pull(controller: ReadableStreamDirectController) {
         for (let sent = 0; sent < eventsPerStream; sent += perWrite) {
           controller.write(word.repeat(Math.min(perWrite, eventsPerStream - sent)));
           await controller.flush();
-          if (intervalMs > 0 && !atOnce) await tick.promise;
+          if (atOnce) await new Promise((resolve) => setImmediate(resolve));
+          else if (intervalMs > 0) await tick.promise;
         }
         controller.write(last);
         controller.close();

@@ -116,7 +116,7 @@ export const workloads: { readonly [name: string]: Workload } = {
   answers: { redactions: 0, bodies: () => repeated(small(false)) },
   "dry-run": { redactions: 0, path: "/route/decision", bodies: () => repeated(dryRun) },
   streams: { redactions: 0, bodies: () => repeated(small(true)) },
-  /** Streams that the upstream sends at once where it paces others. */
+  /** Streams that the upstream sends without pauses where it paces others. */
   "streams-at-once": { redactions: 0, bodies: () => repeated(small(true, 1)) },
   conversations: { redactions: 0, bodies: (seed, of) => newConversations(`${seed}/${of}`) },
   "new-text": { redactions: 0, bodies: (seed, of) => newText(`${seed}/${of}`, 100_000, "") },
