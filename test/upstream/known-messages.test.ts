@@ -207,6 +207,40 @@ describe("messages that are known by their bytes", () => {
     );
   }, 60_000);
 
+  test("are assessed as if they were new where conversations go on from the same beginning in different ways", () => {
+    const failed = { role: "tool", content: "TypeError: x is undefined\nexit code: 1" };
+    const call = (command: string) => ({ name: "bash", arguments: JSON.stringify({ command }) });
+    const run = (command: string): JsonObject => ({
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c", type: "function", function: call(command) }],
+    });
+    const edit = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ type: "function", function: { name: "edit_file", arguments: '{"path":"a.ts"}' } }],
+    };
+    const begin = [first, ask, run("npm test"), failed, edit, { role: "tool", content: line.repeat(300) }];
+    const ends = [
+      [run("npm test"), failed],
+      [edit, { role: "tool", content: "ok" }, run("npm test"), failed, run("npm test"), failed],
+      [run("npm test"), { role: "tool", content: "12 passed" }],
+    ];
+    const memory = new MessageMemory();
+    const context = { now: 0, policy, redactions: 0 };
+    const tasks = () => inMemoryTaskMemory(() => policy.tasks);
+    const signals = new Set<string>();
+    for (const end of [...ends, ...ends.toReversed(), ...ends]) {
+      const messages = [...begin, ...end];
+      const request = requestIn(bodyOf(messages), memory);
+      const assessed = assess(request, request.body, tasks(), context);
+      const anew = { ...request, body: { ...request.body, messages: messages as ChatMessage[] } };
+      expect(assessed).toEqual(assess(anew, anew.body, tasks(), context));
+      signals.add(JSON.stringify(assessed.evidence));
+    }
+    expect(signals.size).toBe(3);
+  });
+
   test("are forwarded without their redacted values, at every turn", () => {
     fc.assert(
       fc.property(conversation, fc.constantFrom("off", "text"), (messages, restore) => {

@@ -14,9 +14,19 @@ export interface KnownRunAt extends MessageRun {
   readonly begin?: KnownRunAt;
 }
 
+/** The first messages of a conversation, as they were received before in another body. */
+export interface KnownBeginning {
+  /** Index behind them. */
+  readonly to: number;
+  /** The same object for the same bytes, while these are remembered. */
+  readonly identity: object;
+}
+
 /** What is known about an array of messages, apart from the messages. */
 interface MessagesInfo {
   readonly runs: readonly KnownRunAt[];
+  /** Not on a copy. */
+  readonly beginning?: KnownBeginning | undefined;
   /** Present on a copy: what it was made of, and which messages are others. */
   readonly copied?: { readonly original: readonly ChatMessage[]; readonly replaced: ReadonlyMap<number, ChatMessage> };
 }
@@ -30,8 +40,17 @@ export function knownRunsOf(messages: readonly ChatMessage[]): readonly KnownRun
 
 const noRuns: readonly KnownRunAt[] = [];
 
-export function setKnownRuns(messages: readonly ChatMessage[], runs: readonly KnownRunAt[]): void {
-  infoByMessages.set(messages, { runs });
+/** How a conversation begins; undefined where that is not known, or where some message was replaced. */
+export function knownBeginningOf(messages: readonly ChatMessage[]): KnownBeginning | undefined {
+  return infoByMessages.get(messages)?.beginning;
+}
+
+export function setKnownRuns(
+  messages: readonly ChatMessage[],
+  runs: readonly KnownRunAt[],
+  beginning?: KnownBeginning,
+): void {
+  infoByMessages.set(messages, { runs, beginning });
 }
 
 /** The role of each message, without reading those of known runs. */

@@ -16,12 +16,14 @@ const OPEN_BRACKET = 0x5b;
 /** Of memory. A run takes 1 to 4 KB for its 16 KB of conversation. */
 const maxRunsBytes = 12_582_912;
 const maxTailsBytes = 4_194_304;
-const maxBeginningsBytes = 3_145_728;
+const maxBeginningsBytes = 8_388_608;
 const maxEndsBytes = 1_048_576;
 const bytesPerRun = 256;
 /** With what assessing remembers of it. */
 const bytesPerMessage = 384;
 const bytesPerTag = 48;
+/** Of what assessing remembers of a whole beginning, for each message. */
+const bytesPerStep = 96;
 const bytesPerEnd = 32;
 /** Conversations, and earlier turns of one, whose first run is the same. */
 const maxEnds = 16;
@@ -61,6 +63,8 @@ export interface KnownBeginning {
 /** The runs with which a conversation was seen to begin. */
 interface Beginning {
   readonly tags: readonly TextTag[];
+  /** How many messages they have. */
+  readonly messages: number;
   /** Where the messages behind them ended, newest first. */
   readonly tails: BeginningEnd[];
 }
@@ -84,7 +88,7 @@ export class MessageMemory {
   /** By the tag of all their bytes: one tag recognizes all runs of a conversation. */
   readonly #beginnings = new TwoGenerations<Beginning>(
     maxBeginningsBytes,
-    ({ tags }) => bytesPerTag * tags.length + bytesPerEnd * maxTails,
+    ({ tags, messages }) => bytesPerTag * tags.length + bytesPerStep * messages + bytesPerEnd * maxTails,
   );
   /** By the tag of their first bytes, newest first. */
   readonly #ends = new TwoGenerations<BeginningEnd[]>(maxEndsBytes, () => bytesPerEnd * maxEnds);
@@ -139,12 +143,12 @@ export class MessageMemory {
     const fullRuns = runs.length;
     if (fullRuns > 0 && behindRuns < parsed.messages.length)
       add({ from: behindRuns, to: parsed.messages.length }, this.#tails);
-    setKnownRuns(parsed.messages, runs);
     if (fullRuns === 0) return;
     const beginning =
       fullRuns > knownRuns || known?.beginning === undefined
         ? this.#rememberBeginning(bytes.subarray(places[0], places[2 * behindRuns - 1]), runs.slice(0, fullRuns))
         : known.beginning;
+    setKnownRuns(parsed.messages, runs, { to: behindRuns, identity: beginning });
     if (runs.length > fullRuns)
       addEnd(beginning.tails, bytes.subarray(places[2 * behindRuns], places.at(-1)), maxTails);
   }
@@ -157,7 +161,7 @@ export class MessageMemory {
     if (addEnd(ends, bytes, maxEnds)) this.#ends.set(firstBytes, ends);
     const known = this.#beginnings.get(tag);
     if (known !== undefined) return known;
-    const beginning = { tags: runs.map(({ known: run }) => run.tag), tails: [] };
+    const beginning = { tags: runs.map(({ known: run }) => run.tag), messages: runs.at(-1)?.to ?? 0, tails: [] };
     this.#beginnings.set(tag, beginning);
     return beginning;
   }

@@ -21,7 +21,7 @@ const maxSpoken = 8;
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
   const roles = rolesOf(messages);
-  const { ask, subject, calls, results, newest, goesOn } = withWordsInRun(newestAsk(messages, roles), messages);
+  const { ask, subject, calls, results, begin, newest, goesOn } = withWordsInRun(newestAsk(messages, roles), messages);
   let systemText: string | undefined;
   const system = () => {
     systemText ??= systemTextOf(messages);
@@ -33,6 +33,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     asksForHighReasoning: carriesMarker(newest),
     calls,
     results,
+    begin,
     inRun: goesOn || results.length > 0,
     // Read when somebody asks for it: an agent's is long, and known by its bytes.
     get system() {
@@ -91,7 +92,7 @@ interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}
 /** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
 function withWordsInRun({ at, newest, ask, subject, goesOn }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
   const run = runStepsFrom(messages, at + 1);
-  let known: AskWithRun = { ask, subject, newest, goesOn, calls: run.calls, results: run.results };
+  let known: AskWithRun = { ask, subject, newest, goesOn, calls: run.calls, results: run.results, begin: run.begin };
   for (const spoken of run.spoken.slice(-maxSpoken)) known = afterWords(known, spoken, run, messages);
   return known;
 }
@@ -104,7 +105,7 @@ function afterWords(before: AskWithRun, spoken: Spoken, run: RunSteps, messages:
     return { ...before, subject: windowOf(`${before.subject}\n${words}`, askHead, askTail) };
   }
   const subject = isContinuePrompt(words) ? before.subject : words;
-  const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results) };
+  const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results), begin: undefined };
   return { ...since, ask: words, subject, newest: words, goesOn: false };
 }
 

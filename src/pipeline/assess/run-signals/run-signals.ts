@@ -1,6 +1,6 @@
-import { filesTouchedBy } from "./calls/files-touched.ts";
+import { addFiles, filesTouched } from "./calls/files-touched.ts";
 import type { NamedObservation, Observation } from "./observation.ts";
-import type { RunSteps } from "./run-steps.ts";
+import type { RunBeginning, RunSteps } from "./run-steps.ts";
 
 /**
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
@@ -56,14 +56,32 @@ interface Failure {
   changes: number;
 }
 
-export function runSignalsOf({ calls, results }: RunSteps): RunSignals {
+/** How a run stood after its first steps: as long as these are remembered, only the others are gone through. */
+const remembered = new WeakMap<RunBeginning, Run>();
+
+export function runSignalsOf({ calls, results, begin }: RunSteps): RunSignals {
   if (calls.length === 0 && results.length === 0) return noSignals;
-  const run = new Run();
-  for (const result of results) run.add(result);
-  return run.signals(filesTouchedBy(calls));
+  let run = new Run(begin && remembered.get(begin));
+  if (begin !== undefined && run.results === 0) {
+    run.addSteps(begin);
+    remembered.set(begin, run);
+    run = new Run(run);
+  }
+  run.addSteps({ calls, results });
+  return run.signals();
+}
+
+/** What a call gave when it was last made, by its name, and how many changes had been made by then. */
+interface Output {
+  readonly result: number;
+  readonly changes: number;
 }
 
 class Run {
+  /** How many steps have been added. */
+  #calls = 0;
+  #results = 0;
+  readonly #files: Set<number>;
   #changes = 0;
   #depth = 0;
   #deepest = 0;
@@ -73,10 +91,44 @@ class Run {
   #unsolved: Failure | undefined;
   /** The failure that came back most often, solved since or not. */
   #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
-  /** What each call gave when it was last made, both by their names. */
-  readonly #outputs = new Map<number, { readonly result: number; readonly changes: number }>();
+  readonly #outputs = new Map<number, Output>();
+  /** Those of the run that this one goes on from. */
+  readonly #earlierOutputs: ReadonlyMap<number, Output> | undefined;
 
-  add(named: NamedObservation): void {
+  /** @param before a run of which this one has all steps; itself goes on from no other, and gets no further steps */
+  constructor(before?: Run) {
+    this.#files = new Set(before === undefined ? [] : before.#files);
+    if (before === undefined) return;
+    this.#calls = before.#calls;
+    this.#results = before.#results;
+    this.#changes = before.#changes;
+    this.#depth = before.#depth;
+    this.#deepest = before.#deepest;
+    this.#testsFailed = before.#testsFailed;
+    this.#worst = before.#worst;
+    this.#earlierOutputs = before.#outputs;
+    for (const [signature, failure] of before.#failures) {
+      const own = { ...failure };
+      this.#failures.set(signature, own);
+      if (failure === before.#unsolved) this.#unsolved = own;
+    }
+  }
+
+  get results(): number {
+    return this.#results;
+  }
+
+  /** Adds all steps of a run but those that were added before. */
+  addSteps({ calls, results }: RunSteps): void {
+    addFiles(this.#files, calls, this.#calls);
+    this.#calls = calls.length;
+    for (; this.#results < results.length; this.#results++) {
+      const result = results[this.#results];
+      if (result !== undefined) this.#add(result);
+    }
+  }
+
+  #add(named: NamedObservation): void {
     const { observation } = named;
     this.#testsFailed = observation.failedTests ?? this.#testsFailed;
     const repeated = this.#isRepeated(named);
@@ -101,7 +153,7 @@ class Run {
     }
   }
 
-  signals(filesTouched: number): RunSignals {
+  signals(): RunSignals {
     const worst = this.#worst;
     const evidence: string[] = [];
     if (worst !== undefined && worst.repairs > 0) {
@@ -112,7 +164,7 @@ class Run {
     if (this.#deepest > 0) evidence.push(`calls_without_progress=${this.#deepest}`);
     return {
       toolDepth: this.#deepest,
-      filesTouched,
+      filesTouched: filesTouched(this.#files),
       testsFailed: this.#testsFailed,
       errorSignature: this.#unsolved?.signature ?? null,
       sameErrorCount: worst?.repairs ?? 0,
@@ -128,7 +180,7 @@ class Run {
   /** Whether the same call has given the same result before; `unchanged`: and nothing was changed since. */
   #isRepeated({ call, result }: NamedObservation): "unchanged" | "changed" | false {
     if (call === undefined) return false;
-    const before = this.#outputs.get(call);
+    const before = this.#outputs.get(call) ?? this.#earlierOutputs?.get(call);
     this.#outputs.set(call, { result, changes: this.#changes });
     if (before?.result !== result) return false;
     return before.changes === this.#changes ? "unchanged" : "changed";

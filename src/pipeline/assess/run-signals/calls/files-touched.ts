@@ -20,13 +20,19 @@ export function filesNamedBy({ name, args }: ToolCall): readonly number[] {
   return [...paths].slice(0, filesCounted).map((path) => hashOfText(path));
 }
 
-/** Distinct files that calls have named. */
-export function filesTouchedBy(calls: readonly { readonly files: readonly number[] }[]): number {
-  const files = new Set<number>();
-  for (const call of calls) {
-    if (files.size >= filesCounted) break;
-    for (const file of call.files) files.add(file);
+/** Adds the files that calls have named, from the call at an index on. */
+export function addFiles(
+  files: Set<number>,
+  calls: readonly { readonly files: readonly number[] }[],
+  from: number,
+): void {
+  for (let index = from; index < calls.length && files.size < filesCounted; index++) {
+    for (const file of calls[index]?.files ?? noFiles) files.add(file);
   }
+}
+
+/** How many distinct files there are, as far as they are counted. */
+export function filesTouched(files: ReadonlySet<number>): number {
   return Math.min(files.size, filesCounted);
 }
 
