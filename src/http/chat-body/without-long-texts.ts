@@ -5,14 +5,14 @@ import { type LongString, LongStrings } from "#platform/json/long-strings.ts";
 const minTextBytes = 4_096;
 const strings = new LongStrings();
 /** What stands in the place of a long text while the rest is parsed. Nobody outside of this process can write it. */
-const standIn = `${crypto.randomUUID()}:`;
-const standInLength = standIn.length + 2;
+const placeholderPrefix = `${crypto.randomUUID()}:`;
+const placeholderLength = placeholderPrefix.length + 2;
 
 /** A body without its long texts, and what is needed to put them back. */
 export interface WithoutLongTexts {
-  /** The body with a stand-in for each of them. */
+  /** The body with a placeholder for each of them. */
   readonly bytes: Uint8Array;
-  /** By their stand-ins, in the order of the body. */
+  /** By their placeholders, in the order of the body. */
   readonly texts: ReadonlyMap<string, LongString>;
 }
 
@@ -26,7 +26,7 @@ export function withoutLongTexts(body: Uint8Array): WithoutLongTexts | undefined
   const pieces: Uint8Array[] = [];
   let from = 0;
   for (const string of found) {
-    const name = standIn + String(texts.size).padStart(2, "0");
+    const name = placeholderPrefix + String(texts.size).padStart(2, "0");
     texts.set(name, string);
     pieces.push(body.subarray(from, string.from), Buffer.from(name));
     from = string.to;
@@ -50,7 +50,7 @@ function putBack(parent: JsonObject | Json[], texts: ReadonlyMap<string, LongStr
     if (left === 0) break;
     const value = members[key];
     if (typeof value === "object" && value !== null) left = putBack(value, texts, left);
-    if (typeof value !== "string" || value.length !== standInLength) continue;
+    if (typeof value !== "string" || value.length !== placeholderLength) continue;
     const string = texts.get(value);
     if (string === undefined) continue;
     members[key] = string.text;
@@ -79,7 +79,7 @@ function placesIn(texts: ReadonlyMap<string, LongString>): (at: number) => numbe
   let distance = 0;
   return (at) => {
     for (let next = left[0]; next !== undefined && at + distance > next.from; next = left[0]) {
-      distance += next.to - next.from - standInLength;
+      distance += next.to - next.from - placeholderLength;
       left.shift();
     }
     return at + distance;
