@@ -1,31 +1,23 @@
 import type { JsonObject } from "#domain/chat.ts";
-import type { Model } from "#domain/model.ts";
 import { otherModel } from "#domain/model-names.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { holdOf, priceOf } from "#pipeline/decide/select/budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
+import type { ScoutCall } from "#pipeline/scout/ask-scout.ts";
 import { LightAbortController } from "#platform/abort.ts";
 import type { AttemptCloser, CallSettlement } from "./attempt.ts";
 import { priceLimitOf, withPriceLimit } from "./call/price-limit.ts";
 import { execute } from "./execute.ts";
 import { type ExecutionPlan, scoutAttempt } from "./plan.ts";
 
-/** A call that the gateway makes for itself before it answers a request: one attempt at one model. */
-export interface SingleCall {
-  readonly model: Model;
-  readonly body: JsonObject;
-  /** Approximate length of the body. */
-  readonly bodyBytes: number;
-  readonly maxOutputTokens: number;
-  /** The call ends after so many milliseconds, or with the request's own deadline. */
-  readonly timeoutMs: number;
-}
-
-/** Executes and settles the call. The model's answer; undefined when it brought none in time, or the caller disconnected. */
+/**
+ * Executes and settles a call that the gateway makes for itself: one attempt at one model, which ends with the call's time or with the
+ * request's deadline. The model's answer; undefined when it brought none in time, or the caller disconnected.
+ */
 export async function executeSingleCall(
-  call: SingleCall,
+  call: ScoutCall,
   context: RequestContext,
   settlement: CallSettlement,
   ports: Ports,
@@ -53,7 +45,7 @@ export async function executeSingleCall(
 }
 
 function planSingleCall(
-  call: SingleCall,
+  call: ScoutCall,
   context: RequestContext,
   closer: AttemptCloser,
   deadlineMs: number,

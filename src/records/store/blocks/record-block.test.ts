@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
+import { valueAt } from "#records/compact/columns.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import { recordOf } from "#records/store/found-record.ts";
 import { headOf } from "#records/store/record-head.ts";
 import { contentsOf, openedFor } from "#records/store/sql-connection.ts";
-import { blockOf, hasIdHash, idHash, termOf } from "./record-block.ts";
+import { blockOf, hasIdHash, headFields, idHash, openBlock, termOf } from "./record-block.ts";
 
 const entryOf = (record: ReturnType<typeof aDecisionRecord>) => ({ head: headOf(record), content: record });
 
@@ -36,6 +37,16 @@ test("the terms of a block have each value of each field once, each hard rule by
     expect(terms).toContain(termOf(field, value));
   }
   expect(terms).not.toContain(termOf("status", "200"));
+});
+
+test.each(headFields)("records that differ in their %s alone have both values in the block", (field) => {
+  const entry = entryOf(aDecisionRecord(1));
+  const other = field === "status" ? 599 : "another";
+  const { data, terms } = blockOf([entry, { ...entry, head: { ...entry.head, [field]: other } }]);
+  expect(terms).toContain(termOf(field, String(entry.head[field] ?? "")));
+  expect(terms).toContain(termOf(field, String(other)));
+  const column = openBlock(Buffer.from(data, "base64"))?.heads?.[field] ?? {};
+  expect([0, 1].map((line) => valueAt(column, line))).toEqual([entry.head[field], other]);
 });
 
 test("an id is compared with the id of the same line only", async () => {
