@@ -1,6 +1,8 @@
 import type { Json, JsonObject, MemberRange, ReceivedBody } from "#domain/chat.ts";
 import { type LongString, LongStrings } from "#platform/json/long-strings.ts";
 
+const OPEN_BRACE = 0x7b;
+
 /** Shorter texts are read by the parser in the same time. */
 const minTextBytes = 4_096;
 const strings = new LongStrings();
@@ -34,8 +36,6 @@ export function withoutLongTexts(body: Uint8Array): WithoutLongTexts | undefined
   pieces.push(body.subarray(from));
   return { bytes: Buffer.concat(pieces), texts };
 }
-
-const OPEN_BRACE = 0x7b;
 
 /** Puts the texts into what was parsed without them. @returns whether these were all of them; if not, what was parsed is of no use */
 export function putTextsBack(parsed: JsonObject, { texts }: WithoutLongTexts): boolean {
