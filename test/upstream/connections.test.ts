@@ -16,7 +16,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 /** Less than the time that an idle connection is kept. */
-const impatient = { ...limits, headers: 5_000 };
+const shortHeaderTimeout = { ...limits, headers: 5_000 };
 
 describe("an idle connection", () => {
   const oneAnswerEach = async ({ socket, request }: { socket: Socket; request: () => Promise<string> }) => {
@@ -76,7 +76,7 @@ describe("an idle connection", () => {
         await Promise.all([send(callOf(false)), send(callOf(false)), send(callOf(false))]);
         expect(server.connections).toBe(3);
         time.advance(1);
-        const silent = send(callOf(false, { timeoutsMs: impatient }));
+        const silent = send(callOf(false, { timeoutsMs: shortHeaderTimeout }));
         await until(() => server.open === 3);
         const reply = await whileTimePasses(time, 1_000, silent);
         expect(failureOf(reply)).toMatchObject({ kind: "timed_out", dispatched: true });
@@ -97,7 +97,7 @@ describe("an idle connection", () => {
       },
       async ({ server, time, send }) => {
         expect((await send(callOf(false))).kind).toBe("answer");
-        const silent = send(callOf(false, { timeoutsMs: impatient }));
+        const silent = send(callOf(false, { timeoutsMs: shortHeaderTimeout }));
         time.advance(2_000);
         expect((await send(callOf(false))).kind).toBe("answer");
         expect(failureOf(await whileTimePasses(time, 1_000, silent)).kind).toBe("timed_out");
