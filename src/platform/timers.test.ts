@@ -117,6 +117,22 @@ describe("the timer wheel", () => {
     expect(fired).toEqual(["due"]);
   });
 
+  test("a stall during that reading lets nothing fire that was not due before it", () => {
+    const { world, wheel } = setUp();
+    const fired: string[] = [];
+    wheel.after(60_000, () => fired.push("later"));
+    world.ms += 5_000;
+    world.tick();
+    wheel.after(1_000, () => fired.push("the peer is silent"));
+    world.ms += 5_000;
+    world.read();
+    expect(fired).toEqual([]);
+    world.tick();
+    expect(fired).toEqual([]);
+    world.read();
+    expect(fired).toEqual(["the peer is silent"]);
+  });
+
   test("a second stall right after the first is one more, whether or not timers are left", () => {
     const { world, wheel } = setUp();
     const fired: string[] = [];

@@ -72,18 +72,18 @@ export function timerWheel(options: TimerWheelOptions): TimerWheel {
 
   /**
    * What peers have sent during a stall of the process is read after the timers. A deadline that fired before would blame a peer for
-   * silence that was ours.
+   * silence that was ours. Only what was due when the stall was seen fires after that reading: another stall may have come since.
    */
   function turn(): void {
     const nowMs = clock.monotonic();
     const isAfterStall = nowMs - tickedMs > stallMs;
     tickedMs = nowMs;
-    if (isAfterStall) afterReading(fireDue);
-    else fireDue();
+    if (isAfterStall) afterReading(() => fireDue(nowMs));
+    else fireDue(nowMs);
   }
 
-  function fireDue(): void {
-    const tick = tickOf(clock.monotonic());
+  function fireDue(nowMs: number): void {
+    const tick = tickOf(nowMs);
     const due = dueTimers(wheel, doneTick, tick);
     doneTick = Math.max(doneTick, tick);
     for (const timer of due) {
