@@ -84,7 +84,7 @@ async function redactInTurns(
   const idTexts = new CollectedTexts(ids);
   const runs = memory.runs();
   // What it finds clean has not been scanned yet.
-  const known: ScannedRuns = { foundIn: runs.foundIn, remember: () => {} };
+  const known: ScannedRuns = { ...runs, remember: () => {}, rememberBeginning: () => {} };
   redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect, runs: known }, received);
   let sinceTurn = 0;
   let secrets = 0;

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { ChatMessage } from "#domain/chat.ts";
 import {
-  isSharedMessage,
   type KnownRun,
+  knownBeginningOf,
   knownRunsOf,
   lazyMessages,
+  messagesIn,
+  replacedIn,
   replaceMessages,
   rolesOf,
   setKnownRuns,
@@ -70,19 +72,46 @@ describe("a copy with replaced messages", () => {
   test("shares the other messages without accessing them", () => {
     const { messages, parsed } = conversation();
     const copy = replaceMessages(messages, new Map([[3, user("other")]]));
-    expect(copy.map((_, index) => isSharedMessage(copy, messages, index))).toEqual([true, true, true, false, true]);
+    expect(replacedIn(copy, messages)).toEqual([3]);
     expect(copy[3]).toEqual(user("other"));
     expect(parsed).not.toContain(3);
     expect(copy[0]).toBe(messages[0] as ChatMessage);
     expect(JSON.stringify(copy)).toBe(JSON.stringify(all.with(3, user("other"))));
   });
 
-  test("knows only the runs in which nothing was replaced", () => {
-    const { messages, parsed } = conversation();
-    const copy = replaceMessages(messages, new Map([[1, user("other")]]));
-    expect(knownRunsOf(copy)).toEqual([{ from: 2, to: 4, known: laterKnown }]);
-    expect(rolesOf(copy)).toEqual(rolesOf(all));
-    expect(parsed).toEqual([0]);
+  test("knows a run with replaced messages as another one, the same for the same messages", () => {
+    const runsWith = (...replaced: [number, ChatMessage][]) => {
+      const { messages, parsed } = conversation();
+      const copy = replaceMessages(messages, new Map(replaced));
+      expect(rolesOf(copy)).toEqual(rolesOf(all));
+      expect(parsed).toEqual([]);
+      return knownRunsOf(copy).map((run) => run.known);
+    };
+    const [firstRun, secondRun] = runsWith([1, user("other")]);
+    expect(secondRun).toBe(laterKnown);
+    expect(firstRun).not.toBe(known);
+    expect(firstRun?.roles).toEqual(known.roles);
+    expect(runsWith([1, user("other")])[0]).toBe(firstRun as KnownRun);
+    const others = [
+      runsWith([1, user("another")]),
+      runsWith([0, user("other")]),
+      runsWith([0, user("a")], [1, user("other")]),
+    ];
+    expect(new Set([known, firstRun, ...others.map(([run]) => run)]).size).toBe(5);
+  });
+
+  test("knows its beginning as another one if a message of that is replaced", () => {
+    const identity = {};
+    const plain = [...all];
+    setKnownRuns(plain, runs, { to: 4, identity, roles: [...known.roles, ...laterKnown.roles] });
+    const identityWith = (index: number, content: string) =>
+      knownBeginningOf(replaceMessages(plain, new Map([[index, user(content)]])))?.identity;
+    expect(identityWith(4, "other")).toBe(identity);
+    const other = identityWith(3, "other");
+    expect(other).not.toBe(identity);
+    expect(identityWith(3, "other")).toBe(other as object);
+    expect(identityWith(3, "another")).not.toBe(other as object);
+    expect(identityWith(2, "other")).not.toBe(other as object);
   });
 
   test("of messages that are already parsed behaves the same", () => {
@@ -90,9 +119,24 @@ describe("a copy with replaced messages", () => {
     setKnownRuns(plain, runs);
     const copy = replaceMessages(plain, new Map([[0, user("other")]]));
     expect([...copy]).toEqual(all.with(0, user("other")));
-    expect(isSharedMessage(copy, plain, 0)).toBe(false);
-    expect(isSharedMessage(copy, plain, 1)).toBe(true);
-    expect(isSharedMessage([...all], plain, 1)).toBe(true);
-    expect(isSharedMessage(copy, [...all], 0)).toBe(false);
+    expect(replacedIn(copy, plain)).toEqual([0]);
+    expect(replacedIn([...all], plain)).toEqual([]);
+    expect(replacedIn(copy, [...all])).toEqual([0]);
+  });
+});
+
+describe("some of the messages", () => {
+  test("are those of the array, and known ones are parsed", () => {
+    for (const [from, to] of [
+      [0, 2],
+      [3, 5],
+      [4, 5],
+      [4, 9],
+    ] as const) {
+      const { messages, parsed } = conversation();
+      expect(messagesIn(messages, from, to)).toEqual(all.slice(from, to));
+      expect(parsed).toEqual([0, 1, 2, 3].filter((index) => index >= from && index < to));
+      expect(messagesIn([...all], from, to)).toEqual(all.slice(from, to));
+    }
   });
 });

@@ -18,15 +18,18 @@ export interface KnownRunAt extends MessageRun {
 export interface KnownBeginning {
   /** Index behind them. */
   readonly to: number;
-  /** The same object for the same bytes, while these are remembered. */
+  /** The same object for the same messages, while these are remembered. */
   readonly identity: object;
+  /** The role of each message. */
+  readonly roles: readonly MessageRole[];
 }
 
 /** What is known about an array of messages, apart from the messages. */
 interface MessagesInfo {
   readonly runs: readonly KnownRunAt[];
-  /** Not on a copy. */
   readonly beginning?: KnownBeginning | undefined;
+  /** The messages with `notParsed` in the place of those that nobody has looked at, if there are such. */
+  readonly target?: readonly ChatMessage[];
   /** Present on a copy: what it was made of, and which messages are others. */
   readonly copied?: { readonly original: readonly ChatMessage[]; readonly replaced: ReadonlyMap<number, ChatMessage> };
 }
@@ -40,7 +43,7 @@ export function knownRunsOf(messages: readonly ChatMessage[]): readonly KnownRun
 
 const noRuns: readonly KnownRunAt[] = [];
 
-/** How a conversation begins; undefined where that is not known, or where some message was replaced. */
+/** How a conversation begins; undefined where that is not known. */
 export function knownBeginningOf(messages: readonly ChatMessage[]): KnownBeginning | undefined {
   return infoByMessages.get(messages)?.beginning;
 }
@@ -50,18 +53,27 @@ export function setKnownRuns(
   runs: readonly KnownRunAt[],
   beginning?: KnownBeginning,
 ): void {
-  infoByMessages.set(messages, { runs, beginning });
+  const target = infoByMessages.get(messages)?.target;
+  infoByMessages.set(messages, target === undefined ? { runs, beginning } : { runs, beginning, target });
+}
+
+/** The messages `[from, to)`, as fast as from an array of parsed ones if they are that. */
+export function messagesIn(messages: readonly ChatMessage[], from: number, to: number): readonly ChatMessage[] {
+  const part = infoByMessages.get(messages)?.target?.slice(from, to);
+  return part === undefined || part.includes(notParsed) ? messages.slice(from, to) : part;
 }
 
 /** The role of each message, without reading those of known runs. */
 export function rolesOf(messages: readonly ChatMessage[]): MessageRole[] {
   const known = knownRunsOf(messages);
   if (known.length === 0) return messages.map(({ role }) => role);
-  const roles: MessageRole[] = [];
+  const beginning = knownBeginningOf(messages);
+  const roles: MessageRole[] = beginning === undefined ? [] : [...beginning.roles];
   const readUpTo = (end: number) => {
     while (roles.length < end) roles.push(messages[roles.length]?.role ?? "user");
   };
-  for (const { from, known: run } of known) {
+  for (const { from, to, known: run } of known) {
+    if (to <= roles.length) continue;
     readUpTo(from);
     for (const role of run.roles) roles.push(role);
   }
@@ -83,28 +95,95 @@ export function lazyMessages(
   return lazyArray([...unparsed, ...rest], parse, { runs });
 }
 
-/** The same conversation with other messages in some places. Known messages that stay are not parsed. */
+/**
+ * The same conversation with other messages in some places, of the same roles. Known messages that stay are not parsed. A run with
+ * replaced messages is known too: as the same run with the same messages replaced.
+ */
 export function replaceMessages(
   original: readonly ChatMessage[],
   replaced: ReadonlyMap<number, ChatMessage>,
 ): ChatMessage[] {
-  const indexes = [...replaced.keys()];
-  const runs = knownRunsOf(original).filter(({ from, to }) => !indexes.some((index) => from <= index && index < to));
-  const known = new Array<ChatMessage>(knownRunsOf(original).at(-1)?.to ?? 0).fill(notParsed);
+  const others = new Replacements(replaced);
+  const { beginning } = infoByMessages.get(original) ?? {};
+  const runs = knownRunsOf(original).map((run) => others.runWith(run));
+  const known = new Array<ChatMessage>(runs.at(-1)?.to ?? 0).fill(notParsed);
   const messages = [...known, ...original.slice(known.length)];
   for (const [index, message] of replaced) messages[index] = message;
   const parse = (index: number) => original[index] ?? notParsed;
-  return lazyArray(messages, parse, { runs, copied: { original, replaced } });
+  const copied = { original, replaced };
+  if (beginning === undefined) return lazyArray(messages, parse, { runs, copied });
+  const identity = others.identityOf(beginning.identity, 0, beginning.to, {});
+  return lazyArray(messages, parse, { runs, copied, beginning: { ...beginning, identity } });
 }
 
-/** Whether message `index` of a conversation is the very same as in the one that it may be a copy of. */
-export function isSharedMessage(
-  messages: readonly ChatMessage[],
-  original: readonly ChatMessage[],
-  index: number,
-): boolean {
+/** The indexes of those messages that are not the very same as in the conversation that they may be a copy of, in ascending order. */
+export function replacedIn(messages: readonly ChatMessage[], original: readonly ChatMessage[]): readonly number[] {
   const copied = infoByMessages.get(messages)?.copied;
-  return copied?.original === original ? !copied.replaced.has(index) : messages[index] === original[index];
+  if (copied?.original === original) return ascending(copied.replaced);
+  const indexes: number[] = [];
+  for (let index = 0; index < messages.length; index++) {
+    if (messages[index] !== original[index]) indexes.push(index);
+  }
+  return indexes;
+}
+
+function ascending(replaced: ReadonlyMap<number, ChatMessage>): readonly number[] {
+  return [...replaced.keys()].sort((a, b) => a - b);
+}
+
+/** What stands for known messages of which some are replaced, by a hash of those. */
+const changed = new WeakMap<object, Map<bigint, object>>();
+/** Each is a further object that others remember things by. One policy and one place in a conversation give one. */
+const maxChanged = 2;
+/** Unknown outside. Decides only which conversations are taken for the same, for whoever assesses them. */
+const [changedSeed = 0n] = crypto.getRandomValues(new BigUint64Array(1));
+
+class Replacements {
+  readonly #indexes: readonly number[];
+  readonly #messages: ReadonlyMap<number, ChatMessage>;
+  readonly #hashes = new Map<number, bigint>();
+
+  constructor(replaced: ReadonlyMap<number, ChatMessage>) {
+    this.#indexes = ascending(replaced);
+    this.#messages = replaced;
+  }
+
+  runWith(run: KnownRunAt): KnownRunAt {
+    const { from, to, known, begin } = run;
+    if (!this.#isIn(from, to)) return run;
+    const other = { from, to, known: this.identityOf<KnownRun>(known, from, to, { roles: known.roles }) };
+    return begin === undefined ? other : { ...other, begin: this.runWith(begin) };
+  }
+
+  /** What stands for the messages `[from, to)` where something else stood for them as received: `created` at first. */
+  identityOf<T extends object>(received: T, from: number, to: number, created: T): T {
+    if (!this.#isIn(from, to)) return received;
+    let hash = 0n;
+    for (const index of this.#indexes) {
+      if (index >= from && index < to)
+        hash = Bun.hash.xxHash3(`${hash} ${index - from} ${this.#hashOf(index)}`, changedSeed);
+    }
+    const others = (changed.get(received) ?? new Map()) as Map<bigint, T>; // as created here
+    const known = others.get(hash);
+    if (known !== undefined) return known;
+    if (others.size >= maxChanged) others.clear();
+    others.set(hash, created);
+    changed.set(received, others);
+    return created;
+  }
+
+  #hashOf(index: number): bigint {
+    let hash = this.#hashes.get(index);
+    if (hash === undefined) {
+      hash = Bun.hash.xxHash3(JSON.stringify(this.#messages.get(index)), changedSeed);
+      this.#hashes.set(index, hash);
+    }
+    return hash;
+  }
+
+  #isIn(from: number, to: number): boolean {
+    return this.#indexes.some((index) => from <= index && index < to);
+  }
 }
 
 /** In the place of a message that nobody has looked at. */
@@ -125,6 +204,6 @@ function lazyArray(target: ChatMessage[], parse: (index: number) => ChatMessage,
       return Reflect.getOwnPropertyDescriptor(target, key);
     },
   });
-  infoByMessages.set(messages, known);
+  infoByMessages.set(messages, { ...known, target });
   return messages;
 }

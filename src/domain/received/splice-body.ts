@@ -1,5 +1,5 @@
 import type { ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
-import { isSharedMessage } from "./known-messages.ts";
+import { replacedIn } from "./known-messages.ts";
 
 /**
  * A body as JSON, in pieces: what it shares with the received body as the bytes that were received, and the rest written anew.
@@ -29,11 +29,16 @@ function spliceMessages(
   pieces: Pieces,
 ): void {
   pieces.open("[");
-  for (let index = 0; index < messages.length; index++) {
-    if (isSharedMessage(messages, parsed.messages, index)) {
-      pieces.copy(index, ranges[2 * index] ?? 0, ranges[2 * index + 1] ?? 0);
-    } else pieces.write(JSON.stringify(messages[index]));
+  let from = 0;
+  const copyUpTo = (index: number) => {
+    if (index > from) pieces.copy(from, ranges[2 * from] ?? 0, ranges[2 * index - 1] ?? 0, index - 1);
+  };
+  for (const index of replacedIn(messages, parsed.messages)) {
+    copyUpTo(index);
+    pieces.write(JSON.stringify(messages[index]));
+    from = index + 1;
   }
+  copyUpTo(messages.length);
   pieces.close("]");
 }
 
@@ -70,12 +75,12 @@ class Pieces {
     this.#isFirst = false;
   }
 
-  /** An item as it was received. */
-  copy(index: number, from: number, to: number): void {
+  /** An item as it was received, or several up to the one with the index `last`. */
+  copy(index: number, from: number, to: number, last = index): void {
     if (this.#isCopying && index === this.#index + 1) {
       // Between the two is a comma, and white space.
       this.#to = to;
-      this.#index = index;
+      this.#index = last;
       return;
     }
     this.write("");
@@ -83,7 +88,7 @@ class Pieces {
     this.#isCopying = true;
     this.#from = from;
     this.#to = to;
-    this.#index = index;
+    this.#index = last;
   }
 
   /** An item that is written anew. */

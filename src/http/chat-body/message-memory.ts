@@ -1,7 +1,8 @@
-import { type ChatMessage, isObject, type ReceivedBody } from "#domain/chat.ts";
-import { type KnownRun, type KnownRunAt, setKnownRuns } from "#domain/received/known-messages.ts";
+import { type ChatMessage, isObject, type MessageRole, type ReceivedBody } from "#domain/chat.ts";
+import { type KnownRun, type KnownRunAt, messagesIn, setKnownRuns } from "#domain/received/known-messages.ts";
 import { type MessageRun, messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
 import { isCacheKeyName } from "#http/request/json-shape.ts";
+import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
 
@@ -22,10 +23,10 @@ const bytesPerRun = 256;
 /** With what assessing remembers of it. */
 const bytesPerMessage = 384;
 const bytesPerTag = 48;
-/** Of what assessing remembers of a whole beginning, for each message. */
-const bytesPerStep = 96;
+/** Of what is remembered of a whole beginning, for each message: its role, its place, what assessing reads in it. */
+const bytesPerStep = 128;
 const bytesPerEnd = 32;
-/** Conversations, and earlier turns of one, whose first run is the same. */
+/** Conversations, and earlier turns of one, that nothing else tells apart. */
 const maxEnds = 16;
 /** Turns that go on from the same runs. */
 const maxTails = 4;
@@ -56,15 +57,18 @@ export interface KnownBeginning {
   readonly from: number;
   readonly to: number;
   readonly runs: readonly PlacedRememberedRun[];
+  /** How many of them are of full length; behind them stands the tail, if that is known. */
+  readonly fullRuns: number;
   /** Absent where some of its runs are forgotten. */
   readonly beginning: Beginning | undefined;
 }
 
 /** The runs with which a conversation was seen to begin. */
-interface Beginning {
+export interface Beginning {
   readonly tags: readonly TextTag[];
-  /** How many messages they have. */
-  readonly messages: number;
+  readonly roles: readonly MessageRole[];
+  /** Where each message stands, as in a received body. */
+  readonly places: readonly number[];
   /** Where the messages behind them ended, newest first. */
   readonly tails: BeginningEnd[];
 }
@@ -88,10 +92,10 @@ export class MessageMemory {
   /** By the tag of all their bytes: one tag recognizes all runs of a conversation. */
   readonly #beginnings = new TwoGenerations<Beginning>(
     maxBeginningsBytes,
-    ({ tags, messages }) => bytesPerTag * tags.length + bytesPerStep * messages + bytesPerEnd * maxTails,
+    ({ tags, roles }) => bytesPerTag * tags.length + bytesPerStep * roles.length + bytesPerEnd * maxTails,
   );
-  /** By the tag of their first bytes, newest first. */
-  readonly #ends = new TwoGenerations<BeginningEnd[]>(maxEndsBytes, () => bytesPerEnd * maxEnds);
+  /** By what stands at some places before them, newest first. */
+  readonly #ends = new TwoGenerations<BeginningEnd[], number>(maxEndsBytes, () => bytesPerEnd * maxEnds);
 
   /** Whether the messages begin at the place found is for the caller to check, once the rest is parsed. */
   beginningOf(bytes: Uint8Array): KnownBeginning | undefined {
@@ -101,34 +105,36 @@ export class MessageMemory {
     for (let tried = 0; tried < maxPlaces; tried++) {
       from = startOfMessages(bytes, from);
       if (from < 0) return undefined;
-      const beginning = this.#beginningAt(bytes, from);
-      if (beginning === undefined) continue;
+      const found = this.#beginningAt(bytes, from);
+      if (found === undefined) continue;
+      const { known: beginning, length } = found;
       const runs = this.#runsOf(beginning.tags);
-      if (runs.length === 0) continue;
-      const isWhole = runs.length === beginning.tags.length;
-      let to = behind(runs, from);
-      const tail = isWhole ? this.#tailAt(bytes, to, beginning) : undefined;
-      if (tail === undefined) return { from, to, runs, beginning: isWhole ? beginning : undefined };
-      const first = runs.at(-1)?.to ?? 0;
+      const fullRuns = runs.length;
+      if (fullRuns === 0) continue;
+      if (fullRuns < beginning.tags.length)
+        return { from, to: behind(runs, from), runs, fullRuns, beginning: undefined };
+      const to = from + length + 1;
+      const tail = this.#tailAt(bytes, to, beginning);
+      if (tail === undefined) return { from, to, runs, fullRuns, beginning };
+      const first = beginning.roles.length;
       runs.push({ from: first, to: first + tail.roles.length, known: tail });
-      to = behind(runs, from);
-      return { from, to, runs, beginning };
+      return { from, to: to + lengthOf(tail) + 1, runs, fullRuns, beginning };
     }
     return undefined;
   }
 
   /** Remembers the runs of a body, and says of its messages which are known. */
   remember({ bytes, parsed, messages: places }: ReceivedBody, known?: KnownBeginning): void {
-    const runs = (known?.runs ?? []).filter(isFullRun);
-    const knownRuns = runs.length;
-    let begin = known?.runs.find((run) => !isFullRun(run));
+    const knownRuns = known?.fullRuns ?? 0;
+    const runs = known === undefined ? [] : known.runs.slice(0, knownRuns);
+    let begin = known?.runs[knownRuns];
     let behindRuns = runs.at(-1)?.to ?? 0;
     const add = (run: MessageRun, memory: TwoGenerations<RememberedRun>) => {
       const start = places[2 * run.from] ?? 0;
       const tag = this.#tags.ofBytes(bytes.subarray(start, places[2 * run.to - 1]));
       let remembered = memory.get(tag);
       if (remembered === undefined) {
-        const added = parsed.messages.slice(begin?.to ?? run.from, run.to);
+        const added = messagesIn(parsed.messages, begin?.to ?? run.from, run.to);
         const placesInRun = places.slice(2 * run.from, 2 * run.to).map((place) => place - start);
         remembered = rememberedRun(tag, begin?.known, added, placesInRun);
         memory.set(tag, remembered);
@@ -146,37 +152,41 @@ export class MessageMemory {
     if (fullRuns === 0) return;
     const beginning =
       fullRuns > knownRuns || known?.beginning === undefined
-        ? this.#rememberBeginning(bytes.subarray(places[0], places[2 * behindRuns - 1]), runs.slice(0, fullRuns))
+        ? this.#rememberBeginning(bytes, places.slice(0, 2 * behindRuns), runs.slice(0, fullRuns))
         : known.beginning;
-    setKnownRuns(parsed.messages, runs, { to: behindRuns, identity: beginning });
+    setKnownRuns(parsed.messages, runs, { to: behindRuns, identity: beginning, roles: beginning.roles });
     if (runs.length > fullRuns)
       addEnd(beginning.tails, bytes.subarray(places[2 * behindRuns], places.at(-1)), maxTails);
   }
 
-  #rememberBeginning(bytes: Uint8Array, runs: readonly PlacedRememberedRun[]): Beginning {
+  #rememberBeginning(body: Uint8Array, places: readonly number[], runs: readonly PlacedRememberedRun[]): Beginning {
+    const bytes = body.subarray(places[0], places.at(-1));
     const [first] = runs;
     const tag = runs.length === 1 && first !== undefined ? first.known.tag : this.#tags.ofBytes(bytes);
-    const firstBytes = this.#firstBytesTag(bytes, 0);
-    const ends = this.#ends.get(firstBytes) ?? [];
-    if (addEnd(ends, bytes, maxEnds)) this.#ends.set(firstBytes, ends);
+    const key = keysOfBeginnings(bytes).at(-1) ?? 0;
+    const ends = this.#ends.get(key) ?? [];
+    if (addEnd(ends, bytes, maxEnds)) this.#ends.set(key, ends);
     const known = this.#beginnings.get(tag);
     if (known !== undefined) return known;
-    const beginning = { tags: runs.map(({ known: run }) => run.tag), messages: runs.at(-1)?.to ?? 0, tails: [] };
+    const tags = runs.map(({ known: run }) => run.tag);
+    const beginning = { tags, roles: runs.flatMap(({ known: run }) => run.roles), places, tails: [] };
     this.#beginnings.set(tag, beginning);
     return beginning;
   }
 
-  /** What is known of the conversation from a place on. */
-  #beginningAt(bytes: Uint8Array, from: number): Beginning | undefined {
-    if (bytes.length - from <= minRunBytes) return undefined;
-    const ends = this.#ends.get(this.#firstBytesTag(bytes, from));
-    return ends === undefined
-      ? undefined
-      : firstKnown(ends, bytes, from, (part) => this.#beginnings.get(this.#tags.ofBytes(part)));
+  /** What is known of the conversation from a place on, and how long it is. */
+  #beginningAt(bytes: Uint8Array, from: number): Found<Beginning> | undefined {
+    const keys = keysOfBeginnings(bytes.subarray(from));
+    for (let at = keys.length - 1; at >= 0; at--) {
+      const ends = this.#ends.get(keys[at] ?? 0);
+      const found = ends && firstKnown(ends, bytes, from, (part) => this.#beginnings.get(this.#tags.ofBytes(part)));
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   #tailAt(bytes: Uint8Array, from: number, { tails }: Beginning): RememberedRun | undefined {
-    return firstKnown(tails, bytes, from, (part) => this.#tails.get(this.#tags.ofBytes(part)));
+    return firstKnown(tails, bytes, from, (part) => this.#tails.get(this.#tags.ofBytes(part)))?.known;
   }
 
   /** The runs of a known beginning, up to the first that is forgotten. */
@@ -192,19 +202,10 @@ export class MessageMemory {
     }
     return runs;
   }
-
-  #firstBytesTag(bytes: Uint8Array, at: number): TextTag {
-    return this.#tags.ofBytes(bytes.subarray(at, at + minRunBytes));
-  }
 }
 
 function bytesOfRun({ roles }: RememberedRun): number {
   return bytesPerRun + bytesPerMessage * roles.length;
-}
-
-/** Rather than a tail. */
-function isFullRun({ known }: PlacedRememberedRun): boolean {
-  return lengthOf(known) >= minRunBytes;
 }
 
 function lengthOf({ places }: RememberedRun): number {
@@ -227,13 +228,19 @@ function addEnd(ends: BeginningEnd[], bytes: Uint8Array, most: number): boolean 
   return true;
 }
 
+interface Found<T> {
+  readonly known: T;
+  /** Of the bytes that it is known of. */
+  readonly length: number;
+}
+
 /** What is known of the longest bytes from a place on that end in one of these ways and before a comma. */
 function firstKnown<T>(
   ends: readonly BeginningEnd[],
   bytes: Uint8Array,
   from: number,
   recall: (part: Uint8Array) => T | undefined,
-): T | undefined {
+): Found<T> | undefined {
   const possible = ends.filter(({ length, hash }) => {
     const end = from + length;
     return bytes[end] === COMMA && hashBefore(bytes, end, length) === hash;
@@ -241,9 +248,33 @@ function firstKnown<T>(
   possible.sort((a, b) => b.length - a.length);
   for (const { length } of possible) {
     const known = recall(bytes.subarray(from, from + length));
-    if (known !== undefined) return known;
+    if (known !== undefined) return { known, length };
   }
   return undefined;
+}
+
+/** How much before each such length is compared: two conversations have seldom all of it in common by chance. */
+const comparedBytes = 1_024;
+/** Lengths of beginnings that are told apart by what stands before them: two for each power of two. */
+const keyLengths = [...powers(minRunBytes, largeBodyBytes)];
+
+function* powers(from: number, to: number): Generator<number> {
+  for (let length = from; length <= to; length *= 2) yield* [length, 1.5 * length];
+}
+
+/**
+ * Keys under which the ends of beginnings stand, for each length of a beginning in these bytes. The conversations of one agent may
+ * have their first tens of kilobytes in common, and differ behind these. Only say where to look, so that a fast hash will do.
+ */
+function keysOfBeginnings(bytes: Uint8Array): number[] {
+  const keys: number[] = [];
+  let key = 0;
+  for (const length of keyLengths) {
+    if (length > bytes.length) break;
+    key = Bun.hash.crc32(bytes.subarray(length - comparedBytes, length), key);
+    keys.push(key);
+  }
+  return keys;
 }
 
 function hashBefore(bytes: Uint8Array, end: number, length: number): number {

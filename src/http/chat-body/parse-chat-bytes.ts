@@ -82,11 +82,7 @@ function withKnown(known: KnownBeginning, request: ChatRequest, bytes: Uint8Arra
   if (received?.messages[0] !== known.from) return undefined;
   const skipped = known.to - known.from;
   const inBytes = (place: number) => (place < known.from ? place : place + skipped);
-  const messages: number[] = [];
-  for (const { known: run } of known.runs) {
-    const start = messages.length === 0 ? known.from : Number(messages.at(-1)) + 1;
-    for (const place of run.places) messages.push(start + place);
-  }
+  const messages = placesOf(known);
   for (const place of received.messages) messages.push(inBytes(place));
   const members = new Map<string, MemberRange>();
   for (const [name, { index, from, to }] of received.members) {
@@ -102,6 +98,22 @@ function withKnown(known: KnownBeginning, request: ChatRequest, bytes: Uint8Arra
     bodyBytes: request.bodyBytes + skipped,
     ...(writesCache ? { writesCache } : {}),
   };
+}
+
+/** Where the known messages stand in the body. */
+function placesOf({ from, runs, fullRuns, beginning }: KnownBeginning): number[] {
+  const moved = from - Number(beginning?.places[0]);
+  const places =
+    beginning === undefined
+      ? []
+      : moved === 0
+        ? beginning.places.slice()
+        : beginning.places.map((place) => place + moved);
+  for (const { known: run } of beginning === undefined ? runs : runs.slice(fullRuns)) {
+    const start = places.length === 0 ? from : Number(places.at(-1)) + 1;
+    for (const place of run.places) places.push(start + place);
+  }
+  return places;
 }
 
 /** A message from bytes that were parsed and checked before. */

@@ -49,6 +49,12 @@ test("texts that differ in length alone have different tags, also where tags beg
   expect(texts.map((text) => tags.ofText(text))).toEqual(texts.map((text) => tags.ofText(text)));
 });
 
+test("every short text that is not ASCII is told from its bytes, however full the room for it is", () => {
+  const texts = ["\u20ac", "\ud800", "\ud83d\ude00", "\u00e9"].map((sign) => sign.repeat(1_024 / sign.length));
+  const spelled = texts.map((text) => Buffer.from(text).toString("latin1").slice(0, 1_024));
+  expect(new Set([...texts, ...spelled].map((text) => tags.ofText(text))).size).toBe(2 * texts.length);
+});
+
 test("the tag of a short text does not depend on a longer text that was tagged before it", () => {
   const before = tags.ofText("a".repeat(300));
   tags.ofText("b".repeat(1_000));

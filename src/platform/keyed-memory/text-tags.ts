@@ -1,4 +1,5 @@
 import { createCipheriv, randomBytes } from "node:crypto";
+import { hashInput, sipHash } from "./sip-hash.ts";
 
 /** Stands for a text: 16 characters, one for each byte. Equal texts have equal tags as long as the process runs. */
 export type TextTag = string & { readonly textTag: unique symbol };
@@ -9,33 +10,32 @@ const utf16Nonce = Buffer.alloc(12, 2);
 /** Read by its bytes. */
 const bytesNonce = Buffer.alloc(12, 3);
 
-/** Up to so many bytes SHA-256 takes less time than creating a cipher does. */
+/** Up to so many characters SipHash takes less time than creating a cipher does. */
 const longestHashed = 1_024;
-const secretBytes = 32;
-const tagBytes = 16;
+/** The first byte that is hashed says how the text behind it is encoded. */
+const isAsciiText = 1;
+const isUtf16Text = 2;
 
 /** Longer texts get a buffer of their own, whose pages the system has to clear first. */
 const longestSharedBuffer = 262_144;
 const usualSharedBuffer = 65_536;
 
 /**
- * Tags of texts under random keys. The tag of a short text is SHA-256 over a key and the text, that of a longer one GMAC (AES-128-GCM
- * over nothing but associated data). GHASH is a universal hash: for two different texts of at most n blocks of 16 bytes, chosen
+ * Tags of texts under random keys. The tag of a short text is its SipHash-2-4 of 128 bits, that of a longer one GMAC (AES-128-GCM over
+ * nothing but associated data). GHASH is a universal hash: for two different texts of at most n blocks of 16 bytes, chosen
  * without knowledge of the key, the probability of equal tags is n / 2^128. The nonces are constant, which would reveal the hash key
  * to anyone who sees tags: they must not leave this process, not even in a log.
  */
 export class TextTags {
   readonly #key = randomBytes(16);
-  /** The key of SHA-256, the encoding of the text, and the text. */
-  readonly #hashed = Buffer.concat([randomBytes(secretBytes), Buffer.alloc(1 + longestHashed)]);
-  readonly #digest = Buffer.alloc(32);
+  readonly #hashKey = new Uint32Array(new Uint8Array(randomBytes(16)).buffer);
   #buffer = Buffer.alloc(0);
 
   ofText(text: string): TextTag {
     const { length } = text;
+    if (length <= longestHashed) return this.#hash(text);
     const isAscii = Buffer.byteLength(text) === length;
     const size = isAscii ? length : 2 * length;
-    if (size <= longestHashed) return this.#hash(text, isAscii, size);
     const buffer = this.#bufferOf(size);
     // Exact for lone surrogates too, which UTF-8 has no bytes for.
     const written = buffer.write(text, 0, isAscii ? "latin1" : "utf16le");
@@ -43,13 +43,13 @@ export class TextTags {
     return this.#tag(isAscii ? asciiNonce : utf16Nonce, buffer.subarray(0, size));
   }
 
-  #hash(text: string, isAscii: boolean, size: number): TextTag {
-    this.#hashed[secretBytes] = isAscii ? 1 : 2;
-    const end = secretBytes + 1 + size;
-    if (this.#hashed.write(text, secretBytes + 1, isAscii ? "latin1" : "utf16le") !== size)
-      throw new Error("unreachable: the buffer holds the whole text");
-    Bun.SHA256.hash(this.#hashed.subarray(0, end), this.#digest);
-    return this.#digest.toString("latin1", 0, tagBytes) as TextTag; // as `#tag` makes it
+  #hash(text: string): TextTag {
+    // There is room for all of its UTF-8, and only ASCII has no more bytes than characters.
+    let size = hashInput.write(text, 1, "utf8");
+    const isAscii = size === text.length;
+    if (!isAscii) size = hashInput.write(text, 1, "utf16le");
+    hashInput[0] = isAscii ? isAsciiText : isUtf16Text;
+    return sipHash(this.#hashKey, 1 + size) as TextTag; // as `#tag` makes it
   }
 
   ofBytes(bytes: Uint8Array): TextTag {

@@ -4,14 +4,14 @@ import type { TextTag } from "./text-tags.ts";
 const bytesPerEntry = 160;
 
 /**
- * Values by tag, within a bound on memory. Entries go into a young generation. When that holds half of the bytes, it becomes the
+ * Values by tag, or by another key, within a bound on memory. Entries go into a young generation. When that holds half of the bytes, it becomes the
  * old one, and what the old one held is forgotten; an entry that is asked for in time is taken over.
  */
-export class TwoGenerations<T> {
+export class TwoGenerations<T, K = TextTag> {
   readonly #maxBytes: number;
   readonly #bytesOf: (value: T) => number;
-  #young = new Map<TextTag, T>();
-  #old = new Map<TextTag, T>();
+  #young = new Map<K, T>();
+  #old = new Map<K, T>();
   #youngBytes = 0;
   #oldBytes = 0;
 
@@ -26,7 +26,7 @@ export class TwoGenerations<T> {
     return this.#youngBytes + this.#oldBytes;
   }
 
-  get(tag: TextTag): T | undefined {
+  get(tag: K): T | undefined {
     const young = this.#young.get(tag);
     if (young !== undefined) return young;
     const old = this.#old.get(tag);
@@ -34,7 +34,7 @@ export class TwoGenerations<T> {
     return old;
   }
 
-  set(tag: TextTag, value: T): void {
+  set(tag: K, value: T): void {
     if (this.#young.has(tag)) return;
     const bytes = bytesPerEntry + this.#bytesOf(value);
     if (2 * bytes > this.#maxBytes) return;

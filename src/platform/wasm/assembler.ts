@@ -1,5 +1,5 @@
 /**
- * Writes small WebAssembly modules of one function, for loops over bytes that JavaScript has no instructions for: 16 at a step.
+ * Writes small WebAssembly modules of one function, for loops over bytes that JavaScript has no instructions for: 16 at a step, or numbers of 64 bits.
  * Instructions are nested as in the text format, operands first. Only what our functions use is here.
  */
 
@@ -13,6 +13,7 @@ export interface WasmFunction {
   /** Further variables, 0 at the beginning. */
   readonly i32: readonly string[];
   readonly v128: readonly string[];
+  readonly i64?: readonly string[];
   /** Leaves an i32 behind. */
   readonly body: (variables: Variables) => readonly Code[];
 }
@@ -26,8 +27,8 @@ export interface Variables {
 
 /** The bytes of a module that imports its memory as `env.memory` and exports one function. */
 export function wasmModule(definition: WasmFunction): Uint8Array<ArrayBuffer> {
-  const { name, parameters, i32: numbers, v128: vectors } = definition;
-  const names = [...parameters, ...numbers, ...vectors];
+  const { name, parameters, i32: numbers, v128: vectors, i64: longs = [] } = definition;
+  const names = [...parameters, ...numbers, ...vectors, ...longs];
   const indexOf = (variable: string) => {
     const index = names.indexOf(variable);
     if (index < 0) throw new Error(`no variable ${variable}`);
@@ -40,6 +41,7 @@ export function wasmModule(definition: WasmFunction): Uint8Array<ArrayBuffer> {
   const locals = [
     ...(numbers.length === 0 ? [] : [[...unsigned(numbers.length), i32Type]]),
     ...(vectors.length === 0 ? [] : [[...unsigned(vectors.length), v128Type]]),
+    ...(longs.length === 0 ? [] : [[...unsigned(longs.length), i64Type]]),
   ];
   const code = [...vector(locals), ...body.flatMap((each) => each([])), end];
   return new Uint8Array([
@@ -53,6 +55,7 @@ export function wasmModule(definition: WasmFunction): Uint8Array<ArrayBuffer> {
 }
 
 const i32Type = 0x7f;
+const i64Type = 0x7e;
 const v128Type = 0x7b;
 const emptyType = 0x40;
 const functionKind = 0x00;
@@ -89,6 +92,7 @@ export const i32 = {
   const: (value: number) => plain([0x41, ...signed(value)]),
   load: (at: Code) => operation([0x28, 2, 0], at),
   load8: (at: Code, offset = 0) => operation([0x2d, 0, ...unsigned(offset)], at),
+  load16: (at: Code, offset = 0) => operation([0x2f, 0, ...unsigned(offset)], at),
   store: (at: Code, value: Code, offset = 0) => operation([0x36, 2, ...unsigned(offset)], at, value),
   store8: (at: Code, value: Code, offset = 0) => operation([0x3a, 0, ...unsigned(offset)], at, value),
   isZero: (value: Code) => operation([0x45], value),
@@ -103,7 +107,26 @@ export const i32 = {
   or: (a: Code, b: Code) => operation([0x72], a, b),
   rotateLeft: (value: Code, bits: Code) => operation([0x77], value, bits),
   shiftLeft: (value: Code, bits: number) => operation([0x74], value, i32.const(bits)),
+  not: (value: Code) => operation([0x73], value, i32.const(-1)),
   shiftRight: (value: Code, bits: number) => operation([0x76], value, i32.const(bits)),
+};
+
+export const i64 = {
+  const: (value: bigint) => plain([0x42, ...signed64(value)]),
+  load: (at: Code, offset = 0) => operation([0x29, 0, ...unsigned(offset)], at),
+  store: (at: Code, value: Code, offset = 0) => operation([0x37, 0, ...unsigned(offset)], at, value),
+  add: (a: Code, b: Code) => operation([0x7c], a, b),
+  subtract: (a: Code, b: Code) => operation([0x7d], a, b),
+  and: (a: Code, b: Code) => operation([0x83], a, b),
+  or: (a: Code, b: Code) => operation([0x84], a, b),
+  xor: (a: Code, b: Code) => operation([0x85], a, b),
+  shiftLeft: (value: Code, bits: Code) => operation([0x86], value, bits),
+  shiftRight: (value: Code, bits: number) => operation([0x88], value, i64.const(BigInt(bits))),
+  rotateLeft: (value: Code, bits: number) => operation([0x89], value, i64.const(BigInt(bits))),
+  /** An i32 without its sign. */
+  from: (value: Code) => operation([0xad], value),
+  /** The lower 32 bits. */
+  toI32: (value: Code) => operation([0xa7], value),
 };
 
 /** Sixteen bytes at a step. */
@@ -112,9 +135,15 @@ export const bytes16 = {
   store: (at: Code, value: Code, offset = 0) => operation([0xfd, 0x0b, 0, ...unsigned(offset)], at, value),
   /** All bytes the same. */
   const: (byte: number) => plain([0xfd, 0x0c, ...Array.from({ length: 16 }, () => byte)]),
+  table: (bytes: readonly number[]) => plain([0xfd, 0x0c, ...bytes]),
+  /** From a table of sixteen bytes, by indices below 16. */
+  lookUp: (table: Code, indices: Code) => operation([0xfd, 0x0e], table, indices),
   equals: (a: Code, b: Code) => operation([0xfd, 0x23], a, b),
   isLess: (a: Code, b: Code) => operation([0xfd, 0x26], a, b),
+  and: (a: Code, b: Code) => operation([0xfd, 0x4e], a, b),
   or: (a: Code, b: Code) => operation([0xfd, 0x50], a, b),
+  /** The upper four bits of each byte, as a number. */
+  upperHalves: (value: Code) => bytes16.and(operation([0xfd, 0x8d, 0x01], value, i32.const(4)), bytes16.const(0x0f)),
   /** The highest bit of each byte, that of the first byte lowest. */
   highBits: (value: Code) => operation([0xfd, 0x64], value),
 };
@@ -150,4 +179,9 @@ function unsigned(value: number): readonly number[] {
 
 function signed(value: number): readonly number[] {
   return value >= -0x40 && value < 0x40 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...signed(value >> 7)];
+}
+
+function signed64(value: bigint): readonly number[] {
+  const low = Number(value & 0x7fn);
+  return value >= -0x40n && value < 0x40n ? [low] : [low | 0x80, ...signed64(value >> 7n)];
 }

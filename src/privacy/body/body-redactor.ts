@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
-import { type KnownRunAt, knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
+import { type KnownRunAt, knownBeginningOf, knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
 import { type MessageRun, messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
@@ -107,7 +107,7 @@ class BodyRedactor {
     return taken;
   }
 
-  /** Of runs that are known, only those messages are looked at in which something was found before. */
+  /** Of messages that are known, only those are looked at in which something was found before. */
   redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): ChatMessage[] {
     const redacted = new Map<number, ChatMessage>();
     const { runs } = this.#scans;
@@ -116,23 +116,36 @@ class BodyRedactor {
       const { bytes, messages: places } = received;
       const range = (from: number, to: number) => this.#redactRange(from, to, messages, redacted);
       const bytesOf = ({ from, to }: MessageRun) => bytes.subarray(places[2 * from], places[2 * to - 1]);
+      const beginning = knownBeginningOf(messages);
+      const length = beginning === undefined ? 0 : Number(places[2 * beginning.to - 1]) - Number(places[0]);
+      const before = beginning && runs.foundInBeginning(beginning.identity, length);
+      if (before !== undefined) {
+        for (const index of before) range(index, index + 1);
+        read = Number(beginning?.to);
+      }
       const known = knownRunsOf(messages);
+      const found: number[] = [];
       for (const run of known.length > 0 ? known : messageRuns(places)) {
-        this.#redactRun(run, runs, bytesOf, range);
+        if (run.to <= read) continue;
+        for (const index of this.#redactRun(run, runs, bytesOf, range)) found.push(run.from + index);
         read = run.to;
+        if (read === beginning?.to) runs.rememberBeginning(beginning.identity, length, found.slice());
       }
     }
     this.#redactRange(read, messages.length, messages, redacted);
     return redacted.size === 0 ? messages : replaceMessages(messages, redacted);
   }
 
-  /** @param redactRange redacts the messages from one index up to another */
+  /**
+   * @param redactRange redacts the messages from one index up to another
+   * @returns in which messages something was found, by their index in the run
+   */
   #redactRun(
     run: MessageRun & Partial<KnownRunAt>,
     runs: ScannedRuns,
     bytesOf: (run: MessageRun) => Uint8Array,
     redactRange: (from: number, to: number) => void,
-  ): void {
+  ): readonly number[] {
     const { from, to, begin } = run;
     const redactFound = (found: readonly number[]) => {
       for (const index of found) redactRange(from + index, from + index + 1);
@@ -141,7 +154,7 @@ class BodyRedactor {
     const before = runs.foundIn(received);
     if (before !== undefined) {
       redactFound(before);
-      return;
+      return before;
     }
     const inBegin = begin && runs.foundIn({ bytes: bytesOf(begin), known: begin.known });
     const found = [...(inBegin ?? nothingFound)];
@@ -152,6 +165,7 @@ class BodyRedactor {
       if (this.#hasFound) found.push(index - from);
     }
     runs.remember(received, found);
+    return found;
   }
 
   /** Adds those messages from one index up to another that had to be changed. */

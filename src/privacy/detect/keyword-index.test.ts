@@ -54,3 +54,27 @@ test("a key word is found in any case, at every position of a text, also at its 
     { numRuns: 400 },
   );
 });
+
+test("the same key words are found with and without WebAssembly", () => {
+  const piece = fc.oneof(
+    fc.constantFrom(...words),
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom("masterauth", "ss", "PWD "),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 400 }), fc.nat(3), fc.nat(12), (pieces, lead, goOn) => {
+      const normalized = normalize(`${" ".repeat(1_024 + lead)}${pieces.join("")}`);
+      expect(normalized.memory).toBeDefined();
+      const visits = [normalized, { ...normalized, memory: undefined }].map((each) => {
+        const found: string[] = [];
+        eachKeyword(each, (at, which, kind) => {
+          found.push(`${which} (${kind}) at ${at}`);
+          return at + goOn;
+        });
+        return found;
+      });
+      expect(visits[0]).toEqual(visits[1]);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,3 +1,5 @@
+import { collectPairsCode } from "#privacy/passes/keyword-pairs-code.ts";
+import { listAt, Pass, type TextMemory, tablesAt } from "#privacy/passes/text-memory.ts";
 import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
@@ -146,20 +148,30 @@ export function eachKeyword(
   normalized: NormalizedText,
   visit: (at: number, word: string, kind: KeywordKind) => number,
 ): void {
-  const { bytes, pairs, length } = normalized;
+  const { bytes, pairs, length, memory } = normalized;
+  const collect = memory === undefined ? undefined : collectPairs.in(memory);
   const steps = (length + 1) >> 1;
   let skipTo = 0;
   for (let block = 0; block < steps; block += blockLength) {
-    const count = collectCandidatePairs(normalized, block, Math.min(steps, block + blockLength));
+    const blockEnd = Math.min(steps, block + blockLength);
+    let places: Int32Array = candidatePlaces;
+    let first = 0;
+    let count: number;
+    if (memory === undefined || collect === undefined) count = collectCandidates(normalized, block, blockEnd);
+    else {
+      places = memory.list;
+      first = memory.textAt;
+      count = (collect(first + 2 * block, first + 2 * blockEnd, listAt) - listAt) >> 2;
+    }
     for (let stop = 0; stop < count; stop++) {
-      const i = candidatePairs[stop] ?? 0;
-      if (i * 2 + 1 < skipTo) continue;
-      const group = groups[(groupByPair[pairs[i] ?? 0] ?? 0) - 1];
+      const place = (places[stop] ?? 0) - first;
+      if (place + 1 < skipTo) continue;
+      const group = groups[(groupByPair[pairs[place >> 1] ?? 0] ?? 0) - 1];
       if (group === undefined) continue;
       for (let k = 0; k < group.length; k++) {
         const candidate = group[k];
         if (candidate === undefined) break;
-        const at = i * 2 - candidate.offset;
+        const at = place - candidate.offset;
         if (((bytes[at] ?? 0) | 0x20) !== candidate.first || at < skipTo) continue;
         const { word, kind } = candidate.keyword;
         if (!isAt(bytes, at, word)) continue;
@@ -172,24 +184,45 @@ export function eachKeyword(
 
 /** Pairs that are looked at in one go. */
 const blockLength = 4_096;
-/** Where in the block that was looked at last something may begin. */
-const candidatePairs = new Int32Array(blockLength + 1);
+/** Where in the text, in the block that was looked at last, something may begin. */
+const candidatePlaces = new Int32Array(blockLength + 1);
+
+const tables = {
+  flags: tablesAt,
+  groups: tablesAt + 65_536,
+  behind: tablesAt + 2 * 65_536,
+  before: tablesAt + 3 * 65_536,
+};
+/** Does what `collectCandidates` does, with addresses, for texts in a memory of WebAssembly. */
+const collectPairs = new Pass<(at: number, end: number, list: number) => number>(
+  "collectPairs",
+  collectPairsCode(tables),
+  writeTables,
+);
+
+function writeTables({ bytes }: TextMemory): void {
+  const flags = (table: Uint8Array) => table.map((flag) => 4 * flag);
+  bytes.set(flags(isKeywordPair), tables.flags);
+  bytes.set(groupByPair, tables.groups);
+  bytes.set(flags(behindPair), tables.behind);
+  bytes.set(flags(beforePair), tables.before);
+}
 
 /** A loop without branches: which pairs begin something cannot be foretold, and a wrong guess costs more than the rest. */
-function collectCandidatePairs({ pairs, bytes }: NormalizedText, from: number, to: number): number {
+function collectCandidates({ pairs, bytes }: NormalizedText, from: number, to: number): number {
   let known = 0;
   for (let i = from; i < to; i++) {
-    candidatePairs[known] = i;
+    candidatePlaces[known] = 2 * i;
     known += isKeywordPair[pairs[i] ?? 0] ?? 0;
   }
   let count = 0;
   for (let k = 0; k < known; k++) {
-    const i = candidatePairs[k] ?? 0;
-    const group = (groupByPair[pairs[i] ?? 0] ?? 0) << 8;
-    candidatePairs[count] = i;
+    const place = candidatePlaces[k] ?? 0;
+    const group = (groupByPair[pairs[place >> 1] ?? 0] ?? 0) << 8;
+    candidatePlaces[count] = place;
     // A place before the text is none of the buffer.
-    const before = i === 0 ? 0 : (bytes[2 * i - 1] ?? 0);
-    count += (behindPair[group | (bytes[2 * i + 2] ?? 0)] ?? 0) | (beforePair[group | before] ?? 0);
+    const before = place === 0 ? 0 : (bytes[place - 1] ?? 0);
+    count += (behindPair[group | (bytes[place + 2] ?? 0)] ?? 0) | (beforePair[group | before] ?? 0);
   }
   return count;
 }

@@ -1,6 +1,6 @@
 import type { EncodedText } from "#privacy/text/base64.ts";
-import { EQUALS, PLUS, SLASH, SPACE } from "#privacy/text/bytes.ts";
-import { classes, inToken, isDigit } from "#privacy/text/characters.ts";
+import { EQUALS, SPACE } from "#privacy/text/bytes.ts";
+import { classes, isDigit } from "#privacy/text/characters.ts";
 import { findHexDumps, type HexDump } from "#privacy/text/hex-dumps.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
@@ -14,8 +14,9 @@ import { scanPem, scanPutty } from "./notations/private-keys.ts";
 import { scanPhrase } from "./notations/seed-phrases.ts";
 import { scanSql } from "./notations/sql-statements.ts";
 import { scanUrl } from "./notations/url-credentials.ts";
+import { eachTokenRun } from "./run-index.ts";
 import { TokenRunScanner } from "./token-runs.ts";
-import { minRunLength, TokenScanner } from "./tokens.ts";
+import { TokenScanner } from "./tokens.ts";
 import { VendorValueScanner } from "./vendor-values.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
@@ -175,57 +176,6 @@ function readsPasswordFromStdin(text: string, at: number): boolean {
 /** `pw:` is looked for as it stands, but only `pw` is the name. */
 function nameLength(word: string): number {
   return word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
-}
-
-/**
- * Looks back from the byte where a run long enough would end. Where something else stands in between, no run holds both sides of it:
- * the next such byte is as far behind that, and what lies before is not looked at.
- * @param visitSymbol gets the place of a `+` or `/` that separates runs too short to be visited, and so of at least one in any 16
- *   characters of base64 without a run; returns where to go on (at least one byte further on)
- */
-function eachTokenRun(
-  normalized: NormalizedText,
-  visit: (from: number, to: number) => number,
-  visitSymbol: (at: number) => number,
-): void {
-  const { bytes, length } = normalized;
-  /** Where the next run can begin. */
-  let from = 0;
-  for (let last = minRunLength - 1; last < length; last = from + minRunLength - 1) {
-    let at = lastSeparatorOfEight(bytes, last);
-    if (at < 0) {
-      at = last - 8;
-      while (at >= from && isSeparator[bytes[at] ?? 0] === 0) at--;
-    }
-    if (at >= from) {
-      const c = bytes[at];
-      from = c === PLUS || c === SLASH ? visitSymbol(at) : at + 1;
-      continue;
-    }
-    let to = last + 1;
-    while (to < length && isSeparator[bytes[to] ?? 0] === 0) to++;
-    from = Math.max(to, visit(from, to));
-  }
-}
-
-/** 1 for bytes that are no part of a token. */
-const isSeparator = classes.map((bits) => ((bits & inToken) === 0 ? 1 : 0));
-
-/**
- * The last separator among eight bytes that end at a place; -1 where there is none. Without a branch: where a word ends cannot be
- * foretold, and a wrong guess costs more than eight look-ups.
- */
-function lastSeparatorOfEight(bytes: Uint8Array, last: number): number {
-  const found =
-    ((isSeparator[bytes[last] ?? 0] ?? 0) << 7) |
-    ((isSeparator[bytes[last - 1] ?? 0] ?? 0) << 6) |
-    ((isSeparator[bytes[last - 2] ?? 0] ?? 0) << 5) |
-    ((isSeparator[bytes[last - 3] ?? 0] ?? 0) << 4) |
-    ((isSeparator[bytes[last - 4] ?? 0] ?? 0) << 3) |
-    ((isSeparator[bytes[last - 5] ?? 0] ?? 0) << 2) |
-    ((isSeparator[bytes[last - 6] ?? 0] ?? 0) << 1) |
-    (isSeparator[bytes[last - 7] ?? 0] ?? 0);
-  return found === 0 ? -1 : last + 24 - Math.clz32(found);
 }
 
 /** Maps places in the normalized text to places in the source text. */

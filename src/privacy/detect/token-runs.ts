@@ -76,14 +76,14 @@ export class TokenRunScanner {
   }
 
   /**
-   * Reads the base64 around a `+` or `/` with no run beside it: the first line of a wrapped key may hold one in every 16 characters.
+   * Reads the base64 around a `+` or `/`, unless it was read with a run: the first line of a wrapped key may hold one in every 16 characters.
    * @returns where reading goes on, at least `at + 1`
    */
   scanBase64Symbol(normalized: NormalizedText, at: number, found: Span[]): number {
     const { bytes } = normalized;
     // What was read with the last one is not read again, which bounds the time that a text of nothing but these can take.
     const limit = this.#symbolEnd;
-    if (at < limit) return at + 1;
+    if (at < limit || at < this.#base64End) return at + 1;
     let start = at;
     while (start > limit && isBase64Byte(bytes[start - 1] ?? 0)) start--;
     this.#symbolEnd = at + 1;

@@ -23,6 +23,8 @@ export class ScanMemory {
   readonly #minLength: number;
   /** The messages of known runs in which something was found, by their index in the run: kept as long as somebody else knows the run. */
   readonly #foundIn = new WeakMap<KnownRun, readonly number[]>();
+  /** The same for known beginnings of conversations. */
+  readonly #foundInBeginnings = new WeakMap<object, readonly number[]>();
 
   /** @param maxBytes of memory; 0: nothing is remembered */
   constructor(scan: Scan, maxBytes: number, counts: ScanCounts) {
@@ -98,6 +100,16 @@ export class ScanMemory {
         if (known !== undefined) this.#foundIn.set(known, found.length === 0 ? nothingFound : found);
         if (found.length === 0 && !isTail(bytes, known))
           this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
+      },
+      foundInBeginning: (identity, length) => {
+        if (this.#minLength > length || !limit.take(scanOverhead + (length >> 6))) return undefined;
+        const found = this.#foundInBeginnings.get(identity);
+        if (found !== undefined) this.#counts.hits += 1;
+        return found;
+      },
+      rememberBeginning: (identity, length, found) => {
+        if (this.#minLength > length || limit.isExceeded) return;
+        this.#foundInBeginnings.set(identity, found);
       },
     };
   }

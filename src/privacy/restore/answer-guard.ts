@@ -89,13 +89,22 @@ class KeyGuardStream implements GuardedStream {
 
   passesUnchanged(json: string, from = 0, to = json.length): boolean {
     const { finder } = this.#own;
-    if (finder === undefined) return false;
-    if (this.#streams !== undefined) {
-      if (this.#streams.some((stream) => stream.isInside)) return false;
-      this.#streams = undefined;
-      this.#state = finder.stateOf(this.#given);
-    }
-    const state = finder.afterJson(this.#state, json, from, to);
+    return (
+      finder !== undefined && this.#isBetween(finder) && this.#enter(finder.afterJson(this.#state, json, from, to))
+    );
+  }
+
+  /** Whether nothing is held back or left out. Then what the text given out ends in is all that counts of it. */
+  #isBetween(finder: StartFinder): boolean {
+    if (this.#streams === undefined) return true;
+    if (this.#streams.some((stream) => stream.isInside)) return false;
+    this.#streams = undefined;
+    this.#state = finder.stateOf(this.#given);
+    return true;
+  }
+
+  /** False where a start is complete. */
+  #enter(state: number): boolean {
     if (state < 0) return false;
     this.#state = state;
     return true;
@@ -112,6 +121,9 @@ class KeyGuardStream implements GuardedStream {
   /** @param isWithout no head stands in the text */
   #push(text: string, isWithout: boolean): string {
     const { forms, finder, placeholder } = this.#own;
+    // Nearly every piece: no form needs to be followed through it.
+    if (!isWithout && finder !== undefined && this.#isBetween(finder) && this.#enter(finder.after(this.#state, text)))
+      return text;
     if (this.#streams === undefined) {
       const given = finder?.beginningOf(this.#state) ?? "";
       this.#given = given;

@@ -1,12 +1,16 @@
+import { type TextMemory, textMemory } from "#privacy/passes/text-memory.ts";
 import { SourceOffsets } from "./source-offsets.ts";
 
 /** Buffers above this size are given back after use. */
 const keptLength = 8 * 1_048_576;
 const minLength = 64 * 1_024;
+/** Behind a text, for readers that look ahead. */
+const endingZeros = 8;
 
 /** Where a normalized text is written: buffers that every text reuses, and what is known at the place that was reached. */
 export class NormalizedOutput {
-  bytes = Buffer.alloc(minLength);
+  memory: TextMemory = textMemory(minLength);
+  bytes = this.memory.text;
   /** The same memory, two bytes at a step. */
   pairs = pairsOf(this.bytes);
   length = 0;
@@ -36,13 +40,14 @@ export class NormalizedOutput {
 
   /** Ends the text with the zeros that readers look ahead to. */
   end(): void {
-    this.bytes[this.length] = 0;
-    this.bytes[this.length + 1] = 0;
+    for (let i = 0; i < endingZeros; i++) this.bytes[this.length + i] = 0;
   }
 
   #reserve(length: number): void {
-    if (this.bytes.length >= length + 4 && (this.bytes.length <= keptLength || length >= keptLength)) return;
-    this.bytes = Buffer.alloc((Math.max(length + 4, minLength) + 1) & ~1);
+    const needed = length + endingZeros;
+    if (this.bytes.length >= needed && (this.bytes.length <= keptLength || length >= keptLength)) return;
+    this.memory = textMemory(Math.max(needed, minLength));
+    this.bytes = this.memory.text;
     this.pairs = pairsOf(this.bytes);
   }
 

@@ -1,3 +1,4 @@
+import type { TextMemory } from "#privacy/passes/text-memory.ts";
 import {
   AMPERSAND,
   BACKSLASH,
@@ -35,11 +36,13 @@ export interface NormalizedText {
   readonly source: string;
   /** ISO-8859-1; as long as `length`. */
   readonly text: string;
-  /** At least `length` + 2 bytes, the two after the end 0. */
+  /** More than `length` bytes, those after the end 0. */
   readonly bytes: Buffer;
   /** The same bytes two by two, little-endian; `pairs[i]` holds bytes 2i and 2i + 1. */
   readonly pairs: Uint16Array;
   readonly length: number;
+  /** Where the bytes are, of a text that is long enough for passes of WebAssembly. */
+  readonly memory: TextMemory | undefined;
   /** Where each byte began in the text, for places up to `length`; undefined when both texts are the same. */
   readonly sourceOffsets: SourceOffsets | undefined;
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
@@ -62,7 +65,8 @@ function copyPlain(text: string): NormalizedText {
   output.length = output.bytes.write(text, "latin1");
   output.end();
   const { bytes, pairs, length } = output;
-  return { source: text, text, bytes, pairs, length, sourceOffsets: undefined, hiddenBoundaries: undefined };
+  const memory = memoryFor(length);
+  return { source: text, text, bytes, pairs, length, memory, sourceOffsets: undefined, hiddenBoundaries: undefined };
 }
 
 function normalizeEscaped(source: string, isAscii: boolean, minStretch: number): NormalizedText {
@@ -73,7 +77,14 @@ function normalizeEscaped(source: string, isAscii: boolean, minStretch: number):
   const { bytes, pairs, length, sourceOffsets, hiddenBoundaries } = output;
   output.end();
   const text = bytes.toString("latin1", 0, length);
-  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
+  return { source, text, bytes, pairs, length, memory: memoryFor(length), sourceOffsets, hiddenBoundaries };
+}
+
+/** A shorter text is read in less time without. */
+const minPassedLength = 192;
+
+function memoryFor(length: number): TextMemory | undefined {
+  return length < minPassedLength ? undefined : output.memory;
 }
 
 /** Copies plain stretches as a whole, and what is between them character by character. */
