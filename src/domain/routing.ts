@@ -70,7 +70,7 @@ export type RuntimeState = z.infer<typeof RuntimeState>;
 
 export const DecisionRequest = z.object({ task: RoutingTask, runtime: RuntimeState.prefault({}) });
 
-const actions = ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"] as const;
+export const actions = ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"] as const;
 export const Action = z.enum(actions);
 export type Action = z.infer<typeof Action>;
 

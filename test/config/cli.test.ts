@@ -275,6 +275,20 @@ describe("smart-gateway route", () => {
     for (const word of ["task.kind", "did you mean AUTH?", "task.ambiguity", "task.sensitive"])
       expect(flags.err).toContain(word);
   });
+
+  test("a body is complained about as what it was meant to be", async () => {
+    const complaints = [
+      ['{"model": "smart-router", "messages": "x"}', "messages must be an array"],
+      ['{"model": "smart-router"}', "messages is required"],
+      ['{"task": {"instruction": "x"}}', "task.task_id: is required"],
+      ['{"foo": 1}', "has neither messages nor a task"],
+    ] as const;
+    const runs = await Promise.all(complaints.map(([stdin]) => run(["route", "-"], { stdin })));
+    for (const [at, { code, err }] of runs.entries()) {
+      expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(complaints[at]?.[1] ?? "-") });
+      expect(err).toContain("standard input");
+    }
+  });
 });
 
 describe("smart-gateway init and doctor", () => {

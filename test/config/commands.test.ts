@@ -130,6 +130,11 @@ describe("shell completion", () => {
     expect([out, err]).toEqual(["models\ndisable\nvendor_emergency\n--offline\n", ""]);
   });
 
+  test("offers the words of a filter, although it takes several of them", async () => {
+    const { out } = await run(["__complete", "bash", "decisions", "tail", "--outcome", "re"]);
+    expect(out).toBe("refused\n");
+  });
+
   test.each(["zsh", "fish"])("describes what it offers %s", async (shell) => {
     const { out } = await run(["__complete", shell, "models", "dis"]);
     expect(out).toBe(

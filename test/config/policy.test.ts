@@ -179,7 +179,7 @@ upstream:
     for (const path of [join(folder, "missing.yaml"), folder]) {
       const loaded = loadPolicy(path);
       if (loaded.kind === "ok") throw new Error("accepted");
-      expect(formatProblems(loaded.problems)).toContain("check ROUTING_POLICY_PATH");
+      expect(formatProblems(loaded.problems)).toContain("check the path that was given, or ROUTING_POLICY_PATH");
     }
   });
 

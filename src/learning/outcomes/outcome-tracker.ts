@@ -2,6 +2,7 @@ import { LruMap } from "#platform/lru-map.ts";
 import { WriteBehind } from "#platform/store/write-behind.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import {
+  type DecisionPart,
   noSignals,
   type Outcome,
   type OutcomeRecord,
@@ -74,11 +75,9 @@ export class StoredOutcomeTracker implements OutcomeTracker {
     if (open !== undefined) this.#update(open, atNextAsk(open.record, call, repeated), atMs);
     const follows = open !== undefined && (repeated || call.reportedFailure);
     const sampled = !this.#options.shared && this.#options.random() * silentShare < 1;
-    const decision = {
-      ...call.decision(),
-      ...(follows ? { retryOf: open.record.decisionId } : {}),
-      ...(sampled ? { standsFor: silentShare } : {}),
-    };
+    const decision: DecisionPart = call.decision();
+    if (follows) decision.retryOf = open.record.decisionId;
+    if (sampled) decision.standsFor = silentShare;
     const record: OutcomeRecord = { decisionId: call.decisionId, atMs, decision, signals: noSignals };
     this.#open.set(conversationKey, { record, askHash, lastSeenMs: atMs });
     this.#open.trim(maxOpen);

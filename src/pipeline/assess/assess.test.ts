@@ -294,3 +294,18 @@ describe("for any input", () => {
     }
   });
 });
+
+test("an ask that was read before is assessed as it was, and apart from others that begin like it", () => {
+  const asks = ["date", "date?", "date, and who wrote this haiku about autumn leaves"].map(
+    (end) => `Fix the bug in parser.ts and refactor the function that reads a ${end}`,
+  );
+  const assess = (ask: string) => {
+    const { task, features, scale } = assessed({ ask, requestId: "r" });
+    return { task, features, scale };
+  };
+  const first = asks.map(assess);
+  expect(asks.map(assess)).toEqual(first);
+  expect(first.map(({ features }) => features.characters)).toEqual(asks.map(({ length }) => length));
+  expect(first.map(({ task }) => task.instruction)).toEqual(asks);
+  expect(first.map(({ task }) => task.kind)).toEqual(["DEBUG", "DEBUG", "DEBUG"]);
+});

@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { remembered } from "#platform/keyed-memory/remembered.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
 import { type AskFeatures, askFeaturesOf } from "./ask/features.ts";
@@ -58,8 +59,8 @@ export function assess(
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
   const housekeeping = housekeepingOf(conversation, request.requestedOutputTokens);
-  const features = askFeaturesOf(conversation.subject);
-  const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOf(features) : taskKindOf[housekeeping]);
+  const { features, kind: kindOfAsk } = readAsk(conversation.subject);
+  const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOfAsk : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
   const run = runSignalsOf(conversation);
@@ -111,6 +112,20 @@ export function assess(
     evidence,
   };
 }
+
+/** Of memory for asks that were read before, and what one of them takes. */
+const maxRememberedBytes = 1_048_576;
+const bytesPerAsk = 1_024;
+
+/** What an ask shows by itself. An agent sends the same one with every call of a run. */
+const readAsk = remembered(
+  (ask) => {
+    const features = askFeaturesOf(ask);
+    return { features, kind: kindOf(features) };
+  },
+  maxRememberedBytes,
+  () => bytesPerAsk,
+);
 
 /** Functions to choose from are part of the question; a coding agent offers its tools whatever it is asked. */
 function functionsOffered({ tools }: Conversation): number {

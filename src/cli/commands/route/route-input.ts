@@ -28,7 +28,7 @@ const maxValues = 5_000_000;
  * it is a list of messages (also one message a line).
  */
 export function readInput(argument: string | undefined, file: string | undefined, stated: Stated): RouteInput {
-  const name = file === undefined ? "arguments" : file === "-" ? "standard input" : file;
+  const name = (file ?? argument) === "-" ? "standard input" : (file ?? "arguments");
   let text = argument === "-" ? readFileSync(0, "utf8") : argument;
   let fromFile: string | undefined;
   if (file !== undefined) {
@@ -68,6 +68,17 @@ function documentIn(document: string, name: string, instruction: string | undefi
   if (Array.isArray(body["messages"])) {
     const messages = instruction === undefined ? body["messages"] : [...body["messages"], userSays(instruction)];
     return chat([messages], body, name, stated);
+  }
+  // Of a chat body that lacks its messages, or has others, the check of bodies says so.
+  if (body["task"] === undefined && (body["messages"] !== undefined || body["model"] !== undefined)) {
+    return chat([body["messages"] as []], body, name, stated);
+  }
+  if (instruction === undefined && !("task" in body || "runtime" in body)) {
+    return complaint(
+      name,
+      "has neither messages nor a task",
+      "give a chat body, a list of messages or {task, runtime}",
+    );
   }
   return taskIn(document, body, name, instruction, stated);
 }

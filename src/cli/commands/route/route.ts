@@ -53,9 +53,12 @@ export function routeCommand(): Command {
     for (const { key, node } of fields) {
       const value = node.enum === undefined ? placeholders[node.type ?? ""] : key.split("_").at(-1);
       const fallback = node.default === undefined || node.default === null ? undefined : `default ${node.default}`;
-      const about = [node.description?.replace(/\.$/, ""), node.enum?.join(", "), fallback];
+      const about = [node.description?.replace(/\.$/, ""), fallback];
       const help = about.filter((part) => part !== undefined).join("; ");
-      command.addOption(new Option(`--${key.replaceAll("_", "-")} <${value ?? "text"}>`, help).helpGroup(group));
+      const option = new Option(`--${key.replaceAll("_", "-")} <${value ?? "text"}>`, help).helpGroup(group);
+      // For the help and the shell's completion; the task's schema checks the value together with all others.
+      if (node.enum !== undefined) option.argChoices = node.enum.map(String);
+      command.addOption(option);
     }
   }
   return command;

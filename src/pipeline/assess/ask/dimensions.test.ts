@@ -18,6 +18,14 @@ test.each([
   "Beim gleichzeitigen Buchen wird derselbe Platz zweimal vergeben, bitte beheben",
   "Deux tâches traitent parfois le même message, trouve la cause et corrige",
   "两个进程同时扣库存会超卖，修掉这个问题",
+  "keep both stores consistent if the process dies between two writes",
+  "make the import resumable without losing or repeating rows",
+  "migrate to the new schema while writes go on",
+  "find out why p99 doubles every hour",
+  "requests hang forever once in ten thousand",
+  "the parser is quadratic on some inputs, fix it",
+  "make undo work across collaborating editors",
+  "解决分布式锁在超时后被两个节点同时持有的问题",
 ])("a short ask about an intermittent fault has more points than a long ordinary one: %s", (ask) => {
   const ordinary =
     "Add a page that lists the ten newest articles with their titles, their authors and their dates, and link it from the menu";

@@ -2,19 +2,15 @@ import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import { isDense, type TopicCounts, topicCountsOf } from "./vocabulary.ts";
 
 const TAB = 9;
-const LF = 10;
 const CR = 13;
 const BLANK = 32;
 const CLOSE_PARENTHESIS = 41;
 const ASTERISK = 42;
 const HYPHEN = 45;
 const POINT = 46;
-const EQUALS = 61;
 const CAPITAL_A = 65;
 const CAPITAL_F = 70;
 const CAPITAL_J = 74;
-const UNDERSCORE = 95;
-const BACKTICK = 96;
 const SMALL_A = 97;
 const SMALL_T = 116;
 const BULLET = 0x2022;
@@ -116,61 +112,61 @@ function shapeOf(text: string) {
   let denseCharacters = 0;
   let identifiers = 0;
   let verbLast = false;
-  let brackets = 0; // brackets, semicolons, equals signs of the line so far
-  let atLineStart = true;
-  let indent = 0;
-  let last = LF;
-  let lastInk = 0;
-  for (let at = 0; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : LF;
-    // Most of most texts: a small letter inside a line.
-    if (isSmallLetter(code) && !atLineStart) {
-      last = lastInk = code;
-      continue;
-    }
-    if (code === LF) {
-      if (!atLineStart && brackets >= 2 && (indent >= 2 || codeEnd.has(lastInk))) codeLines++;
-      atLineStart = true;
-      brackets = 0;
-      indent = 0;
-      lastInk = 0;
-      last = code;
-      continue;
-    }
-    const blank = code === BLANK || code === TAB || code === CR;
-    if (atLineStart) {
-      if (blank) {
-        indent++;
-        last = code;
-        continue;
+  const { length } = text;
+  for (let at = 0; at < length; at++) {
+    const lineStart = at;
+    while (at < length && isBlank(text.charCodeAt(at))) at++;
+    const indent = at - lineStart;
+    const start = at < length ? lineStartAt(text, at, text.charCodeAt(at), indent) : 0;
+    if (start === optionLine) options++;
+    else if (start === listLine) listItems++;
+    else if (start === traceLine) traceLines++;
+    let brackets = 0; // brackets, semicolons, equals signs of the line
+    line: for (; at < length; at++) {
+      switch (countsAs[text.charCodeAt(at)]) {
+        case nothing: // most of most texts
+          break;
+        case lineEnd:
+          break line;
+        case capital:
+          if (isSmallLetter(text.charCodeAt(at - 1))) identifiers++;
+          break;
+        case digit: {
+          const before = text.charCodeAt(at - 1);
+          if (!isDigit(before) && before !== POINT) numbers++;
+          break;
+        }
+        case bracket:
+          brackets++;
+          break;
+        case comma:
+          commas++;
+          break;
+        case mathSign:
+          mathSigns++;
+          break;
+        case equals:
+          mathSigns += 0.5;
+          brackets++;
+          break;
+        case backtick:
+          identifiers += 0.5;
+          break;
+        case underscore:
+          if (isSmallLetter(text.charCodeAt(at - 1))) identifiers++;
+          break;
+        case dense:
+          denseCharacters++;
+          break;
+        case kana:
+          denseCharacters++;
+          verbLast = true;
+          break;
+        case verbLastLetter:
+          verbLast = true;
       }
-      atLineStart = false;
-      const start = lineStartAt(text, at, code, indent);
-      if (start === optionLine) options++;
-      else if (start === listLine) listItems++;
-      else if (start === traceLine) traceLines++;
     }
-    if (!blank) lastInk = code;
-    if (isSmallLetter(code) || isCapital(code)) {
-      if (isCapital(code) && isSmallLetter(last)) identifiers++;
-    } else if (isDigit(code)) {
-      if (!isDigit(last) && last !== POINT) numbers++;
-    } else if (code > 0x8ff && isVerbLast(code)) {
-      verbLast = true;
-      if (isDense(code)) denseCharacters++;
-    } else if (code > 0xdff && isDense(code)) denseCharacters++;
-    else {
-      const sign = signOf(code);
-      if (sign === bracketSign) brackets++;
-      else if (sign === commaSign) commas++;
-      else if (sign === mathSign) mathSigns++;
-      else if (code === EQUALS) {
-        mathSigns += 0.5;
-        brackets++;
-      } else if (code === BACKTICK) identifiers += 0.5;
-      else if (code === UNDERSCORE && isSmallLetter(last)) identifiers++;
-    }
-    last = code;
+    if (brackets >= 2 && (indent >= 2 || codeEnd.has(lastInkBefore(text, at)))) codeLines++;
   }
   return {
     listItems,
@@ -184,6 +180,13 @@ function shapeOf(text: string) {
     identifiers,
     verbLast,
   };
+}
+
+/** The last character of a line that is no blank; there is one. */
+function lastInkBefore(text: string, end: number): number {
+  let at = end - 1;
+  while (isBlank(text.charCodeAt(at))) at--;
+  return text.charCodeAt(at);
 }
 
 /** What a line starts with, as far as it is counted; 0 for all others. */
@@ -202,46 +205,47 @@ function lineStartAt(text: string, at: number, code: number, indent: number): nu
   return code === CAPITAL_F && text.startsWith('File "', at) ? traceLine : 0;
 }
 
-/** Signs that are counted alike; 0 for all others. */
-const mathSign = 1;
-const bracketSign = 2;
-const commaSign = 3;
+/** What a character may count as. */
+const nothing = 0;
+const lineEnd = 1;
+const capital = 2;
+const digit = 3;
+const bracket = 4;
+const comma = 5;
+const mathSign = 6;
+const equals = 7;
+const backtick = 8;
+const underscore = 9;
+const dense = 10;
+/** Dense, and of a language that puts its verb last. */
+const kana = 11;
+const verbLastLetter = 12;
 
-function signOf(code: number): number {
-  switch (code) {
-    case 36: // $
-    case 92: // backslash
-    case 94: // ^
-    case 0x221a: // √
-    case 0x2211: // ∑
-    case 0x222b: // ∫
-    case 0x2264: // ≤
-    case 0x2265: // ≥
-    case 0x03c0: // π
-      return mathSign;
-    case 40: // ( ) ; [ ] { }
-    case 41:
-    case 59:
-    case 91:
-    case 93:
-    case 123:
-    case 125:
-      return bracketSign;
-    case 44: // , 、 ，
-    case 0x3001:
-    case 0xff0c:
-      return commaSign;
-    default:
-      return 0;
-  }
+const countsAs = new Uint8Array(0x10000);
+for (let code = 0; code < countsAs.length; code++) {
+  if (isDense(code)) countsAs[code] = isVerbLast(code) ? kana : dense;
+  else if (isVerbLast(code)) countsAs[code] = verbLastLetter;
+}
+for (const [kind, signs] of [
+  [lineEnd, "\n"],
+  [capital, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"],
+  [digit, "0123456789"],
+  [bracket, "();[]{}"],
+  [comma, ",、，"],
+  [mathSign, "$\\^√∑∫≤≥π"],
+  [equals, "="],
+  [backtick, "`"],
+  [underscore, "_"],
+] as const) {
+  for (const sign of signs) countsAs[sign.charCodeAt(0)] = kind;
+}
+
+function isBlank(code: number): boolean {
+  return code === BLANK || code === TAB || code === CR;
 }
 
 function isSmallLetter(code: number): boolean {
   return code >= SMALL_A && code <= 122;
-}
-
-function isCapital(code: number): boolean {
-  return code >= CAPITAL_A && code <= 90;
 }
 
 /** Devanagari, kana and Hangul. */

@@ -71,6 +71,28 @@ describe("concepts that make an ask guarded together", () => {
 });
 
 test.each([
+  "Das Token zum Zurücksetzen läuft nie ab, ändere das",
+  "Après un changement de mot de passe, toutes les sessions doivent être invalidées",
+  "Al cambiar la contraseña deben cerrarse todas las sesiones",
+  "Depois da troca de senha todas as sessões devem ser encerradas",
+  "Na een wachtwoordwijziging moeten alle sessies vervallen",
+  "После смены пароля все сессии должны становиться недействительными",
+  "Correggi la SQL injection nella ricerca clienti",
+  "Cambiando il percorso si leggono i file di altri utenti, chiudi la falla",
+  "Zmieniając ścieżkę można czytać cudze pliki, załataj tę lukę",
+  "경로를 바꾸면 남의 파일을 읽을 수 있으니 막아 줘",
+  "ディスクにある身分証の画像を暗号化して",
+  "Klient jest obciążany dwa razy, gdy kliknie dwukrotnie",
+  "Верни клиенту только сумму отменённой позиции",
+  "用户点两次就被扣两次款",
+  "İki yıldır etkin olmayan tüm hesapları veritabanından sil",
+  "二年間使われていないアカウントをデータベースから全部消して",
+  "2년 동안 쓰지 않은 계정을 데이터베이스에서 모두 지워 줘",
+])("guarded in any language: %s", (ask) => {
+  expect(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"]).toContain(kindOf(ask));
+});
+
+test.each([
   "Show how many files were uploaded this week",
   "Round the averages on the dashboard to two decimal places",
   "Make the keys of this type readonly",

@@ -15,7 +15,8 @@ export const guardedTerms = {
     claves_de_la_api claves_api chaves_de_api chaves_da_api clés_de_l'api ключи_api api_ключ* chiavi_delle_api ключи_апи signing_key
     sensitive sensitive_data sensitive_information sensitive_values sensitive_fields confidential credit_card_number* personal_information
     vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*
-    كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api 주민등록번호*`,
+    كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api 주민등록번호*
+    passport* id_card* identity_document* ausweis* reisepässe identiteitsbewij* pièces_d'identité documentos_de_identi* documenti_d'identità dowodów_osobistych skany_dowod* паспорт* kimlik_belge* 身份证 身分証 신분증* 여권*`,
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
@@ -92,7 +93,8 @@ export const guardedTerms = {
     kann können peut peuvent puede pueden pode podem conseguem può possono может могут może mogą can_hit can_get can_use 能访问 能看 できてしまう 할_수 可以访问 可以看
     be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong
     herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*
-    رؤية يرى الوصول يمكنه gọi_được`,
+    رؤية يرى الوصول يمكنه gọi_được
+    leggono si_legge czytać leest lees kun_je_lezen lê leem qualquer_um_lê 읽을_수 読める 読めて 読めてしまう 能读到`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
@@ -111,7 +113,8 @@ export const guardedTerms = {
     someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
     fremde fremder fremden andermans andras d'autrui ajeno ajenos ajena ajenas alheio alheios alheia alheias altrui
     чужой чужие чужих чужую чужое cudze cudzych cudzy cudzą başkasının başkalarının
-    别人的 他人的 其他用户的 他人の 他のユーザーの 他の会員の 남의 타인의 다른_사람의 다른_사용자의 다른_회원의 दूसरे_यूज़र दूसरों_का`,
+    别人的 他人的 其他用户的 他人の 他のユーザーの 他の会員の 남의 타인의 다른_사람의 다른_사용자의 다른_회원의 दूसरे_यूज़र दूसरों_का
+    andere_nutzer d'autres_utilisateurs de_otros de_outros altri_utenti van_anderen innych_użytkowników başkalarının_dosyaları`,
   /** A check that is missing. */
   unchecked: `
     never_checks never_check doesn't_check does_not_check don't_check do_not_check isn't_checked is_not_checked without_checking never_verifies doesn't_verify does_not_verify without_verifying never_validates without_a_check no_check
@@ -134,7 +137,8 @@ export const guardedTerms = {
     会话 令牌 链接 登录 token 密码 账号 账户 帐号 セッション トークン リンク パスワード ログイン アカウント 세션* 토큰* 링크* 비밀번호* 로그인* 계정*
     signed_url* signed_download download_link* download_url* signed_link* invitation* invite invites einladung* invitación invitation* convite* invito приглаш* zaproszen* davet* 邀请 招待 초대* sign_out sign-out remember_me
     log_everyone log_users_out
-    تسجيل_الدخول كلمة_المرور كلمات_المرور الجلسة رابط الرابط đăng_nhập mật_khẩu liên_kết logować zalogować giriş_yap* giriş_yapabil* masuk kata_sandi tautan लिंक`,
+    تسجيل_الدخول كلمة_المرور كلمات_المرور الجلسة رابط الرابط đăng_nhập mật_khẩu liên_kết logować zalogować giriş_yap* giriş_yapabil* masuk kata_sandi tautan लिंक
+    reset-token* jeton_de_réinitialisation token_di_reimpostazione`,
   /** The address by which somebody gets back into an account. */
   recoveryAddress: `
     email_change e-mail_change change_email change_e-mail changing_email changing_the_email changing_e-mail changes_their_email change_their_email change_the_email changes_an_email email_address_change e-mail_address_change new_email_address new_e-mail_address email_verification e-mail_verification verify_email verify_their_email verified_email unverified_email phone_number_change change_phone recovery_email
@@ -201,7 +205,8 @@ export const guardedTerms = {
     until_logout until_they_log_out continue_to_work continues_to_work still_perform still_be_used still_active still_logged lock_user_out lock_the_user_out lock_them_out locked_out noch_einloggen noch_anmelden peut_encore puede_seguir ainda_pode всё_ещё_может все_еще_может nadal_może hâlâ 仍可 仍然可以 まだ使え まだログイン 여전히*
     funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效
     never_stops_working never_stops 一回限り 一度限り 1回限り 何度でも 只能用一次 反复使用 여러_번_사용*
-    can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access dolmuyor`,
+    can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access dolmuyor
+    läuft_nie läuft_nicht_ab vervallen vervalt verloopt invalidée* invalidé* cerrarse cerrar_todas caducar encerradas encerrados encerrar недействительн* аннулир* invalidate invalidati invalidare invalidadas`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -227,7 +232,8 @@ export const guardedTerms = {
     списа* çekildi çekil* redeem* monetary billed_monthly belaste* belastet débité*
     declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse
     withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*
-    خصم يتم_خصم خصمنا استرداد_المبلغ trừ_tiền bị_trừ thu_tiền thanh_toán hoàn_tiền ditagih didebit dibayar pengembalian_dana पैसे_कट*`,
+    خصم يتم_خصم خصمنا استرداد_المبلغ trừ_tiền bị_trừ thu_tiền thanh_toán hoàn_tiền ditagih didebit dibayar pengembalian_dana पैसे_कट*
+    верни_клиенту верни_сумму верни_деньги вернуть_деньги 退还 退钱 被扣 扣两次 扣了两次 多扣`,
   /** What is paid, with what, for what. */
   money: `
     money card cards price prices amount amounts balance balances wallet* order orders total totals cart basket coupon* voucher* discount* invoice* credit_note* currency currencies vat sales_tax taxes plan plans trial trials subscription* membership* customer customers people webhook webhooks merchant* seller sellers gift_card* ledger fee fees commission* stripe paypal apple_pay google_pay
@@ -262,7 +268,8 @@ export const guardedTerms = {
     ऑर्डर 注文データ clusters cluster
     customer_info customer_information user_info personal_information data_transfer_columns facility_data customer_records user_records accounts_table users_table orders_table customers_table uploaded_files attachments tenants'_data
     la_base
-    قاعدة_البيانات قاعدة_بيانات الحسابات cơ_sở_dữ_liệu tài_khoản basis_data akun`,
+    قاعدة_البيانات قاعدة_بيانات الحسابات cơ_sở_dữ_liệu tài_khoản basis_data akun
+    hesapları hesaplarını учётные_записи учетные_записи аккаунт* konta 账号 账户 アカウント 계정*`,
   /** Where it is the real thing. */
   live: `
     prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db

@@ -104,7 +104,7 @@ function trieOf(): Node {
  */
 const rootSlot = 1;
 /** Beside a slot's base: a term ends at the slot. */
-const termEnds = 0x8000;
+const termEnds = 0x10000;
 const { table, wholes, prefixes } = packed(trieOf());
 
 function packed(root: Node) {
@@ -140,7 +140,7 @@ function packed(root: Node) {
   if (base.length > termEnds) throw new RangeError("the vocabulary has outgrown its table");
   // Both numbers of a slot side by side, as they are read one after the other; and with them whether a term ends there,
   // so that the lists of topics are only looked at where one does.
-  const table = Uint16Array.from({ length: 2 * base.length }, (_, at) => {
+  const table = Uint32Array.from({ length: 2 * base.length }, (_, at) => {
     const slot = at >> 1;
     if (at % 2 === 1) return parentOf[slot] ?? 0;
     return (base[slot] ?? 0) | (wholes[slot] === undefined ? 0 : termEnds);

@@ -360,6 +360,7 @@ describe("compaction at the end of a long session goes on with its task", () => 
     ],
     ["Zed", "Generate a detailed summary of this conversation. Include:\n1. A brief overview of what was discussed"],
     ["Crush", "Provide a detailed summary of our conversation above."],
+    ["in other words", "Condense this conversation into a summary that keeps every pending task."],
     [
       "opencode",
       "Provide a detailed prompt for continuing our conversation above. Focus on information that would be helpful.",
@@ -443,6 +444,17 @@ describe("what a harness writes in the user's role goes on with the task", () =>
     ["SWE-agent", "Your command ran successfully and did not produce any output."],
     ["Gemini CLI", "System: Please continue."],
     [
+      "mini-SWE-agent",
+      "Format error:\n\n<error>\nExpected exactly one action, found 0.\n</error>\n\nAnswer with one action.",
+    ],
+    ["Claude Code, a hook", "Stop hook feedback:\n- [npm test]: 1 test failed, fix it before you stop"],
+    [
+      "arguments that are no JSON",
+      "Invalid JSON in tool arguments: Unexpected token. Please try again with valid JSON.",
+    ],
+    ["a tool by its name", "Tool 'list_files' returned:\nsrc/login.ts"],
+    ["a numbered observation", "Observation 3:\nsrc/login.ts"],
+    [
       "AutoGPT",
       "Determine exactly one command to use next based on the given goals and the progress you have made so far",
     ],
@@ -452,6 +464,11 @@ describe("what a harness writes in the user's role goes on with the task", () =>
       const messages = [user(ask), assistant("```bash\nls\n```"), user(turn)];
       expect(assessed({ messages }).task).toMatchObject({ kind, instruction: ask });
     }
+  });
+
+  test("but not a sentence of the user's that begins with the same word", () => {
+    const said = "Observation of mine: the README is too long, shorten it";
+    expect(assessed({ messages: [user(guarded), assistant("Done."), user(said)] }).task.instruction).toBe(said);
   });
 
   test("but what the user says to a finished task is a new ask", () => {

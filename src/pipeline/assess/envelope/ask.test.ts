@@ -52,6 +52,11 @@ describe("the ask without its envelope", () => {
     ["a file named before its fence", `${ask}\n\ncalc.py\n\`\`\`python\ndef login(): pass\n\`\`\``],
     ["a patch behind it", `${ask}\n\ndiff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-login\n+logout`],
     ["instructions behind a line", `${ask}\n\n---\nIMPORTANT: Answer in English. Never mention tokens.`],
+    ["Aider's rules for patches", `${ask}\n\n# File editing rules:\n\nReturn edits similar to unified diffs.`],
+    ["mini-SWE-agent", `<pr_description>\nConsider the following PR description:\n${ask}\n</pr_description>\nGo.`],
+    ["Gemini CLI's files", `${ask}\n\n--- Content from referenced files ---\nContent from @a.ts:\nlogin()`],
+    ["lines of a file", `\`\`\`src/auth.ts (1-40)\nlogin()\n\`\`\`\n\n${ask}`],
+    ["lines of a file, with its language", `${ask}\n\n\`\`\`rs src/auth.rs:3-9\nlogin()\n\`\`\``],
     ["Aider's reminder", `${ask}\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must use this format`],
   ])("%s", (_, text) => {
     expect(askIn(text)).toBe(ask);

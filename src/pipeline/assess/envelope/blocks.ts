@@ -191,7 +191,8 @@ export function withoutBracketBlocks(text: string): string {
 }
 
 /** A fence whose label is the name of a file or a note, and not of a language: something attached to the ask. */
-const attachedFence = /^(`{3,})[ \t]*((?:[\w@~-]*[./\\-])+[\w-]+|[\w-]+\.[\w]{1,8})[ \t]*$/gm;
+const attachedFence =
+  /^(`{3,})[ \t]*(?:\w{1,12} (?=\S*[./\\]))?((?:[\w@~-]*[./\\-])+[\w-]+|[\w-]+\.[\w]{1,8})(?:[ \t]*\(\d+-\d+\)|[:#]L?\d+(?:-L?\d+)?)?[ \t]*$/gm;
 /** A file's name alone on the line before a fence, as Aider writes it. */
 const namedFence = /[ \t]*[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}[ \t]*\n(`{3,})[\w+#-]{0,20}[ \t]*$/my;
 

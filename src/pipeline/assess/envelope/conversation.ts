@@ -1,11 +1,11 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type MessageRole } from "#domain/chat.ts";
-import { type KnownRun, type KnownRunAt, knownRunsOf, rolesOf } from "#domain/received/known-messages.ts";
+import { rolesOf } from "#domain/received/known-messages.ts";
 import { wordsOfUser } from "#pipeline/assess/run-signals/calls/user-words.ts";
 import { type RunSteps, runStepsFrom, type Spoken } from "#pipeline/assess/run-signals/run-steps.ts";
 import { askIn, isContinuePrompt } from "./ask.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
-import { asksForCompaction } from "./housekeeping.ts";
+import { KnownAsks } from "./known/known-asks.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { labelledTaskIn } from "./templates.ts";
 import { textOf, windowOf } from "./text-window.ts";
@@ -21,7 +21,8 @@ const maxSpoken = 8;
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
   const roles = rolesOf(messages);
-  const { ask, subject, calls, results, begin, newest, goesOn } = withWordsInRun(newestAsk(messages, roles), messages);
+  const said = withWordsInRun(newestAsk(messages, roles), messages);
+  const { ask, subject, calls, results, begin, newest, goesOn } = said;
   let systemText: string | undefined;
   const system = () => {
     systemText ??= systemTextOf(messages);
@@ -66,17 +67,16 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
   const oldest = Math.max(0, messages.length - maxMessagesSearched);
   let newest: { text: string; at: number } | undefined;
   let found: { ask: string; at: number } | undefined;
-  const withoutAsk = new KnownWithoutAsk(messages);
+  const asks = new KnownAsks(messages);
   for (let at = messages.length - 1; at >= oldest; at--) {
-    if (roles[at] !== "user" || (newest !== undefined && withoutAsk.has(at))) continue;
+    if (roles[at] !== "user" || (newest !== undefined && asks.isWithoutAsk(at))) continue;
     const text = textOf(messages[at]?.["content"]);
     newest ??= { text, at };
-    const shown = windowOf(text, askHead, askTail);
-    const ask = harnessTurnIn(shown) === undefined ? askIn(shown) : "";
-    if (ask === "") withoutAsk.add(at);
-    if (ask === "" || asksForCompaction(shown, messages.length)) continue;
+    const { ask, compacts, continues } = asks.read(at, windowOf(text, askHead, askTail));
+    if (ask === "" || compacts) continue;
     found ??= { ask, at };
-    if (!isContinuePrompt(ask)) return { ...found, subject: ask, newest: newest.text, goesOn: found.at < newest.at };
+    if (continues) continue;
+    return { ...found, subject: ask, newest: newest.text, goesOn: found.at < newest.at };
   }
   if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "", goesOn: false };
   if (found === undefined) {
@@ -84,15 +84,18 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
     const shown = windowOf(newest.text, askHead, askTail).trim();
     found = { ask: labelledTaskIn(shown) ?? shown, at: newest.at };
   }
-  return { ...found, subject: found.ask, newest: newest.text, goesOn: found.at < newest.at };
+  const goesOn = found.at < newest.at;
+  return { ...found, subject: found.ask, newest: newest.text, goesOn };
 }
 
 interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}
 
 /** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
-function withWordsInRun({ at, newest, ask, subject, goesOn }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
+function withWordsInRun(said: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
+  const { at, newest, ask, subject, goesOn } = said;
   const run = runStepsFrom(messages, at + 1);
-  let known: AskWithRun = { ask, subject, newest, goesOn, calls: run.calls, results: run.results, begin: run.begin };
+  const { calls, results, begin } = run;
+  let known: AskWithRun = { ask, subject, newest, goesOn, calls, results, begin };
   for (const spoken of run.spoken.slice(-maxSpoken)) known = afterWords(known, spoken, run, messages);
   return known;
 }
@@ -102,7 +105,8 @@ function afterWords(before: AskWithRun, spoken: Spoken, run: RunSteps, messages:
   if (words === "") return before;
   if (spoken.words === "answers") {
     if (isContinuePrompt(words)) return before;
-    return { ...before, subject: windowOf(`${before.subject}\n${words}`, askHead, askTail) };
+    const subject = windowOf(`${before.subject}\n${words}`, askHead, askTail);
+    return { ...before, subject };
   }
   const subject = isContinuePrompt(words) ? before.subject : words;
   const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results), begin: undefined };
@@ -113,45 +117,6 @@ function wordsAt(messages: readonly ChatMessage[], at: number): string {
   const text = textOf(messages[at]?.["content"]);
   const turn = messages[at]?.role === "user" ? harnessTurnIn(text) : undefined;
   return askIn(wordsOfUser(turn?.kind === "result" ? turn.text : text)).trim();
-}
-
-/** Messages of known runs, by their index in the run, in which no user asks for anything. */
-const knownWithoutAsk = new WeakMap<KnownRun, Set<number>>();
-
-/** Agents that write tool results in the user's role send hundreds of such messages with every turn: each is read once. */
-class KnownWithoutAsk {
-  readonly #runs: readonly KnownRunAt[];
-  /** Index behind the run that was asked about last; the questions come from the newest message to the oldest. */
-  #place: number;
-
-  constructor(messages: readonly ChatMessage[]) {
-    this.#runs = knownRunsOf(messages);
-    this.#place = this.#runs.length;
-  }
-
-  has(at: number): boolean {
-    const run = this.#runAt(at);
-    if (run === undefined) return false;
-    const index = at - run.from;
-    if (knownWithoutAsk.get(run.known)?.has(index) === true) return true;
-    if (run.begin === undefined || knownWithoutAsk.get(run.begin.known)?.has(index) !== true) return false;
-    this.add(at);
-    return true;
-  }
-
-  add(at: number): void {
-    const run = this.#runAt(at);
-    if (run === undefined) return;
-    const known = knownWithoutAsk.get(run.known) ?? new Set();
-    known.add(at - run.from);
-    knownWithoutAsk.set(run.known, known);
-  }
-
-  #runAt(at: number): KnownRunAt | undefined {
-    while (this.#place > 0 && at < (this.#runs[this.#place - 1]?.from ?? 0)) this.#place--;
-    const run = this.#runs[this.#place - 1];
-    return run !== undefined && at < run.to ? run : undefined;
-  }
 }
 
 /** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */

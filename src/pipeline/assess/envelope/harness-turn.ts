@@ -12,6 +12,8 @@ export type HarnessTurn =
       readonly kind: "result";
       /** Name of the tool, where the turn says it. */
       readonly tool: string | undefined;
+      /** The command that was run, where the turn says it. */
+      readonly command?: string | undefined;
       /** The result without the line that says whose it is. */
       readonly text: string;
     }
@@ -22,18 +24,20 @@ const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400}| completed)?\]
 /** mini-SWE-agent, SWE-agent, OpenHands, ReAct and others: a label or a tag in front of what a command printed. */
 const labelledResult = new RegExp(
   [
-    String.raw`^\s*(?:(?:Observation|OBSERVATION|EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:(?:[Nn]ew|[Ll]atest|[Cc]urrent|[Uu]pdated) )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Cc]onsole|[Pp]rogram)(?: call)? (?:[Rr]esult|[Oo]utput|[Rr]esponse|[Ss]creen)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
-    String.raw`(?:The|Your) (?:command|script|code|tool|function|program)(?: call)? (?:returned|printed|produced|responded with|gave)\b[^\n:]{0,40}:[ \t]*\n`,
+    String.raw`^\s*(?:(?:Observation|OBSERVATION)(?: (?:from|\d)[^\n:]{0,80}| ?[([][^\n:]{0,80})?:[ \t]*\n?|(?:EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:(?:[Nn]ew|[Ll]atest|[Cc]urrent|[Uu]pdated) )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Cc]onsole|[Pp]rogram)(?: call)? (?:[Rr]esult|[Oo]utput|[Rr]esponse|[Ss]creen)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
+    String.raw`(?:(?:The|Your) (?:command|script|code|tool|function|program)(?: call)?|(?:Tool|Function|Command) ['"\x60]\w{1,60}['"\x60]) (?:returned|printed|produced|responded with|gave)\b[^\n:]{0,40}:[ \t]*\n`,
     String.raw`\[ ?(?:TOOL|FUNCTION|COMMAND|EXECUTION|SHELL)[ _-](?:RESULTS?|OUTPUT|RESPONSE)\b[^\]\n]{0,100}\]|Command \S{1,60} (?:returned|printed|failed with)\b[^\n:]{0,40}:[ \t]*\n?`,
     String.raw`(?:Step|Command|Process|Job|Script|Run|Execution)\b[^\n]{0,60}\bexit(?:ed)? (?:with )?(?:code|status):? -?\d+\b|[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
   ].join("|"),
 );
+/** Aider, of a command that its user or itself has run. */
+const ranCommand = /^\s*I ran (?:this|the) command:\s*\n([^\n]{1,600})\n+And got this output:[ \t]*\n/;
 const taggedResult =
   /^\s*<(?:returncode|exit_?code|output|observation|stdout|stderr|[a-z]{2,20}(?:[_-][a-z]{2,20})?[_-](?:results?|response|output|observation|notification|errors?|diagnostics))\b[^<>]{0,200}>/i;
 /** A message of the harness to the model: a call or an edit it could not read, a reminder, a resumption. */
 const note = new RegExp(
   [
-    String.raw`^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Error: \S{1,80} is not a valid tool\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b`,
+    String.raw`^\s*(?:\[(?:ERROR\] You did not use a tool|Request interrupted by user|TASK RESUMPTION\])|Tool call error\b|Please always provide EXACTLY\b|Continue if you have next steps\b|Error: \S{1,80} is not a valid tool\b|Your (?:last )?(?:response|output|message) (?:was not|did not|does not|could not|contained no)\b|(?:No|I did not see a|Missing) tool calls?\b|You (?:did not|didn't) (?:use|call|provide)\b|Format your (?:action|response)\b|Format error\b[^\n]{0,40}:|(?:\w{3,20}) hook (?:feedback|error|blocking error|additional context)\b[^\n]{0,80}:|Invalid (?:JSON|arguments|parameters) (?:in|for|to) (?:the )?(?:tool|function)\b`,
     String.raw`(?:Please |Now )?(?:continue|proceed) (?:working )?(?:on|with|and carry out) (?:the task|whatever|this plan|the plan)\b|(?:\[system\]|\(system\)|system:)\s*(?:please )?(?:continue|proceed|resume|keep going)\b|@\w{1,40} continue: "`,
     String.raw`(?:please )?(?:continue|proceed|resume)(?: working)?(?: on| with)? (?:your (?:prior|previous|last) (?:response|answer|output|message)\b|whatever\b|(?:the|this|your) (?:plan|task|work) (?:according to|as per|following) your instructions\b)`,
     String.raw`(?:(?:your|the) )?(?:last|previous|prior) (?:response|answer|output|message|reply) (?:was|is|did|had|has|contained|could)\b[^\n]{0,60}\b(?:pars\w+|invalid|valid|format|schema|JSON|tool calls?|function calls?|truncated|cut off|empty)\b`,
@@ -53,6 +57,8 @@ export function harnessTurnIn(text: string): HarnessTurn | undefined {
   // What the user says to a finished task is a new ask.
   if (bracketed?.[1] === "attempt_completion" && text.includes("<feedback>")) return undefined;
   if (bracketed !== null) return { kind: "result", tool: bracketed[1], text: text.slice(bracketed[0].length) };
+  const ran = ranCommand.exec(head);
+  if (ran !== null) return { kind: "result", tool: undefined, command: ran[1], text: text.slice(ran[0].length) };
   const labelled = labelledResult.exec(head);
   // A label that does not end with its colon is itself the status and stays in the text, and so does one that says "Error:".
   if (labelled !== null) {
@@ -73,6 +79,15 @@ const parameterTag = /<parameter=([\w.-]{1,60})>([\s\S]*?)<\/parameter>/g;
 const callInJson = /<tool_call>\s*\{\s*"name":\s*"([\w.-]{1,60})",\s*"arguments":\s*([\s\S]{0,6000})/;
 /** What a ReAct agent puts behind the call in the same message: what the tool gave back. */
 const observed = "\nObservation:";
+
+/** An edit that a model has written in a fence, as Aider has it written: blocks to search and replace, a patch, or a whole file under its name. */
+const editInFence =
+  /^[`~]{3,}[^\n]{0,200}\n(?:[^\n`]{1,200}\n)?<{5,9} SEARCH\b|^[`~]{3,}diff[ \t]*\n--- |^(?:\*{0,2}[`"]?)[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}(?:[`"]?:?\*{0,2})[ \t]*\n[`~]{3,}/m;
+
+/** Whether an assistant's text holds an edit that the harness makes. */
+export function holdsEdit(text: string): boolean {
+  return (text.includes("```") || text.includes("~~~")) && editInFence.test(text);
+}
 
 /** What stands behind a call that an assistant's message holds together with its result; undefined where there is none. */
 export function resultBehindCall(text: string): string | undefined {

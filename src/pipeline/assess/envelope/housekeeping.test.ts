@@ -35,6 +35,30 @@ describe("housekeeping is recognised by what it requests", () => {
     ["labels", [user(`Generate 1-3 broad tags for this chat. Answer in JSON: {"tags": []}\n${guarded}`)]],
     ["command_check", [system("Determine the command prefix. ONLY return the prefix."), user("rm -rf /srv/tokens")]],
     [
+      "command_check",
+      [
+        system("This policy says how to determine the prefix of a Bash command."),
+        user("ONLY return the prefix.\n\nrm -rf /srv"),
+      ],
+    ],
+    [
+      "title",
+      [
+        system("Reply with a description in four words or less"),
+        user(`${guarded}\n\nProvide a short name for this session`),
+      ],
+    ],
+    [
+      "title",
+      [
+        user(guarded),
+        { role: "assistant", content: "Done." },
+        user(
+          "Generate a concise 3-7 word title for this conversation, omitting punctuation. Go straight to the title.",
+        ),
+      ],
+    ],
+    [
       "completion",
       [system("You are a HOLE FILLER. Answer with only the code."), user("def rotate():\n  {{FILL_HERE}}")],
     ],

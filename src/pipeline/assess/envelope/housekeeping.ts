@@ -1,4 +1,5 @@
 import type { TaskKind } from "#domain/routing.ts";
+import { remembered } from "#platform/keyed-memory/remembered.ts";
 import type { Conversation } from "./conversation-types.ts";
 
 /** Calls that an agent or a chat program makes for itself, not for its user's work. */
@@ -78,7 +79,7 @@ const instructions: readonly Instruction[] = [
   {
     kind: "command_check",
     word: /command/i,
-    says: /\bcommand[ _-]prefix|\bprefix of (?:the|a|each) command|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
+    says: /\bcommand[ _-]prefix|\bprefix of (?:the|a|each) (?:\w+ )?command|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
   },
   {
     kind: "completion",
@@ -100,7 +101,7 @@ const anyWord =
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
-  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b`,
+  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bomitting punctuation\b|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b`,
   String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|\bbinary score\b|\bcomma[- ]separated list\b|\b(?:shorter|longer) than \d|\b(?:with|in) (?:one|a single) word\b`,
   String.raw`\b(?:don't|do not) (?:write|return|say|give) anything (?:except|but|else)|\b(?:title|heading|name|answer|summary|label|category)s? (?:only|alone)\b|\b(?:summary|title|name|label|category|standalone question):\s*$|\byou are an? [^.\n]{0,30}\b(?:title|headline|name|commit message)s?[- ]generat(?:ion|ing|or)\b`,
 );
@@ -154,6 +155,9 @@ const makesCode =
 /** Rules in a list, as a program writes them behind what it asks for. */
 const listOfRules = /(?:^|\n)(?:[-*•]|\d\.) [^\n]+\n(?:[-*•]|\d\.) /;
 
+/** How a program says that it wants the bare result; people do not. */
+const programsWords = /\bwithout any preamble\b|\bomitting punctuation\b|\bno preamble\b/i;
+
 /** A word in capitals by which a program knows the end. */
 const answersToken = /\b(?:respond|reply|answer) with [A-Z]{4,}\b/;
 const furtherBareResult = anyOf(
@@ -194,16 +198,28 @@ export function housekeepingOf(
   if ((newest.includes("<") || newest.startsWith("[SUFFIX]")) && gap.test(newest)) return "completion";
   // Without a system prompt that says so, the message itself must, and be the whole conversation, or stand at the end of an agent's
   // run whose tools the call leaves out.
-  if (turns > 1 && !usedTools && !listOfRules.test(newest)) return undefined;
+  if (turns > 1 && !usedTools && !listOfRules.test(newest) && !programsWords.test(newest)) return undefined;
   const byMessage = kindSaidIn(newest);
-  return byMessage !== undefined && !makesCode.test(newest) && (smallAnswer || isBare(newest)) ? byMessage : undefined;
+  if (byMessage === undefined || makesCode.test(newest)) return undefined;
+  // A short system prompt may say no more than how short the answer is to be.
+  const bare = smallAnswer || isBare(newest) || (system.length < 200 && isBare(system));
+  return bare ? byMessage : undefined;
 }
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {
-  if (!anyWord.test(text) && !otherScript.test(text)) return undefined;
-  const saidBy = ({ word, says }: Instruction) => word.test(text) && says.test(text);
-  return (instructions.find(saidBy) ?? furtherInstructions.find(saidBy))?.kind;
+  const kind = kindOrNone(text);
+  return kind === "none" ? undefined : kind;
 }
+
+const kindOrNone = remembered(
+  (text): HousekeepingKind | "none" => {
+    if (!anyWord.test(text) && !otherScript.test(text)) return "none";
+    const saidBy = ({ word, says }: Instruction) => word.test(text) && says.test(text);
+    return (instructions.find(saidBy) ?? furtherInstructions.find(saidBy))?.kind ?? "none";
+  },
+  524_288,
+  () => 0,
+);
 
 /** What a system prompt asks of every message, whatever stands in it. */
 function smallResultOf(system: string): HousekeepingKind | undefined {
@@ -217,7 +233,7 @@ function isBare(text: string): boolean {
 }
 
 /** What is left to be said of the conversation behind the sentence that names it; other words make it a part of the user's work. */
-const ofConversation = String.raw`(?:this|the|our|your)(?: \w+){0,2} (?:conversation|session|chat|history|dialogue|discussion)(?=\s*(?:[.,:;!()<\n-]|so far|above|to date|until|up to|below|and|in order|$))`;
+const ofConversation = String.raw`(?:this|the|our|your)(?: \w+){0,2} (?:conversation|session|chat|history|dialogue|discussion)(?=\s*(?:[.,:;!()<\n-]|so far|above|to date|until|up to|below|and|in order|into|provided|$))`;
 const compaction = new RegExp(
   [
     String.raw`\b(?:create|write|provide|generate|produce|give)\b[^.\n]{0,60}\b(?:summary|handoff|recap|snapshot)\b[^.\n]{0,20}\b(?:of|for) ${ofConversation}`,
@@ -232,10 +248,8 @@ const compaction = new RegExp(
 );
 /** Characters at the beginning within which a request for compaction says what it is. */
 const compactionHead = 800;
-/** Messages from which on a conversation has something to be compacted: an ask, its answer and the request. */
-const longConversation = 3;
 
-/** Whether a message asks to compact the long conversation that it ends: work for the model that has it in its cache. */
-export function asksForCompaction(text: string, messages: number): boolean {
-  return messages >= longConversation && compaction.test(text.slice(0, compactionHead));
+/** Whether a message asks to compact the conversation that it ends; where that is long, this is work for the model that has it in its cache. */
+export function isCompactionRequest(text: string): boolean {
+  return compaction.test(text.slice(0, compactionHead));
 }

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import { worksInRepository } from "#pipeline/assess/run-signals/calls/tools.ts";
+import { remembered } from "#platform/keyed-memory/remembered.ts";
 import { holdsPatch } from "./blocks.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { textOf } from "./text-window.ts";
@@ -10,6 +11,11 @@ const charactersSearched = 20_000;
 
 const agentPrompt =
   /\b(?:aider|cline|roo code|opencode|claude code|codex cli|cursor|github copilot|openhands|swe-agent|goose)\b|SEARCH\/REPLACE|\b(?:working directory|codebase|repository|workspace)\b/i;
+const isAgentPrompt = remembered(
+  (system) => agentPrompt.test(system),
+  262_144,
+  () => 0,
+);
 const pathOfCode =
   /(?:^|[\s`"'(])(?:\.{0,2}\/)?(?:[\w.@-]{1,60}\/){1,12}[\w.-]{1,80}\.(?:[cm]?[jt]sx?|py|rs|go|java|kts?|rb|php|cs|cpp|cc|hpp|swift|scala|sql|sh|ya?ml|toml|tf|vue|svelte)\b/;
 
@@ -20,7 +26,7 @@ const pathOfCode =
 export function repoContextIn(conversation: Conversation, messages: readonly ChatMessage[]): boolean {
   const { tools, calls, ask } = conversation;
   if (tools.some(worksInRepository) || calls.some((call) => call.worksInRepository)) return true;
-  if (agentPrompt.test(conversation.system)) return true;
+  if (isAgentPrompt(conversation.system)) return true;
   const beginning = ask.slice(0, 2_000);
   if (beginning.includes("/") && pathOfCode.test(beginning)) return true;
   return messages

@@ -5,10 +5,10 @@
 
 /** Sentences and headings from which on a message is the agent's instructions. */
 const instructionsBehind =
-  /\n(?:#{1,4} *\*?(?:SEARCH\/REPLACE|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|This is the expected criteria for your final answer\b|You can execute bash commands\b|Provide a concise response based (?:only )?on the content\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
+  /\n(?:-{3} ?Content from (?:referenced|attached) files ?-{3}|#{1,4} *\*?(?:SEARCH\/REPLACE|File editing rules|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|This is the expected criteria for your final answer\b|You can execute bash commands\b|Provide a concise response based (?:only )?on the content\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
 /** What an issue frame begins with. */
 const leadIn =
-  /^\s*(?:(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*|(?:new|current) task:\s+|# \S{1,40}\.md instructions\b[^\n]*\n\s*|(?:This session is being continued from a previous|Another language model started to solve|The conversation history before this point was compacted)\b[^\n]*\n\s*)/i;
+  /^\s*(?:(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*|consider the following (?:PR description|pull request|issue|task|problem|request|ticket)\s*:\s*|(?:new|current) task:\s+|# \S{1,40}\.md instructions\b[^\n]*\n\s*|(?:This session is being continued from a previous|Another language model started to solve|The conversation history before this point was compacted)\b[^\n]*\n\s*)/i;
 /** What stands before the ask where a session goes on that had grown too long; the ask stands in backticks. */
 const resumed = /^The previous session was interrupted\b[^\n]{0,200}\brequest was: `([\s\S]+)`\s*$/;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { assessed } from "#pipeline/assess/fixtures.ts";
+import { assessed, step } from "#pipeline/assess/fixtures.ts";
 import { observationOf } from "./observation.ts";
 
 const used = (name: string, args: JsonObject, text: string) =>
@@ -53,6 +53,30 @@ describe("results of tools as agents write them: failed", () => {
       "apply_patch verification failed: Failed to find expected lines in a.ts",
     ],
     ["Crush, a command", "bash", sh, "\nboom\nExit code 1\n\n<cwd>/srv/shop</cwd>"],
+    [
+      "Claude Code, an edit of a file that was not read",
+      "Edit",
+      { file_path: "a.ts" },
+      "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>",
+    ],
+    [
+      "Roo Code, a patch",
+      "apply_diff",
+      { path: "a.ts" },
+      "<error_details>\nNo sufficiently similar match found at line: 3 (82% similar, needs 100%)\n</error_details>",
+    ],
+    [
+      "Goose, an edit",
+      "developer__text_editor",
+      { command: "str_replace", path: "a.ts" },
+      "'old_str' must appear exactly once in the file, but it appears 3 times",
+    ],
+    [
+      "SWE-agent, an edit",
+      "edit",
+      { start: 1 },
+      "Your proposed edit has introduced new syntax error(s). Please read this error message carefully.\n\nERRORS:\n- E999 IndentationError",
+    ],
     ["Crush, several edits", "multiedit", { file_path: "a.ts" }, "no changes made - all 2 edit(s) failed"],
     [
       "Zed, a command",
@@ -189,6 +213,51 @@ describe("results of tools as agents write them: no failure", () => {
     ["a tool with success", "deploy_preview", { job: 1 }, '{"success": true, "message": "error pages are up"}'],
   ])("%s", (_, name, args, text) => {
     expect(used(name, args, text).kind).not.toBe("failed");
+  });
+});
+
+describe("edits of agents as they make them", () => {
+  const path = "/srv/cart.ts";
+  test.each<[string, string, JsonObject, string]>([
+    [
+      "Gemini CLI",
+      "replace",
+      { file_path: path, old_string: "a" },
+      "Successfully modified file: /srv/cart.ts (1 replacements).",
+    ],
+    ["OpenHands", "str_replace_editor", { command: "str_replace", path }, "The file /srv/cart.ts has been edited."],
+    ["SWE-agent", "insert", { path, line: 3 }, "Text inserted"],
+    ["SWE-agent, taken back", "str_replace_editor", { command: "undo_edit", path }, "Last edit undone successfully."],
+  ])("%s: changes a file", (_, name, args, text) => {
+    expect(used(name, args, text)).toMatchObject({ kind: "succeeded", changes: true, runs: false });
+  });
+
+  test.each(["str_replace_editor", "str_replace_based_edit_tool", "developer__text_editor"])(
+    "%s: a file that is only looked at is not touched, however many of them",
+    (name) => {
+      const looked = Array.from({ length: 30 }, (_, n) =>
+        step(name, { command: "view", path: `/srv/${n}.ts` }, "raise"),
+      ).flat();
+      const { runtime } = assessed({ messages: [user(want), ...looked] });
+      expect(runtime).toMatchObject({ files_touched: 0, tool_depth: 0 });
+      const touched = step(name, { command: "create", path: "/srv/1.ts", file_text: '{"command":"view"}' }, "ok");
+      expect(assessed({ messages: [user(want), ...touched] }).runtime.files_touched).toBe(1);
+    },
+  );
+
+  const red = user("I ran this command:\n\nnpm test\n\nAnd got this output:\n\nTypeError: cart is empty\n1 failed");
+  test.each([
+    ["blocks", "cart.ts\n```ts\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```"],
+    ["a patch", "```diff\n--- cart.ts\n+++ cart.ts\n@@ ... @@\n-a\n+b\n```"],
+    ["a whole file", "Here it is.\n\ncart.ts\n```\nb\n```"],
+  ])("Aider writes %s, and a check that fails again behind it is a failed repair", (_, text) => {
+    const { task, runtime } = assessed({
+      messages: [user(want), assistant(text), red, assistant(text), red, assistant(text), red],
+    });
+    expect({ ask: task.instruction, repairs: runtime.same_error_count }).toEqual({ ask: want, repairs: 2 });
+    const explained = assistant("It is the cart: `total` sums prices.");
+    const asked = [user(want), assistant(text), red, explained, user(`${red["content"]}.`), explained, red];
+    expect(assessed({ messages: asked }).runtime.same_error_count).toBe(0);
   });
 });
 

@@ -3,6 +3,7 @@ import type { ToolCall, ToolResult } from "./calls/tool-call.ts";
 import { inSnakeCase } from "./calls/tools.ts";
 import { isRefusedByUser, type UserWords, userWordsIn } from "./calls/user-words.ts";
 import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
+import { failingNamesIn } from "./failing-names.ts";
 import { statusOf } from "./result-status.ts";
 import { failedTestsIn } from "./test-summary.ts";
 import { shortened } from "./text-hash.ts";
@@ -17,9 +18,11 @@ export interface Observation {
   readonly failedTests: number | undefined;
   /** Hash of what was checked. */
   readonly check: string;
-  /** Of a failure: its type, and the hash of the check with its error. */
+  /** Of a failure: its type, and of each test or place that failed, else of the error, a hash with the check. */
   readonly errorType: string;
-  readonly signature: string;
+  readonly signatures: readonly string[];
+  /** How much failed, where it can be counted. */
+  readonly failures: number | undefined;
   /** The user has spoken by this result. */
   readonly user: UserWords | undefined;
 }
@@ -67,18 +70,28 @@ function observe(call: ToolCall | undefined, text: string): Observation {
   const user = call === undefined ? undefined : userWordsIn(inSnakeCase(call.name), text);
   const made = user === undefined || !isRefusedByUser(text);
   const { changes, reverts, runs, command } = effectOf(made ? call : undefined);
-  const status = statusOf({ changes, reverts, runs, command }, text);
+  // The output of a program may stand in an object, its lines in one.
+  const output = runs && /^\s*\{/.test(text) ? text.replace(/\\[nt]/g, (sign) => (sign === "\\n" ? "\n" : "\t")) : text;
+  const status = statusOf({ changes, reverts, runs, command }, output);
   const check = checkOf(command);
   const failed = status.kind === "failed" ? status : undefined;
+  const failedTests = runs ? failedTestsIn(output) : undefined;
+  const names = failed === undefined || !runs ? [] : failingNamesIn(output, failedTests !== undefined);
   return {
     changes,
     reverts,
     runs,
     kind: status.kind,
-    failedTests: runs ? failedTestsIn(text) : undefined,
+    failedTests,
     check: fnv1a(check),
     errorType: failed?.errorType ?? "",
-    signature: failed === undefined ? "" : fnv1a(`${check}\0${normalizedError(fromErrorType(failed.line))}`),
+    signatures: failed === undefined ? [] : signaturesOf(check, names, failed.line),
+    failures: failedTests || names.length || undefined,
     user,
   };
+}
+
+function signaturesOf(check: string, names: readonly string[], line: string): readonly string[] {
+  const failing = names.length > 0 ? names : [normalizedError(fromErrorType(line))];
+  return failing.map((each) => fnv1a(`${check}\0${each}`));
 }

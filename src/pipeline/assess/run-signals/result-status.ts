@@ -19,13 +19,13 @@ export type ResultStatus =
 const statusWindow = 240;
 /** `<returncode>0`, `"exit_code": 0`, `Exit Code: 1`, `exit=0`, `exited with code 2`, `(exit 1)`: any case, any quote. */
 const exitStatus =
-  /(?:\b(?:return[_ ]?code|exit[_ ]?(?:code|status|value))\b["'\]>*`]*\s*(?:is|was|of)?\s*[:=]?\s*["'`[]?|\b(?:exit|rc|returned)\s*=\s*|\bexited\s+(?:with\s+)?(?:code|status)?\s*:?\s*|[([]exit(?:\s+(?:code|status))?:?\s+)(-?\d{1,10})\b/gi;
+  /(?:\b(?:return[_ ]?code|exit[_ ]?(?:code|status|value))\b["'\]>*`]*\s*(?:is|was|of)?\s*[:=]?\s*["'`[]?|\b(?:exit|rc|returned)\s*=\s*|^\W{0,3}exit(?:\s*:\s*|\s+)(?=\d{1,3}\s*$)|(?:\$\?|\berror_?level\b)\s*(?:is|[:=])\s*|\bexited\s+(?:with\s+)?(?:code|status)?\s*:?\s*|[([]exit(?:\s+(?:code|status))?:?\s+)(-?\d{1,10})\b/gim;
 /** What the names of tests stand behind; they may speak of a status. */
-const testName = /^\s*(?:[✓✔√●○×✗•-]|ok\b|not ok\b|PASS|FAIL|test\b|it\b)/;
+const testName = /^\s*(?:[✓✔√●○×✗•-]\s*[^\s]|ok\b|not ok\b|PASS|FAIL|test\b|it\b)/;
 const errorFlag = /["']?\bis_?error\b["']?\s*[:=]\s*["']?(true|false)\b/i;
 /** The same among the first fields of an object: `{"status":"error"`, `{"id":3,"success":false`. */
 const stateField =
-  /^\s*\{[^{}[\]]{0,200}?"(?:status|success|ok)"\s*:\s*(?:"?(true|success|succeeded|ok)\b|"?(false|error|failed|failure)\b)/i;
+  /^\s*\{[^{}[\]]{0,200}?"(?:status|success|ok|conclusion|outcome)"\s*:\s*(?:"?(true|success|succeeded|passed|ok)\b|"?(false|error|failed|failure)\b)/i;
 /** The status beside what a process wrote to its two streams. */
 const codeBesideStreams = /"(?:code|rc|status)"\s*:\s*(-?\d{1,10})\b/;
 const killed = /\b(?:terminated|killed) by signal\b|^Signal: (?!\(?(?:none|null)\b|0\b)\S/im;
@@ -35,7 +35,7 @@ const malformedCall =
 
 /** What a failure begins with when a tool itself reports it. Narrow, as texts that are read may begin in many ways. */
 const refusalAtStart =
-  /^\s*(?:<error>|\[error\]|error:(?!\s*\(?none\)?)|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find(?! image)|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
+  /^\s*(?:<error>|\[error\]|error:(?!\s*\(?(?:none|null|nil|empty|n\/a)\b)|error (?:executing|reading|editing|writing|running|calling|applying)\b|failed to\b|could not (?:find|read|open|apply)\b|cannot (?:find|read|open|apply)\b|unable to (?:find(?! image)|read|open|apply)\b|no such file|file not found|permission denied|enoent\b|old_?string (?:not found|does not)|no match(?:es)? found for|the (?:tool|edit|command) (?:execution )?failed)[^\n]{0,200}/i;
 /** The one line by which a tool that reads says that it could not: more lines, or other errors, are the text that was read. */
 const refusalToRead =
   /^\s*[^\n]{0,200}(?:not found|no such file|enoent|does(?: not|n't) exist|permission denied|access (?:is )?denied|not allowed|outside)[^\n]{0,200}\s*$/i;
@@ -43,11 +43,12 @@ const refusalToRead =
 const inProtocol = /^\s*[{<]/;
 /** By which a protocol says that a tool has failed, whatever it was to do. */
 const protocolError =
-  /^\s*(?:<\w{2,30}>\s*<error>|\{\s*"error"\s*:\s*(?:\{\s*"(?:code|message|type)"|"[^"])|MCP error -?\d|#{1,3} Error\s*\n)[^\n]{0,200}(?:\n[^\n]{1,200})?/;
+  /^\s*(?:<\w{2,30}>\s*<error>|<(?:[a-z]{1,12}_){1,2}error>|<error_(?:details|message)>|\{\s*"error"\s*:\s*(?:\{\s*"(?:code|message|type)"|"[^"])|MCP error -?\d|#{1,3} Error\s*\n)[^\n]{0,200}(?:\n[^\n]{1,200})?/;
 /** The first line of a tool that edits, where nothing was edited: for certain, or unless it also says that something was. */
-const nothingEdited = /\b(?:failed|failure|none of (?:them|the)|no (?:match|replacement|changes?))\b/i;
+const nothingEdited =
+  /\b(?:failed|failure|none of (?:them|the)|introduced (?:new )?(?:syntax )?errors?|no (?:match|replacement|changes?))\b/i;
 const hardlyEdited =
-  /\b(?:could not|couldn't|cannot|can't|unable to|not (?:be )?(?:found|applied|made)|does not (?:exist|match)|already exists|is a directory|invalid)\b/i;
+  /\b(?:could not|couldn't|cannot|can't|unable to|not (?:be )?(?:found|applied|made)|does not (?:exist|match)|already exists|is a directory|invalid|must (?:appear|match|occur|be unique)|has not been read|appears \d+ times|multiple (?:matches|occurrences)|is not unique)\b/i;
 const edited = /\b(?:success|successful(?:ly)?|updated|edited|written|wrote|saved|created|applied)\b/i;
 /** A line of git, patch or cp that says that it did not do it. */
 const gitRefused = /^(?:(?:error|fatal): |CONFLICT \(| ! \[(?:remote )?rejected\])[^\n]{0,200}/m;
@@ -75,7 +76,7 @@ const errorWords = [
   "No solution",
   "nable to ",
   " detected", // 3 offenses detected
-  "s found",
+  " found",
   "would be re", // formatters that only check
   "onnect", // Connection refused, could not connect
   "resolve host",
@@ -102,6 +103,7 @@ const errorLine = new RegExp(
     String.raw`\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:`,
     String.raw`^\s*\[?ERROR\]?(?::|\s)|\bERROR:|\bnpm (?:ERR!|error )`,
     String.raw`\b(?:panic|fatal):|\bFAILED\b|: undefined: \w|\bFound [1-9]\d* errors?\b|\bproblems? \([1-9]`,
+    String.raw`\b(?:[Pp]arse|[Ss]yntax|[Rr]untime|[Cc]ompilation|[Ll]inker|[Ii]nternal) error\b`,
     "command not found|No such file or directory|ermission denied|Segmentation fault|\\bAssertion failed|core dumped",
     // What a check found, what could not be installed, whom nobody could reach.
     String.raw`\b(?:[Tt]ests?|[Cc]hecks?|[Ss]uites?|[Cc]ompilation|[Bb]uild|[Ss]olving|[Ii]nstallation|[Mm]igration|[Dd]eployment) failed\b|\bcould not be (?:resolved|installed|found|built|compiled)\b|\bNo solution found\b|\b[Uu]nable to (?:locate|resolve|find(?! image)|connect|open|load|start|install)\b`,
@@ -112,12 +114,15 @@ const errorLine = new RegExp(
 );
 /** Lines that say that there is none, and those of tests that passed, whatever their names. */
 const noError =
-  /(?<!=)\b(?:no|0) (?:errors?|failures?|failed|tests? failed|issues?|problems?|offenses?|violations?)\b|\berrors?:\s*(?:0\b|\(?none\b)|(?<!=)\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
+  /(?<!=)\b(?:no|0) (?:errors?|failures?|failed|tests? failed|issues?|problems?|offenses?|violations?)\b|^\s*ok \d+\b|\berrors?:\s*(?:0\b|\(?(?:none|null|nil|empty|n\/a)\b)|(?<!=)\b0 (?:FAILED|remaining)\b|^\s*[✓✔√]|\bPASSED\s*$|\.\.\. ok\s*$/i;
 const typeInLine =
   /\b([A-Za-z_]{1,60}(?:Error|Exception))\b|\b(panic|fatal|FAILED|Segmentation fault|Assertion failed|command not found|No such file|ermission denied|error(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?)/;
 /** What a build tool ends with. */
 const buildFailed =
   /^(?:\[\w+\] )?BUILD FAIL(?:ED|URE)\b|^Result: FAIL(?:ED)?$|^vet: \S|^\S{1,160}:\d+(?::\d+)?:? \(?[A-Z]{1,4}\d{3,5}\b|^FAIL(?:\t|$)|^error: (?:test failed|\d+ targets? failed)/m;
+/** What a compiler or a linter finds: `cart.go:9:2: declared and not used: x`. */
+const finding =
+  /^\S{1,160}\.\w{1,8}:\d{1,6}:\d{1,5}:\s?(?!\s|warning|note|info|remark|hint|debug|style|refactor|convention)\S/im;
 const buildPassed = /^(?:\[\w+\] )?BUILD SUCCESS(?:FUL)?\b|^Build succeeded\b/m;
 
 export function statusOf(effect: CallEffect, text: string): ResultStatus {
@@ -165,7 +170,7 @@ function editStatusOf(command: string, text: string): ResultStatus {
 /** How something went that was run and states no exit status. */
 function statusOfRun(text: string): ResultStatus {
   const tests = failedTestsIn(text);
-  const broken = buildFailed.test(text);
+  const broken = buildFailed.test(text) || (tests === undefined && finding.test(text));
   if (!broken && (tests === 0 || (tests === undefined && buildPassed.test(text)))) return { kind: "succeeded" };
   if (tests === undefined && timedOut.test(text.slice(0, 300))) return failed(undefined, "timeout");
   const line = lastErrorLine(text);

@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
-import { callInText, harnessTurnIn, resultBehindCall } from "#pipeline/assess/envelope/harness-turn.ts";
+import { callInText, harnessTurnIn, holdsEdit, resultBehindCall } from "#pipeline/assess/envelope/harness-turn.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 
@@ -43,7 +43,8 @@ export function runMessageAt(messages: readonly ChatMessage[], index: number): R
       const turn = harnessTurnIn(text);
       if (turn === undefined) return undefined;
       if (turn.kind === "note") return { calls: noCalls, result: { answers: "no_call", text: shown(text) } };
-      const call = callInText(messages[index - 1], turn.tool);
+      const { command } = turn;
+      const call = command === undefined ? callInText(messages[index - 1], turn.tool) : { name: "bash", args: command };
       return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(turn.text) } };
     }
     default:
@@ -54,11 +55,17 @@ export function runMessageAt(messages: readonly ChatMessage[], index: number): R
 function assistantMessage(message: ChatMessage): RunMessage {
   const calls = callsIn(message);
   const { content } = message;
-  const result = calls.length === 0 && typeof content === "string" ? resultBehindCall(content) : undefined;
+  if (calls.length > 0 || typeof content !== "string") return { calls };
+  // The harness makes such an edit, and says nothing unless it could not.
+  if (holdsEdit(content))
+    return { calls: [{ id: undefined, call: editInText }], result: { answers: "last_call", text: "" } };
+  const result = resultBehindCall(content);
   if (result === undefined) return { calls };
   const call = callInText(message, undefined);
   return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(result) } };
 }
+
+const editInText: ToolCall = { name: "edit", args: "" };
 
 function shown(text: string): string {
   return windowOf(text, resultHead, resultTail);

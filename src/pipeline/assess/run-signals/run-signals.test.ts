@@ -104,6 +104,67 @@ describe("failed repairs", () => {
     expect(JSON.stringify(evidence(...wrong, ...edit(), ...wrong))).not.toContain("secret_name");
   });
 
+  test.each<[string, string, (name: string) => string]>([
+    [
+      "Jest",
+      "npx jest",
+      (name) => `  ● ${name} › adds\n\nTest Suites: 1 failed, 1 total\nTests:  1 failed, 3 passed, 4 total`,
+    ],
+    [
+      "Vitest",
+      "npx vitest run",
+      (name) => ` FAIL  src/${name}.test.ts > adds\nAssertionError: expected 1 to be 2\n Tests  1 failed`,
+    ],
+    ["Go", "go test ./...", (name) => `--- FAIL: Test${name} (0.01s)\nFAIL\nFAIL\tshop\t0.003s\nFAIL`],
+    [
+      "cargo",
+      "cargo test",
+      (name) => `test ${name}::adds ... FAILED\ntest result: FAILED. 3 passed; 1 failed\nerror: test failed`,
+    ],
+    [
+      "tsc",
+      "npx tsc",
+      (name) => `src/${name}.ts(3,5): error TS2345: Argument of type 'a' is not assignable to type 'b'.`,
+    ],
+    [
+      "ctest",
+      "ctest",
+      (name) =>
+        `75% tests passed, 1 tests failed out of 4\nThe following tests FAILED:\n\t  3 - ${name} (Failed)\nErrors while running CTest`,
+    ],
+    ["ExUnit", "mix test", (name) => `  1) test adds (${name}Test)\n     Assertion with == failed\n4 tests, 1 failure`],
+    [
+      "in an object",
+      "go test",
+      (name) => JSON.stringify({ output: `--- FAIL: Test${name} (0.01s)\nFAIL\n`, metadata: { exit_code: 1 } }),
+    ],
+  ])("a check that fails at another place each time is no failed repair: %s", (_, command, output) => {
+    const places = ["cart", "order", "price", "stock"];
+    const others = places.flatMap((place) => [...bash(output(place), command), ...edit()]);
+    expect(runtime(...others).same_error_count).toBe(0);
+    const same = places.flatMap(() => [...bash(output("cart"), command), ...edit()]);
+    expect(runtime(...same).same_error_count).toBe(3);
+    const back = ["cart", "order", "cart", "order", "cart"].flatMap((place) => [
+      ...bash(output(place), command),
+      ...edit(),
+    ]);
+    expect(runtime(...back).same_error_count).toBe(2);
+  });
+
+  test("a repair after which fewer fail has helped, and is neither a failed one nor without progress", () => {
+    const failed = (count: number) => {
+      const names = ["adds", "divides", "rounds", "sums"].slice(0, count);
+      return bash(
+        `${names.map((name) => `FAILED t.py::${name}`).join("\n")}\n${count} failed, 9 passed in 0.3s`,
+        "pytest",
+      );
+    };
+    const fewer = [4, 3, 2, 1].flatMap((count) => [...failed(count), ...edit()]);
+    expect(runtime(...fewer)).toMatchObject({ same_error_count: 0, tool_depth: 2 });
+    const asMany = [2, 2, 2].flatMap((count) => [...failed(count), ...edit()]);
+    expect(runtime(...asMany)).toMatchObject({ same_error_count: 2, tool_depth: 6 });
+  });
+
   test("an edit that the tool refuses repeatedly counts", () => {
     const refused = step("edit_file", { path: "a.ts", old: "x" }, "Error: old_string not found in a.ts");
     expect(runtime(...refused, ...refused, ...refused).same_error_count).toBe(2);
@@ -126,6 +187,11 @@ describe("what a result was", () => {
     "exitCode: 0",
     '{"isError": false}',
     "Exit status: 0",
+    "exit: 0",
+    "exit 0",
+    "$? = 0",
+    "ERRORLEVEL=0",
+    "✓ exit code 0",
   ])("%s takes precedence over any text", (status) => {
     expect(wrong(`${status}\nTypeError: boom\nFAILED tests/a.py\n1 failed`)).toBe(false);
   });

@@ -88,6 +88,8 @@ class Run {
   #testsFailed = 0;
   /** By the hash of the check that failed and its error. */
   readonly #failures = new Map<string, Failure>();
+  /** How much failed when a check was last made, by its hash. */
+  readonly #failing: Map<string, number>;
   #unsolved: Failure | undefined;
   /** The failure that came back most often, solved since or not. */
   #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
@@ -98,6 +100,7 @@ class Run {
   /** @param before a run of which this one has all steps; itself goes on from no other, and gets no further steps */
   constructor(before?: Run) {
     this.#files = new Set(before === undefined ? [] : before.#files);
+    this.#failing = new Map(before === undefined ? [] : before.#failing);
     if (before === undefined) return;
     this.#calls = before.#calls;
     this.#results = before.#results;
@@ -186,25 +189,32 @@ class Run {
     return before.changes === this.#changes ? "unchanged" : "changed";
   }
 
-  #fail({ errorType, check, signature }: Observation, repeated: boolean): void {
-    this.#spend(unproductive.failed);
-    let failure = this.#failures.get(signature);
-    if (failure === undefined) {
-      failure = { errorType, signature, check, repairs: 0, changes: this.#changes };
-      this.#failures.set(signature, failure);
-    } else if (this.#changes > failure.changes || repeated) {
-      failure.repairs += 1;
-      failure.changes = this.#changes;
-    }
-    this.#unsolved = failure;
-    if (this.#worst === undefined || failure.repairs > this.#worst.repairs) {
-      this.#worst = { ...failure, changes: this.#changes };
+  #fail({ errorType, check, signatures, failures }: Observation, repeated: boolean): void {
+    const before = this.#failing.get(check);
+    if (failures !== undefined) this.#failing.set(check, failures);
+    // Fewer fail than before: the repair has helped.
+    const helped = failures !== undefined && before !== undefined && failures < before;
+    if (!helped) this.#spend(unproductive.failed);
+    for (const signature of signatures) {
+      let failure = this.#failures.get(signature);
+      if (failure === undefined) {
+        failure = { errorType, signature, check, repairs: 0, changes: this.#changes };
+        this.#failures.set(signature, failure);
+      } else if (this.#changes > failure.changes || repeated) {
+        if (!helped) failure.repairs += 1;
+        failure.changes = this.#changes;
+      }
+      this.#unsolved = failure;
+      if (this.#worst === undefined || failure.repairs > this.#worst.repairs) {
+        this.#worst = { ...failure, changes: this.#changes };
+      }
     }
   }
 
   /** A check that passes is progress, and solves what it failed with before. */
   #pass({ check }: Observation): void {
     this.#depth = Math.max(0, this.#depth - unproductive.progress);
+    this.#failing.delete(check);
     for (const [signature, failure] of this.#failures) {
       if (failure.check !== check) continue;
       this.#failures.delete(signature);

@@ -7,12 +7,12 @@ const failedWords = count("(?:tests? )?(?:failed|failing|failures?|fail)");
 const errorWords = count("errors?");
 /** `Failures: 1, Errors: 2`, `Failed: 2, Passed: 5`, `FAILED (failures=1, errors=2)`, `ℹ fail 2`: the word comes first. */
 const labelled =
-  /\bFailures: (\d{1,6})(?:, Errors: (\d{1,6}))?|\bFAILED \((?:failures=(\d{1,6}))?(?:, )?(?:errors=(\d{1,6}))?|\bFailed: +(\d{1,6}),|^(?:ℹ|#) fail (\d{1,6})$/;
+  /\bFailures: (\d{1,6})(?:, Errors: (\d{1,6}))?|\bAssertions: \d{1,7}, Errors: (\d{1,6})|\bFAILED \((?:failures=(\d{1,6}))?(?:, )?(?:errors=(\d{1,6}))?|\bFailed: +(\d{1,6}),|^(?:ℹ|#) fail (\d{1,6})$/;
 /** What pytest and RSpec end with: errors stand beside the other counts. */
 const counted = /\bin \d+(?:\.\d+)?s\b|\bexamples?, |\bassertions?, /;
 const passed = /\b\d{1,6} (?:passed|passing|pass)\b|\btest result: ok|^OK\b|^ok\s+\S+\s+[\d.]+s|^Passed!/m;
 /** A summary has one of these words. */
-const anySummary = /ail|FAIL|rror|pass|Pass|^ok\b/im;
+const anySummary = /ail|FAIL|rror|pass|Pass|^(?:not )?ok\b/im;
 /** The number that a line of the whole run gives; Jest and Vitest also count files, whose line comes before. */
 const ofTests = /^\s*Tests:?\s+\S.*\b(?:passed|failed|total|skipped)\b/;
 const ofFiles = /^\s*Test (?:Suites:|Files)\s/;
@@ -26,6 +26,7 @@ export function failedTestsIn(text: string): number | undefined {
   let perPackage = 0;
   for (const line of text.split("\n")) {
     if (line.startsWith("--- FAIL: ") || /^FAIL\t.*\[(?:build|setup) failed\]/.test(line)) perPackage++;
+    else if (line.startsWith("not ok ") && !/# (?:TODO|SKIP)\b/i.test(line)) perPackage++;
     if (!/\d/.test(line) || ofSnapshots.test(line)) continue;
     const found = failedInLine(line);
     if (ofFiles.test(line)) files = found ?? 0;

@@ -48,6 +48,20 @@ describe("a failed check is recognized by the words of its program", () => {
     ["ctest", "ctest", "80% tests passed, 1 tests failed out of 5", 1],
     [".NET", "dotnet test", "Failed!  - Failed:     2, Passed:     5, Skipped:     0, Total:     7", 2],
     ["node:test", "node --test", "ℹ tests 5\nℹ pass 3\nℹ fail 2", 2],
+    ["TAP", "bats test", "1..2\nok 1 adds\nnot ok 2 divides\n# (in test file a.bats, line 3)", 1],
+    ["PHPUnit: errors, no failures", "vendor/bin/phpunit", "ERRORS!\nTests: 5, Assertions: 9, Errors: 1.", 1],
+    ["Go: an unused variable", "go build ./...", "# shop/pay\n./pay.go:9:2: declared and not used: x", undefined],
+    ["buf", "buf lint", "a.proto:3:1:Package name should have a version", undefined],
+    [
+      "Flutter",
+      "flutter analyze",
+      "error • Undefined name 'x' • lib/a.dart:3:5\n\n1 issue found. (ran in 1.2s)",
+      undefined,
+    ],
+    ["SQLite", "sqlite3 a.db < a.sql", "Parse error near line 3: no such table: x", undefined],
+    ["an object with a conclusion", "npm run ci", '{"status":"completed","conclusion":"failure"}', undefined],
+    ["a mark before the status", "make", "✗ exit code 101", undefined],
+    ["a bare exit", "make", "3 parts\nexit 2", undefined],
     ["RSpec: errors outside", "rspec", "12 examples, 0 failures, 2 errors occurred outside of examples", 2],
     [
       "docker build",
@@ -106,6 +120,10 @@ describe("a passed check is recognized, though its output mentions failures", ()
       "cargo build",
       "warning: unused variable: `error`\n    Finished dev [unoptimized] target(s) in 2.1s",
     ],
+    ["TAP", "bats test", "1..2\nok 1 adds\nok 2 rejects with Error: bad"],
+    ["a compiler that warns", "make", "a.c:3:5: warning: unused variable 'x'"],
+    ["an object that says it passed", "npm run ci", '{"status": "passed", "log": "Error: caught"}'],
+    ["no error", "npm test", "Output: ok\nError: null"],
     ["nothing at all", "make", ""],
   ])("%s", (_, command, text) => {
     expect(ran(command, text).kind).toBe("succeeded");
@@ -137,6 +155,10 @@ describe("output that was only read is not a failure", () => {
     'cmd /c "type app.log"',
     "git.exe log -3",
     "git stash list",
+    "git -C /srv/shop diff HEAD~1",
+    "git -c core.pager=cat show HEAD",
+    "search_dir TypeError src",
+    "str_replace_editor view /srv/a.py",
     "npm ls",
     "cargo tree",
   ])("%s", (command) => {
@@ -146,6 +168,7 @@ describe("output that was only read is not a failure", () => {
   test.each([
     ["read_file", "isError: true\nexport const answer = 42;"],
     ["read_file", "Error: connection refused\nat line 3\nError: connection refused"],
+    ["view_code_item", "class BootError(Exception): error: none"],
     ["think", "The TypeError: x is undefined comes from the parser. 3 failed before."],
     ["todo_write", "1. fix the TypeError: x is undefined\n2. rerun: 3 failed"],
     ["Task", "I looked at the code. Error: boom is thrown in a.ts."],
@@ -172,6 +195,8 @@ describe("changes of files, and reverts", () => {
     "del a.txt",
     'bash -c "sed -i s/a/b/ a.txt"',
     "grep -rl x src | xargs sed -i s/x/y/",
+    "git -C /srv/shop checkout -b next",
+    "str_replace_editor str_replace /srv/a.py --old_str a --new_str b",
   ])("%s changes and runs nothing", (command) => {
     expect(ran(command, "")).toMatchObject({ changes: true, reverts: false, runs: false });
   });
@@ -183,6 +208,7 @@ describe("changes of files, and reverts", () => {
     "git reset --hard HEAD~1",
     "git revert 3f2a1c",
     "git stash",
+    "git -C /srv/shop checkout -- a.py",
   ])("%s reverts changes", (command) => {
     expect(ran(command, "").reverts).toBe(true);
   });

@@ -1,6 +1,6 @@
 import { type CommandEffect, effectOfCommand } from "./shell-command.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { changesFiles, executesCode } from "./tools.ts";
+import { changesFiles, editorCommandIn, executesCode } from "./tools.ts";
 
 /** What a tool call does, and the command it runs, if it runs one. */
 export interface CallEffect extends CommandEffect {
@@ -17,7 +17,11 @@ const maxArgumentsLength = 64_000;
 
 export function effectOf(call: ToolCall | undefined): CallEffect {
   if (call === undefined) return nothing;
-  if (changesFiles(call.name)) return { changes: true, reverts: false, runs: false, command: "" };
+  if (changesFiles(call.name)) {
+    const editing = editorCommandIn(call.args);
+    if (editing === "view") return nothing;
+    return { changes: true, reverts: editing === "undo_edit", runs: false, command: "" };
+  }
   if (!executesCode(call.name)) return nothing;
   const command = commandOf(call.args);
   // A tool that runs something of its own, such as `run_tests`, has no command to look at.

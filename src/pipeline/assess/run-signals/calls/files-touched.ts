@@ -1,6 +1,6 @@
 import { hashOfText } from "#pipeline/assess/run-signals/text-hash.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { changesFiles } from "./tools.ts";
+import { changesFiles, editorCommandIn } from "./tools.ts";
 
 /** Distinct files are counted up to here: the hard rule's trigger lies far below. */
 const filesCounted = 200;
@@ -10,7 +10,7 @@ const pathInPatch = /\*\*\* (?:Update|Add|Delete) File: ([^\n\\]{1,300})/g;
 
 /** Hashes of the distinct files that a call names, if it is an edit-like one. */
 export function filesNamedBy({ name, args }: ToolCall): readonly number[] {
-  if (!changesFiles(name)) return noFiles;
+  if (!changesFiles(name) || editorCommandIn(args) === "view") return noFiles;
   const paths = new Set<string>();
   // The path stands before or after the new text, which may be long.
   const shown = args.length <= 1_200 ? args : `${args.slice(0, 600)}\n${args.slice(-600)}`;

@@ -18,13 +18,15 @@ const readingPrograms = setOf(
     // Windows, and aliases of PowerShell
     "findstr where ver tasklist systeminfo gc gci gcm sls select ft fl set-location out-string out-host out-null foreach-object " +
     // Words of the shell that run nothing themselves
-    "for done fi case esac function return exit",
+    "for done fi case esac function return exit " +
+    // What SWE-agent adds to the shell
+    "open goto scroll_up scroll_down search_dir search_file find_file submit",
 );
 /** What PowerShell calls a command that only shows something. */
 const readingCmdlet =
   /^(?:get|select|measure|test|format|where|sort|group|compare|convertfrom|convertto|resolve|join|split|write|show|find|push|pop)-[a-z]+$/;
 const changingPrograms = setOf(
-  "patch mv cp rm tee touch mkdir rmdir ln chmod chown truncate install rsync unzip tar copy move del erase ren rename md rd xcopy robocopy",
+  "patch mv cp rm tee touch mkdir rmdir ln chmod chown truncate install rsync unzip tar copy move del erase ren rename md rd xcopy robocopy edit insert create",
 );
 const changingCmdlet =
   /^(?:set|add|clear|remove|copy|move|rename|new|out|expand|compress)-(?:content|item\w*|file|archive)$/;
@@ -82,7 +84,9 @@ export function effectOfCommand(command: string): CommandEffect {
     if (program === "" || program.startsWith("#") || shows(program, words.slice(at + 1))) continue;
     if (program === "git") {
       changes = true;
-      if (givesUp(words.slice(at + 1))) reverts = true;
+      if (givesUp(gitVerb(words.slice(at + 1)))) reverts = true;
+    } else if (program === "str_replace_editor") {
+      if (words[at + 1] !== "view") changes = true;
     } else if (program === "sed" || program === "perl") {
       if (/\s-\w*i/.test(part)) changes = true;
       else if (program === "perl") runs = true;
@@ -112,6 +116,7 @@ function shows(program: string, args: readonly string[]): boolean {
     return (readingPrograms.has(program) && !edits) || readingCmdlet.test(program);
   }
   // Options and their values stand between, and words such as `compose`.
+  if (program === "git") args = gitVerb(args);
   const named = args.filter((arg) => !arg.startsWith("-")).slice(0, 4);
   if (program === "git")
     return named[0] === "stash" ? /^(?:list|show)$/.test(named[1] ?? "") : verbs.has(named[0] ?? "");
@@ -119,9 +124,18 @@ function shows(program: string, args: readonly string[]): boolean {
   return named.some((word) => verbs.has(word));
 }
 
+/** The arguments of git from its verb on. */
+function gitVerb(args: readonly string[]): readonly string[] {
+  const at = args.findIndex(
+    (arg, index) =>
+      !arg.startsWith("-") && !/^(?:-[cC]|--(?:git-dir|work-tree|namespace))$/.test(args[index - 1] ?? ""),
+  );
+  return at < 0 ? [] : args.slice(at);
+}
+
 /** Whether a git command takes changes of files back; other branches, the index and what was stashed are left aside. */
 function givesUp(args: readonly string[]): boolean {
-  const [verb = "", ...rest] = args.filter((arg, at) => !(arg.startsWith("-") && at === 0));
+  const [verb = "", ...rest] = args;
   const says = (option: string) => rest.includes(option);
   switch (verb) {
     case "checkout":

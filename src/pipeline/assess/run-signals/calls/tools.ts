@@ -1,13 +1,13 @@
 /** What a tool does, as far as its name tells. Names are compared in snake_case: `MultiEdit` and `multi_edit` are one. */
 
 const changing =
-  /^(?:multi_?)?(?:edit|write)$|^patch$|_edit$|(?:^|_)(?:edit|write|create|new|delete|remove|rename|move|replace|update|insert|append|modify|save|overwrite|undo_edit)_(?:[a-z]+_){0,2}(?:files?|code|notebook|block|lines?|symbol|content|diff)(?:_|$)|apply_(?:patch|diff)|str_replace|search_(?:and_)?replace|replace_in_|write_to_|text_editor|file_(?:edit|write|create)/;
+  /^(?:multi_?)?(?:edit|write|replace|insert|create|patch)$|_edit$|(?:^|_)(?:edit|write|create|new|delete|remove|rename|move|replace|update|insert|append|modify|save|overwrite|undo_edit)_(?:[a-z]+_){0,2}(?:files?|code|notebook|block|lines?|symbol|content|diff)(?:_|$)|apply_(?:patch|diff)|str_replace|search_(?:and_)?replace|replace_in_|write_to_|text_editor|file_(?:edit|write|create)/;
 
 const reading =
   /^(?:read|view|cat|ls|glob|grep)$|(?:^|_)(?:read|view|open|get|list|search|find|grep|glob|fetch|browse|browser|cat|query|lookup|diff|log|show|blame|snapshot|screenshot)(?:_|$)/;
 
 const running =
-  /(?:^|_)(?:bash|shell|exec|execute|run|command|terminal|tests?|build|lint|compile|typecheck|python|node|sql|repl|code)(?:_|$)/;
+  /(?:^|_)(?:bash|shell|exec|execute|run|command|terminal|tests?|build|lint|compile|typecheck|python|node|sql|repl)(?:_|$)|^code$|(?:^|_)code_(?:interpreter|exec\w*|run\w*)(?:_|$)/;
 
 /** Tools by which a model speaks: to itself, to its user, to another agent. What they give back is told, not run. */
 const speaking =
@@ -28,6 +28,14 @@ export function inSnakeCase(name: string): string {
 /** Whether a tool changes files. */
 export function changesFiles(name: string): boolean {
   return changing.test(inSnakeCase(name));
+}
+
+/** Editors of many commands, of which one shows a file and one takes an edit back. */
+const editorCommand = /"command"\s*:\s*"(view|undo_edit)"/;
+
+/** What such an editor is to do, if it is not to change a file; in the text of a file the quotes would be escaped. */
+export function editorCommandIn(args: string): string | undefined {
+  return args.includes('"command"') ? editorCommand.exec(args)?.[1] : undefined;
 }
 
 /** Whether a tool works in a repository: on its files, or in a shell. */
