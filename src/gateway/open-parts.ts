@@ -250,14 +250,7 @@ export function watchCharges(ledger: Ledger, context: GatewayContext): void {
   if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return;
   const watch = new ChargedWatch({
     today: async () => (await ledger.read(adhocGoal))?.day,
-    async read(day) {
-      const admin = await openLedgerAdmin(settings.databaseUrl, true);
-      try {
-        return await admin.chargedWithoutProof(day);
-      } finally {
-        await admin.close();
-      }
-    },
+    open: () => openLedgerAdmin(settings.databaseUrl, true),
     clock,
     timers,
     random,

@@ -11,6 +11,7 @@ export type NanoUsd = number & { readonly [unit]: "nano-usd" };
 export type NanoUsdPerMTok = number & { readonly [unit]: "nano-usd-per-mtok" };
 
 const nanoPerUsd = 1_000_000_000;
+const DIGIT_0 = 0x30;
 
 /** Brands a whole, safe, non-negative number as money. Throws a RangeError for anything else: that is a defect, not input. */
 export function nanoUsd(value: number): NanoUsd {
@@ -72,10 +73,11 @@ export function formatUsd(amount: number): string {
   const sign = amount < 0 ? "-" : "";
   const absolute = Math.abs(amount);
   const whole = Math.floor(absolute / nanoPerUsd);
-  const fraction = String(absolute % nanoPerUsd)
-    .padStart(9, "0")
-    .replace(/0+$/, "");
-  return sign + (fraction === "" ? String(whole) : `${whole}.${fraction}`);
+  // With a one in front, so that its zeros are kept.
+  const digits = String(nanoPerUsd + (absolute % nanoPerUsd));
+  let end = digits.length;
+  while (digits.charCodeAt(end - 1) === DIGIT_0) end--;
+  return sign + (end === 1 ? String(whole) : `${whole}.${digits.slice(1, end)}`);
 }
 
 function safe(value: number): NanoUsd | undefined {

@@ -3,14 +3,17 @@ import { ChargedWatch } from "./charged-watch.ts";
 
 const midnight = Date.UTC(2026, 2, 2);
 
-/** A watch at ten minutes before midnight of 1 March 2026, with a manual clock. */
-function setUp(read: (day: string) => Promise<number>) {
+/** A watch at ten minutes before midnight of 1 March 2026, with a manual clock. `took` lets time pass in `read` or `connect`. */
+function setUp(read: (day: string) => Promise<number>, connect = async () => {}) {
   let nowMs = midnight - 600_000;
   let due: { readonly atMs: number; readonly run: () => void } | undefined;
   const clock = { now: () => nowMs, monotonic: () => nowMs };
   const watch = new ChargedWatch({
     today: async () => new Date(nowMs).toISOString().slice(0, 10),
-    read,
+    async open() {
+      await connect();
+      return { chargedWithoutProof: read, close: async () => {} };
+    },
     clock,
     timers: {
       after(ms, run) {
@@ -26,6 +29,9 @@ function setUp(read: (day: string) => Promise<number>) {
   return {
     watch,
     settled: () => new Promise((resolve) => setImmediate(resolve)),
+    took(ms: number) {
+      nowMs += ms;
+    },
     dueInMs: () => (due === undefined ? undefined : due.atMs - nowMs),
     async elapse(ms: number) {
       nowMs += ms;
@@ -74,15 +80,71 @@ test("a new day starts with 0, and is read at midnight", async () => {
   await watch.close();
 });
 
-test("keeps the last value while the store does not answer, and reads again", async () => {
+test("keeps the last value while the store does not answer, and reads again after five seconds", async () => {
   const answers = [async () => 3, () => Promise.reject(new Error("away")), async () => 6];
   const { watch, settled, dueInMs, elapse } = setUp(() => answers.shift()?.() ?? Promise.resolve(0));
   watch.start();
   await settled();
   watch.changed();
   await elapse(1_000);
-  expect([watch.latest, dueInMs()]).toEqual([3, 300_000]);
-  await elapse(300_000);
-  expect(watch.latest).toBe(6);
+  expect([watch.latest, dueInMs()]).toEqual([3, 5_000]);
+  await elapse(5_000);
+  expect([watch.latest, dueInMs()]).toEqual([6, 300_000]);
+  await watch.close();
+});
+
+test("is read within a second of a charge after a first reading that took five seconds", async () => {
+  let tookMs = 5_000;
+  const { watch, settled, took, dueInMs, elapse } = setUp(async () => {
+    took(tookMs);
+    tookMs = 10;
+    return 7;
+  });
+  watch.start();
+  await settled();
+  watch.changed();
+  expect(dueInMs()).toBe(1_000);
+  await elapse(1_000);
+  watch.changed();
+  expect(dueInMs()).toBe(1_000);
+  await watch.close();
+});
+
+test("takes at most a fiftieth of the time to read a large ledger, and what it saved up in five minutes", async () => {
+  let readMs = 0;
+  const { watch, settled, took, dueInMs, elapse } = setUp(async () => {
+    took(1_500);
+    readMs += 1_500;
+    return 7;
+  });
+  watch.start();
+  await settled();
+  let passedMs = 0;
+  for (let reading = 0; reading < 40; reading++) {
+    watch.changed();
+    const waitMs = dueInMs() ?? Number.NaN;
+    await elapse(waitMs);
+    passedMs += waitMs + 1_500;
+  }
+  expect(readMs).toBe(41 * 1_500);
+  expect(readMs - 1_500).toBeLessThanOrEqual(6_000 + passedMs / 50);
+  expect(dueInMs()).toBe(300_000);
+  watch.changed();
+  expect(dueInMs()).toBe(73_500);
+  await watch.close();
+});
+
+test("does not count the time that it takes to connect", async () => {
+  const { watch, settled, took, dueInMs, elapse } = setUp(
+    async () => 7,
+    async () => took(30_000),
+  );
+  watch.start();
+  await settled();
+  for (let reading = 0; reading < 3; reading++) {
+    watch.changed();
+    expect(dueInMs()).toBe(1_000);
+    await elapse(1_000);
+  }
   await watch.close();
 });

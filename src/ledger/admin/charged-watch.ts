@@ -1,11 +1,12 @@
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import { endOfUtcDay, utcDayOf } from "#platform/time.ts";
+import type { LedgerAdmin } from "./ledger-admin.ts";
 
 export interface ChargedWatchOptions {
   /** The UTC day that the ledger charges now; undefined while its store does not answer. */
   readonly today: () => Promise<UtcDay | undefined>;
-  /** What the account of a day was charged without a known cost, in nano-USD. May take long. */
-  readonly read: (day: UtcDay) => Promise<number>;
+  /** Opens the ledger for one reading. A reading of a large ledger may take long. */
+  readonly open: () => Promise<Pick<LedgerAdmin, "chargedWithoutProof" | "close">>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -14,12 +15,17 @@ export interface ChargedWatchOptions {
 /** Corrections by operators and charges by other nodes are seen after so long. */
 const everyMs = 300_000;
 const minPauseMs = 1_000;
-/** The next reading waits for this many times the duration of the last, so readings take at most a fiftieth of the time. */
-const pauseFactor = 50;
+/** Pause after a reading that failed. */
+const failedPauseMs = 5_000;
+/** Readings take at most this share of the time. */
+const maxShare = 1 / 50;
+/** Reading time that may be saved up: the share of five minutes. So one slow reading does not delay the next. */
+const maxSavedMs = everyMs * maxShare;
 
 /**
  * What today's account was charged for calls of unknown cost, read from the ledger at the start, soon after each change that
- * this node makes, at midnight, and about every five minutes. Nothing that it does can fail a start or a request.
+ * this node makes, at midnight, and about every five minutes. Such a change is read within a second, unless readings have taken more
+ * than 6 s of the last five minutes. Nothing that it does can fail a start or a request.
  */
 export class ChargedWatch {
   readonly #options: ChargedWatchOptions;
@@ -28,11 +34,15 @@ export class ChargedWatch {
   #reading: Promise<void> | undefined;
   /** When the next reading may begin, by the monotonic clock. */
   #notBeforeMs = 0;
+  /** Reading time saved up at `#savedAtMs` by the monotonic clock; below 0 when readings have taken more than their share. */
+  #savedMs = maxSavedMs;
+  #savedAtMs: number;
   #isOutdated = false;
   #isClosed = false;
 
   constructor(options: ChargedWatchOptions) {
     this.#options = options;
+    this.#savedAtMs = options.clock.monotonic();
   }
 
   /** In nano-USD; undefined before the first reading. A day that has just begun starts with 0. */
@@ -68,16 +78,32 @@ export class ChargedWatch {
 
   /** Never rejects. */
   async #read(): Promise<void> {
-    const { clock, read, today } = this.#options;
-    const startedMs = clock.monotonic();
+    const { clock, open, today } = this.#options;
+    let tookMs = 0;
+    let failed = true;
     try {
       const day = await today();
-      if (day !== undefined) this.#latest = { day, nanoUsd: await read(day) };
+      if (day !== undefined) {
+        const ledger = await open();
+        // Connecting is not reading: it loads the store no more on a slow day.
+        const startedMs = clock.monotonic();
+        try {
+          this.#latest = { day, nanoUsd: await ledger.chargedWithoutProof(day) };
+          failed = false;
+        } finally {
+          tookMs = clock.monotonic() - startedMs;
+          await ledger.close();
+        }
+      }
     } catch {
-      // The store does not answer: the ledger's own calls report that, and the next reading comes by itself.
+      // The store does not answer: the ledger's own calls report that.
     }
-    const endedMs = clock.monotonic();
-    this.#notBeforeMs = endedMs + Math.min(everyMs, Math.max(minPauseMs, (endedMs - startedMs) * pauseFactor));
+    if (failed) this.#isOutdated = true;
+    const nowMs = clock.monotonic();
+    this.#savedMs = Math.min(maxSavedMs, this.#savedMs + (nowMs - this.#savedAtMs) * maxShare) - tookMs;
+    this.#savedAtMs = nowMs;
+    const pauseMs = Math.max(failed ? failedPauseMs : minPauseMs, -this.#savedMs / maxShare);
+    this.#notBeforeMs = nowMs + Math.min(everyMs, pauseMs);
   }
 
   #schedule(): void {

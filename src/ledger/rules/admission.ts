@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import { type Reservation, reservationIdOf } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf, spendOf } from "./accounts.ts";
+import { isReservationIdOf, type Reservation } from "#ledger/ledger.ts";
+import { spendOf } from "./accounts.ts";
 import { expiryGraceMs } from "./limits.ts";
 import type { OperationReply } from "./operations.ts";
 import type { ReservationRow } from "./rows.ts";
@@ -9,15 +9,15 @@ import type { WorkingRows } from "./working-rows.ts";
 /** Holds the amount in both accounts of the reservation if it fits under both hard caps. */
 export function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
   // So an attempt can never be held twice, under two ids.
-  if (reservation.id !== reservationIdOf(reservation.requestId, reservation.attempt)) {
+  if (!isReservationIdOf(reservation.id, reservation.requestId, reservation.attempt)) {
     return { kind: "unavailable", reason: "the id of a reservation must be that of its request and attempt" };
   }
   const { day, nowMs } = rows.time;
-  const goalAccount = goalAccountOf(reservation.goal, day);
-  const dayAccount = dayAccountOf(day);
-  const existing = rows.reservation(reservation.id);
+  const existing = rows.newReservation(reservation.id);
   if (existing !== undefined) return repeatReserve(rows, existing, reservation);
 
+  const { dayAccount } = rows;
+  const goalAccount = rows.goalAccount(reservation.goal);
   const goalRow = rows.account(goalAccount);
   const dayRow = rows.account(dayAccount);
   const goalHard = goalRow.ownHard ?? reservation.perGoalHard;
@@ -54,7 +54,7 @@ export function reserve(rows: WorkingRows, reservation: Reservation): OperationR
     expiresMs: nowMs + reservation.deadlineMs + expiryGraceMs,
     closedMs: null,
   };
-  rows.write(row, "admitted", row.hold, 0, 0, admissionReason(reservation));
+  rows.write(row, "admitted", row.hold, 0, 0, rows.admissionReason(reservation.priceVersion));
   goalRow.hard = goalHard;
   dayRow.hard = dayHard;
   return { kind: "held", day, spend: spendOf(day, goalRow, dayRow) };
@@ -73,9 +73,4 @@ function repeatReserve(rows: WorkingRows, row: ReservationRow, reservation: Rese
   }
   const day = row.dayAccount.slice("day/".length);
   return { kind: "held", day, spend: spendOf(day, rows.account(row.goalAccount), rows.account(row.dayAccount)) };
-}
-
-/** The reason of an entry that holds money: its call is dispatched at once; which prices the hold is computed with. */
-function admissionReason({ priceVersion }: Reservation): string {
-  return priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
 }

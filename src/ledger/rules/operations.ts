@@ -92,6 +92,11 @@ export interface LedgerChanges {
 export interface LedgerView {
   account(id: AccountId): AccountRow;
   reservation(id: ReservationId): ReservationRow | undefined;
+  /**
+   * As `reservation`, for an id that is to be reserved and nearly always new: may be undefined without a look at the store, which then has
+   * to fail if the id is there. `reservation` when absent.
+   */
+  newReservation?(id: ReservationId): ReservationRow | undefined;
 }
 
 export interface LedgerTime {

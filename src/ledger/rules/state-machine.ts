@@ -118,28 +118,24 @@ function close(rows: WorkingRows, id: ReservationId, event: CloseEvent): Operati
 }
 
 function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): void {
-  const closed = { closedMs: rows.time.nowMs };
+  const closedMs = rows.time.nowMs;
   switch (event.to) {
     case "settled": {
-      const overrun = Math.max(0, event.actual - row.hold);
-      const after: ReservationRow = {
-        ...row,
-        ...closed,
-        state: "SETTLED",
-        actual: event.actual,
-        source: event.source,
-      };
+      const { actual, source } = event;
+      const overrun = Math.max(0, actual - row.hold);
+      const after = changedRow(row, { state: "SETTLED", actual, source, closedMs });
       rows.write(after, "settled", -row.hold, event.actual, overrun, event.reason);
       if (overrun > 0) noticeOverrun(rows, row, event.actual);
       return;
     }
     case "released": {
-      const after: ReservationRow = { ...row, ...closed, state: "RELEASED", source: event.source };
+      const after = changedRow(row, { state: "RELEASED", actual: row.actual, source: event.source, closedMs });
       rows.write(after, "released", -row.hold, 0, 0, event.reason);
       return;
     }
     case "charged": {
-      const after: ReservationRow = { ...row, ...closed, state: "EXPIRED_CHARGED" };
+      const { actual, source } = row;
+      const after = changedRow(row, { state: "EXPIRED_CHARGED", actual, source, closedMs });
       rows.write(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
       if (event.distrusted !== undefined) {
         const { id, requestId, model, hold } = row;
@@ -157,6 +153,30 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
   }
 }
 
+type Change = Pick<ReservationRow, "state" | "actual" | "source" | "closedMs">;
+
+/** Named one by one: copying a row by spreading it takes ten times as long. */
+function changedRow(row: ReservationRow, { state, actual, source, closedMs }: Change): ReservationRow {
+  return {
+    id: row.id,
+    requestId: row.requestId,
+    attempt: row.attempt,
+    goalAccount: row.goalAccount,
+    dayAccount: row.dayAccount,
+    hold: row.hold,
+    actual,
+    source,
+    state,
+    model: row.model,
+    nodeId: row.nodeId,
+    nodeEpoch: row.nodeEpoch,
+    dispatched: row.dispatched,
+    createdMs: row.createdMs,
+    expiresMs: row.expiresMs,
+    closedMs,
+  };
+}
+
 /** The hold, or an estimate, was charged; now the real cost is known. Once. */
 function correct(
   rows: WorkingRows,
@@ -167,7 +187,7 @@ function correct(
 ): void {
   const before = chargedOf(row);
   const overrun = Math.max(0, actual - row.hold) - Math.max(0, before - row.hold);
-  const after: ReservationRow = { ...row, state: "CORRECTED", actual, source, closedMs: rows.time.nowMs };
+  const after = changedRow(row, { state: "CORRECTED", actual, source, closedMs: rows.time.nowMs });
   rows.write(after, "corrected", 0, actual - before, overrun, reason);
   if (overrun > 0) noticeOverrun(rows, row, actual);
 }

@@ -1,5 +1,5 @@
-import type { ReservationId } from "#ledger/ledger.ts";
-import { accountRowOf, WorkingAccount } from "./accounts.ts";
+import type { GoalId, ReservationId } from "#ledger/ledger.ts";
+import { accountRowOf, dayAccountOf, goalAccountOf, WorkingAccount } from "./accounts.ts";
 import type { LedgerChanges, LedgerNotice, LedgerTime, LedgerView } from "./operations.ts";
 import {
   type AccountId,
@@ -12,6 +12,9 @@ import {
   type ReservationState,
 } from "./rows.ts";
 
+/** Characters of a reason that are kept. */
+const maxReasonLength = 200;
+
 /** The rows that one batch reads and changes, while its operations are applied one after the other. */
 export class WorkingRows {
   readonly notices: LedgerNotice[] = [];
@@ -19,17 +22,32 @@ export class WorkingRows {
   readonly node: NodeIdentity;
   readonly time: LedgerTime;
   readonly #view: LedgerView;
+  readonly dayAccount: AccountId;
+  readonly #goalAccounts = new Map<GoalId, AccountId>();
   readonly #accounts = new Map<AccountId, WorkingAccount>();
   readonly #reservations = new Map<
     ReservationId,
     { before: ReservationRow | undefined; after: ReservationRow | undefined }
   >();
   readonly #entries: EntryRow[] = [];
+  /** The latest reason of an admission: mostly that of the next one too. */
+  #admission: { readonly priceVersion: string | undefined; readonly reason: string } | undefined;
 
   constructor(view: LedgerView, node: NodeIdentity, time: LedgerTime) {
     this.#view = view;
     this.node = node;
     this.time = time;
+    this.dayAccount = dayAccountOf(time.day);
+  }
+
+  /** The account of a goal today; looked up for each reserve, and made once. */
+  goalAccount(goal: GoalId): AccountId {
+    let id = this.#goalAccounts.get(goal);
+    if (id === undefined) {
+      id = goalAccountOf(goal, this.time.day);
+      this.#goalAccounts.set(goal, id);
+    }
+    return id;
   }
 
   account(id: AccountId): WorkingAccount {
@@ -42,13 +60,30 @@ export class WorkingRows {
   }
 
   reservation(id: ReservationId): ReservationRow | undefined {
-    let entry = this.#reservations.get(id);
-    if (entry === undefined) {
-      const row = this.#view.reservation(id);
-      entry = { before: row, after: row };
-      this.#reservations.set(id, entry);
+    const known = this.#reservations.get(id);
+    return known === undefined ? this.#read(id, this.#view.reservation(id)) : known.after;
+  }
+
+  /** As `reservation`, for an id that is to be reserved. */
+  newReservation(id: ReservationId): ReservationRow | undefined {
+    const known = this.#reservations.get(id);
+    if (known !== undefined) return known.after;
+    const view = this.#view;
+    return this.#read(id, view.newReservation === undefined ? view.reservation(id) : view.newReservation(id));
+  }
+
+  #read(id: ReservationId, row: ReservationRow | undefined): ReservationRow | undefined {
+    this.#reservations.set(id, { before: row, after: row });
+    return row;
+  }
+
+  /** The reason of an entry that holds money: its call is dispatched at once; which prices the hold is computed with. */
+  admissionReason(priceVersion: string | undefined): string {
+    if (this.#admission?.priceVersion !== priceVersion || this.#admission === undefined) {
+      const reason = priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
+      this.#admission = { priceVersion, reason: reason.slice(0, maxReasonLength) };
     }
-    return entry.after;
+    return this.#admission.reason;
   }
 
   /** Writes the row, appends the entry, and changes both accounts of the reservation by the same signed amounts. */
@@ -69,7 +104,7 @@ export class WorkingRows {
       held,
       spent,
       overrun,
-      reason: reason.slice(0, 200),
+      reason: reason.length > maxReasonLength ? reason.slice(0, maxReasonLength) : reason,
       nodeId: this.node.id,
       atMs: this.time.nowMs,
     });

@@ -8,30 +8,29 @@ import { type OpenHolds, openHoldsOf } from "#ledger/open-holds.ts";
 import { emptyAccount, saturatedAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { expiryGraceMs, lookupPauseMs, maxKeptLookups, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
+import type { BatchReply, LedgerBatch, LedgerChanges } from "#ledger/rules/operations.ts";
 import {
-  type BatchReply,
-  type LedgerBatch,
-  type LedgerChanges,
-  reservationIdOfOperation,
-} from "#ledger/rules/operations.ts";
-import { type AccountId, type AccountRow, isOpen, type NodeIdentity, type ReservationRow } from "#ledger/rules/rows.ts";
+  type AccountId,
+  type AccountRow,
+  type EntryRow,
+  isOpen,
+  type NodeIdentity,
+  type ReservationRow,
+  type ReservationState,
+} from "#ledger/rules/rows.ts";
 import { type DueReservation, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { isEndedProcess } from "./ended-process.ts";
 import { type FileIdentity, identityOf } from "./file-identity.ts";
 import { sqliteFailureOf } from "./sqlite-failure.ts";
-import {
-  prepareStatements,
-  pushEntry,
-  pushReservation,
-  type SqliteStatements,
-  type Value,
-} from "./sqlite-statements.ts";
+import { prepareStatements, type SqliteStatements, type Value } from "./sqlite-statements.ts";
 
 /** Rows kept in memory; beyond this many all are dropped, and read again as they are needed. */
 const maxKnown = 50_000;
 /** Rows that one query of a prune reads. */
 const pruneReadRows = 500;
+/** From so many new reservations on, copying their first entries costs less than binding them. */
+const copyEntriesFrom = 3;
 
 /** A reservation with its place in the file. */
 interface Known {
@@ -92,84 +91,129 @@ export class SqliteEngine {
   }
 
   commit(batch: LedgerBatch, nowMs: number): BatchReply {
-    // Nearly every id that is reserved is new, so the first try assumes it: the insert fails if it is not, and before a
-    // refusal, which inserts nothing, the id is looked up.
-    const fresh = new Set<ReservationId>();
-    for (const operation of batch.operations) if (operation.kind === "reserve") fresh.add(operation.reservation.id);
-    for (const operation of batch.operations)
-      if (operation.kind !== "reserve") fresh.delete(reservationIdOfOperation(operation));
     try {
-      const reply = this.#transaction(() => this.#write(batch, nowMs, fresh));
+      const reply = this.#transaction(() => this.#write(batch, nowMs, true));
       if (reply !== undefined) return reply;
     } catch (error) {
-      if (!(error instanceof StoreFailure) || error.kind !== "conflict" || fresh.size === 0) throw error;
+      if (!(error instanceof StoreFailure) || error.kind !== "conflict") throw error;
     }
-    const reply = this.#transaction(() => this.#write(batch, nowMs, new Set()));
+    const reply = this.#transaction(() => this.#write(batch, nowMs, false));
     if (reply === undefined) throw new Error("no id was assumed to be new");
     return reply;
   }
 
-  /** Undefined, with nothing written, when an id in `fresh` exists after all. */
-  #write(batch: LedgerBatch, nowMs: number, fresh: ReadonlySet<ReservationId>): BatchReply | undefined {
+  /**
+   * Nearly every id that is reserved is new, so with `assumeNew` it is not looked up: the insert fails if it is not, and before
+   * a refusal, which inserts nothing, it is looked up. Undefined, with nothing written, when such an id exists after all.
+   */
+  #write(batch: LedgerBatch, nowMs: number, assumeNew: boolean): BatchReply | undefined {
     this.#refresh();
     const view = {
       account: (id: AccountId) => this.#account(id),
-      reservation: (id: ReservationId) =>
-        (this.#reservations.get(id) ?? (fresh.has(id) ? undefined : this.#lookUp(id)))?.row,
+      reservation: (id: ReservationId) => (this.#reservations.get(id) ?? this.#lookUp(id))?.row,
+      newReservation: (id: ReservationId) =>
+        (this.#reservations.get(id) ?? (assumeNew ? undefined : this.#lookUp(id)))?.row,
     };
     const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.#today(nowMs) });
-    for (const [index, operation] of batch.operations.entries()) {
-      if (reply.replies[index]?.kind !== "refused" || operation.kind !== "reserve") continue;
-      const { id } = operation.reservation;
-      if (fresh.has(id) && this.#lookUp(id) !== undefined) return undefined;
-    }
+    if (assumeNew && this.#refusesUsedId(batch, reply)) return undefined;
     this.#apply(changes);
     return reply;
   }
 
-  #apply({ inserted, updated, entries, accounts, lookups }: LedgerChanges): void {
+  /** Whether a reservation is refused as if it were new, and is in the store. */
+  #refusesUsedId({ operations }: LedgerBatch, { replies }: BatchReply): boolean {
+    return replies.some(({ kind }, index) => {
+      const operation = operations[index];
+      if (kind !== "refused" || operation?.kind !== "reserve") return false;
+      const { id } = operation.reservation;
+      return !this.#reservations.has(id) && this.#lookUp(id) !== undefined;
+    });
+  }
+
+  #apply(changes: LedgerChanges): void {
+    const { inserted, updated, accounts, lookups } = changes;
     const statements = this.#statements;
+    const firstNew = this.#lastReservation + 1;
     for (const row of inserted) {
       this.#lastReservation += 1;
       this.#reservations.set(row.id, { row, seq: this.#lastReservation, lastEntry: 0 });
     }
-    const entryValues: Value[] = [];
-    for (const entry of entries) {
-      const known = this.#known(entry.reservationId);
-      this.#lastEntry += 1;
-      pushEntry(entryValues, entry, this.#lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
-      known.lastEntry = this.#lastEntry;
-    }
-    const reservationValues: Value[] = [];
-    for (const row of inserted) {
-      const { seq, lastEntry } = this.#known(row.id);
-      pushReservation(reservationValues, row, seq, lastEntry);
-    }
-    statements.insertReservations(reservationValues);
-    statements.insertEntries(entryValues);
+    const copiedReason = this.#insertEntries(changes);
+    this.#insertReservations(inserted);
+    if (copiedReason !== undefined) statements.insertAdmissions.run(firstNew, copiedReason);
     for (const { reservationId, generationId, nextMs } of lookups) {
       statements.addLookup.run(reservationId, generationId, nextMs);
     }
-    for (const { before, after } of updated) {
-      const known = this.#known(after.id);
-      const { changes: count } = statements.updateReservation.run(
-        after.state,
-        after.actual,
-        after.source,
-        after.dispatched ? 1 : 0,
-        after.closedMs,
-        known.lastEntry,
-        known.seq,
-        before.state,
-      );
-      if (count !== 1) throw new StoreFailure("conflict", `reservation ${after.id} is not ${before.state}`);
-      if (isOpen(after.state)) known.row = after;
-      else this.#reservations.delete(after.id);
-    }
+    for (const row of inserted) if (row.state !== "HELD") this.#update("HELD", row);
+    for (const { before, after } of updated) this.#update(before.state, after);
     for (const { after } of accounts) {
-      statements.writeAccount.run(after.id, after.held, after.spent, after.overrun, after.hard);
-      this.#accounts.set(after.id, after);
+      const { id, held, spent, overrun, hard } = after;
+      if (statements.updateAccount.run(held, spent, overrun, hard, id).changes === 0) {
+        statements.insertAccount.run(id, held, spent, overrun, hard);
+      }
+      this.#accounts.set(id, after);
     }
+  }
+
+  /**
+   * Numbers all entries and inserts them, except for those of several new reservations that are still held, where all have one
+   * reason: then returns that reason, and they are copied from the rows of their reservations.
+   */
+  #insertEntries({ entries, inserted }: LedgerChanges): string | undefined {
+    const first = entries.find(({ event }) => event === "admitted");
+    const copied =
+      first !== undefined &&
+      inserted.length >= copyEntriesFrom &&
+      inserted.every(({ state }) => state === "HELD") &&
+      entries.every(({ event, reason }) => event !== "admitted" || reason === first.reason);
+    const values: Value[] = [];
+    for (const entry of entries) {
+      const known = this.#known(entry.reservationId);
+      this.#lastEntry += 1;
+      if (!copied || entry.event !== "admitted") {
+        pushEntry(values, entry, this.#lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
+      }
+      known.lastEntry = this.#lastEntry;
+    }
+    // All entries of a batch are of one node and one moment.
+    const [{ nodeId, atMs } = { nodeId: "", atMs: 0 }] = entries;
+    this.#statements.insertEntries([nodeId, atMs], values);
+    return copied ? first.reason : undefined;
+  }
+
+  /** Inserts them as held: a new one that is closed already is updated behind that. */
+  #insertReservations(rows: readonly ReservationRow[]): void {
+    const [first] = rows;
+    if (first === undefined) return;
+    const values: Value[] = [];
+    for (const row of rows) {
+      const { seq, lastEntry } = this.#known(row.id);
+      pushReservation(values, row, seq, lastEntry);
+    }
+    // All of a batch are reserved by one node, at one moment.
+    this.#statements.insertReservations([first.dayAccount, first.nodeId, first.nodeEpoch, first.createdMs], values);
+  }
+
+  #update(before: ReservationState, after: ReservationRow): void {
+    const { settleReservation, updateReservation } = this.#statements;
+    const known = this.#known(after.id);
+    const { state, actual, source, closedMs, dispatched } = after;
+    const { changes } =
+      before === "HELD" && state === "SETTLED" && dispatched
+        ? settleReservation.run(actual, source, closedMs, known.lastEntry, known.seq)
+        : updateReservation.run(
+            state,
+            actual,
+            source,
+            dispatched ? 1 : 0,
+            closedMs,
+            known.lastEntry,
+            known.seq,
+            before,
+          );
+    if (changes !== 1) throw new StoreFailure("conflict", `reservation ${after.id} is not ${before}`);
+    if (isOpen(state)) known.row = after;
+    else this.#reservations.delete(after.id);
   }
 
   /** Drops the rows in memory if another connection may have changed them. Under the write lock, so nothing changes from here on. */
@@ -349,4 +393,16 @@ export class SqliteEngine {
       throw sqliteFailureOf(error);
     }
   }
+}
+
+/** The columns that `insertReservations` takes for each row. */
+function pushReservation(values: Value[], row: ReservationRow, seq: number, lastEntry: number): void {
+  const { id, requestId, attempt, goalAccount, hold, model, expiresMs } = row;
+  values.push(seq, lastEntry, id, requestId, attempt, goalAccount, hold, model, expiresMs);
+}
+
+/** The columns that `insertEntries` takes for each row. */
+function pushEntry(values: Value[], entry: EntryRow, seq: number, previous: number | null): void {
+  const { reservationId, event, held, spent, overrun, reason } = entry;
+  values.push(seq, previous, reservationId, event, held, spent, overrun, reason);
 }

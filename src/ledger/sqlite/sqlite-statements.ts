@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { openHoldsSql } from "#ledger/open-holds.ts";
 import { staleLookupMs } from "#ledger/rules/limits.ts";
-import type { AccountRow, EntryRow, ReservationRow } from "#ledger/rules/rows.ts";
+import type { AccountRow, ReservationRow } from "#ledger/rules/rows.ts";
 import type { DueReservation } from "#ledger/store.ts";
 
 /** The statements of the engine, prepared once. */
@@ -42,9 +42,11 @@ function batchStatements(db: Database) {
     lastReservation: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM reservation"),
     lastEntry: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_entry"),
     account: db.query<AccountRow, [string]>(`SELECT ${accountColumns} FROM account WHERE id = ?`),
-    writeAccount: db.query<unknown, [string, number, number, number, number | null]>(
-      `INSERT INTO account (id, held, spent, overrun, hard) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET held = excluded.held, spent = excluded.spent, overrun = excluded.overrun, hard = excluded.hard`,
+    insertAccount: db.query<unknown, [string, number, number, number, number | null]>(
+      "INSERT INTO account (id, held, spent, overrun, hard) VALUES (?, ?, ?, ?, ?)",
+    ),
+    updateAccount: db.query<unknown, [number, number, number, number | null, string]>(
+      "UPDATE account SET held = ?, spent = ?, overrun = ?, hard = ? WHERE id = ?",
     ),
     reservation: db.query<StoredReservation, [string]>(
       `SELECT seq, last_entry AS lastEntry, id, request_id AS requestId, attempt, goal_account AS goalAccount, day_account AS dayAccount, hold, actual,
@@ -52,42 +54,29 @@ function batchStatements(db: Database) {
          expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),
-    insertReservations: inserter(db, "reservation", [
-      "seq",
-      "last_entry",
-      "id",
-      "request_id",
-      "attempt",
-      "goal_account",
-      "day_account",
-      "hold",
-      "actual",
-      "source",
-      "state",
-      "model",
-      "node_id",
-      "node_epoch",
-      "dispatched",
-      "created_ms",
-      "expires_ms",
-      "closed_ms",
-    ]),
+    insertReservations: inserter(db, "reservation", {
+      same: ["day_account", "node_id", "node_epoch", "created_ms"],
+      own: ["seq", "last_entry", "id", "request_id", "attempt", "goal_account", "hold", "model", "expires_ms"],
+      fixed: { state: "'HELD'", dispatched: "1" },
+    }),
+    settleReservation: db.query<unknown, [number | null, string | null, number | null, number, number]>(
+      `UPDATE reservation SET state = 'SETTLED', actual = ?, source = ?, closed_ms = ?, last_entry = ?
+       WHERE seq = ? AND state = 'HELD'`,
+    ),
     updateReservation: db.query<unknown, Value[]>(
       `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ?, last_entry = ?
        WHERE seq = ? AND state = ?`,
     ),
-    insertEntries: inserter(db, "ledger_entry", [
-      "seq",
-      "previous",
-      "reservation_id",
-      "event",
-      "held",
-      "spent",
-      "overrun",
-      "reason",
-      "node_id",
-      "at_ms",
-    ]),
+    insertEntries: inserter(db, "ledger_entry", {
+      same: ["node_id", "at_ms"],
+      own: ["seq", "previous", "reservation_id", "event", "held", "spent", "overrun", "reason"],
+      fixed: {},
+    }),
+    /** The first entries of the reservations from a place on, of one reason: copied from their rows, which costs less than binding them. */
+    insertAdmissions: db.query<unknown, [number, string]>(
+      `INSERT INTO ledger_entry (seq, reservation_id, event, held, spent, overrun, reason, node_id, at_ms)
+       SELECT last_entry, id, 'admitted', hold, 0, 0, ?2, node_id, created_ms FROM reservation WHERE seq >= ?1 ORDER BY seq`,
+    ),
     day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
     setDay: db.query<unknown, [string]>(
       "INSERT INTO ledger_day (only, day) VALUES (1, ?) ON CONFLICT (only) DO UPDATE SET day = excluded.day",
@@ -182,57 +171,38 @@ function pruneStatements(db: Database) {
   };
 }
 
-/** Writes rows, given as their values one after the other: several in one statement cost half as much each. */
-function inserter(db: Database, table: string, columns: readonly string[]): (values: readonly Value[]) => void {
-  const row = `(${columns.map(() => "?").join(", ")})`;
-  const statements = [8, 1].map((rows) => ({
-    values: rows * columns.length,
+interface InsertedColumns {
+  /** Of one value in all rows, bound once. */
+  readonly same: readonly string[];
+  readonly own: readonly string[];
+  /** SQL of values that are always the same. */
+  readonly fixed: Readonly<Record<string, string>>;
+}
+
+/** Rows of one statement, largest first: several in one statement cost half as much each. */
+const rowsPerInsert = [16, 8, 4, 2, 1];
+
+/** Writes rows, given as the values of the columns that are the same in all of them, and their own one row after the other. */
+function inserter(
+  db: Database,
+  table: string,
+  { same, own, fixed }: InsertedColumns,
+): (shared: readonly Value[], values: readonly Value[]) => void {
+  const columns = [...same, ...own, ...Object.keys(fixed)].join(", ");
+  // A plain `?` takes the number after the largest so far.
+  const row = `(${[...same.map((_, index) => `?${index + 1}`), ...own.map(() => "?"), ...Object.values(fixed)].join(", ")})`;
+  const statements = rowsPerInsert.map((rows) => ({
+    values: rows * own.length,
     statement: db.query<unknown, Value[]>(
-      `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array(rows).fill(row).join(", ")}`,
+      `INSERT INTO ${table} (${columns}) VALUES ${Array(rows).fill(row).join(", ")}`,
     ),
   }));
-  return (values) => {
+  return (shared, values) => {
     let from = 0;
     for (const { values: count, statement } of statements) {
-      for (; values.length - from >= count; from += count) statement.run(...values.slice(from, from + count));
+      for (; values.length - from >= count; from += count) {
+        statement.run(...shared, ...values.slice(from, from + count));
+      }
     }
   };
-}
-
-export function pushReservation(values: Value[], row: ReservationRow, seq: number, lastEntry: number): void {
-  values.push(
-    seq,
-    lastEntry,
-    row.id,
-    row.requestId,
-    row.attempt,
-    row.goalAccount,
-    row.dayAccount,
-    row.hold,
-    row.actual,
-    row.source,
-    row.state,
-    row.model,
-    row.nodeId,
-    row.nodeEpoch,
-    row.dispatched ? 1 : 0,
-    row.createdMs,
-    row.expiresMs,
-    row.closedMs,
-  );
-}
-
-export function pushEntry(values: Value[], entry: EntryRow, seq: number, previous: number | null): void {
-  values.push(
-    seq,
-    previous,
-    entry.reservationId,
-    entry.event,
-    entry.held,
-    entry.spent,
-    entry.overrun,
-    entry.reason,
-    entry.nodeId,
-    entry.atMs,
-  );
 }

@@ -6,15 +6,16 @@ import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "#ledger/rules/rows.ts";
 import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import type { Clock, UtcDay } from "#platform/time.ts";
+import { decodeReply, encodeBatch } from "./commit-messages.ts";
 
 /**
- * Between the threads both travel as JSON text: cloning a batch as objects costs several times as much. Shared writes, which are long
+ * Between the threads both travel as JSON text: cloning objects costs several times as much. Batches have a form of their own
+ * (`commit-messages.ts`), as has the reply to one. Shared writes, which are long
  * texts, travel as one array of plain values instead, the id first: cloning those costs a fifth of writing and reading them as JSON.
  */
 export type WorkerRequest =
   | { readonly call: "open"; readonly path: string }
   | { readonly call: "join"; readonly nodeId: string; readonly nowMs: number }
-  | { readonly call: "commit"; readonly batch: LedgerBatch; readonly nowMs: number }
   | { readonly call: "heartbeat"; readonly node: NodeIdentity; readonly nowMs: number }
   | { readonly call: "findDue"; readonly node: NodeIdentity; readonly limit: number; readonly nowMs: number }
   | { readonly call: "day"; readonly nowMs: number }
@@ -75,7 +76,11 @@ export class SqliteStore implements LedgerStore {
     }
     this.#worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
     // Only this program's own worker writes here.
-    this.#worker.onmessage = ({ data }: MessageEvent<string>) => this.#answered(JSON.parse(data) as WorkerReply);
+    this.#worker.onmessage = ({ data }: MessageEvent<string>) => {
+      const reply = JSON.parse(data) as WorkerReply | readonly [number, ...unknown[]];
+      if (isWrittenBatch(reply)) this.#answered({ id: reply[0], ok: true, value: reply });
+      else this.#answered(reply);
+    };
     this.#worker.onerror = (event) => this.#died(event.message);
     this.#worker.addEventListener("close", () => this.#died("the thread ended"));
   }
@@ -86,8 +91,9 @@ export class SqliteStore implements LedgerStore {
     return node;
   }
 
-  commit(batch: LedgerBatch): Promise<BatchReply> {
-    return this.#call({ call: "commit", batch, nowMs: this.#clock.now() });
+  async commit(batch: LedgerBatch): Promise<BatchReply> {
+    const nowMs = this.#clock.now();
+    return decodeReply(await this.#send<readonly unknown[]>((id) => encodeBatch(id, batch, nowMs)), batch);
   }
 
   heartbeat(node: NodeIdentity): Promise<void> {
@@ -159,4 +165,11 @@ export class SqliteStore implements LedgerStore {
     for (const { reject } of this.#waiting.values()) reject(new StoreFailure("fatal", this.#dead));
     this.#waiting.clear();
   }
+}
+
+/** The reply to a batch is an array, whose first value is the id of the call; every other reply is an object. */
+function isWrittenBatch(
+  reply: WorkerReply | readonly [number, ...unknown[]],
+): reply is readonly [number, ...unknown[]] {
+  return Array.isArray(reply);
 }

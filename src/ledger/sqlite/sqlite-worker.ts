@@ -1,5 +1,6 @@
 import type { SqlValue } from "#db/sql-writes.ts";
 import { asStoreFailure } from "#ledger/store.ts";
+import { type CommitRequest, decodeBatch, encodeReply } from "./commit-messages.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
 import type { JoinReply, WorkerReply, WorkerRequest } from "./sqlite-store.ts";
 
@@ -17,8 +18,6 @@ function run(request: WorkerRequest): unknown {
   switch (request.call) {
     case "join":
       return { node: engine.join(request.nodeId, request.nowMs), empty: engine.empty } satisfies JoinReply;
-    case "commit":
-      return engine.commit(request.batch, request.nowMs);
     case "heartbeat":
       return engine.heartbeat(request.node, request.nowMs);
     case "findDue":
@@ -45,23 +44,44 @@ function write(message: readonly SqlValue[]): void {
   engine.sharedWrite(message, 1);
 }
 
-function answer(id: number, work: () => unknown): void {
-  let reply: WorkerReply;
+function commit({ id, batch, nowMs }: CommitRequest): string {
+  if (engine === undefined) throw new Error("the database is not open");
+  return encodeReply(id, batch, engine.commit(batch, nowMs));
+}
+
+/** `work` gives the text of the reply. */
+function answer(id: number, work: () => string): void {
+  let reply: string;
   try {
-    reply = { id, ok: true, value: work() };
+    reply = work();
   } catch (error) {
     const { kind, message } = asStoreFailure(error);
-    reply = { id, ok: false, kind, message };
+    reply = JSON.stringify({ id, ok: false, kind, message } satisfies WorkerReply);
   }
-  self.postMessage(JSON.stringify(reply));
+  self.postMessage(reply);
+}
+
+function textOf(id: number, value: unknown): string {
+  return JSON.stringify({ id, ok: true, value } satisfies WorkerReply);
 }
 
 self.onmessage = ({ data }: MessageEvent<string | readonly SqlValue[]>) => {
   // Only `SqliteStore` writes here.
-  if (typeof data === "string") {
-    const { id, request } = JSON.parse(data) as { id: number; request: WorkerRequest };
-    answer(id, () => run(request));
+  if (typeof data !== "string") {
+    const id = data[0] as number;
+    answer(id, () => textOf(id, write(data)));
+    return;
+  }
+  const message = JSON.parse(data) as readonly unknown[] | { id: number; request: WorkerRequest };
+  if (isBatch(message)) {
+    const request = decodeBatch(message);
+    answer(request.id, () => commit(request));
   } else {
-    answer(data[0] as number, () => write(data));
+    const { id, request } = message;
+    answer(id, () => textOf(id, run(request)));
   }
 };
+
+function isBatch(message: readonly unknown[] | object): message is readonly unknown[] {
+  return Array.isArray(message);
+}
