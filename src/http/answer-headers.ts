@@ -4,28 +4,35 @@
  */
 export class AnswerHeaders {
   readonly #headers = new Headers();
-  /** What is set, by name; always the same as in `#headers`, even after a value that was refused. */
-  readonly #set = new Map<string, string>();
+  /** What is set in `#headers`, in the order of the last answer; also after a value that was refused. */
+  readonly #names: string[] = [];
+  readonly #values: string[] = [];
 
   /** For a `Response` that is made now: the object has other values after the next call. Names are in lower case. */
   of(values: Readonly<Record<string, string>>): Headers {
-    let count = 0;
+    let at = 0;
     for (const name in values) {
+      if (this.#names[at] !== name) return this.#anew(values);
       const value = values[name] ?? "";
-      count += 1;
-      if (this.#set.get(name) === value) continue;
-      this.#headers.set(name, value);
-      this.#set.set(name, value);
+      if (this.#values[at] !== value) {
+        this.#headers.set(name, value);
+        this.#values[at] = value;
+      }
+      at += 1;
     }
-    if (count < this.#set.size) this.#removeOthers(values);
-    return this.#headers;
+    return at === this.#names.length ? this.#headers : this.#anew(values);
   }
 
-  #removeOthers(values: Readonly<Record<string, string>>): void {
-    for (const name of this.#set.keys()) {
-      if (Object.hasOwn(values, name)) continue;
-      this.#headers.delete(name);
-      this.#set.delete(name);
+  /** After an answer with other names, or in another order. */
+  #anew(values: Readonly<Record<string, string>>): Headers {
+    for (const name of this.#names) this.#headers.delete(name);
+    this.#names.length = 0;
+    this.#values.length = 0;
+    for (const [name, value] of Object.entries(values)) {
+      this.#headers.set(name, value);
+      this.#names.push(name);
+      this.#values.push(value);
     }
+    return this.#headers;
   }
 }

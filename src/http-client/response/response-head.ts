@@ -1,7 +1,9 @@
 const TAB = 9;
+const LF = 10;
 const CR = 13;
 const SPACE = 0x20;
 const COLON = 0x3a;
+const DELETE = 0x7f;
 
 /** The bytes are not an HTTP/1.1 response. The message names the defect and contains nothing received. */
 export class HttpSyntaxError extends Error {
@@ -20,15 +22,20 @@ export interface ResponseHead {
   readonly headers: HeaderFields;
 }
 
-const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |\r\n)/;
-/** Characters not allowed in a head: control characters other than the tab, and a CR without LF. */
-const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)/;
+const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: |\r\n)/;
+const statusFrom = "HTTP/1.x ".length;
+const statusTo = statusFrom + 3;
 
-/** Characters allowed in a header name. */
-const isNameChar = new Uint8Array(256);
+/** The small letter, or the character itself, of each character that is allowed in a header name; 0 for all others. */
+const nameChars = new Uint8Array(256);
 for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  isNameChar[char.charCodeAt(0)] = 1;
+  nameChars[char.charCodeAt(0)] = char.toLowerCase().charCodeAt(0);
 }
+
+/** Characters of a status line or a header value: all but control characters, of which the tab is allowed. */
+const isValueChar = new Uint8Array(256).fill(1, SPACE);
+isValueChar[TAB] = 1;
+isValueChar[DELETE] = 0;
 
 /** Index after the blank line that ends the head at the start of `text`, or -1. */
 export function endOfHead(text: string): number {
@@ -36,29 +43,46 @@ export function endOfHead(text: string): number {
   return end < 0 ? -1 : end + 4;
 }
 
-/** Parses a complete head, blank line included. Throws `HttpSyntaxError`. */
-export function parseHead(text: string): ResponseHead {
-  const [line, minor, status] = statusLine.exec(text) ?? [];
-  if (line === undefined) throw notHttp1(text);
-  if (forbidden.test(text)) throw new HttpSyntaxError("it has control characters in its headers");
-  checkLines(text);
+/** Parses the head at the start of `text`, which ends, blank line included, at `end`. Throws `HttpSyntaxError`. */
+export function parseHead(text: string, end: number): ResponseHead {
+  if (!statusLine.test(text)) throw notHttp1(text);
   return {
-    status: Number(status),
-    persistent: minor === "1",
-    headers: new HeaderFields(text.slice(text.indexOf("\n"))),
+    status: Number(text.slice(statusFrom, statusTo)),
+    persistent: text[statusFrom - 2] === "1",
+    headers: new HeaderFields(text, headerLinesOf(text, end)),
   };
 }
 
-/** Checks that every line ends in CR LF, and that every header line starts with a name and a colon, so none is folded. */
-function checkLines(text: string): void {
-  for (let lf = text.indexOf("\n"); lf >= 0; lf = text.indexOf("\n", lf + 1)) {
-    if (text.charCodeAt(lf - 1) !== CR) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
-    let to = lf + 1;
-    while (isNameChar[text.charCodeAt(to)] === 1) to++;
-    if (to > lf + 1 && text.charCodeAt(to) === COLON) continue;
-    const last = to === text.length || (to === lf + 1 && text.startsWith("\r\n", to));
-    if (!last) throw new HttpSyntaxError("it has a header without a name");
+/**
+ * Where the name and the value of each header begin and end: four indexes a line. Checks that every line ends in CR LF and has no
+ * control characters, and that every header line starts with a name and a colon, so none is folded.
+ */
+function headerLinesOf(text: string, end: number): readonly number[] {
+  const lines: number[] = [];
+  let at = afterLine(text, endOfValue(text, statusTo));
+  while (at < end - 2) {
+    const from = at;
+    while (nameChars[text.charCodeAt(at)]) at++;
+    if (at === from || text.charCodeAt(at) !== COLON) throw new HttpSyntaxError("it has a header without a name");
+    const to = endOfValue(text, at + 1);
+    lines.push(from, at, at + 1, to);
+    at = afterLine(text, to);
   }
+  return lines;
+}
+
+/** Where a value that begins at `from` ends: at the first character that none may have. */
+function endOfValue(text: string, from: number): number {
+  let at = from;
+  while (isValueChar[text.charCodeAt(at)]) at++;
+  return at;
+}
+
+/** The index after the CR LF at `at`. */
+function afterLine(text: string, at: number): number {
+  if (text.charCodeAt(at) === CR && text.charCodeAt(at + 1) === LF) return at + 2;
+  if (text.charCodeAt(at) === LF) throw new HttpSyntaxError("a line of its headers does not end in CR and LF");
+  throw new HttpSyntaxError("it has control characters in its headers");
 }
 
 /** Whether an incomplete head has a line that ends in LF alone: its end would never be found. */
@@ -83,50 +107,52 @@ export function isChunkExtension(text: string): boolean {
 
 /** The header value between `from` and `to`, trimmed; `tabs`: tabs count as white space. */
 function valueIn(text: string, from: number, to: number, tabs: boolean): string {
-  const blank = (at: number) => text.charCodeAt(at) === SPACE || (tabs && text.charCodeAt(at) === TAB);
   let start = from;
   let end = to;
-  while (start < end && blank(start)) start++;
-  while (end > start && blank(end - 1)) end--;
+  while (start < end && isBlank(text.charCodeAt(start), tabs)) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1), tabs)) end--;
   return text.slice(start, end);
+}
+
+function isBlank(char: number, tabs: boolean): boolean {
+  return char === SPACE || (tabs && char === TAB);
 }
 
 /** The headers that frame the body. */
 const framingHeaders: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 
-/**
- * Headers, searched on demand: of a dozen headers two or three are read, and splitting all of them costs more than the rest
- * of parsing the response.
- */
+/** Headers, searched on demand: of a dozen headers two or three are read, and making strings of all costs more than all the rest. */
 export class HeaderFields {
   readonly #text: string;
-  readonly #lowerCase: string;
-  /** Bit `length % 32` is set for the length of each name: most headers that are asked for are not there. */
-  readonly #nameLengths: number;
+  readonly #lines: readonly number[];
 
-  /** @param text the header lines, each preceded by LF */
-  constructor(text: string) {
+  /** @param lines where in the text each name and each value begins and ends: four indexes a header */
+  constructor(text: string, lines: readonly number[]) {
     this.#text = text;
-    this.#lowerCase = text.toLowerCase();
-    let lengths = 0;
-    for (let lf = text.indexOf("\n"); lf >= 0; lf = text.indexOf("\n", lf + 1)) {
-      lengths |= 1 << (text.indexOf(":", lf) - lf - 1);
-    }
-    this.#nameLengths = lengths;
+    this.#lines = lines;
   }
 
   /** The value of a header, by its lower-case name; repeated headers are joined with ", ". */
   get(name: string): string | undefined {
-    if ((this.#nameLengths & (1 << name.length)) === 0) return undefined;
-    const mark = `\n${name}:`;
+    const lines = this.#lines;
     let value: string | undefined;
-    for (let at = this.#lowerCase.indexOf(mark); at >= 0; at = this.#lowerCase.indexOf(mark, at + 1)) {
-      const from = at + mark.length;
-      const line = valueIn(this.#text, from, this.#text.indexOf("\r", from), !framingHeaders.has(name));
-      value = value === undefined ? line : `${value}, ${line}`;
+    for (let line = 0; line < lines.length; line += 4) {
+      const from = lines[line] ?? 0;
+      // Most headers that are asked for are not there, and most others have names of another length.
+      if ((lines[line + 1] ?? 0) - from !== name.length || !hasName(this.#text, from, name)) continue;
+      const each = valueIn(this.#text, lines[line + 2] ?? 0, lines[line + 3] ?? 0, !framingHeaders.has(name));
+      value = value === undefined ? each : `${value}, ${each}`;
     }
     return value;
   }
+}
+
+/** Whether the name at an index is this one, which is in lower case; of the same length. */
+function hasName(text: string, from: number, name: string): boolean {
+  for (let at = 0; at < name.length; at++) {
+    if (nameChars[text.charCodeAt(from + at)] !== name.charCodeAt(at)) return false;
+  }
+  return true;
 }
 
 /** The error for a response that does not start with an HTTP/1.1 status line. */

@@ -101,6 +101,12 @@ describe("an answer", () => {
     expect(answer).toMatchObject({ headers: { "retry-after": "1, 2" }, body: "x", complete: true });
   });
 
+  test("has its headers found by their whole names, in large and small letters", () => {
+    const others = "XContent-Type: a\r\nContent-Type-X: b\r\nContent-Tyre: c\r\nX: content-type: d\r\n";
+    const answer = read([`${ok}${others}CONTENT-Type:e\r\nContent-Length:0\r\nretry-AFTER:\r\n\r\n`]);
+    expect(answer.headers).toEqual({ "content-type": "e", "content-length": "0", "retry-after": "" });
+  });
+
   test("may have characters beyond ASCII in a value, which are not white space", () => {
     const answer = read([`${ok}Content-Type: \xa0text\xa0\r\nContent-Length: 1\r\n\r\nx`]);
     expect(answer).toMatchObject({ headers: { "content-type": "\xa0text\xa0" }, body: "x" });

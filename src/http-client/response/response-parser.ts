@@ -134,7 +134,7 @@ export class ResponseParser {
         this.#partialHead = Buffer.from(bytes.subarray(start));
         return bytes.length;
       }
-      const head = parseHead(text.slice(0, length));
+      const head = parseHead(text, length);
       if (head.status === 101) throw new HttpSyntaxError("it switches protocols, which was not asked for");
       start += length;
       if (head.status < 200) continue;

@@ -29,17 +29,17 @@ export async function answerWhole(
   if (execution.kind !== "answered") return refusalOfExecution(execution, context, routed, head, ports);
 
   const { attempt, answer, report, firstTokenMs } = execution;
-  const { upstreamId } = attempt.model;
   const isLarge = execution.raw.length > largeBodyBytes;
   if (isLarge) await largeWorkTurn();
   const raw = guardAnswer(answer, execution.raw, configuration.privacy.answerGuard) ? undefined : execution.raw;
   const empty = isEmptyAnswer(answer);
-  const other = otherModel(upstreamId, answer.model);
+  const other = otherModel(attempt.model.upstreamId, answer.model);
   settlement.settleAnswer(attempt, { report, firstTokenMs, empty, otherModel: other }, context, ports);
   const restorer = restorerOf(redacted);
+  const name = other ?? attempt.model.upstreamId;
   const body = isLarge
-    ? await finishLargeAnswer(answer, raw, upstreamId, restorer)
-    : finishAnswer(answer, raw ?? JSON.stringify(answer), upstreamId, restorer);
+    ? await finishLargeAnswer(answer, raw, name, restorer)
+    : finishAnswer(answer, raw ?? JSON.stringify(answer), name, restorer);
   const answered = answeredBy(attempt.model, head, context, firstTokenMs, ports);
   recorder.finish("answered", 200);
   return { kind: "answer", body, head: answered };

@@ -34,12 +34,12 @@ export class ChunkTemplate implements ContentTemplate {
 
   /**
    * The template of a chunk with one choice that has text; undefined where its content is not found for certain. The proof:
-   * the same JSON text with another word in that place parses as the same chunk with that word as content, so the place is
-   * inside the content string and nowhere else.
+   * with another word in that place the JSON text says that word for the content. The word stands between the two quotes that
+   * the content had, of which the first follows a colon, so it is one whole string, and nothing else has changed.
    */
   static of(raw: string, chunk: JsonObject): ChunkTemplate | undefined {
     const content = contentOf(chunk);
-    if (typeof content !== "string" || content === "") return undefined;
+    if (typeof content !== "string" || content === "" || content === probe) return undefined;
     // An event is looked for as one line, and several data lines make one text too.
     if (raw.includes("\n")) return undefined;
     const quoted = JSON.stringify(content);
@@ -55,9 +55,7 @@ export class ChunkTemplate implements ContentTemplate {
     } catch {
       return undefined;
     }
-    if (!isObject(other) || contentOf(other) !== probe) return undefined;
-    setContent(other, content);
-    return JSON.stringify(other) === JSON.stringify(chunk) ? new ChunkTemplate(before, after) : undefined;
+    return isObject(other) && contentOf(other) === probe ? new ChunkTemplate(before, after) : undefined;
   }
 
   /** Where the content begins in an event of this template. */
@@ -148,11 +146,6 @@ function contentOf(chunk: JsonObject): Json | undefined {
   const choice = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   const delta = isObject(choice) ? choice["delta"] : undefined;
   return isObject(delta) ? delta["content"] : undefined;
-}
-
-function setContent(chunk: JsonObject, content: string): void {
-  const choice = (chunk["choices"] as [JsonObject])[0]; // `contentOf` has found it
-  (choice["delta"] as JsonObject)["content"] = content;
 }
 
 /**

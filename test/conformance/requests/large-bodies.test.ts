@@ -175,21 +175,25 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
   });
 });
 
-test("a body with more credentials than can be replaced in time is refused with 413, and a dry run counts it as sensitive", async () => {
-  await using gateway = await start();
+describe("a text with more credentials than can be replaced in time", () => {
   const name = ["pass", "word"].join("");
   const text = Array.from({ length: 51_000 }, (_, index) => `${name} = x7Gk2m${index}Q9vB;`).join("\n");
-  const refused = await post(
-    gateway,
-    chat,
-    JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: text }] }),
-  );
-  expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([413, "false"]);
-  expect(await refused.json()).toEqual({ detail: expect.stringContaining("credentials") });
-  expect(gateway.upstream.requests.length).toBe(0);
-  const task = { task_id: "t", instruction: text, explicit_route: "FREE_SCOUT", sensitive: false };
-  const dry = await (await post(gateway, decision, JSON.stringify({ task }))).json();
-  expect(dry).toMatchObject({ action: "DENY", sensitive_block_applied: true });
+
+  test("is refused with 413 in a chat", async () => {
+    await using gateway = await start();
+    const body = JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: text }] });
+    const refused = await post(gateway, chat, body);
+    expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([413, "false"]);
+    expect(await refused.json()).toEqual({ detail: expect.stringContaining("credentials") });
+    expect(gateway.upstream.requests.length).toBe(0);
+  });
+
+  test("counts as sensitive in a dry run", async () => {
+    await using gateway = await start();
+    const task = { task_id: "t", instruction: text, explicit_route: "FREE_SCOUT", sensitive: false };
+    const dry = await (await post(gateway, decision, JSON.stringify({ task }))).json();
+    expect(dry).toMatchObject({ action: "DENY", sensitive_block_applied: true });
+  });
 });
 
 test("a reloaded bound on answers applies from then on", async () => {
