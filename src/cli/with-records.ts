@@ -26,3 +26,16 @@ export function parseTime(text: string, nowMs = Date.now()): number {
     throw new InvalidArgumentError("expected a duration (90m, 24h, 30d), a UTC day or an ISO 8601 time");
   return parsed;
 }
+
+/** What is wrong with a span of time; undefined where there can be records in it. */
+export function spanProblem({
+  since,
+  until,
+}: {
+  readonly since?: number;
+  readonly until?: number;
+}): string | undefined {
+  if (since === undefined || until === undefined || since < until) return undefined;
+  const [from, to] = [since, until].map((ms) => new Date(ms).toISOString());
+  return `--until must be later than --since: ${to} is not after ${from}`;
+}

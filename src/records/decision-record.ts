@@ -14,15 +14,15 @@ const ms = z.number().min(0);
 const text = z.string();
 
 /** Which answer the caller got when it was one of ours: the gateway refused, or the upstream failed. */
-const refusers = ["gateway", "upstream"] as const;
+export const refusers = ["gateway", "upstream"] as const;
 const RefusedBy = z.enum(refusers);
 export type RefusedBy = z.infer<typeof RefusedBy>;
 
-const tiers = ["free", "flash", "pro", "emergency"] as const;
+export const tiers = ["free", "flash", "pro", "emergency"] as const;
 const Tier = z.enum(tiers);
 export type Tier = z.infer<typeof Tier>;
 
-const costStates = ["known", "estimated", "unknown"] as const;
+export const costStates = ["known", "estimated", "unknown"] as const;
 const CostState = z.enum(costStates).describe("estimated: the hold or a lower bound was charged; unknown: still open.");
 export type CostState = z.infer<typeof CostState>;
 

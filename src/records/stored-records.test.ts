@@ -372,3 +372,13 @@ test("a cost that the ledger learns later reaches the record, also one that stil
   const now = time.clock.now();
   expect((await records.summary({ fromMs: now - 60_000, toMs: now + 60_000 })).cost_nano_usd).toBe(9_000_000);
 });
+
+test("lists are ordered by the time at which requests ended, although some are handed over later", async () => {
+  const { records, time, at } = await someRecords();
+  const nowMs = time.clock.now();
+  const ends = [9, 2, 5, 7].map((ms) => nowMs + ms);
+  for (const [n, recorded_ms] of ends.entries()) records.append([at(n, { recorded_ms })]);
+  await records.save();
+  const listed = (await records.query({}, { limit: 10 })).records.map(({ recorded_ms }) => recorded_ms);
+  expect(listed).toEqual(ends.toSorted((a, b) => b - a));
+});

@@ -231,7 +231,8 @@ export class StoredRecords implements DecisionRecords {
 
   /** Takes the next batch from the queue and numbers its records. */
   #takeBatch(salt: number): void {
-    const batch = this.#waiting.splice(0, maxBatch);
+    // A settlement may wait a moment for its record's end, while later refusals are recorded at once.
+    const batch = this.#waiting.splice(0, maxBatch).sort((a, b) => a.head.recorded_ms - b.head.recorded_ms);
     for (const entry of batch) {
       entry.head.seq = this.#nextSeq(entry.head.recorded_ms);
       nameConversation(entry, salt);

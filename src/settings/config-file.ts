@@ -53,7 +53,7 @@ export function readText(path: string, setting: string): { kind: "ok"; text: str
       EACCES: "may not be read by this user",
       ERR_ENCODING_INVALID_ENCODED_DATA: "is not UTF-8 text",
     };
-    return invalid(path, reasons[code] ?? `cannot be read (${code})`, `check ${setting}`);
+    return invalid(path, reasons[code] ?? `cannot be read (${code})`, `check the path that was given, or ${setting}`);
   }
 }
 

@@ -183,6 +183,24 @@ test("an unknown or invalid query parameter is refused by name", async () => {
   expect(await detail({ before: -5 })).toContain("before");
   // With a misspelt name a filter would show everything.
   expect(await detail({ gaol: "g" })).toContain("gaol");
+  // With a misspelt value it would show nothing.
+  for (const field of [
+    "cause",
+    "rule",
+    "kind",
+    "alias",
+    "tier",
+    "outcome",
+    "status",
+    "refused_by",
+    "cost_state",
+    "action",
+  ]) {
+    expect(await detail({ [field]: "misspelt" })).toStartWith(`${field}: "misspelt" is no`);
+  }
+  expect(await detail({ outcome: "failed,misspelt" })).toContain("broken_stream");
+  const named = { cause: "hard_pro_rule,none", tier: "pro,none", status: "5xx,402", rule: "tool_depth" };
+  expect((await dashboard.call("GET decisions", { query: named })).status).toBe(200);
   expect((await dashboard.call("GET decisions", { query: { before: "", limit: "", goal: "" } })).status).toBe(200);
   expect(await detail({ metric: "money" }, "GET series")).toContain("metric");
 });

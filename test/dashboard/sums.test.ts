@@ -16,16 +16,18 @@ afterAll(closeBrowser);
 
 /** The sums that the opened list shows: the costs of its rows added up, and its own totals. */
 async function sumsOfList(): Promise<{ rows: number; cost: number; saidRequests: number; saidCost: number }> {
-  await opened.page.locator("[data-total-requests]").waitFor();
+  const total = opened.page.locator("[data-total-requests]");
+  const saidRequests = Number(await total.getAttribute("data-total-requests"));
+  const saidCost = Number(await opened.page.locator("[data-total-cost]").getAttribute("data-total-cost"));
+  return { ...(await listed()), saidRequests, saidCost };
+}
+
+/** The rows of the opened list, counted, and their costs added up. */
+function listed(): Promise<{ rows: number; cost: number }> {
   return opened.page.evaluate(`(() => {
     const rows = [...document.querySelectorAll("tr.link")];
     const costs = rows.map((row) => Number(row.querySelector("[data-cost]").dataset.cost));
-    return {
-      rows: rows.length,
-      cost: costs.reduce((sum, cost) => sum + cost, 0),
-      saidRequests: Number(document.querySelector("[data-total-requests]").dataset.totalRequests),
-      saidCost: Number(document.querySelector("[data-total-cost]").dataset.totalCost),
-    };
+    return { rows: rows.length, cost: costs.reduce((sum, cost) => sum + cost, 0) };
   })()`);
 }
 
@@ -67,17 +69,25 @@ describe("the page's sums", () => {
     const { page } = opened;
     const links = page.locator("main a[href*='/dashboard/decisions']", { hasText: /^\d+$/ });
     await links.first().waitFor();
-    // Every count of the page, and the list to which it links.
-    const numbers: { text: string; href: string }[] = await page.evaluate(
-      `[...document.querySelectorAll("main a[href*='/dashboard/decisions']")]
-        .filter((link) => /^\\d+$/.test(link.innerText)).map((link) => ({ text: link.innerText, href: link.href }))`,
+    // Every count and every amount of the tables, and the list to which they link.
+    const numbers: { text: string; cost: string; href: string }[] = await page.evaluate(
+      `[...document.querySelectorAll("main a[href*='/dashboard/decisions']")].flatMap((link) => {
+        const cost = link.closest("table.split")?.contains(link) ? link.querySelector("[title$=USD]")?.title : undefined;
+        return cost === undefined && !/^\\d+$/.test(link.innerText)
+          ? []
+          : [{ text: link.innerText, cost: cost ?? "", href: link.href }];
+      })`,
     );
-    expect(numbers.length).toBeGreaterThan(10);
-    for (const { text, href } of numbers) {
+    expect(numbers.filter(({ cost }) => cost === "").length).toBeGreaterThan(10);
+    expect(numbers.filter(({ cost }) => cost !== "").length).toBeGreaterThan(10);
+    for (const [href, linked] of Map.groupBy(numbers, ({ href: each }) => each)) {
       await page.goto(href);
       await eventually(async () => (await page.locator(".skeleton").count()) === 0);
-      const rows = await page.locator("tr.link").count();
-      expect({ href, rows }).toEqual({ href, rows: Number(text) });
+      const { rows, cost } = await listed();
+      for (const number of linked) {
+        const said = number.cost === "" ? Number(number.text) : (parseUsd(number.cost.replace(" USD", "")) as number);
+        expect({ href, is: number.cost === "" ? rows : cost }).toEqual({ href, is: said });
+      }
     }
 
     // The sessions of the budgets view, and the lists to which they link.

@@ -32,7 +32,7 @@ test.each([
   "?range=7d",
   "?range=no-such",
   "?from_ms=1790000000000&to_ms=1790003600000",
-  "/decisions?cause=x&range=1h",
+  "/decisions?cause=score_flash&range=1h",
 ])("the data that every view needs is read once, while the script is still loading (%s)", async (address) => {
   await using dashboard = await startDashboard();
   await dashboard.gateway.chat();

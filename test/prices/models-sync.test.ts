@@ -180,6 +180,13 @@ models:
       written: null,
     });
     await empty.stop();
+    const unreadable = await aggregator(withFlashAt(higherPrice), ({ key }) => [
+      { name: "A", priceFactor: key === "vendor_v4_pro" ? Number.NaN : 1 },
+    ]);
+    const half = await sync([path, "--write"], unreadable.url);
+    expect(half.code).toBe(1);
+    expect(half.out).toContain("vendor_v4_pro: the prices of the hosts of deepseek/deepseek-v4-pro cannot be read");
+    await unreadable.stop();
     expect(readFileSync(path, "utf8")).toBe("models: {}\n");
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
-import { runCommand, spawnCommand } from "../harness/command-line.ts";
+import { main, runCommand, spawnCommand } from "../harness/command-line.ts";
 import { start, type TestGateway } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "decisions-cli-"));
@@ -39,6 +39,12 @@ describe("explain", () => {
     expect(out.indexOf("privacy")).toBeLessThan(out.indexOf("health"));
     expect(out).toMatch(/^received +\d.*\nended +\d/m);
     expect(out).toMatch(/^policy hash [0-9a-f]{16}$/m);
+  });
+
+  test("numbers the attempts from 1, and says what the score means", async () => {
+    const { out } = await run("explain", "request-1");
+    expect(out).toMatch(/^ {2}1\. vendor_v4_flash: answered 200/m);
+    expect(out).toMatch(/score +flash: its [\d.]+ points are more than [\d.]+ % of such asks have/);
   });
 
   test("finds a request by its own id, and prints the record as JSON", async () => {
@@ -84,6 +90,38 @@ describe("decisions", () => {
     expect(out.trim().split("\n")).toHaveLength(1);
     expect(out).toContain("smart-router → pro");
     expect(out).toContain("same_error_count");
+  });
+
+  test.each([
+    ["--outcome", "refusd", "refused"],
+    ["--tier", "flash,por", "pro"],
+    ["--cause", "hard_pro", "hard_pro_rule"],
+    ["--rule", "same_error", "same_error_count"],
+    ["--alias", "gpt-4", "smart-router"],
+    ["--refused-by", "me", "gateway"],
+    ["--status", "9xx", "5xx"],
+  ])("%s %s is refused, with what the option takes", async (option, value, known) => {
+    const { out, err, code } = await run("decisions", "export", option, value);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(option);
+    expect(err).toContain(known);
+  });
+
+  test("a span that ends before it begins is refused", async () => {
+    const { err, code } = await run("decisions", "export", "--since", "1d", "--until", "2d");
+    expect([code, err]).toEqual([2, expect.stringContaining("--until must be later than --since")]);
+  });
+
+  test.skipIf(process.platform !== "linux")("export to a full disk fails, and says so", async () => {
+    const child = Bun.spawn([process.execPath, main, "decisions", "export"], {
+      env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: databaseUrl },
+      stdout: Bun.file("/dev/full"),
+      stderr: "pipe",
+    });
+    expect([await child.exited, await new Response(child.stderr).text()]).toEqual([
+      1,
+      "standard output cannot be written: ENOSPC\n",
+    ]);
   });
 
   test("show prints one record", async () => {

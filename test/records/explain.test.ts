@@ -123,3 +123,14 @@ test("a caller's report about an answer is in the decision's record", async () =
   expect((await recordOf(gateway, idOf(reply))).reported).toEqual({ outcome: "solved", score: 0.9 });
   rmSync(folder, { recursive: true, force: true });
 });
+
+test("a score that would have reached the middle of the gray zone is named exactly, whatever the score was", async () => {
+  await using gateway = await start();
+  for (const content of ["Say hello", "x", "Rename tmp to remaining.", "Explain this regular expression."]) {
+    const messages = [{ role: "user", content }];
+    const reply = await gateway.chat({ model: "smart-router", messages }, explain);
+    const { smart_gateway: decision } = await reply.json();
+    const nearest = decision.explanation.would_change.find(({ input }: Answer) => input === "score");
+    expect([content, nearest?.to, nearest?.cause]).toEqual([content, "93.5", "gray_zone_pro"]);
+  }
+});

@@ -92,6 +92,7 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
   const place = usePlace();
   const tries = model.served.requests + model.failed_attempts;
   const disabled = model.override?.disabled === true;
+  const served = decisionsHref(model.served.filter, place, data.range);
   return (
     <tr>
       <th scope="row">
@@ -121,7 +122,7 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
         </span>
       </td>
       <td className="number" data-label="served">
-        <Link href={decisionsHref(model.served.filter, place, data.range)}>{count(model.served.requests)}</Link>
+        <Link href={served}>{count(model.served.requests)}</Link>
       </td>
       <td className="number" data-label="failed" data-tone={model.failed_attempts > 0 ? "warn" : undefined}>
         {counted(model.failed_attempts, "attempt")}
@@ -135,7 +136,9 @@ function ModelRow({ model, data, onChange }: TableProps & { readonly model: Mode
           : `${duration(model.first_token_ms.p50)} / ${duration(model.first_token_ms.p95)}`}
       </td>
       <td className="number" data-label="cost">
-        <Money nano={model.served.cost_nano_usd} />
+        <Link href={served}>
+          <Money nano={model.served.cost_nano_usd} />
+        </Link>
       </td>
       <td className="number nowrap actions">
         <button

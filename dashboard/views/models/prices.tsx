@@ -55,6 +55,7 @@ export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
           figures("context"),
           "from",
         ]}
+        className="folds"
       >
         {data.models.map(({ key, tier, upstream_id, price, price_source, context_tokens }) => (
           <tr key={key}>
@@ -62,16 +63,19 @@ export function Prices({ data }: { readonly data: AnswerOf<"GET models"> }) {
               <Tier tier={tier}>{key}</Tier>
             </th>
             <td className="mono">{upstream_id}</td>
-            <td className="number">
+            <td className="fold" aria-hidden="true" />
+            <td className="number" data-label="input">
               <Money nano={price.input_nano_usd_per_mtok} />
             </td>
-            <td className="number">
+            <td className="number" data-label="cached">
               <Money nano={price.cached_input_nano_usd_per_mtok} />
             </td>
-            <td className="number">
+            <td className="number" data-label="output">
               <Money nano={price.output_nano_usd_per_mtok} />
             </td>
-            <td className="number">{count(context_tokens)}</td>
+            <td className="number" data-label="context">
+              {count(context_tokens)}
+            </td>
             <td className="nowrap">
               {sources[price_source.kind]}
               {price.bands > 0 && <span className="muted">, {counted(price.bands, "more band")}</span>}

@@ -172,17 +172,21 @@ function Facts({ summary }: { readonly summary: Summary }) {
 }
 
 function Saved({ summary }: { readonly summary: Summary }) {
-  const { saved } = summary;
+  const place = usePlace();
+  const { saved, answered, range } = summary;
   if (saved.requests === 0) return null;
+  const difference = Math.abs(saved.saved_nano_usd);
   return (
     <Section title="Saved against pro alone">
       <p>
-        {counted(saved.requests, "answered request")} cost <Money nano={saved.cost_nano_usd} />. The same tokens on{" "}
-        <code>{saved.model ?? "pro"}</code> would have cost <Money nano={saved.baseline_nano_usd} />:{" "}
+        <Link href={decisionsHref(answered.filter, place, range)}>{counted(saved.requests, "answered request")}</Link>{" "}
+        cost <Money nano={saved.cost_nano_usd} />. The same tokens on <code>{saved.model ?? "pro"}</code> would have
+        cost <Money nano={saved.baseline_nano_usd} />:{" "}
         <strong>
-          <Money nano={saved.saved_nano_usd} />
+          <Money nano={difference} />
         </strong>{" "}
-        {saved.baseline_nano_usd > 0 && `(${share(saved.saved_nano_usd, saved.baseline_nano_usd)}) `}less.
+        {saved.baseline_nano_usd > 0 && `(${share(difference, saved.baseline_nano_usd)}) `}
+        {saved.saved_nano_usd < 0 ? "less than was spent." : "more."}
       </p>
       <p className="muted">{saved.baseline}</p>
     </Section>
@@ -191,11 +195,14 @@ function Saved({ summary }: { readonly summary: Summary }) {
 
 /** The ledger counts the money. Spending that the records do not explain is shown. */
 function Proof({ summary }: { readonly summary: Summary }) {
+  const place = usePlace();
   const { ledger } = summary;
   return (
     <p className="muted">
       Ledger of the UTC day {ledger.day}: <Money nano={ledger.spent_nano_usd} /> spent; the records add up to{" "}
-      <Money nano={ledger.records_nano_usd} />
+      <Link href={decisionsHref({ range: "today" }, place)}>
+        <Money nano={ledger.records_nano_usd} />
+      </Link>
       {ledger.unexplained_nano_usd === 0 ? (
         ", the same."
       ) : (

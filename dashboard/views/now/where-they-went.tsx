@@ -85,28 +85,33 @@ function Split({ title, summary, rows }: SplitProps) {
           ]}
         />
         <tbody>
-          {rows.map(({ row, value, name, tier }) => (
-            <tr key={value ?? "none"}>
-              <th scope="row" className="clip">
-                {name}
-              </th>
-              <td className="wide">
-                <div className="bar" aria-hidden="true">
-                  <i
-                    className={`fill-${tier ?? "none"}`}
-                    style={{ width: `${(row.requests / summary.total.requests) * 100}%` }}
-                  />
-                </div>
-              </td>
-              <td className="number">
-                <Link href={decisionsHref(row.filter, place, summary.range)}>{count(row.requests)}</Link>
-              </td>
-              <td className="number">{share(row.requests, summary.total.requests)}</td>
-              <td className="number">
-                <Money nano={row.cost_nano_usd} />
-              </td>
-            </tr>
-          ))}
+          {rows.map(({ row, value, name, tier }) => {
+            const decisions = decisionsHref(row.filter, place, summary.range);
+            return (
+              <tr key={value ?? "none"}>
+                <th scope="row" className="clip">
+                  {name}
+                </th>
+                <td className="wide">
+                  <div className="bar" aria-hidden="true">
+                    <i
+                      className={`fill-${tier ?? "none"}`}
+                      style={{ width: `${(row.requests / summary.total.requests) * 100}%` }}
+                    />
+                  </div>
+                </td>
+                <td className="number">
+                  <Link href={decisions}>{count(row.requests)}</Link>
+                </td>
+                <td className="number">{share(row.requests, summary.total.requests)}</td>
+                <td className="number">
+                  <Link href={decisions}>
+                    <Money nano={row.cost_nano_usd} />
+                  </Link>
+                </td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </Section>

@@ -37,10 +37,10 @@ function Source({ data }: { readonly data: Answer }) {
           "The defaults are in force."
         ) : (
           <>
-            From <code>{data.file}</code>.
+            From <code>{data.file}</code>. {counted(changed, "value differs", "values differ")} from the defaults.
           </>
         )}{" "}
-        {counted(changed, "value differs", "values differ")} from the defaults. Loaded <Time ms={data.loaded_at_ms} />,{" "}
+        Loaded <Time ms={data.loaded_at_ms} />,{" "}
         <span className="muted">
           configuration hash <code>{data.config_hash}</code>
           {data.policy_hash !== null && (

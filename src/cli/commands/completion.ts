@@ -29,15 +29,15 @@ export async function printCompletions(
   if (lines.length > 0) console.log(lines.join("\n"));
 }
 
-/** As each shell takes a value with its description; bash has none. */
+/** As each shell takes a value with its description, where there is one; bash has none. */
 function lineFor(shell: Shell, value: string, about: string): string {
   switch (shell) {
     case "bash":
       return value;
     case "zsh":
-      return `${value.replaceAll(":", "\\:")}:${about}`;
+      return `${value.replaceAll(":", "\\:")}${about === "" ? "" : `:${about}`}`;
     case "fish":
-      return `${value}\t${about}`;
+      return about === "" ? value : `${value}\t${about}`;
   }
 }
 

@@ -30,15 +30,15 @@ ${problem === undefined ? "" : `<p role="alert">${escaped(problem)}</p>`}
 }
 
 export const loginStyle = `:root { color-scheme: light dark; }
-body { font: 14px/1.45 system-ui, sans-serif; margin: 0; color: light-dark(#1b1f24, #e6e8ea); background: light-dark(#fff, #14171a); }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 0; color: light-dark(#1d1e20, #e6e6e3); background: light-dark(#fcfcfb, #141517); }
 main { max-width: 320px; margin: 15vh auto 0; padding: 0 16px; }
 h1 { font-size: 20px; font-weight: 600; }
 form { display: grid; gap: 8px; }
 label { margin-top: 8px; }
-input, button { font: inherit; padding: 8px; border: 1px solid light-dark(#8a939c, #6b747d); border-radius: 4px; color: inherit; background: transparent; }
-button { margin-top: 16px; color: #fff; background: #1f5fbf; border-color: #1f5fbf; cursor: pointer; }
-:focus-visible { outline: 2px solid #4c8ff0; outline-offset: 2px; }
-[role="alert"] { margin: 0; padding: 8px; border-left: 3px solid #c8372d; }
+input, button { font: inherit; padding: 8px; border: 1px solid light-dark(#8c8c86, #6d727b); border-radius: 4px; color: inherit; background: transparent; }
+button { margin-top: 16px; color: light-dark(#ffffff, #0d1b1b); background: light-dark(#0b6a68, #5cc9c1); border-color: transparent; cursor: pointer; }
+:focus-visible { outline: 2px solid light-dark(#0b6a68, #5cc9c1); outline-offset: 2px; }
+[role="alert"] { margin: 0; padding: 8px; border-left: 3px solid light-dark(#b3261e, #ff8f85); }
 code { font-family: ui-monospace, monospace; }
 `;
 

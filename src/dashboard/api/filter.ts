@@ -1,8 +1,5 @@
-import type { DecisionFilter } from "#dashboard/schema/shared.ts";
+import { type DecisionFilter, noValue } from "#dashboard/schema/shared.ts";
 import type { RecordFilter, RollupFilter } from "#records/records.ts";
-
-/** How a filter names records whose field is empty: refused before there was a decision, and so without a cause. */
-export const noValue = "none";
 
 /** Alternatives, comma-separated; the store writes no value as "". */
 function alternatives(text: string | undefined): readonly string[] | undefined {

@@ -1,6 +1,6 @@
 import type { Need } from "#dashboard/schema/now.ts";
 import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
+import type { DashboardSources, DriftNotice } from "#dashboard/sources.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
@@ -204,15 +204,15 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
     );
   }
   const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < recentMs);
-  for (const { model, reason, detail, atMs } of [...drifts(), ...filtered]) {
+  for (const drift of [...drifts(), ...filtered]) {
+    const { model, reason, atMs } = drift;
     needs.push(
       need({
         kind: "price_drift",
         severity: "watch",
         view: "models",
         id: `price_drift ${model} ${reason}`,
-        title: `The price of ${model} has drifted (${reason}): ${detail}.`,
-        todo: "Compare, and write the aggregator's prices into the registry if they are right.",
+        ...driftTextsOf(drift),
         command: "models sync",
         since_ms: atMs,
         target: model,
@@ -220,6 +220,34 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
     );
   }
   return needs;
+}
+
+/** What has happened, and what to do. Not every drift is about a price. */
+function driftTextsOf({ model, reason, detail }: DriftNotice): Pick<Need, "title" | "todo"> {
+  switch (reason) {
+    case "expires":
+      return { title: `${model} will lose its model: ${detail}.`, todo: "Name another model in the registry before." };
+    case "not_listed":
+      return {
+        title: `The aggregator does not list the model of ${model}: ${detail}.`,
+        todo: "Correct its upstream_id in the registry, or disable it.",
+      };
+    case "repointed":
+      return {
+        title: `Another model answers as ${model}: ${detail}.`,
+        todo: "Decide whether it may. If not, name the model that you want in the registry.",
+      };
+    case "constraint_filtered":
+      return {
+        title: `Calls to ${model} were refused: ${detail}.`,
+        todo: "Compare the prices. Raise the registry's if the hosts' are right.",
+      };
+    default:
+      return {
+        title: `The price of ${model} has changed: ${detail}.`,
+        todo: "Compare, and write the aggregator's prices into the registry if they are right.",
+      };
+  }
 }
 
 function configNeeds({ configStatus }: DashboardSources): Need[] {

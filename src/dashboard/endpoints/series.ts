@@ -1,6 +1,6 @@
-import { noValue } from "#dashboard/api/filter.ts";
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
+import { noValue } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import type { RecordSeries, SeriesMetric } from "#records/records.ts";
 

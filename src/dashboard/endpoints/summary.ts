@@ -1,11 +1,10 @@
 import { capUseOf, dayCapUse, paceOf } from "#dashboard/api/caps.ts";
-import { noValue } from "#dashboard/api/filter.ts";
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
 import { modelTier } from "#dashboard/api/model-tier.ts";
 import { dayMs, rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import { countedIn, failedOutcomes, firstTokenOf, sumsOf } from "#dashboard/api/sums.ts";
-import { Tier } from "#dashboard/schema/shared.ts";
+import { noValue, Tier } from "#dashboard/schema/shared.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import type { DecisionRecords, RecordSummary, SummaryShare, TimeRange } from "#records/records.ts";
 import { needsOf } from "./needs.ts";

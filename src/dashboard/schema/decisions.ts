@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Counterfactual, DecisionRecord, DecisionStage } from "#records/decision-record.ts";
-import { AtMs, Count, DecisionFilter, Ms, NanoUsd, Range, Tier } from "./shared.ts";
+import { statusProblem, wordProblem } from "#records/filter-words.ts";
+import { AtMs, Count, DecisionFilter, Ms, NanoUsd, noValue, Range, Tier } from "./shared.ts";
 
 /** `GET decisions`, `GET decisions/{id}`, `GET decisions/live`. */
 
@@ -40,8 +41,34 @@ export const DecisionRow = z.object({
 });
 export type DecisionRow = z.infer<typeof DecisionRow>;
 
+/** Alternatives of a closed set, or `none` for records without a value. A mistyped one is refused: it would select nothing. */
+function alternativesOf(problemOf: (word: string) => string | undefined, separator = ",") {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const problem = text
+        .split(separator)
+        .map((word) => (word === noValue || word === "" ? undefined : problemOf(word)))
+        .find((found) => found !== undefined);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+    })
+    .optional();
+}
+const wordsOf = (field: Parameters<typeof wordProblem>[0]) => alternativesOf((word) => wordProblem(field, word));
+
 /** The query of `GET decisions`. */
 export const DecisionsQuery = DecisionFilter.extend({
+  cause: wordsOf("cause"),
+  // A list is limited by one rule at a time.
+  rule: alternativesOf((word) => wordProblem("rule", word), "\0"),
+  kind: wordsOf("kind"),
+  alias: wordsOf("alias"),
+  tier: wordsOf("tier"),
+  outcome: wordsOf("outcome"),
+  refused_by: wordsOf("refusedBy"),
+  cost_state: wordsOf("costState"),
+  action: wordsOf("action"),
+  status: alternativesOf(statusProblem).describe("A status, or a class of them: `502`, `5xx`."),
   before: z.coerce.number().int().min(0).optional().describe("`next_before` of the page before; absent: the newest."),
   limit: z.coerce.number().int().min(1).max(200).default(100),
 });

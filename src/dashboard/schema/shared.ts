@@ -29,6 +29,9 @@ export const RangeQuery = z.object({
   to_ms: z.coerce.number().int().min(0).optional(),
 });
 
+/** How a filter names records whose field is empty: refused before there was a decision, and so without a cause. */
+export const noValue = "none";
+
 /**
  * Where a list of decisions is limited: the query parameters of `GET decisions`, and of every link to it. All that are given
  * must hold; a comma separates alternatives of one.

@@ -68,6 +68,9 @@ function problemOf(model: Model, listing: Listing | undefined, hosts: HostsRead)
   }
   if (hosts.kind === "failed") return `the hosts of ${model.upstreamId}: ${hosts.detail}`;
   if (hosts.hosts.length === 0) return `${model.upstreamId} has no host`;
+  if (hosts.hosts.every(({ price }) => price === undefined)) {
+    return `the prices of the hosts of ${model.upstreamId} cannot be read`;
+  }
   return undefined;
 }
 

@@ -70,17 +70,15 @@ export class ColumnPacker {
     const isExact = size <= maxIntBytes && Number.isSafeInteger(base) && Number.isSafeInteger(base + range);
     if (!isExact || !(isWhole || areThousandths(values))) return this.#floats(values);
     const bytes = this.#reserve(size * values.length);
-    let at = this.#length;
-    for (let line = 0; line < values.length; line++) {
+    const from = this.#length;
+    for (let line = 0, at = from; line < values.length; line++, at += size) {
       const difference = Math.round((values[line] ?? 0) * scale) - base;
-      let low = difference >>> 0;
-      for (let byte = 0; byte < size; byte++) {
-        if (byte === 4) low = Math.floor(difference / 2 ** 32);
-        bytes[at++] = low & 0xff;
-        low >>>= 8;
-      }
+      // Most differences have one or two bytes.
+      bytes[at] = difference;
+      if (size > 1) bytes[at + 1] = difference >>> 8;
+      if (size > 2) writeAbove(difference, bytes, at, size);
     }
-    this.#length = at;
+    this.#length += size * values.length;
     return { ints: size, base, scale };
   }
 
@@ -115,6 +113,15 @@ export class ColumnPacker {
     }
     return this.#bytes;
   }
+}
+
+/** Those of its bytes that stand behind the first two. */
+function writeAbove(difference: number, bytes: Uint8Array, at: number, size: number): void {
+  bytes[at + 2] = difference >>> 16;
+  if (size > 3) bytes[at + 3] = difference >>> 24;
+  const high = Math.floor(difference / 2 ** 32);
+  if (size > 4) bytes[at + 4] = high;
+  if (size > 5) bytes[at + 5] = high >>> 8;
 }
 
 function areNumbers(values: readonly unknown[]): values is readonly number[] {

@@ -99,20 +99,22 @@ function scoreChanges(input: DecideInput, score: number): readonly Change[] {
   const targets = [flash_below - 0.01, flash_below, middle, pro_from];
   return targets
     .filter((target) => target >= 0 && target !== score)
-    .map((target) => ({
-      input: "score",
-      from: String(score),
-      to: String(Math.round(target * 100) / 100),
-      distance: Math.abs(target - score) / 100,
-      changed: withPolicy(input, {
-        routing: {
-          ...input.snapshot.policy.routing,
-          flash_below: flash_below - (target - score),
-          pro_from: pro_from - (target - score),
-        },
-      }),
-    }));
+    .map((target) => {
+      // A score that equals a threshold has reached it. Without the margin the sum's last binary digit would decide.
+      const by = target - score + margin;
+      const routing = { ...input.snapshot.policy.routing, flash_below: flash_below - by, pro_from: pro_from - by };
+      return {
+        input: "score",
+        from: String(score),
+        to: String(Math.round(target * 100) / 100),
+        distance: Math.abs(target - score) / 100,
+        changed: withPolicy(input, { routing }),
+      };
+    });
 }
+
+/** Far below the hundredth to which scores are rounded. */
+const margin = 1e-6;
 
 /** Each counter of the run, to its limit or to just below it. */
 function counterChanges(input: DecideInput): readonly Change[] {

@@ -86,7 +86,7 @@ function verdictsOf({ task, runtime, snapshot }: DecideInput): Record<StageName,
       evidence: privacyEvidence,
     },
     score: {
-      verdict: zoneOf(score, snapshot.policy) === "gray" ? "gray zone" : zoneOf(score, snapshot.policy),
+      verdict: `${zoneOf(score, snapshot.policy) === "gray" ? "gray zone" : zoneOf(score, snapshot.policy)}${meaningOf(scoreEvidence)}`,
       evidence: scoreEvidence,
     },
     rules: {
@@ -131,4 +131,16 @@ function afterRules(wanted: Choice, snapshot: DecideInput["snapshot"]): Record<"
       evidence: healthEvidence,
     },
   };
+}
+
+/** What the score means on its scale: how many of such asks have fewer points. Stated tasks have no such share. */
+function meaningOf(evidence: Evidence): string {
+  const valueIn = (key: string) => evidence.find((entry) => entry.startsWith(`${key}=`))?.slice(key.length + 1);
+  const points = valueIn("points");
+  if (points === undefined) return "";
+  if (valueIn("score_scale") === "declared") return `: ${points} points of a stated task`;
+  const learned = valueIn("learned");
+  const shipped = valueIn("score_shipped") ?? valueIn("score");
+  const change = learned === undefined ? "" : `; the learned weights change that by ${learned}`;
+  return `: its ${points} points are more than ${shipped} % of such asks have${change}`;
 }

@@ -25,6 +25,14 @@ describe("lines of decisions", () => {
     expect(lines[3]).toContain(`${long.slice(0, 39)}…`);
   });
 
+  test("show whether a cost is estimated or not known yet", () => {
+    const costs = (["known", "estimated", "unknown"] as const).map((cost_state, at) => {
+      const [line] = new DecisionLines().of([aDecisionRecord(at, { cost_state, cost_nano_usd: 4_100_000 })]);
+      return /(\S*\$0\.0041|\?) /.exec(line ?? "")?.[1];
+    });
+    expect(costs).toEqual(["$0.0041", "~$0.0041", "?"]);
+  });
+
   test("that arrive one by one are aligned with earlier lines", () => {
     const lines = new DecisionLines();
     const [first] = lines.of([records[3] as (typeof records)[0]]);

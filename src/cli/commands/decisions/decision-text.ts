@@ -32,7 +32,11 @@ function cellsOf(record: DecisionRecord): readonly string[] {
       : (record.tier ?? record.outcome);
   const why = record.rule ?? record.cause ?? record.error_class ?? "";
   const cost =
-    record.cost_state === "unknown" ? "?" : record.hold_nano_usd === 0 ? "–" : dollarText(record.cost_nano_usd);
+    record.cost_state === "unknown"
+      ? "?"
+      : record.hold_nano_usd === 0
+        ? "–"
+        : `${record.cost_state === "estimated" ? "~" : ""}${dollarText(record.cost_nano_usd)}`;
   return [
     timeText(record.recorded_ms),
     plain(record.goal ?? "–"),
@@ -109,11 +113,10 @@ function scoreLines({ contributions, score, thresholds }: ExplainedDecision): st
 function attemptLines({ attempts, timings }: ExplainedDecision): string[] {
   if (attempts.length === 0) return [];
   const head = `Attempts (decision ${durationText(timings.decision_ms ?? 0)}, ledger ${durationText(timings.ledger_ms ?? 0)}, total ${durationText(timings.total_ms)}):`;
-  const rows = attempts.map((attempt) => {
-    const { number, model, purpose, outcome, upstream_status, started_ms, first_token_ms, duration_ms, tokens } =
-      attempt;
+  const rows = attempts.map((attempt, index) => {
+    const { model, purpose, outcome, upstream_status, started_ms, first_token_ms, duration_ms, tokens } = attempt;
     const parts = [
-      `  #${number} ${purpose === "SCOUT" ? "scout " : ""}${model}: ${outcome}${upstream_status === null ? "" : ` ${upstream_status}`}`,
+      `  ${index + 1}. ${purpose === "SCOUT" ? "scout " : ""}${model}: ${outcome}${upstream_status === null ? "" : ` ${upstream_status}`}`,
       `began at ${durationText(started_ms)}`,
       ...(first_token_ms === null ? [] : [`first token after ${durationText(first_token_ms)}`]),
       `took ${durationText(duration_ms)}`,

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { exitCodes, failWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
-import { withRecords } from "#cli/with-records.ts";
+import { spanProblem, withRecords } from "#cli/with-records.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
@@ -137,11 +137,13 @@ function exportCommand(env: NodeJS.ProcessEnv): Command {
         .default("jsonl"),
     )
     .option("--json", "the same as --format jsonl")
-    .action((options: ExportOptions & { readonly json?: true }) =>
-      withRecords(env, options, (store) =>
+    .action((options: ExportOptions & { readonly json?: true }) => {
+      const problem = spanProblem(options);
+      if (problem !== undefined) return failWith(exitCodes.badUsage, problem, options);
+      return withRecords(env, options, (store) =>
         exportRecords(store, options.json ? { ...options, format: "jsonl" } : options),
-      ),
-    );
+      );
+    });
   return command;
 }
 

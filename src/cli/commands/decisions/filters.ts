@@ -1,5 +1,6 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseTime } from "#cli/with-records.ts";
+import { filterWords, statusProblem, wordProblem } from "#records/filter-words.ts";
 import type { RecordFilter } from "#records/records.ts";
 
 export interface FilterOptions {
@@ -21,20 +22,38 @@ export interface FilterOptions {
 
 /** Adds the options that select decisions. Options with several values split them at commas. */
 export function withFilters(command: Command): Command {
-  const list = (text: string) => text.split(",").map((each) => each.trim());
   return command
     .option("--goal <goal>", "only this goal (`session/goal`, or the goal alone)")
     .option("--session <id>", "only this session")
     .option("--task <id>", "only this task")
     .option("--request <id>", "only this request id")
-    .option("--cause <causes>", "only these causes, comma-separated", list)
-    .option("--rule <name>", "only requests for which this hard rule fired")
-    .option("--alias <aliases>", "only requests for these models (smart-router, …)", list)
-    .option("--model <keys>", "only answers of these models", list)
-    .option("--tier <tiers>", "free, flash, pro or emergency", list)
-    .option("--status <statuses>", "403, 5xx …", list)
-    .option("--outcome <outcomes>", "answered, refused, failed, broken_stream or caller_gone", list)
-    .option("--refused-by <who>", "gateway or upstream", list);
+    .addOption(wordsOption("--cause <causes>", "only these causes, comma-separated", "cause"))
+    .addOption(new Option("--rule <name>", "only requests for which this hard rule fired").choices(filterWords.rule))
+    .addOption(wordsOption("--alias <aliases>", "only requests for these models", "alias"))
+    .option("--model <keys>", "only answers of these models", listOf)
+    .addOption(wordsOption("--tier <tiers>", "only answers of these tiers", "tier"))
+    .option("--status <statuses>", "only these statuses, or classes of them: 403, 5xx", (text) =>
+      checked(listOf(text), statusProblem),
+    )
+    .addOption(wordsOption("--outcome <outcomes>", "only requests that ended so", "outcome"))
+    .addOption(wordsOption("--refused-by <who>", "only requests that one of them has refused", "refusedBy"));
+}
+
+/** An option that takes several words of a closed set. The choices are for the shell's completion. */
+function wordsOption(flags: string, description: string, field: keyof typeof filterWords): Option {
+  const option = new Option(flags, description);
+  option.argChoices = [...filterWords[field]];
+  return option.argParser((text) => checked(listOf(text), (word) => wordProblem(field, word)));
+}
+
+function listOf(text: string): string[] {
+  return text.split(",").map((each) => each.trim());
+}
+
+function checked(values: readonly string[], problemOf: (value: string) => string | undefined): readonly string[] {
+  const problem = values.map(problemOf).find((found) => found !== undefined);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return values;
 }
 
 /** The options of a span of time. */

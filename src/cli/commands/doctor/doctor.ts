@@ -180,7 +180,9 @@ function sqlite(path: string): Check {
     try {
       const { journal_mode: mode } = db.query<{ journal_mode: string }, []>("PRAGMA journal_mode").get() ?? {};
       db.query("SELECT count(*) FROM sqlite_master").get();
-      const size = `${(statSync(full).size / 1_048_576).toFixed(1)} MiB`;
+      // What was written last is in the write-ahead log until SQLite moves it into the file.
+      const bytes = statSync(full).size + (statSync(`${full}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+      const size = `${(bytes / 1_048_576).toFixed(1)} MiB`;
       return { name: "database", status: "ok", detail: `${full}, ${size}, journal ${mode ?? "unknown"}` };
     } finally {
       db.close();

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
-import { parseTime, withRecords } from "#cli/with-records.ts";
+import { parseTime, spanProblem, withRecords } from "#cli/with-records.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 import { dollarText } from "#records/explain/sentences.ts";
@@ -36,6 +36,8 @@ export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = pro
 }
 
 async function run(file: string, options: BacktestOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  const emptySpan = spanProblem(options);
+  if (emptySpan !== undefined) return failWith(exitCodes.badUsage, emptySpan, options);
   const loaded = await loadConfig({
     policyPath: file,
     registryPath: options.models ?? (env["MODEL_REGISTRY_PATH"] || undefined),

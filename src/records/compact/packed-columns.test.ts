@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { ColumnPacker, ColumnReader } from "./packed-columns.ts";
+
+function readBack(columns: readonly (readonly number[])[]) {
+  const packer = new ColumnPacker(1);
+  const packed = columns.map((each) => packer.packed({ each }));
+  const reader = new ColumnReader(Buffer.from(packer.bytes));
+  return packed.map((column, at) => reader.column(column, columns[at]?.length ?? 0));
+}
+
+test.each([1, 2, 3, 4, 5, 6])("whole numbers whose differences have %i bytes are read back", (bytes) => {
+  const most = 256 ** bytes - 1;
+  const each = [7, 7 + most, 8, 7 + Math.floor(most / 3), 7 + Math.floor(most / 257)];
+  expect(readBack([each, [1, 2], each])).toEqual([{ each }, { each: [1, 2] }, { each }]);
+});
+
+test("numbers of any size, whole, in thousandths or with more places, are read back unchanged", () => {
+  const whole = fc.integer({ min: -(2 ** 50), max: 2 ** 50 });
+  const small = fc.integer({ min: -300, max: 70_000 });
+  const thousandths = fc.integer({ min: 0, max: 1e9 }).map((n) => n / 1_000);
+  const any = fc.double({ noNaN: true, noDefaultInfinity: true });
+  const column = fc.oneof(...[whole, small, thousandths, any].map((kind) => fc.array(kind, { minLength: 1 })));
+  fc.assert(
+    fc.property(fc.array(column, { minLength: 1, maxLength: 4 }), (columns) => {
+      // Adding 0 makes 0 of -0, which no record has.
+      const given = columns.map((values) => values.map((value) => value + 0));
+      expect(readBack(given)).toEqual(given.map((each) => ({ each })));
+    }),
+  );
+});
