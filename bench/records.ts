@@ -1,12 +1,11 @@
 /**
  * What decision records cost and how quickly they are read.
  *
- * `bun bench/records.ts [--records 1000000] [--rounds 12] [--skip cpu|store]`
+ * `bun bench/records.ts [--records 1000000] [--pairs 30] [--skip cpu|store]`
  *
- * `cpu`: instructions or processor time per request of two gateways in one run, with records and without them: lower quartiles of
- * the rounds. The one that is measured first changes from round to round. With `TMPDIR` in memory, stalls of the disk do not
- * count. `store`: so many records over 30 days in an SQLite file; then queries, sums and series of the dashboard, an export, a
- * backtest, and retention under writing.
+ * `cpu`: processor time per request of one gateway, with records and without them by turns (Linux only). With `TMPDIR` in memory,
+ * stalls of the disk do not count. `store`: so many records over 30 days in an SQLite file; then queries, sums and series of the
+ * dashboard, an export, a backtest, and retention under writing.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,13 +18,12 @@ import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { type ByThread, counted, timed, whyUncounted } from "./support/counters.ts";
-import { root, Servers, type Started } from "./support/servers.ts";
+import { measureRecordsCost } from "./support/records-cost.ts";
 
 const { values: options } = parseArgs({
   options: {
     records: { type: "string", default: "1000000" },
-    rounds: { type: "string", default: "12" },
+    pairs: { type: "string", default: "30" },
     skip: { type: "string" },
   },
 });
@@ -33,46 +31,8 @@ const count = Number(options.records);
 const batch = 128;
 const dayMs = 86_400_000;
 
-if (options.skip !== "cpu") await measureCpu();
+if (options.skip !== "cpu") await measureRecordsCost(Number(options.pairs));
 if (options.skip !== "store") await measureStore();
-
-async function measureCpu(): Promise<void> {
-  await using servers = new Servers();
-  const upstream = await servers.upstream();
-  const both: { name: string; server: Started; rounds: ByThread[] }[] = [
-    { name: "off", server: await servers.gateway(upstream, root, "records: { enabled: false }\n"), rounds: [] },
-    { name: "on", server: await servers.gateway(upstream), rounds: [] },
-  ];
-  const uncounted = whyUncounted();
-  const requests = 4_000;
-  const load = (server: Started, under: readonly string[], sent: number) =>
-    servers.loadUnder(under, server.url, "answers", "32", "600", String(sent));
-  // Until the JIT has compiled the code that every request runs, and that of records, which runs once for 128 of them. In turn, so
-  // that both are as warm when the rounds begin.
-  for (let sent = 0; sent < 40_000; sent += requests) for (const { server } of both) await load(server, [], requests);
-  for (let round = 0; round < Number(options.rounds); round++) {
-    for (const { server, rounds } of round % 2 === 0 ? both : both.toReversed()) {
-      const spent =
-        uncounted === undefined
-          ? await counted(server.pid, (under) => load(server, under, requests))
-          : await timed(server.pid, () => load(server, [], requests));
-      rounds.push(spent);
-    }
-  }
-  const unit = uncounted === undefined ? "instructions" : "nanoseconds";
-  const lowerQuartile = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] ?? 0;
-  const perRequest = (rounds: readonly ByThread[], part: keyof ByThread) =>
-    lowerQuartile(rounds.map((each) => each[part])) / requests;
-  const [off, on] = both;
-  if (off === undefined || on === undefined) return;
-  for (const part of ["total", "main", "ledger"] as const) {
-    const [without, with_] = [perRequest(off.rounds, part), perRequest(on.rounds, part)];
-    const more = (100 * (with_ - without)) / perRequest(off.rounds, "total");
-    console.log(
-      `${part.padEnd(7)} ${Math.round(without)} → ${Math.round(with_)} ${unit} per request: ${more.toFixed(1)} % of the whole`,
-    );
-  }
-}
 
 async function measureStore(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "smart-gateway-records-"));

@@ -31,14 +31,17 @@ const toolLoop = (turns: number, size: number): ChatMessage[] => [
     },
   ]).flat(),
 ];
-const conversations: Record<string, ChatMessage[]> = {
-  "one short question": [{ role: "user", content: "What is the capital of France?" }],
-  "one ask of 2 kB": [{ role: "user", content: prose.repeat(22) }],
-  "one ask of 8 kB": [{ role: "user", content: prose.repeat(40) + code.repeat(55) }],
-  "one ask of 20 kB": [{ role: "user", content: prose.repeat(100) + code.repeat(140) }],
-  "agent loop of 20 kB": toolLoop(10, 24),
-  "agent loop of 400 kB": toolLoop(40, 135),
-  "agent loop of 1 MB": toolLoop(100, 135),
+const ask = (content: string) => (run: number) => [{ role: "user" as const, content: `${run}: ${content}` }];
+const turn = (messages: ChatMessage[]) => () => messages;
+/** Each ask is new, because what one showed is remembered. The ask of an agent's loop is the same in all of its turns, as it is in use. */
+const conversations: Record<string, (run: number) => ChatMessage[]> = {
+  "one short question": ask("What is the capital of France?"),
+  "one ask of 2 kB": ask(prose.repeat(22)),
+  "one ask of 8 kB": ask(prose.repeat(40) + code.repeat(55)),
+  "one ask of 20 kB": ask(prose.repeat(100) + code.repeat(140)),
+  "agent loop of 20 kB": turn(toolLoop(10, 24)),
+  "agent loop of 400 kB": turn(toolLoop(40, 135)),
+  "agent loop of 1 MB": turn(toolLoop(100, 135)),
 };
 /** CPU time of one `assess`, microseconds. */
 export interface AssessTime {
@@ -51,16 +54,16 @@ export interface AssessTime {
 
 export function measureTimes(rounds = 16_000): AssessTime[] {
   const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
-  return Object.entries(conversations).map(([name, messages]) => {
-    const request = requestWith({ messages });
+  return Object.entries(conversations).map(([name, messagesOf]) => {
     const times: number[] = [];
     for (let run = 0; run < rounds; run++) {
+      const request = requestWith({ messages: messagesOf(run) });
       const start = threadTime();
       assess(request, request.body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
       times.push((threadTime() - start) / 1_000);
     }
     const settled = times.slice(rounds / 2).sort((a, b) => a - b);
     const at = (share: number) => settled[Math.floor(share * settled.length)] ?? 0;
-    return { name, bytes: JSON.stringify(messages).length, p10: at(0.1), p50: at(0.5), p99: at(0.99) };
+    return { name, bytes: JSON.stringify(messagesOf(0)).length, p10: at(0.1), p50: at(0.5), p99: at(0.99) };
   });
 }

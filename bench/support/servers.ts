@@ -25,6 +25,11 @@ export interface Started {
   readonly pid: number;
 }
 
+export interface Gateway extends Started {
+  /** Where its policy is, as `writePolicy` takes it. */
+  readonly configDirectory: string;
+}
+
 /** The result of `load.ts`. */
 export interface Load {
   answers: number;
@@ -82,10 +87,20 @@ export class Servers implements AsyncDisposable {
     return this.#serve(0, root, [path, ...args]);
   }
 
-  /** A gateway on the first core with its own database; `tree` is the checkout from which it runs, `policy` further sections of its policy. */
-  async gateway(upstream: Started, tree: string = root, policy = ""): Promise<Started> {
+  /**
+   * A gateway on the first core with its own database; `tree` is the checkout from which it runs, `policy` further sections of its
+   * policy, `settings` further environment variables.
+   */
+  async gateway(
+    upstream: Started,
+    tree: string = root,
+    policy = "",
+    settings: { [name: string]: string } = {},
+  ): Promise<Gateway> {
     const directory = join(this.scratch, String(this.#started.length));
-    return this.#serve(0, tree, ["src/main.ts", "serve"], {
+    // Not beside the database: the policy's folder is watched, so every write to the database would wake the watcher.
+    const configDirectory = join(directory, "config");
+    const started = await this.#serve(0, tree, ["src/main.ts", "serve"], {
       // As the launcher sets it (scripts/toolchain.mjs).
       MIMALLOC_PURGE_DELAY: process.env["MIMALLOC_PURGE_DELAY"] ?? "2000",
       HOST: "127.0.0.1",
@@ -93,10 +108,11 @@ export class Servers implements AsyncDisposable {
       UPSTREAM_BASE_URL: upstream.url,
       UPSTREAM_API_KEY: "bench-upstream-key",
       DATABASE_URL: `sqlite:${join(directory, "gateway.db")}`,
-      // Not beside the database: the policy's folder is watched, so every write to the database would wake the watcher.
-      ROUTING_POLICY_PATH: await writePolicy(join(directory, "config"), policy),
+      ROUTING_POLICY_PATH: await writePolicy(configDirectory, policy),
       LOG_FORMAT: "json",
+      ...settings,
     });
+    return { ...started, configDirectory };
   }
 
   /** Runs the load generator to its end, on the second core with the upstream. The arguments are those of `load.ts`. */
