@@ -1,3 +1,5 @@
+import { printJson } from "./output.ts";
+
 /** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -17,9 +19,4 @@ export function failWith(code: ExitCode, problem: string, { json }: { readonly j
 /** The same for something that was tried and has failed: the problem is `what`, and the error's message. */
 export function failWithError(what: string, error: unknown, options: { readonly json?: boolean | undefined }): void {
   failWith(exitCodes.failed, `${what}: ${error instanceof Error ? error.message : "unknown error"}`, options);
-}
-
-/** One JSON value on standard output: what every command prints with `--json`, and nothing else. */
-export function printJson(value: unknown): void {
-  console.log(JSON.stringify(value, null, 2));
 }

@@ -4,12 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { programWith } from "#cli/program.ts";
-import { runCommand } from "../harness/command-line.ts";
+import { main, runCommand, spawnCommand } from "../harness/command-line.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 import { freePort, root } from "../harness/process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-failed-commands-"));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const fullDisk = "/dev/full";
 
 describe("a command that fails", () => {
   test("for a file that it cannot read says so in JSON where that was asked for, on standard output", async () => {
@@ -21,6 +23,44 @@ describe("a command that fails", () => {
   test("for the way in which it was called ends with 2, whatever the store says", async () => {
     expect((await runCommand(["budgets", "set"], { cwd: folder })).code).toBe(2);
     expect((await runCommand(["budgets", "release"], { cwd: folder })).code).toBe(2);
+  });
+});
+
+/** One for each way to print: values as JSON, tables, texts of a file's length, help, completions. */
+const printing = [
+  ["models", "list", "--json"],
+  ["models", "list"],
+  ["policy", "show"],
+  ["policy", "schema"],
+  ["privacy", "scan", join(root, "README.md"), "--json"],
+  ["completion", "bash"],
+  ["budgets", "--help"],
+  ["__complete", "bash", "pol"],
+  ["statusline", "--url", "http://127.0.0.1:1"],
+];
+
+describe("a command whose output cannot be written", () => {
+  test.if(existsSync(fullDisk))("because the disk is full ends with 1 and says so", async () => {
+    const ended = printing.map(async (args) => {
+      const child = Bun.spawn([process.execPath, main, ...args], {
+        env: { PATH: process.env["PATH"] ?? "" },
+        stdout: Bun.file(fullDisk),
+        stderr: "pipe",
+      });
+      return [args, await new Response(child.stderr).text(), await child.exited] as const;
+    });
+    expect(await Promise.all(ended)).toEqual(
+      printing.map((args) => [args, "standard output cannot be written: ENOSPC\n", 1]),
+    );
+  });
+
+  test("because the reader has closed the pipe ends without a message", async () => {
+    const ended = printing.slice(0, -1).map(async (args) => {
+      const child = spawnCommand(args);
+      await child.stdout.cancel();
+      return [args, await new Response(child.stderr).text(), await child.exited] as const;
+    });
+    expect(await Promise.all(ended)).toEqual(printing.slice(0, -1).map((args) => [args, "", 0]));
   });
 });
 

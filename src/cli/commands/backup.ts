@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { exitCodes, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { withDatabase } from "#cli/with-database.ts";
 import { backupSqlite } from "#db/backup.ts";
 
@@ -15,7 +16,7 @@ export function backupCommand(env: NodeJS.ProcessEnv = process.env): Command {
         if (location.kind === "postgres") return failWith(exitCodes.badUsage, ownTools, options);
         const { bytes } = backupSqlite(location.path, file);
         if (options.json) printJson({ file: resolve(file), bytes });
-        else console.log(`${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`);
+        else print(`${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`);
       }),
     );
 }

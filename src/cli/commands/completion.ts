@@ -1,7 +1,7 @@
 import { Argument, Command } from "commander";
 import { completionsOf } from "#cli/completion/completions.ts";
 import { isShell, type Shell, scriptOf, shells } from "#cli/completion/scripts.ts";
-import { printJson } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 
 /** `smart-gateway completion`: the script by which a shell completes commands, options and their values. */
@@ -26,7 +26,7 @@ export async function printCompletions(
   const program = await programWith((name) => name === words[0]);
   const found = completionsOf(program, words, modelKeys);
   const lines = found === "files" ? [":files"] : found.map(({ value, about }) => lineFor(shell, value, about));
-  if (lines.length > 0) console.log(lines.join("\n"));
+  if (lines.length > 0) print(lines.join("\n"));
 }
 
 /** As each shell takes a value with its description, where there is one; bash has none. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { failWithError } from "#cli/exit.ts";
+import { print } from "#cli/output.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -24,14 +25,14 @@ export function privacyCommand(): Command {
       const { text: redacted, findings } = privacyEngine(policy.privacy).redactText(text);
       const total = findings.reduce((sum, { count }) => sum + count, 0);
       if (options.json) {
-        console.log(
+        print(
           JSON.stringify({ text: redacted, findings: findings.map(({ rule, count }) => ({ rule, count })), total }),
         );
         return;
       }
-      for (const { rule, count } of findings) console.log(`${count} × ${rule}`);
-      console.log(total === 0 ? "nothing found" : `${total} replaced`);
-      console.log("");
+      for (const { rule, count } of findings) print(`${count} × ${rule}`);
+      print(total === 0 ? "nothing found" : `${total} replaced`);
+      print("");
       process.stdout.write(redacted);
     });
   return command;

@@ -1,7 +1,8 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 
 interface StatusOptions {
   readonly url?: string;
@@ -66,11 +67,11 @@ async function showStatus(options: StatusOptions): Promise<void> {
   if (reply.kind === "failed") {
     if (options.json) printJson({ ok: false, problem: reply.problem });
     // On standard output, because that is what a status bar shows.
-    else console.log(`smart-gateway: ${reply.problem}`);
+    else print(`smart-gateway: ${reply.problem}`);
     return finish(exitCodes.failed);
   }
   if (options.json) printJson(reply.status);
-  else console.log(lineOf(reply.status, goal !== undefined, input.model));
+  else print(lineOf(reply.status, goal !== undefined, input.model));
   finish(exitCodes.ok);
 }
 

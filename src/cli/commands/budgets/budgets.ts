@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith } from "#cli/exit.ts";
 import { withHelpOfDefault } from "#cli/help.ts";
+import { print, printJson } from "#cli/output.ts";
 import { textTable } from "#cli/table.ts";
 import { usd, utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { goalIdOf } from "#domain/goal.ts";
@@ -29,8 +30,8 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
         const { accounts, more } = await admin.accounts(options.limit);
         const recordOf = recordsWith(policyCaps(env), await admin.today());
         if (options.json) return printJson({ accounts: accounts.map(recordOf), more });
-        if (accounts.length === 0) return console.log("Nothing has been spent or held yet.");
-        console.log(
+        if (accounts.length === 0) return print("Nothing has been spent or held yet.");
+        print(
           textTable(
             ["ACCOUNT", "SPENT USD", "HELD USD", "HARD CAP USD", "LEFT USD", "CAP FROM"],
             accounts.map((account) => {
@@ -39,7 +40,7 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
             }),
           ),
         );
-        if (more > 0) console.log(`\n${more} more; --limit shows them.`);
+        if (more > 0) print(`\n${more} more; --limit shows them.`);
       }),
     );
   command
@@ -53,10 +54,10 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
         if (options.json) printJson({ ok: clean, ...report });
         else {
           const { accounts, reservations, open, entries } = report;
-          console.log(`${accounts} accounts, ${reservations} reservations (${open} open), ${entries} entries`);
-          for (const { check, id, detail } of report.findings) console.log(`WRONG   ${check}  ${id}: ${detail}`);
-          for (const { check, id, detail } of report.remarks) console.log(`remark  ${check}  ${id}: ${detail}`);
-          console.log(clean ? "The ledger balances." : "The ledger does not balance.");
+          print(`${accounts} accounts, ${reservations} reservations (${open} open), ${entries} entries`);
+          for (const { check, id, detail } of report.findings) print(`WRONG   ${check}  ${id}: ${detail}`);
+          for (const { check, id, detail } of report.remarks) print(`remark  ${check}  ${id}: ${detail}`);
+          print(clean ? "The ledger balances." : "The ledger does not balance.");
         }
         if (!clean) exitWith(exitCodes.failed);
       }),
@@ -89,8 +90,8 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
         const cap = options.hardUsd ?? null;
         await admin.setCap(account, cap);
         if (options.json) return printJson({ account, hard_cap_usd: cap === null ? null : formatUsd(cap) });
-        console.log(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
-        if (goal === adhocGoal) console.log("Requests without a goal start anew each UTC day, and so does their cap.");
+        print(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
+        if (goal === adhocGoal) print("Requests without a goal start anew each UTC day, and so does their cap.");
       });
     });
   addHoldCommands(command, env);

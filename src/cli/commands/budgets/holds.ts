@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { withLedgerAdmin } from "#cli/with-ledger.ts";
@@ -118,8 +119,8 @@ function closeByHand(
     bar.end();
     await correctRecords(env, closed);
     if (options.json) printJson(results);
-    else for (const result of results) console.log(lineOf(result));
-    if (!options.json && results.length === 0) console.log("There is no hold with an unknown outcome.");
+    else for (const result of results) print(lineOf(result));
+    if (!options.json && results.length === 0) print("There is no hold with an unknown outcome.");
     if (results.some(({ result }) => result === "running" || result === "not_found")) exitWith(exitCodes.failed);
   });
 }
@@ -189,10 +190,10 @@ function lineOf({ id, result, held_usd, charged_usd, detail }: Closed): string {
 
 function printHolds(holds: readonly LedgerHold[], totals: readonly HoldTotal[]): void {
   if (holds.length === 0) {
-    console.log("Nothing is held.");
+    print("Nothing is held.");
     return;
   }
-  console.log(
+  print(
     textTable(
       ["ID", "STATE", "HELD USD", "GOAL", "MODEL", "NODE", "SINCE", "UNTIL", "WHY"],
       holds.map((hold) => {
@@ -201,13 +202,13 @@ function printHolds(holds: readonly LedgerHold[], totals: readonly HoldTotal[]):
       }),
     ),
   );
-  console.log("");
+  print("");
   for (const state of holdStates) {
     const total = totals.find((one) => one.state === state);
-    if (total !== undefined) console.log(`${total.count} ${state}, ${formatUsd(total.amount)} USD: ${meaning[state]}`);
+    if (total !== undefined) print(`${total.count} ${state}, ${formatUsd(total.amount)} USD: ${meaning[state]}`);
   }
   const all = totals.reduce((sum, total) => sum + total.count, 0);
-  if (all > holds.length) console.log(`${all - holds.length} more; --limit shows them.`);
+  if (all > holds.length) print(`${all - holds.length} more; --limit shows them.`);
 }
 
 const meaning: { readonly [S in LedgerHold["state"]]: string } = {

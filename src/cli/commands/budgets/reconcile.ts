@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
@@ -130,7 +131,7 @@ function report(reconciliation: Reconciliation, json: boolean): void {
           ]
         : []),
     ];
-    console.log(lines.join("\n"));
+    print(lines.join("\n"));
   }
   if (notable) exitWith(exitCodes.failed);
 }

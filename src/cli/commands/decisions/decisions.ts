@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { exitCodes, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { spanProblem, withRecords } from "#cli/with-records.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
@@ -34,7 +35,7 @@ export function explainCommand(env: NodeJS.ProcessEnv = process.env): Command {
         const record = await explainedRecord(store, id);
         if (record === undefined) return notRecorded(id, options);
         if (options.json) printJson(record);
-        else console.log(explanationText(record));
+        else print(explanationText(record));
       }),
     );
   return command;
@@ -69,11 +70,11 @@ async function tail(store: RecordStore, options: TailOptions): Promise<void> {
   const filter = filterOf(options);
   const printed = new Set<string>();
   const lines = new DecisionLines();
-  const print = (records: readonly DecisionRecord[]) => {
+  const printNew = (records: readonly DecisionRecord[]) => {
     const fresh = records.filter(({ decision_id }) => !printed.has(decision_id));
     for (const { decision_id } of fresh) printed.add(decision_id);
     const texts = options.json ? fresh.map((record) => JSON.stringify(record)) : lines.of(fresh);
-    if (texts.length > 0) console.log(texts.join("\n"));
+    if (texts.length > 0) print(texts.join("\n"));
     for (const oldest of printed) {
       if (printed.size <= maxRemembered) break;
       printed.delete(oldest);
@@ -85,7 +86,7 @@ async function tail(store: RecordStore, options: TailOptions): Promise<void> {
   for (const { decision_id } of before.records) {
     if (!newest.some((record) => record.decision_id === decision_id)) printed.add(decision_id);
   }
-  print(newest);
+  printNew(newest);
   if (!options.follow) return;
   let last = before.records[0]?.seq ?? 0;
   let stopped = false;
@@ -100,7 +101,7 @@ async function tail(store: RecordStore, options: TailOptions): Promise<void> {
     await Bun.sleep(pollMs);
     for (let after = Math.max(0, last - overlapSeq); !stopped; ) {
       const { records, more } = await store.query(filter, { after, limit: pollLimit });
-      print(records);
+      printNew(records);
       after = records.at(-1)?.seq ?? after;
       last = Math.max(last, after);
       if (!more) break;
@@ -118,7 +119,7 @@ function showCommand(env: NodeJS.ProcessEnv): Command {
         const record = await explainedRecord(store, id);
         if (record === undefined) return notRecorded(id, options);
         if (options.json) printJson(record);
-        else console.log(`${new DecisionLines().of([record]).join("")}\n\n${explanationText(record)}`);
+        else print(`${new DecisionLines().of([record]).join("")}\n\n${explanationText(record)}`);
       }),
     );
   return command;

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { type SampleRequest, sampleRequest } from "./sample-requests.ts";
 
@@ -46,11 +47,9 @@ async function traffic(options: TrafficOptions): Promise<void> {
   }
   const { requests } = options;
   if (!options.json) {
-    console.log(
-      `DEMO: ${requests} sample requests to ${base}, in the session \`demo-traffic\`. A simulator answers them.`,
-    );
-    console.log("No language model is asked, and no money is spent: the amounts are those of the simulator.");
-    console.log(`Watch them: ${base}/dashboard`);
+    print(`DEMO: ${requests} sample requests to ${base}, in the session \`demo-traffic\`. A simulator answers them.`);
+    print("No language model is asked, and no money is spent: the amounts are those of the simulator.");
+    print(`Watch them: ${base}/dashboard`);
   }
   const progress = progressBar("demo traffic", requests);
   const sent = await sendAll(base, options, (done) => progress.at(done));
@@ -58,7 +57,7 @@ async function traffic(options: TrafficOptions): Promise<void> {
   if (options.json) printJson({ ok: sent.stopped === undefined, ...sent });
   else {
     const statuses = Object.entries(sent.statuses).map(([status, count]) => `${count} × ${status}`);
-    console.log(`${sent.sent} sent: ${statuses.join(", ")}.`);
+    print(`${sent.sent} sent: ${statuses.join(", ")}.`);
     if (sent.stopped !== undefined) console.error(sent.stopped);
   }
   if (sent.stopped !== undefined) exitWith(exitCodes.failed);

@@ -2,7 +2,8 @@ import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/resource-limits.ts";
@@ -35,7 +36,7 @@ export function doctorCommand(): Command {
       const checks = await runChecks(process.env, { offline: options.offline === true });
       const failed = checks.some(({ status }) => status === "fail");
       if (options.json) printJson({ ok: !failed, checks });
-      else for (const check of checks) console.log(lineOf(check));
+      else for (const check of checks) print(lineOf(check));
       if (!failed) return;
       // A configuration that cannot be used has a code of its own.
       const configuration = checks.some(

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import { Command, Option } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { usd } from "#cli/with-ledger.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { ownCommand } from "#settings/own-command.ts";
@@ -109,8 +110,8 @@ function writeFiles(directory: string, answers: Answers, json: boolean): void {
     printJson({ written, kept });
     return;
   }
-  for (const path of written) console.log(`written  ${path}`);
-  for (const path of kept) console.log(`kept     ${path} (it exists already)`);
+  for (const path of written) print(`written  ${path}`);
+  for (const path of kept) print(`kept     ${path} (it exists already)`);
   const first =
     answers.apiKey === undefined
       ? "put your aggregator's key into .env, then check and start it"
@@ -118,7 +119,7 @@ function writeFiles(directory: string, answers: Answers, json: boolean): void {
   const isHere = relative(directory, ".") === "";
   const own = ownCommandIn(directory);
   const steps = [...(isHere ? [] : [`cd ${directory}`]), `${own} doctor`, `${own} serve`];
-  console.log(`\nNext: ${first}.\n${steps.map((step) => `  ${step}`).join("\n")}`);
+  print(`\nNext: ${first}.\n${steps.map((step) => `  ${step}`).join("\n")}`);
 }
 
 const root = join(import.meta.dirname, "../../../..");

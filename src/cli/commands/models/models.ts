@@ -1,6 +1,7 @@
 import { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
 import { withHelpOfDefault } from "#cli/help.ts";
+import { print, printJson } from "#cli/output.ts";
 import { storedPrices } from "#cli/stored-prices.ts";
 import { textTable } from "#cli/table.ts";
 import type { Model } from "#domain/model.ts";
@@ -34,7 +35,7 @@ export function modelsCommand(): Command {
       const used = (model: Model) => byRole[model.role] === model;
       if (options.json)
         return printJson([...models.values()].map((model) => ({ ...recordOf(model), used: used(model) })));
-      console.log(
+      print(
         textTable(
           ["KEY", "ROLE", "UPSTREAM ID", "INPUT", "CACHED", "OUTPUT", "PRICE FROM", "CONTEXT", "USED"],
           [...models.values()].map((model) => {
@@ -54,7 +55,7 @@ export function modelsCommand(): Command {
           }),
         ),
       );
-      console.log(
+      print(
         "\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.",
       );
     });

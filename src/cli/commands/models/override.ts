@@ -1,6 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
-import { exitCodes, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, failWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { withDatabase } from "#cli/with-database.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
@@ -69,7 +70,7 @@ async function override(command: OverrideCommand, key: string, json: boolean): P
       await store.close();
     }
     if (json) printJson({ ok: true, model: key, action: command.action, at_ms: atMs });
-    else console.log(command.done(key));
+    else print(command.done(key));
   });
 }
 

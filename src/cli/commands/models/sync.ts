@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { extname } from "node:path";
 import type { Command } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { storedPrices } from "#cli/stored-prices.ts";
@@ -74,9 +75,9 @@ async function syncModels(file: string | undefined, options: SyncOptions): Promi
     const problem = refusal === undefined ? {} : { problem: refusal };
     printJson({ ok: refusal === undefined, complete, written, models: diffs.map(recordOf), ...problem });
   } else {
-    console.log(diffText(diffs));
-    if (written !== null) console.log(`\nWritten: ${written}. Running gateways take it over within seconds.`);
-    else if (options.write && refusal === undefined) console.log("\nNothing to write: the file states these prices.");
+    print(diffText(diffs));
+    if (written !== null) print(`\nWritten: ${written}. Running gateways take it over within seconds.`);
+    else if (options.write && refusal === undefined) print("\nNothing to write: the file states these prices.");
     if (refusal !== undefined) console.error(`\nNothing was written: ${refusal}`);
   }
   if (refusal !== undefined || !complete) exitWith(exitCodes.failed);

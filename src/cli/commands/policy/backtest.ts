@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
-import { exitCodes, exitWith, failWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { parseTime, spanProblem, withRecords } from "#cli/with-records.ts";
@@ -67,7 +68,7 @@ async function run(file: string, options: BacktestOptions, env: NodeJS.ProcessEn
     progress.end();
     const tookMs = Math.round(performance.now() - beganMs);
     if (options.json) printJson({ ...result, took_ms: tookMs });
-    else console.log(reportText(result, tookMs));
+    else print(reportText(result, tookMs));
   });
 }
 

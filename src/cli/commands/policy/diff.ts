@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { changesBetween, type KeyChange } from "#cli/changed-keys.ts";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { textTable } from "#cli/table.ts";
 import { defaultPolicyName, loadPolicy } from "#policy/load-policy.ts";
 import type { Policy } from "#policy/schema.ts";
@@ -27,7 +28,7 @@ export function addDiffCommand(policy: Command): void {
         const rows = changes.map(({ key, from, to }) => ({ key, from: from ?? null, to: to ?? null }));
         return printJson({ from, to, changes: rows });
       }
-      console.log(changes.length === 0 ? `${to} changes nothing of ${from}.` : diffText(from, to, changes));
+      print(changes.length === 0 ? `${to} changes nothing of ${from}.` : diffText(from, to, changes));
     });
 }
 

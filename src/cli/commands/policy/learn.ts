@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { withStore } from "#cli/with-database.ts";
 import type { ModelRegistry } from "#domain/model.ts";
@@ -40,10 +41,7 @@ export async function learn(config: Config, policyPath: string | undefined, opti
     const records = await store.load(nowMs - options.since);
     const learned = learnFrom(records, config, policyPath, { ...options, nowMs });
     if (options.json) printJson(learned);
-    else
-      console.log(
-        learnReport(learned, weightsPathOf(config.policy, policyPath) === undefined ? defaultFile : undefined),
-      );
+    else print(learnReport(learned, weightsPathOf(config.policy, policyPath) === undefined ? defaultFile : undefined));
     if (learned.refused !== undefined) exitWith(exitCodes.failed);
   });
 }

@@ -1,8 +1,9 @@
 import { Command, Option } from "commander";
 import { stringify } from "yaml";
 import { changedFrom } from "#cli/changed-keys.ts";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
 import { withExamples } from "#cli/help.ts";
+import { print, printJson } from "#cli/output.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
@@ -36,11 +37,11 @@ export function policyCommand(): Command {
       if (config === undefined) return;
       if (options.json) return printJson({ ok: true, problems: [] });
       const { goalSoft, goalHard, daySoft, dayHard } = config.caps;
-      console.log(`${file ?? process.env["ROUTING_POLICY_PATH"] ?? defaultPolicyName}: ok`);
-      console.log(`  per goal  soft $${formatUsd(goalSoft)}  hard $${formatUsd(goalHard)}`);
-      console.log(`  per day   soft $${formatUsd(daySoft)}  hard $${formatUsd(dayHard)}`);
+      print(`${file ?? process.env["ROUTING_POLICY_PATH"] ?? defaultPolicyName}: ok`);
+      print(`  per goal  soft $${formatUsd(goalSoft)}  hard $${formatUsd(goalHard)}`);
+      print(`  per day   soft $${formatUsd(daySoft)}  hard $${formatUsd(dayHard)}`);
       if (goalHard === 0 || dayHard === 0)
-        console.log("  A hard cap is zero: every request that costs anything will be denied.");
+        print("  A hard cap is zero: every request that costs anything will be denied.");
     });
   command
     .command("show")

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
-import { exitCodes, exitWith, printJson } from "#cli/exit.ts";
+import { exitCodes, exitWith } from "#cli/exit.ts";
+import { print, printJson } from "#cli/output.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
@@ -82,10 +83,10 @@ async function route(instruction: string | undefined, options: RouteOptions): Pr
   } else if (options.json) printJson(options.details ? detailsOf(last, config.config) : last.decision);
   else {
     if (routed.length > 1) {
-      console.log(routed.map((each, at) => lineOf(each, at + 1, config.config)).join("\n"));
-      console.log("\nThe last of them:");
+      print(routed.map((each, at) => lineOf(each, at + 1, config.config)).join("\n"));
+      print("\nThe last of them:");
     }
-    console.log(reportOf(last, config.config));
+    print(reportOf(last, config.config));
   }
 }
 

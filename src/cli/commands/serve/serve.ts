@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { print } from "#cli/output.ts";
 import { superviseWorkers, workerNumber } from "#cli/workers/supervisor.ts";
 import { type WorkerLink, workerLink } from "#cli/workers/supervisor-link.ts";
 import { type Gateway, startGateway } from "#gateway/start.ts";
@@ -74,7 +75,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   }
   const { gateway } = outcome;
   // Beside JSON logs the message goes to standard error.
-  const say = pretty ? console.log : console.error;
+  const say = pretty ? print : console.error;
   if (worker === undefined || worker === 1) say(startMessage(gateway));
   log("gateway_started", {
     url: operatorText(gateway.url),
