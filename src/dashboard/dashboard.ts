@@ -33,7 +33,7 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
   const api = new ApiRouter({ access, handlers, timers, bodies, liftIdleTimeout });
 
   return async (request, _, given) => {
-    const common = { ...given, ...securityHeaders };
+    const common = { ...given, ...securityHeaders(request) };
     const url = new URL(request.url, "http://gateway");
     const path = pathBelow(url.pathname);
     const isRead = request.method === "GET" || request.method === "HEAD";

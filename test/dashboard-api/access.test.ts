@@ -248,6 +248,14 @@ describe("every answer under /dashboard", () => {
     }
   });
 
+  test("has an opener policy where a browser heeds it: over TLS, and where the browser says that the origin is trustworthy", async () => {
+    const openerPolicy = async (headers: Record<string, string>) =>
+      (await gateway.get("/dashboard/login", headers)).headers.get("cross-origin-opener-policy");
+    expect(await openerPolicy({ "sec-fetch-site": "none" })).toBe("same-origin");
+    expect(await openerPolicy({ "x-forwarded-proto": "https" })).toBe("same-origin");
+    expect(await openerPolicy({})).toBeNull();
+  });
+
   test("of the API may not be cached", async () => {
     for (const path of ["session", "none", "decisions/live/none"]) {
       expect((await gateway.get(`/dashboard/api/${path}`, authorization)).headers.get("cache-control"), path).toBe(

@@ -25,7 +25,6 @@ test.skipIf(address === undefined)(
     await dashboard.gateway.chat();
     await using opened = await openPage(`${url}/decisions?outcome=answered`);
     const { page } = opened;
-    opened.tolerate(/Cross-Origin-Opener-Policy/); // a browser ignores that header without TLS, and warns
     opened.tolerate(/status of 401/);
     await page.getByLabel("Dashboard token").fill("not the token");
     await page.getByRole("button", { name: "Sign in" }).click();
