@@ -9,6 +9,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { threadTimes } from "./support/counters.ts";
+import { lowerQuartile, median } from "./support/quantiles.ts";
 import { root, Servers, type Started } from "./support/servers.ts";
 
 const { values: options, positionals } = parseArgs({
@@ -51,16 +52,15 @@ async function round(server: Measured): Promise<void> {
 function describe({ name, rounds }: Measured): string {
   const threads = new Set(rounds.flatMap((spent) => [...spent.keys()]));
   const lines = [...threads].map((thread) => {
-    const sorted = rounds.map((spent) => spent.get(thread) ?? 0).sort((a, b) => a - b);
-    const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
-    return { thread, median: at(0.5), quartile: at(0.25) };
+    const all = rounds.map((spent) => spent.get(thread) ?? 0);
+    return { thread, middle: median(all), quartile: lowerQuartile(all) };
   });
   return [
     `${name}: microseconds of processor time per request, median (lower quartile)`,
     ...lines
-      .filter(({ median }) => median >= 1)
-      .sort((a, b) => b.median - a.median)
-      .map(({ thread, median, quartile }) => `  ${thread.padEnd(16)} ${median.toFixed(0)} (${quartile.toFixed(0)})`),
+      .filter(({ middle }) => middle >= 1)
+      .sort((a, b) => b.middle - a.middle)
+      .map(({ thread, middle, quartile }) => `  ${thread.padEnd(16)} ${middle.toFixed(0)} (${quartile.toFixed(0)})`),
   ].join("\n");
 }
 

@@ -4,7 +4,8 @@
 import { parseArgs } from "node:util";
 import { closeBrowser, openPage } from "../test/dashboard/page.ts";
 import { start } from "../test/harness/gateway.ts";
-import { filledStore, storeOptions } from "./support/record-store.ts";
+import { median } from "./support/quantiles.ts";
+import { filledStore, storeOptions } from "./support/records/filled-store.ts";
 
 const { values } = parseArgs({
   options: { ...storeOptions, runs: { type: "string", default: "7" }, skip: { type: "string" } },
@@ -77,10 +78,9 @@ async function measurePage(): Promise<void> {
   }
   await closeBrowser();
   for (const what of ["needs", "whole"] as const) {
-    const times = seen.map((each) => each[what]).toSorted((a, b) => a - b);
-    const [least = 0, middle = 0] = [times[0], times[Math.floor(times.length / 2)]];
+    const times = seen.map((each) => each[what]);
     const name = what === "needs" ? "first view: what needs you" : "first view: with every chart";
-    console.log(`${name.padEnd(30)} least ${least.toFixed(0)} ms, median ${middle.toFixed(0)} ms`);
+    console.log(`${name.padEnd(30)} least ${Math.min(...times).toFixed(0)} ms, median ${median(times).toFixed(0)} ms`);
   }
 }
 
@@ -104,8 +104,7 @@ async function measureEndpoints(): Promise<void> {
       // Longer than the ledger's cached reading is valid.
       await Bun.sleep(50);
     }
-    const middle = (of: readonly number[]) => of.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;
-    const shown = [times[0] ?? 0, middle(times), Math.max(...times), middle(cpu)];
+    const shown = [times[0] ?? 0, median(times), Math.max(...times), median(cpu)];
     console.log(path.slice(0, 58).padEnd(58), ...shown.map((ms) => ms.toFixed(0).padStart(5)));
   }
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { filledStore, storeOptions } from "./support/record-store.ts";
+import { filledStore, storeOptions } from "./support/records/filled-store.ts";
 import { root } from "./support/servers.ts";
 
 const { values } = parseArgs({ options: storeOptions });

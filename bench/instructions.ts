@@ -13,7 +13,9 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { byUpstream, type Case, casesNamed } from "./support/cases.ts";
 import { type ByThread, counted, timed, whyUncounted } from "./support/counters.ts";
+import { lowerQuartile } from "./support/quantiles.ts";
 import { root, Servers, type Started } from "./support/servers.ts";
+import { newSeed } from "./support/workloads.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -36,9 +38,6 @@ interface Measured extends Started {
   readonly instructions: ByThread[];
 }
 
-let seeds = 0;
-const run = `${process.pid}-${Date.now()}`;
-
 async function measureCase(kind: Case, servers: Servers, measured: readonly Measured[]): Promise<void> {
   const load = async (server: Measured, requests: number, under: readonly string[], seed: string, skipped: number) => {
     const args = [kind.workload, String(kind.connections), "600", String(requests), seed, String(skipped)];
@@ -54,12 +53,12 @@ async function measureCase(kind: Case, servers: Servers, measured: readonly Meas
     }
     // In parts as long as a round, because conversations grow with each request.
     for (let left = Math.ceil(kind.warmup * Number(options.warmup)); left > 0; left -= kind.requestsPerRound) {
-      await load(server, Math.min(left, kind.requestsPerRound), [], `${run}-${seeds++}`, 0);
+      await load(server, Math.min(left, kind.requestsPerRound), [], newSeed(), 0);
     }
   }
   for (let round = 0; round < Number(options.rounds); round++) {
     for (const server of measured) {
-      const seed = `${run}-${seeds++}`;
+      const seed = newSeed();
       const skipped = kind.primed === true ? 1 : 0;
       if (kind.primed === true) await load(server, kind.connections, [], seed, 0);
       const send = (under: readonly string[]) => load(server, kind.requestsPerRound, under, seed, skipped);
@@ -77,18 +76,17 @@ function each({ total, main, ledger }: ByThread, count: number): ByThread {
   return { total: total / count, main: main / count, ledger: ledger / count };
 }
 
-function lowerQuartile(rounds: readonly ByThread[], thread: keyof ByThread): number {
-  const sorted = rounds.map((round) => round[thread]).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
-}
-
 const threads = ["main", "ledger", "total"] as const;
+
+function byThread(rounds: readonly ByThread[], per = 1) {
+  return Object.fromEntries(threads.map((name) => [name, lowerQuartile(rounds.map((round) => round[name])) / per]));
+}
 
 function summary(measured: readonly Measured[]) {
   const figures = measured.map(({ name, nanoseconds, instructions }) => ({
     name,
-    microseconds: Object.fromEntries(threads.map((thread) => [thread, lowerQuartile(nanoseconds, thread) / 1_000])),
-    instructions: Object.fromEntries(threads.map((thread) => [thread, lowerQuartile(instructions, thread)])),
+    microseconds: byThread(nanoseconds, 1_000),
+    instructions: byThread(instructions),
   }));
   const bare = figures[0];
   return figures.map((figure) => ({

@@ -25,6 +25,7 @@ import { type Ledger, type Reservation, reservationIdOf } from "#ledger/ledger.t
 import { openLedger } from "#ledger/open-ledger.ts";
 import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
 import { postgresMissing, startPostgres } from "../test/harness/postgres.ts";
+import { lowerQuartile, median, quantile } from "./support/quantiles.ts";
 
 const { values: flags } = parseArgs({
   options: {
@@ -191,9 +192,7 @@ async function diskAlone(folder: string): Promise<{ p50Ms: number; p99Ms: number
 }
 
 function shares(waits: number[]): { p50Ms: number; p99Ms: number } {
-  const sorted = waits.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { p50Ms: median(waits), p99Ms: quantile(waits, 0.99) };
 }
 
 const figures: Figures[] = [];
@@ -402,12 +401,12 @@ async function processorTime(callers: number): Promise<void> {
     }
     await ledger.close(5_000);
     const threads = [...new Set(rounds.flatMap((spent) => [...spent.keys()]))].map((name) => {
-      const sorted = rounds.map((spent) => spent.get(name) ?? 0).sort((a, b) => a - b);
-      return { name, median: sorted[5] ?? 0, quartile: sorted[2] ?? 0 };
+      const all = rounds.map((spent) => spent.get(name) ?? 0);
+      return { name, middle: median(all), quartile: lowerQuartile(all) };
     });
     console.log(`microseconds of processor time per pair, ${callers} callers: median (lower quartile)`);
-    for (const { name, median, quartile } of threads) {
-      if (median >= 0.5) console.log(`  ${name.padEnd(16)} ${median.toFixed(1)} (${quartile.toFixed(1)})`);
+    for (const { name, middle, quartile } of threads) {
+      if (middle >= 0.5) console.log(`  ${name.padEnd(16)} ${middle.toFixed(1)} (${quartile.toFixed(1)})`);
     }
   } finally {
     rmSync(folder, { recursive: true });

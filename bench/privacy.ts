@@ -6,6 +6,7 @@
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
+import { quantile } from "./support/quantiles.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);
 const KB = 1_024;
@@ -131,8 +132,7 @@ function timed(call: () => unknown, forMs: number, seconds: number[]): void {
 }
 
 function fastestTenth(seconds: number[]): number {
-  seconds.sort((a, b) => a - b);
-  return seconds[Math.floor(seconds.length / 10)] ?? 0;
+  return quantile(seconds, 0.1);
 }
 
 /**

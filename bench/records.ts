@@ -18,7 +18,8 @@ import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { measureRecordsCost } from "./support/records-cost.ts";
+import { median } from "./support/quantiles.ts";
+import { measureRecordsCost } from "./support/records/records-cost.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -105,8 +106,7 @@ async function measureOpened(store: RecordStore, path: string): Promise<void> {
       await run();
       times.push(performance.now() - from);
     }
-    const median = times.toSorted((a, b) => a - b)[2] ?? 0;
-    console.log(`${name.padEnd(34)} ${median.toFixed(1).padStart(7)} ms (first ${cold.toFixed(1)} ms)`);
+    console.log(`${name.padEnd(34)} ${median(times).toFixed(1).padStart(7)} ms (first ${cold.toFixed(1)} ms)`);
   }
 
   await measureReading(store, endMs);

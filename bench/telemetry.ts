@@ -4,6 +4,7 @@ import { nanoUsd } from "#domain/money/money.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { createLog, requestFields } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
+import { median } from "./support/quantiles.ts";
 
 const record: RequestRecord = {
   requestId: "req_0123456789abcdef",
@@ -66,8 +67,5 @@ for (const [name, tell] of [
     const { user, system } = process.cpuUsage(before);
     microseconds.push((user + system) / calls);
   }
-  microseconds.sort((a, b) => a - b);
-  console.error(
-    `${name}: ${microseconds[Math.floor(rounds / 2)]?.toFixed(2)} µs of processor time (median of ${rounds} rounds)`,
-  );
+  console.error(`${name}: ${median(microseconds).toFixed(2)} µs of processor time (median of ${rounds} rounds)`);
 }

@@ -7,6 +7,7 @@
  * started here.
  */
 import { parseArgs } from "node:util";
+import { median } from "./support/quantiles.ts";
 import { canPin, type Load, Servers } from "./support/servers.ts";
 
 const { values: options } = parseArgs({
@@ -33,10 +34,6 @@ async function measure(target: string, mode: string, ...bounds: readonly string[
   if (failed.length > 0 || measured.firstProblem !== undefined)
     throw new Error(`${target} did not answer 200 to all: ${JSON.stringify(measured)}`);
   return measured;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 const medians = (rounds: readonly Load[]) => ({

@@ -12,6 +12,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { median } from "../support/quantiles.ts";
 import { canPin, type Load, root, Servers } from "../support/servers.ts";
 
 const { values: options, positionals } = parseArgs({
@@ -38,10 +39,6 @@ async function load({ name, url, workload }: Way, connections: number, requests:
   const measured = await servers.load(url, workload, String(connections), "60", String(requests));
   if (measured.firstProblem !== undefined) throw new Error(`${name}: ${measured.firstProblem}`);
   return measured;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /** Ticks of all cores since the start of the system: all, and those that the host gave to others. */

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { parseArgs } from "node:util";
+import { lowerQuartile } from "../support/quantiles.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -182,8 +183,7 @@ async function measure(): Promise<void> {
       }
     }
     for (const [name, all] of figures) {
-      const quartile = all.sort((a, b) => a - b)[Math.floor(all.length / 4)] ?? 0;
-      console.log(`${name} ${path}: ${quartile.toFixed(1)} µs per ${unit}`);
+      console.log(`${name} ${path}: ${lowerQuartile(all).toFixed(1)} µs per ${unit}`);
     }
   }
   for (const { kill } of [...servers.values(), upstream]) kill();

@@ -23,6 +23,7 @@ import { SseReader } from "#upstream/stream/sse-reader.ts";
 import { StreamValidator } from "#upstream/stream/stream-validator.ts";
 import type { EventReceiver, EventStream } from "#upstream/upstream.ts";
 import { timed } from "../support/counters.ts";
+import { lowerQuartile } from "../support/quantiles.ts";
 import { Servers } from "../support/servers.ts";
 
 type Sink = ReadableStreamDirectController;
@@ -360,11 +361,6 @@ interface Cost {
   readonly total: number;
 }
 
-function lowerQuartile(costs: readonly Cost[], of: keyof Cost): number {
-  const sorted = costs.map((cost) => cost[of]).sort((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 4)] ?? Number.NaN;
-}
-
 async function measure(): Promise<void> {
   const { values: options } = parseArgs({
     options: {
@@ -417,10 +413,11 @@ async function measure(): Promise<void> {
   }
   upstream.stop();
   console.log(`${"".padEnd(28)}${["µs main", "total", "÷ bare"].map((head) => head.padStart(9)).join("")}`);
-  const bare = lowerQuartile(started[0]?.costs ?? [], "total");
+  const quartile = (costs: readonly Cost[], of: keyof Cost) => lowerQuartile(costs.map((cost) => cost[of]));
+  const bare = quartile(started[0]?.costs ?? [], "total");
   for (const { name, costs } of started) {
-    const total = lowerQuartile(costs, "total");
-    const columns = [lowerQuartile(costs, "main"), total, total / bare].map((value) => value.toFixed(2).padStart(9));
+    const total = quartile(costs, "total");
+    const columns = [quartile(costs, "main"), total, total / bare].map((value) => value.toFixed(2).padStart(9));
     console.log(`${name.slice(-28).padEnd(28)}${columns.join("")}`);
   }
 }

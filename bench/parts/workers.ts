@@ -10,7 +10,9 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { type Case, casesNamed } from "../support/cases.ts";
 import { treeTime } from "../support/counters.ts";
+import { quantile } from "../support/quantiles.ts";
 import { Servers, type Started } from "../support/servers.ts";
+import { newSeed } from "../support/workloads.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -36,14 +38,7 @@ interface Round {
   readonly cpuUs: number;
 }
 
-let seeds = 0;
-const run = `${process.pid}-${Date.now()}`;
 const maxWarmupS = "120";
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
-}
 
 async function measureRound(servers: Servers, { url, pid }: Measured, kind: Case): Promise<Round> {
   const before = treeTime(pid);
@@ -53,7 +48,7 @@ async function measureRound(servers: Servers, { url, pid }: Measured, kind: Case
     String(kind.connections * 2),
     options.seconds,
     "1000000000",
-    `${run}-${seeds++}`,
+    newSeed(),
   );
   const spent = treeTime(pid) - before;
   if (load.firstProblem !== undefined) throw new Error(`${JSON.stringify(load.statuses)} ${load.firstProblem}`);
@@ -65,7 +60,7 @@ async function measureCase(servers: Servers, gateways: readonly Measured[], kind
   // The kernel spreads connections over the processes, so each of them needs as many requests as one alone.
   for (const gateway of gateways) {
     const requests = String(Math.ceil(kind.warmup * Number(options.warmup) * gateway.workers));
-    await servers.load(gateway.url, kind.workload, String(kind.connections), maxWarmupS, requests, `${run}-${seeds++}`);
+    await servers.load(gateway.url, kind.workload, String(kind.connections), maxWarmupS, requests, newSeed());
   }
   const rounds = gateways.map((): Round[] => []);
   for (let round = 0; round < Number(options.rounds); round++)

@@ -3,6 +3,7 @@ import { processTree, treeTime } from "../support/counters.ts";
 import { residentBytes } from "../support/measure.ts";
 import { openStreams, startPacedUpstream } from "../support/open-streams.ts";
 import { type Load, Servers, type Started } from "../support/servers.ts";
+import { newSeed } from "../support/workloads.ts";
 import type { Installed } from "./install.ts";
 import type { Peer } from "./peers.ts";
 
@@ -39,9 +40,6 @@ export interface Bounds {
   readonly endsAt: number;
 }
 
-let seeds = 0;
-const run = `${process.pid}-${Date.now()}`;
-
 function loader(servers: Servers, kind: Case) {
   return async (
     { url, headers }: Pick<Measured, "url" | "headers">,
@@ -62,7 +60,7 @@ export async function measureCase(kind: Case, servers: Servers, direct: Measured
   const seconds = bounds.roundS;
   /** Sends the first request of each conversation and returns the rest of its requests. */
   const begin = async (server: Measured, count: number) => {
-    const seed = `${run}-${seeds++}`;
+    const seed = newSeed();
     if (primed === true) await load(server, { connections: count, seconds, requests: count, seed, skipped: 0 });
     return { seed, skipped: primed === true ? 1 : 0 };
   };
@@ -90,7 +88,7 @@ export async function measureCase(kind: Case, servers: Servers, direct: Measured
 
   const requests = Math.ceil(kind.warmup * bounds.warmup);
   const warmUp = async (server: Measured) => {
-    await load(server, { connections, seconds: bounds.warmupS, requests, seed: `${run}-${seeds++}`, skipped: 0 });
+    await load(server, { connections, seconds: bounds.warmupS, requests, seed: newSeed(), skipped: 0 });
   };
   for (const server of [direct, ...all]) await attempt(server, warmUp);
   for (let round = 0; round < bounds.rounds; round++) {

@@ -1,17 +1,10 @@
 import { cpus, loadavg, totalmem } from "node:os";
 import type { Case } from "../support/cases.ts";
+import { lowerQuartile, median } from "../support/quantiles.ts";
 import { canPin } from "../support/servers.ts";
 import type { LatencyRound, LoadRound, Measured, Memory } from "./measure.ts";
 
 /** Writes the results as Markdown. */
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function lowerQuartile(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] ?? Number.NaN;
-}
 
 const cpu = (rounds: readonly LoadRound[]) => lowerQuartile(rounds.map(({ cpuUs }) => cpuUs));
 const p50 = (rounds: readonly LatencyRound[]) => median(rounds.map(({ p50Ms }) => p50Ms));

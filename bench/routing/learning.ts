@@ -11,6 +11,7 @@ import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
 import { learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
+import { quantile } from "../support/quantiles.ts";
 import { assessedPrompt, benchPolicy } from "./assessed.ts";
 import { qualityOf, routingDev } from "./prompt-data.ts";
 
@@ -124,7 +125,7 @@ for (const [name, pool, way = everything] of pools) {
       const random = seededRandom(1_000 * routed + seed);
       return gainOf(pool(random), routed, random, way);
     });
-    const gains = runs.map(({ shipped, learned }) => learned - shipped).sort((a, b) => a - b);
+    const gains = runs.map(({ shipped, learned }) => learned - shipped);
     const gain = mean(gains);
     const error = Math.sqrt(mean(gains.map((each) => (each - gain) ** 2)) / gains.length);
     const figures = [
@@ -132,7 +133,7 @@ for (const [name, pool, way = everything] of pools) {
       mean(runs.map(({ shipped }) => shipped)).toFixed(3),
       mean(runs.map(({ learned }) => learned)).toFixed(3),
       `${gain.toFixed(3)} [${(gain - 1.96 * error).toFixed(3)}, ${(gain + 1.96 * error).toFixed(3)}]`,
-      (gains[Math.floor(0.05 * gains.length)] ?? 0).toFixed(3),
+      quantile(gains, 0.05).toFixed(3),
       `${((100 * gains.filter((each) => each > 0).length) / gains.length).toFixed(0)} %`,
     ];
     console.log(`| ${name} | ${routed} | ${figures.join(" | ")} |`);

@@ -1,6 +1,7 @@
 import type { ChatMessage } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { quantile } from "../support/quantiles.ts";
 import { threadTime } from "../support/thread-time.ts";
 import { benchPolicy, requestWith } from "./assessed.ts";
 
@@ -62,8 +63,8 @@ export function measureTimes(rounds = 16_000): AssessTime[] {
       assess(request, request.body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
       times.push((threadTime() - start) / 1_000);
     }
-    const settled = times.slice(rounds / 2).sort((a, b) => a - b);
-    const at = (share: number) => settled[Math.floor(share * settled.length)] ?? 0;
+    const settled = times.slice(rounds / 2);
+    const at = (share: number) => quantile(settled, share);
     return { name, bytes: JSON.stringify(messagesOf(0)).length, p10: at(0.1), p50: at(0.5), p99: at(0.99) };
   });
 }

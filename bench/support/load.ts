@@ -5,6 +5,7 @@
  * A HEADER (`name: value`) is sent with each request.
  */
 import { Connections } from "./connections.ts";
+import { quantile } from "./quantiles.ts";
 
 const [
   target = "",
@@ -29,12 +30,12 @@ const most = requests === undefined ? Number.POSITIVE_INFINITY : Number(requests
 const { latencies, statuses, firstProblem } = await load.send(most, Number(seconds) * 1_000);
 load.close();
 const elapsed = (performance.now() - startedAt) / 1_000;
-const sorted = latencies.toSorted((a, b) => a - b);
-const percentile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+// Whoever reads the report expects numbers, also when nothing was answered.
+const percentile = (share: number) => (latencies.length === 0 ? 0 : quantile(latencies, share));
 console.log(
   JSON.stringify({
-    answers: sorted.length,
-    perSecond: sorted.length / elapsed,
+    answers: latencies.length,
+    perSecond: latencies.length / elapsed,
     p50Ms: percentile(0.5),
     p99Ms: percentile(0.99),
     statuses,

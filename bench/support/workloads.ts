@@ -12,6 +12,14 @@ export interface Workload {
   bodies(seed: string, connection: number): Generator<string, never>;
 }
 
+let seeds = 0;
+const run = `${process.pid}-${Date.now()}`;
+
+/** A seed that no other call has returned, in this run of a bench or another: its requests are new to the gateway. */
+export function newSeed(): string {
+  return `${run}-${seeds++}`;
+}
+
 const root = join(import.meta.dir, "../..");
 
 let sourceLines: readonly string[] | undefined;

@@ -1,6 +1,7 @@
-import { Connections } from "./connections.ts";
-import { type ByThread, timed } from "./counters.ts";
-import { type Gateway, Servers, writePolicy } from "./servers.ts";
+import { Connections } from "../connections.ts";
+import { type ByThread, timed } from "../counters.ts";
+import { median } from "../quantiles.ts";
+import { type Gateway, Servers, writePolicy } from "../servers.ts";
 
 const off = "records: { enabled: false }\n";
 const on = "";
@@ -94,10 +95,6 @@ async function switchTo(policy: string, gateway: Gateway): Promise<void> {
 async function allWritten(gateway: Gateway): Promise<void> {
   await Bun.sleep(3 * pollEveryMs);
   while (((await queued(gateway)) ?? 0) > 0) await Bun.sleep(pollEveryMs);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /**

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRecordStore } from "#records/open-record-store.ts";
-import { startPostgres } from "../../test/harness/postgres.ts";
-import { BenchRecords } from "./records.ts";
+import { startPostgres } from "../../../test/harness/postgres.ts";
+import { BenchRecords } from "./bench-records.ts";
 
 export const storeOptions = {
   records: { type: "string", default: "1000000" },
