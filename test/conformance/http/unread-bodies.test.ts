@@ -29,11 +29,15 @@ class Uploader extends RawCaller {
     return this.socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]));
   }
 
-  /** Sends as fast as possible until the connection closes or this many bytes are sent. */
+  /**
+   * Sends as fast as possible until the connection closes or this many bytes are sent. Reads after each megabyte at the latest: an answer
+   * is lost on a caller that reads only when the connection is reset.
+   */
   async flood(most: number): Promise<void> {
     const bytes = Buffer.alloc(65_536, "x");
     while (!this.closed && this.sent < most) {
-      while (this.socket.writable && this.sent < most && this.more(bytes));
+      const pause = Math.min(this.sent + megabyte, most);
+      while (this.socket.writable && this.sent < pause && this.more(bytes));
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
