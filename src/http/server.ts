@@ -2,7 +2,7 @@ import { coalescePerTurn } from "#platform/event-loop-turns.ts";
 import { authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
-import { MessageMemory } from "./chat-body/message-memory.ts";
+import { BodyMemory } from "./chat-body/memory/body-memory.ts";
 import { type EndpointTable, type Handler, jsonResponse, type RouteLabel } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
@@ -118,7 +118,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     maxRequestValues: options.maxRequestValues,
     explain: options.explain,
     bodies,
-    messages: new MessageMemory(),
+    memory: new BodyMemory(),
     streams,
     headers: new AnswerHeaders(),
     streamHeaders: new AnswerHeaders(),

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { MessageMemory } from "./message-memory.ts";
+import { BodyMemory } from "./memory/body-memory.ts";
 import { type ParsedChat, parseChatRequest } from "./parse-chat.ts";
 import { parseChatBytes } from "./parse-chat-bytes.ts";
 
 const input = { headers: new Headers(), requestId: "r", receivedAtMs: 0, maxValues: 100_000 };
 
 function inParts(bytes: Buffer): ParsedChat {
-  const result = parseChatBytes({ ...input, bytes }, new MessageMemory());
+  const result = parseChatBytes({ ...input, bytes }, new BodyMemory());
   if (result instanceof Promise) throw new Error("unreachable: the bodies of this file are not large");
   return result;
 }

@@ -1,10 +1,14 @@
-import type { ChatMessage, ChatRequest, MemberRange } from "#domain/chat.ts";
+import type { ChatMessage, ChatRequest, Json, MemberRange } from "#domain/chat.ts";
+import { lazyMember } from "#domain/received/known-members.ts";
 import { lazyMessages } from "#domain/received/known-messages.ts";
 import { decodeUtf8 } from "#http/request/read-body.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
-import type { KnownBeginning, MessageMemory } from "./message-memory.ts";
+import type { BodyMemory, KnownParts } from "./memory/body-memory.ts";
+import type { KnownBeginning } from "./memory/message-memory.ts";
+import type { PlacedTools } from "./memory/tools-memory.ts";
 import { type ChatInput, type ParsedChat, parseChatRequest, parseLargeChatRequest } from "./parse-chat.ts";
 import { refused } from "./problem.ts";
+import { type WithoutKnownParts, withoutKnownParts } from "./without-known-parts.ts";
 import { inWholeBody, putTextsBack, withoutLongTexts } from "./without-long-texts.ts";
 
 export interface ChatBytes extends Pick<ChatInput, "maxValues" | "headers" | "requestId" | "receivedAtMs"> {
@@ -14,12 +18,12 @@ export interface ChatBytes extends Pick<ChatInput, "maxValues" | "headers" | "re
 
 /**
  * A chat request from the bytes of its body and its headers. Of messages that an earlier request began with, only those are parsed
- * that somebody looks at: an agent sends its whole history with every turn.
+ * that somebody looks at, and tools that an earlier request had only if somebody does: an agent sends all of them with every turn.
  */
-export function parseChatBytes(input: ChatBytes, memory: MessageMemory): ParsedChat | Promise<ParsedChat> {
+export function parseChatBytes(input: ChatBytes, memory: BodyMemory): ParsedChat | Promise<ParsedChat> {
   const { bytes } = input;
   const isLarge = bytes.length > largeBodyBytes;
-  const known = isLarge ? undefined : memory.beginningOf(bytes);
+  const known = isLarge ? undefined : memory.partsOf(bytes);
   const request = known === undefined ? undefined : requestWith(known, input);
   if (request?.received !== undefined) {
     memory.remember(request.received, known);
@@ -61,43 +65,64 @@ function parsedInParts(input: ChatBytes): ChatRequest | undefined {
 }
 
 /**
- * The request of a body that begins with known messages: the body is parsed without them, and they are put back in. Undefined where
- * anything about the rest is unusual; then the whole body is parsed, which also finds what is wrong with it.
+ * The request of a body that begins with known messages: the body is parsed without its known parts, and they are put back in. Undefined
+ * where anything about the rest is unusual; then the whole body is parsed, which also finds what is wrong with it.
  */
-function requestWith(known: KnownBeginning, input: ChatBytes): ChatRequest | undefined {
+function requestWith(known: KnownParts, input: ChatBytes): ChatRequest | undefined {
   const { bytes } = input;
-  const rest = Buffer.concat([bytes.subarray(0, known.from), bytes.subarray(known.to)]);
-  const text = decodeUtf8(rest);
+  const rest = withoutKnownParts(bytes, known);
+  const text = decodeUtf8(rest.bytes);
   if (text === undefined) return undefined;
   let { maxValues } = input;
-  for (const { known: run } of known.runs) maxValues -= run.values;
+  for (const { known: run } of known.beginning.runs) maxValues -= run.values;
+  // In their place stands an array without items, which is one value.
+  if (known.tools !== undefined) maxValues -= known.tools.known.values - 1;
   if (maxValues < 1) return undefined;
-  const parsed = parseChatRequest({ ...input, text, bytes: rest.length, received: rest, outlined: true, maxValues });
-  return parsed.kind === "ok" ? withKnown(known, parsed.request, bytes) : undefined;
+  const { length } = rest.bytes;
+  const parsed = parseChatRequest({ ...input, text, bytes: length, received: rest.bytes, outlined: true, maxValues });
+  return parsed.kind === "ok" ? withKnown(known, parsed.request, rest, bytes) : undefined;
 }
 
-function withKnown(known: KnownBeginning, request: ChatRequest, bytes: Uint8Array): ChatRequest | undefined {
+/** @param request what the rest of the body says */
+function withKnown(
+  { beginning, tools }: KnownParts,
+  request: ChatRequest,
+  rest: WithoutKnownParts,
+  bytes: Uint8Array,
+): ChatRequest | undefined {
   const { received } = request;
-  // What looked like the beginning of the messages may have been part of something else.
-  if (received?.messages[0] !== known.from) return undefined;
-  const skipped = known.to - known.from;
-  const inBytes = (place: number) => (place < known.from ? place : place + skipped);
-  const messages = placesOf(known);
-  for (const place of received.messages) messages.push(inBytes(place));
+  if (received === undefined) return undefined;
+  const messages = placesOf(beginning);
+  const known = messages.length;
+  for (const place of received.messages) messages.push(rest.placeInBody(place));
   const members = new Map<string, MemberRange>();
   for (const [name, { index, from, to }] of received.members) {
-    members.set(name, { index, from: inBytes(from), to: inBytes(to) });
+    members.set(name, { index, from: rest.placeInBody(from), to: rest.placeInBody(to) });
   }
+  // What looked like the beginning of the messages, or like tools, may have been part of something else.
+  if (messages[known] !== beginning.to) return undefined;
+  if (tools !== undefined && !isAt(tools, members.get("tools"))) return undefined;
   const parse = (index: number) => messageIn(bytes.subarray(messages[2 * index], messages[2 * index + 1]));
-  const body = { ...request.body, messages: lazyMessages(known.runs, parse, request.body.messages) };
-  const writesCache = request.writesCache === true || known.runs.some(({ known: run }) => run.cacheControl);
+  const body: ChatRequest["body"] = {
+    ...request.body,
+    messages: lazyMessages(beginning.runs, parse, request.body.messages),
+  };
+  if (tools !== undefined) body["tools"] = lazyMember(tools.known, () => toolsIn(bytes.subarray(tools.from, tools.to)));
+  const writesCache =
+    request.writesCache === true ||
+    tools?.known.cacheControl === true ||
+    beginning.runs.some(({ known: run }) => run.cacheControl);
   return {
     ...request,
     body,
     received: { bytes, parsed: body, members, messages },
-    bodyBytes: request.bodyBytes + skipped,
+    bodyBytes: request.bodyBytes + bytes.length - rest.bytes.length,
     ...(writesCache ? { writesCache } : {}),
   };
+}
+
+function isAt({ from, to }: PlacedTools, member: MemberRange | undefined): boolean {
+  return member?.from === from && member.to === to;
 }
 
 /** Where the known messages stand in the body. */
@@ -118,5 +143,15 @@ function placesOf({ from, runs, fullRuns, beginning }: KnownBeginning): number[]
 
 /** A message from bytes that were parsed and checked before. */
 function messageIn(bytes: Uint8Array): ChatMessage {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as ChatMessage;
+  return JSON.parse(textOf(bytes)) as ChatMessage;
+}
+
+/** Tools from bytes that were parsed and checked before, with the name of the member. */
+function toolsIn(bytes: Uint8Array): Json[] {
+  const { tools } = JSON.parse(`{${textOf(bytes)}}`) as { tools: Json[] };
+  return tools;
+}
+
+function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString();
 }

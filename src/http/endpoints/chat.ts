@@ -1,6 +1,6 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { AnswerHeaders } from "#http/answer-headers.ts";
-import type { MessageMemory } from "#http/chat-body/message-memory.ts";
+import type { BodyMemory } from "#http/chat-body/memory/body-memory.ts";
 import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import type { Problem } from "#http/chat-body/problem.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
@@ -24,8 +24,8 @@ export interface ChatEndpoint {
   /** The explanation of a request, for callers that want it in their answer. */
   readonly explain: (record: RequestRecord) => object;
   readonly bodies: BodiesInFlight;
-  /** How the messages of earlier requests were parsed. */
-  readonly messages: MessageMemory;
+  /** How parts of earlier bodies were parsed. */
+  readonly memory: BodyMemory;
   readonly streams: OpenRequests;
   /** Of whole answers, and of streams. */
   readonly headers: AnswerHeaders;
@@ -96,7 +96,7 @@ async function respond(
     requestId,
     receivedAtMs: ports.clock.now(),
   };
-  const parsing = parseChatBytes(input, endpoint.messages);
+  const parsing = parseChatBytes(input, endpoint.memory);
   const parsed = parsing instanceof Promise ? await parsing : parsing;
   if (parsed.kind === "refused") return errorResponse(errorOfBody(parsed, request.headers), request, common);
 

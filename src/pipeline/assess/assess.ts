@@ -12,7 +12,6 @@ import type { Conversation } from "./envelope/conversation-types.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
 import { type RequestSize, requestSizeOf } from "./request-size.ts";
-import { worksInRepository } from "./run-signals/calls/tools.ts";
 import { runSignalsOf } from "./run-signals/run-signals.ts";
 import { type ScoreScale, scaleFor } from "./score-scale.ts";
 import { conversationKeyOf } from "./task/conversation-key.ts";
@@ -129,7 +128,7 @@ const readAsk = remembered(
 
 /** Functions to choose from are part of the question; a coding agent offers its tools whatever it is asked. */
 function functionsOffered({ tools }: Conversation): number {
-  return tools.some(worksInRepository) ? 0 : tools.length;
+  return tools.workInRepository ? 0 : tools.count;
 }
 
 /** Whether the caller has stated all four dimensions, as in a dry run. */

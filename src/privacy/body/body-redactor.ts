@@ -1,4 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
+import { knownMemberOf } from "#domain/received/known-members.ts";
 import { type KnownRunAt, knownBeginningOf, knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
 import { type MessageRun, messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
@@ -213,7 +214,7 @@ class BodyRedactor {
       this.redactValue(value, key);
       return;
     }
-    const run = { bytes: received.bytes.subarray(place.from, place.to), known: undefined };
+    const run = { bytes: received.bytes.subarray(place.from, place.to), known: knownMemberOf(value) };
     if (runs.foundIn(run) !== undefined) return;
     this.#hasFound = false;
     this.redactValue(value, key);

@@ -1,10 +1,8 @@
-import type { KnownRun } from "#domain/received/known-messages.ts";
-
 /** A run of messages in a body, or a member of it. */
 export interface ReceivedRun {
   readonly bytes: Uint8Array;
   /** Stands for these bytes, where they were recognized before. */
-  readonly known: KnownRun | undefined;
+  readonly known: object | undefined;
 }
 
 /** Knows in which messages of a run, or whether in a member, there was something to redact. */

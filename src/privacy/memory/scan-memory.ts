@@ -1,4 +1,3 @@
-import type { KnownRun } from "#domain/received/known-messages.ts";
 import { minRunBytes } from "#domain/received/message-runs.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
@@ -21,8 +20,11 @@ export class ScanMemory {
   readonly #tags = new TextTags();
   readonly #spans: TwoGenerations<readonly Span[]>;
   readonly #minLength: number;
-  /** The messages of known runs in which something was found, by their index in the run: kept as long as somebody else knows the run. */
-  readonly #foundIn = new WeakMap<KnownRun, readonly number[]>();
+  /**
+   * The messages of known runs in which something was found, by their index in the run, and known members in which nothing was: kept as long
+   * as somebody else knows the run or the member.
+   */
+  readonly #foundIn = new WeakMap<object, readonly number[]>();
   /** The same for known beginnings of conversations. */
   readonly #foundInBeginnings = new WeakMap<object, readonly number[]>();
 
@@ -86,7 +88,7 @@ export class ScanMemory {
         if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return undefined;
         const found = known === undefined ? undefined : this.#foundIn.get(known);
         if (found !== undefined) this.#counts.hits += 1;
-        if (found !== undefined || isTail(bytes, known)) return found;
+        if (found !== undefined || isKnownElsewhere(bytes, known)) return found;
         const tag = this.#tags.ofBytes(bytes);
         if (this.#recall(tag) === undefined) {
           tags.set(bytes, tag);
@@ -98,7 +100,7 @@ export class ScanMemory {
       remember: ({ bytes, known }, found) => {
         if (this.#minLength > bytes.length || limit.isExceeded) return;
         if (known !== undefined) this.#foundIn.set(known, found.length === 0 ? nothingFound : found);
-        if (found.length === 0 && !isTail(bytes, known))
+        if (found.length === 0 && !isKnownElsewhere(bytes, known))
           this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
       },
       foundInBeginning: (identity, length) => {
@@ -126,8 +128,8 @@ export class ScanMemory {
   }
 }
 
-/** Whether a run will have grown before long: it is known until then only. */
-function isTail({ length }: Uint8Array, known: KnownRun | undefined): boolean {
+/** Whether it is enough to know a run as long as somebody else does: it will have grown before long, or is a member. */
+function isKnownElsewhere({ length }: Uint8Array, known: object | undefined): boolean {
   return known !== undefined && length < minRunBytes;
 }
 

@@ -21,6 +21,13 @@ export interface Conversation extends RunSteps {
   readonly turns: number;
   /** Whether any tool has been called in the conversation. */
   readonly usedTools: boolean;
-  /** Names of the tools offered. */
-  readonly tools: readonly string[];
+  readonly tools: OfferedTools;
+}
+
+/** What is known of the tools offered. Holds no text. */
+export interface OfferedTools {
+  /** How many have a name. */
+  readonly count: number;
+  /** Whether one of them reads or changes files, or runs commands. */
+  readonly workInRepository: boolean;
 }

@@ -1,4 +1,4 @@
-import { type ChatMessage, isObject, type Json, type JsonObject, type MessageRole } from "#domain/chat.ts";
+import type { ChatMessage, JsonObject, MessageRole } from "#domain/chat.ts";
 import { rolesOf } from "#domain/received/known-messages.ts";
 import { wordsOfUser } from "#pipeline/assess/run-signals/calls/user-words.ts";
 import { type RunSteps, runStepsFrom, type Spoken } from "#pipeline/assess/run-signals/run-steps.ts";
@@ -6,6 +6,7 @@ import { askIn, isContinuePrompt } from "./ask.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
 import { KnownAsks } from "./known/known-asks.ts";
+import { offeredTools } from "./known/offered-tools.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { labelledTaskIn } from "./templates.ts";
 import { textOf, windowOf } from "./text-window.ts";
@@ -47,7 +48,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     closing: closingOf(messages, roles),
     turns: roles.reduce((count, role) => count + (role === "user" || role === "assistant" ? 1 : 0), 0),
     usedTools: roles.includes("tool"),
-    tools: toolNames(body["tools"], body["functions"]),
+    tools: offeredTools(body["tools"], body["functions"]),
   };
 }
 
@@ -135,16 +136,4 @@ function closingOf(messages: readonly ChatMessage[], roles: readonly MessageRole
 function systemTextOf(messages: readonly ChatMessage[]): string {
   const first = messages[0];
   return first !== undefined && (first.role === "system" || first.role === "developer") ? textOf(first["content"]) : "";
-}
-
-/** Names of the tools offered, new and old style; at most 256 of them. */
-function toolNames(tools: Json | undefined, functions: Json | undefined): string[] {
-  const listed = Array.isArray(tools) ? tools : Array.isArray(functions) ? functions : [];
-  const names: string[] = [];
-  for (const tool of listed.slice(0, 256)) {
-    if (!isObject(tool)) continue;
-    const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
-    if (typeof inner["name"] === "string") names.push(inner["name"]);
-  }
-  return names;
 }

@@ -183,7 +183,7 @@ export function housekeepingOf(
   conversation: Conversation,
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
-  if (conversation.tools.length > 0 || conversation.systemLength > maxInstructionLength) return undefined;
+  if (conversation.tools.count > 0 || conversation.systemLength > maxInstructionLength) return undefined;
   const { system, newest, closing, turns, usedTools } = conversation;
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
   const bySystem = kindSaidIn(system) ?? smallResultOf(system);

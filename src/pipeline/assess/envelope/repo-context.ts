@@ -1,5 +1,4 @@
 import type { ChatMessage } from "#domain/chat.ts";
-import { worksInRepository } from "#pipeline/assess/run-signals/calls/tools.ts";
 import { remembered } from "#platform/keyed-memory/remembered.ts";
 import { holdsPatch } from "./blocks.ts";
 import type { Conversation } from "./conversation-types.ts";
@@ -25,7 +24,7 @@ const pathOfCode =
  */
 export function repoContextIn(conversation: Conversation, messages: readonly ChatMessage[]): boolean {
   const { tools, calls, ask } = conversation;
-  if (tools.some(worksInRepository) || calls.some((call) => call.worksInRepository)) return true;
+  if (tools.workInRepository || calls.some((call) => call.worksInRepository)) return true;
   if (isAgentPrompt(conversation.system)) return true;
   const beginning = ask.slice(0, 2_000);
   if (beginning.includes("/") && pathOfCode.test(beginning)) return true;

@@ -4,7 +4,7 @@ import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { replaceMessages } from "#domain/received/known-messages.ts";
 import { spliceBody } from "#domain/received/splice-body.ts";
-import { MessageMemory } from "#http/chat-body/message-memory.ts";
+import { BodyMemory } from "#http/chat-body/memory/body-memory.ts";
 import type { ParsedChat } from "#http/chat-body/parse-chat.ts";
 import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import { assess } from "#pipeline/assess/assess.ts";
@@ -18,14 +18,14 @@ const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // the fields that are read
 const line = "export const total = orders.map((order) => order.price).reduce(add, 0);\n";
 
-function parsed(json: string | Uint8Array, memory: MessageMemory, maxValues = 100_000): ParsedChat {
+function parsed(json: string | Uint8Array, memory: BodyMemory, maxValues = 100_000): ParsedChat {
   const bytes = typeof json === "string" ? Buffer.from(json) : json;
   const result = parseChatBytes({ bytes, maxValues, headers: new Headers(), requestId: "r", receivedAtMs: 0 }, memory);
   if (result instanceof Promise) throw new Error("unreachable: the bodies of this file are not large");
   return result;
 }
 
-function requestIn(json: string, memory: MessageMemory): ChatRequest {
+function requestIn(json: string, memory: BodyMemory): ChatRequest {
   const result = parsed(json, memory);
   if (result.kind !== "ok") throw new Error(result.detail);
   return result.request;
@@ -40,8 +40,8 @@ function comparable(result: ParsedChat): unknown {
 }
 
 /** How many messages were recognized without being parsed. */
-function knownIn(json: string | Uint8Array, memory: MessageMemory): number {
-  return memory.beginningOf(Buffer.from(json))?.runs.at(-1)?.to ?? 0;
+function knownIn(json: string | Uint8Array, memory: BodyMemory): number {
+  return memory.messages.beginningOf(Buffer.from(json))?.runs.at(-1)?.to ?? 0;
 }
 
 const content = fc
@@ -111,7 +111,7 @@ const around = fc.constantFrom(
 
 describe("messages that are known by their bytes", () => {
   test("are known in many conversations with the same beginning, whichever of them was sent last", () => {
-    const memory = new MessageMemory();
+    const memory = new BodyMemory();
     const system = { role: "system", content: line.repeat(400) };
     const turn = (conversation: number, index: number) => ({
       role: "user",
@@ -131,11 +131,11 @@ describe("messages that are known by their bytes", () => {
     let known = 0;
     fc.assert(
       fc.property(conversation, around, fc.constantFrom("", "", " ", "\n "), (messages, [before, after], space) => {
-        const memory = new MessageMemory();
+        const memory = new BodyMemory();
         for (const count of [messages.length - 2, messages.length - 1, messages.length]) {
           const json = bodyOf([first, ask, ...messages.slice(0, count)], before, after, space);
           known += knownIn(json, memory);
-          expect(comparable(parsed(json, memory))).toEqual(comparable(parsed(json, new MessageMemory())));
+          expect(comparable(parsed(json, memory))).toEqual(comparable(parsed(json, new BodyMemory())));
           if (count < messages.length - 1)
             parsed(bodyOf([first, ask, ...messages.slice(0, count)], "", "", space), memory);
         }
@@ -148,7 +148,7 @@ describe("messages that are known by their bytes", () => {
   test("are all those of the turn before", () => {
     fc.assert(
       fc.property(conversation, fc.integer({ min: 1, max: 3 }), (messages, step) => {
-        const memory = new MessageMemory();
+        const memory = new BodyMemory();
         const turns = [{ ...first, content: line.repeat(250) }, ask, ...messages];
         const length = turns.length - 3 * step;
         for (let count = length; count <= turns.length; count += step) {
@@ -157,7 +157,7 @@ describe("messages that are known by their bytes", () => {
           // The same body again, and one with another newest message.
           for (const newest of [turns[count - 1] ?? {}, { role: "user", content: "other" }, turns[count - 1] ?? {}]) {
             const other = bodyOf([...turns.slice(0, count - 1), newest]);
-            expect(comparable(parsed(other, memory))).toEqual(comparable(parsed(other, new MessageMemory())));
+            expect(comparable(parsed(other, memory))).toEqual(comparable(parsed(other, new BodyMemory())));
           }
         }
       }),
@@ -172,18 +172,18 @@ describe("messages that are known by their bytes", () => {
         fc.nat(),
         fc.constantFrom(0x22, 0x5c, 0x5d, 0x7b, 0x2c, 0x20, 0x61, 0xff),
         (messages, at, byte) => {
-          const memory = new MessageMemory();
+          const memory = new BodyMemory();
           const bytes = Buffer.from(bodyOf([first, ask, ...messages], "", ',"x":[]'));
           parsed(bytes, memory);
           parsed(bodyOf([first, ask, ...messages.slice(0, -1)]), memory);
           const tail = Buffer.from(bytes);
           tail[tail.length - 8 - (at % 16_384)] = byte;
-          expect(comparable(parsed(tail, memory))).toEqual(comparable(parsed(tail, new MessageMemory())));
+          expect(comparable(parsed(tail, memory))).toEqual(comparable(parsed(tail, new BodyMemory())));
           const changed = Buffer.from(bytes);
           changed[at % bytes.length] = byte;
-          expect(comparable(parsed(changed, memory))).toEqual(comparable(parsed(changed, new MessageMemory())));
+          expect(comparable(parsed(changed, memory))).toEqual(comparable(parsed(changed, new BodyMemory())));
           const cut = bytes.subarray(0, at % bytes.length);
-          expect(comparable(parsed(cut, memory))).toEqual(comparable(parsed(cut, new MessageMemory())));
+          expect(comparable(parsed(cut, memory))).toEqual(comparable(parsed(cut, new BodyMemory())));
         },
       ),
       { numRuns: 150 },
@@ -196,10 +196,10 @@ describe("messages that are known by their bytes", () => {
     let least = 1;
     for (let most = 100_000; least < most; ) {
       const middle = (least + most) >> 1;
-      if (parsed(json, new MessageMemory(), middle).kind === "ok") most = middle;
+      if (parsed(json, new BodyMemory(), middle).kind === "ok") most = middle;
       else least = middle + 1;
     }
-    const memory = new MessageMemory();
+    const memory = new BodyMemory();
     parsed(json, memory);
     expect(knownIn(json, memory)).toBeGreaterThan(0);
     expect(parsed(json, memory, least).kind).toBe("ok");
@@ -209,7 +209,7 @@ describe("messages that are known by their bytes", () => {
   test("are assessed as if they were new", () => {
     fc.assert(
       fc.property(conversation, (messages) => {
-        const memory = new MessageMemory();
+        const memory = new BodyMemory();
         const tasks = () => inMemoryTaskMemory(() => policy.tasks);
         const context = { now: 0, policy, redactions: 0 };
         for (let count = messages.length - 9; count <= messages.length; count++) {
@@ -244,7 +244,7 @@ describe("messages that are known by their bytes", () => {
       [edit, { role: "tool", content: "ok" }, run("npm test"), failed, run("npm test"), failed],
       [run("npm test"), { role: "tool", content: "12 passed" }],
     ];
-    const memory = new MessageMemory();
+    const memory = new BodyMemory();
     const context = { now: 0, policy, redactions: 0 };
     const tasks = () => inMemoryTaskMemory(() => policy.tasks);
     const signals = new Set<string>();
@@ -266,7 +266,7 @@ describe("messages that are known by their bytes", () => {
     let replaced = 0;
     fc.assert(
       fc.property(conversation, (messages) => {
-        const memory = new MessageMemory();
+        const memory = new BodyMemory();
         for (let count = messages.length - 7; count <= messages.length; count++) {
           const sent = [first, ask, ...messages.slice(0, count)];
           const request = requestIn(bodyOf(sent), memory);
@@ -290,7 +290,7 @@ describe("messages that are known by their bytes", () => {
   test("are forwarded without their redacted values, at every turn", () => {
     fc.assert(
       fc.property(conversation, fc.constantFrom("off", "text"), (messages, restore) => {
-        const memory = new MessageMemory();
+        const memory = new BodyMemory();
         const engine = privacyEngine({ ...policy.privacy, restore: restore as "off" | "text" });
         const anew = privacyEngine({ ...policy.privacy, scan_memory_bytes: 0 });
         for (let count = messages.length - 6; count <= messages.length; count++) {
@@ -301,7 +301,7 @@ describe("messages that are known by their bytes", () => {
           const expected = anew.redactBody(JSON.parse(json));
           expect(redacted.total).toBe(expected.total);
           expect(redacted.findings).toEqual(expected.findings);
-          const target = forwardedBody(requestIn(json, new MessageMemory()), redacted.body, model, 4_096);
+          const target = forwardedBody(requestIn(json, new BodyMemory()), redacted.body, model, 4_096);
           const sent = Buffer.concat(spliceBody(target, received)).toString();
           const { max_tokens: _, ...rest } = JSON.parse(sent);
           expect(rest).toEqual({ ...JSON.parse(JSON.stringify(expected.body)), model: model.upstreamId });
@@ -316,7 +316,7 @@ describe("messages that are known by their bytes", () => {
 test("of known messages only those are scanned again in which something was found", () => {
   const counts = { hits: 0, misses: 0 };
   const engine = privacyEngine(policy.privacy, [], counts);
-  const memory = new MessageMemory();
+  const memory = new BodyMemory();
   const messages: JsonObject[] = [first, ask];
   for (let index = 0; index < 100; index++) {
     const end = index === 5 || index === 97 ? token : "";

@@ -1,10 +1,11 @@
-import { type ChatMessage, isObject, type MessageRole, type ReceivedBody } from "#domain/chat.ts";
+import type { ChatMessage, MessageRole, ReceivedBody } from "#domain/chat.ts";
 import { type KnownRun, type KnownRunAt, messagesIn, setKnownRuns } from "#domain/received/known-messages.ts";
 import { type MessageRun, messageRuns, minRunBytes } from "#domain/received/message-runs.ts";
-import { isCacheKeyName } from "#http/request/json-shape.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
+import { addEnd, type Found, longestKnown, type PartEnd } from "./part-ends.ts";
+import { countIn, type ValueCounts } from "./value-counts.ts";
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -32,18 +33,11 @@ const maxEnds = 16;
 const maxTails = 4;
 /** Places where the messages of a body may begin: a tool's description may name a member like that too. */
 const maxPlaces = 4;
-/** How much before its end tells one beginning of a conversation from others, most of the time. */
-const endBytes = 64;
-
 /** A run of messages as it was parsed. Holds no text. */
-export interface RememberedRun extends KnownRun {
+export interface RememberedRun extends KnownRun, Readonly<ValueCounts> {
   readonly tag: TextTag;
   /** Where each message stands in the run's bytes: from [2i] to [2i + 1]. */
   readonly places: readonly number[];
-  /** JSON values, counted as `hasMoreValuesThan` counts them. */
-  readonly values: number;
-  /** Some key or text in it asks to write to a prompt cache. */
-  readonly cacheControl: boolean;
 }
 
 interface PlacedRememberedRun extends KnownRunAt {
@@ -70,14 +64,7 @@ export interface Beginning {
   /** Where each message stands, as in a received body. */
   readonly places: readonly number[];
   /** Where the messages behind them ended, newest first. */
-  readonly tails: BeginningEnd[];
-}
-
-/** Where a beginning of a conversation ends. Only says where to look. */
-interface BeginningEnd {
-  readonly length: number;
-  /** Hash of its last bytes. */
-  readonly hash: number;
+  readonly tails: PartEnd[];
 }
 
 /**
@@ -95,7 +82,7 @@ export class MessageMemory {
     ({ tags, roles }) => bytesPerTag * tags.length + bytesPerStep * roles.length + bytesPerEnd * maxTails,
   );
   /** By what stands at some places before them, newest first. */
-  readonly #ends = new TwoGenerations<BeginningEnd[], number>(maxEndsBytes, () => bytesPerEnd * maxEnds);
+  readonly #ends = new TwoGenerations<PartEnd[], number>(maxEndsBytes, () => bytesPerEnd * maxEnds);
 
   /** Whether the messages begin at the place found is for the caller to check, once the rest is parsed. */
   beginningOf(bytes: Uint8Array): KnownBeginning | undefined {
@@ -179,14 +166,15 @@ export class MessageMemory {
     const keys = keysOfBeginnings(bytes.subarray(from));
     for (let at = keys.length - 1; at >= 0; at--) {
       const ends = this.#ends.get(keys[at] ?? 0);
-      const found = ends && firstKnown(ends, bytes, from, (part) => this.#beginnings.get(this.#tags.ofBytes(part)));
+      const found =
+        ends && longestKnown(ends, bytes, from, isComma, (part) => this.#beginnings.get(this.#tags.ofBytes(part)));
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
   #tailAt(bytes: Uint8Array, from: number, { tails }: Beginning): RememberedRun | undefined {
-    return firstKnown(tails, bytes, from, (part) => this.#tails.get(this.#tags.ofBytes(part)))?.known;
+    return longestKnown(tails, bytes, from, isComma, (part) => this.#tails.get(this.#tags.ofBytes(part)))?.known;
   }
 
   /** The runs of a known beginning, up to the first that is forgotten. */
@@ -219,40 +207,6 @@ function behind(runs: readonly PlacedRememberedRun[], from: number): number {
   return to;
 }
 
-/** Notes where bytes end, unless it is noted already. */
-function addEnd(ends: BeginningEnd[], bytes: Uint8Array, most: number): boolean {
-  const { length } = bytes;
-  const hash = hashBefore(bytes, length, length);
-  if (ends.some((end) => end.length === length && end.hash === hash)) return false;
-  if (ends.unshift({ length, hash }) > most) ends.pop();
-  return true;
-}
-
-interface Found<T> {
-  readonly known: T;
-  /** Of the bytes that it is known of. */
-  readonly length: number;
-}
-
-/** What is known of the longest bytes from a place on that end in one of these ways and before a comma. */
-function firstKnown<T>(
-  ends: readonly BeginningEnd[],
-  bytes: Uint8Array,
-  from: number,
-  recall: (part: Uint8Array) => T | undefined,
-): Found<T> | undefined {
-  const possible = ends.filter(({ length, hash }) => {
-    const end = from + length;
-    return bytes[end] === COMMA && hashBefore(bytes, end, length) === hash;
-  });
-  possible.sort((a, b) => b.length - a.length);
-  for (const { length } of possible) {
-    const known = recall(bytes.subarray(from, from + length));
-    if (known !== undefined) return { known, length };
-  }
-  return undefined;
-}
-
 /** How much before each such length is compared: two conversations have seldom all of it in common by chance. */
 const comparedBytes = 1_024;
 /** Lengths of beginnings that are told apart by what stands before them: two for each power of two. */
@@ -277,8 +231,8 @@ function keysOfBeginnings(bytes: Uint8Array): number[] {
   return keys;
 }
 
-function hashBefore(bytes: Uint8Array, end: number, length: number): number {
-  return Bun.hash.crc32(bytes.subarray(end - Math.min(length, endBytes), end));
+function isComma(byte: number | undefined): boolean {
+  return byte === COMMA;
 }
 
 const membersName = Buffer.from('"messages"');
@@ -314,16 +268,4 @@ function rememberedRun(
   const counts = { values: (begin?.values ?? 0) + added.length, cacheControl: begin?.cacheControl === true };
   for (const message of added) countIn(message, counts);
   return { tag, roles, places, ...counts };
-}
-
-/** Adds the values in an object or array, and finds keys of prompt caches. */
-function countIn(value: object, counts: { values: number; cacheControl: boolean }): void {
-  // The bracket counts as one, and so does each comma.
-  const members = Array.isArray(value) ? value : Object.values(value);
-  counts.values += Math.max(1, members.length);
-  if (isObject(value)) counts.cacheControl ||= Object.keys(value).some(isCacheKeyName);
-  for (const member of members) {
-    if (typeof member === "string") counts.cacheControl ||= isCacheKeyName(member);
-    else if (typeof member === "object" && member !== null) countIn(member, counts);
-  }
 }

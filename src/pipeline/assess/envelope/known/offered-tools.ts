@@ -1,0 +1,31 @@
+import { isObject, type Json } from "#domain/chat.ts";
+import { knownMemberOf } from "#domain/received/known-members.ts";
+import type { OfferedTools } from "#pipeline/assess/envelope/conversation-types.ts";
+import { worksInRepository } from "#pipeline/assess/run-signals/calls/tools.ts";
+
+/** So many tools are looked at. */
+const maxTools = 256;
+
+/** An agent offers the same tools with every turn: what they are is remembered as long as they are known. */
+const remembered = new WeakMap<object, OfferedTools>();
+
+/** What a request offers, in the new style or the old. */
+export function offeredTools(tools: Json | undefined, functions: Json | undefined): OfferedTools {
+  const known = knownMemberOf(tools);
+  const before = known && remembered.get(known);
+  if (before !== undefined) return before;
+  const names = namesOf(Array.isArray(tools) ? tools : Array.isArray(functions) ? functions : []);
+  const offered = { count: names.length, workInRepository: names.some(worksInRepository) };
+  if (known !== undefined) remembered.set(known, offered);
+  return offered;
+}
+
+function namesOf(tools: readonly Json[]): string[] {
+  const names: string[] = [];
+  for (const tool of tools.slice(0, maxTools)) {
+    if (!isObject(tool)) continue;
+    const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
+    if (typeof inner["name"] === "string") names.push(inner["name"]);
+  }
+  return names;
+}
