@@ -33,6 +33,12 @@ describe("the progress bar", () => {
     expect((output.written[0] ?? "").replace("\r\u001b[2K", "").length).toBe(19);
   });
 
+  test("is as wide as usual on a terminal that does not say how wide it is", () => {
+    const output = terminal(0);
+    progressBar("replaying", 2, output, () => 0).at(1);
+    expect(output.written[0]).toContain("replaying ████████████░░░░░░░░░░░░ 50 %");
+  });
+
   test("writes nothing if there is no terminal", () => {
     const output = { ...terminal(), isTTY: false };
     const bar = progressBar("x", 2, output);

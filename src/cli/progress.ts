@@ -33,7 +33,8 @@ export function progressBar(
       const filled = Math.round(share * barWidth);
       const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
       const line = `${label} ${bar} ${Math.floor(share * 100)} %`;
-      output.write(`\r\u001b[2K${line.slice(0, Math.max(1, (output.columns ?? 80) - 1))}`);
+      // A terminal that does not say how wide it is says 0.
+      output.write(`\r\u001b[2K${line.slice(0, Math.max(1, (output.columns || 80) - 1))}`);
     },
     end() {
       output.write("\r\u001b[2K");

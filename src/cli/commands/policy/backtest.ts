@@ -50,8 +50,9 @@ async function run(file: string, options: BacktestOptions, env: NodeJS.ProcessEn
   }
   const { policy, registry, learned } = loaded.config;
   await withRecords(env, options, async (store) => {
-    const { rows } = await store.size();
-    const progress = progressBar("replaying", rows);
+    const nowMs = Date.now();
+    const range = { fromMs: options.since, toMs: options.until ?? nowMs };
+    const progress = progressBar("replaying", (await store.summary(range, {}, nowMs)).requests);
     const beganMs = performance.now();
     const result = await backtest({
       records: store.export({
