@@ -1,6 +1,7 @@
 import uPlot from "uplot";
 import { colour } from "../components/theme.ts";
 import { dayMs, dayName, minuteTime, type Zone } from "../format/time.ts";
+import { scaleLabels, scaleTop, wholeSteps } from "./scale.ts";
 import { stacked, type Values } from "./stack.ts";
 
 /** What a chart shows, and the options of uPlot that follow from it. */
@@ -60,6 +61,9 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
   const line = colour("--line");
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const axis = { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6 };
+  const limits = plot.limits.map(({ value }) => value);
+  const isEmpty =
+    limits.every((value) => value === 0) && plot.series.every(({ values }) => values.every((value) => !value));
   const inStack = plot.series.flatMap(({ fill }, index) => (fill === undefined ? [] : [index + 1]));
   return {
     width,
@@ -70,11 +74,17 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
     tzDate: (ms) => (plot.zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
     scales: {
       x: { time: true, range: (_, from, to) => [from, to + (plot.stepMs ?? 0)] },
-      y: { range: (_, __, highest) => [0, top(highest, plot.limits)] },
+      y: { range: (_, __, highest) => [0, scaleTop(highest, limits)] },
     },
     axes: [
       { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, plot.zone) },
-      { ...axis, size: 64, space: 40, values: (_, splits) => splits.map((value) => plot.format(value)) },
+      {
+        ...axis,
+        size: 64,
+        space: 40,
+        incrs: [...wholeSteps],
+        values: (_, splits) => scaleLabels(splits, isEmpty, plot.format),
+      },
     ],
     series: [{}, ...inDrawnOrder(plot, plot.series).map((series) => lineOf(series, plot.stepMs !== undefined))],
     bands:
@@ -114,14 +124,6 @@ function lineOf(series: Series, asBars: boolean): uPlot.Series {
 function isolated(values: ArrayLike<number | null | undefined>): number[] {
   const has = (index: number): boolean => (values[index] ?? null) !== null;
   return Array.from(values, (_, index) => index).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
-}
-
-/** A limit is shown once a fifth of it is used; below that, the scale follows the values. */
-function top(highest: number | null, limits: readonly Limit[]): number {
-  const seen = highest ?? 0;
-  const near = limits.map(({ value }) => value).filter((value) => seen >= value / 5);
-  const most = Math.max(seen, ...near);
-  return most > 0 ? most * 1.08 : 1;
 }
 
 function timeLabels(splits: readonly number[], zone: Zone): string[] {

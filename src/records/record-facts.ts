@@ -1,11 +1,13 @@
+import { createHash } from "node:crypto";
 import { type Model, type ModelRegistry, type Price, tierOfRole } from "#domain/model.ts";
 import { ratesOf, type TimeSpan } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Tier } from "./decision-record.ts";
 import type { RequestRecord } from "./record.ts";
 
-/** Ids that callers choose are free text; longer ones are cut. In characters. */
+/** Ids that callers choose are free text; longer ones are cut, and end in digits of their hash, so that they still differ. In characters. */
 const maxIdLength = 128;
+const hashDigits = 16;
 
 /** What a decision record needs beside the record of the request. */
 export interface RecordContext {
@@ -69,8 +71,20 @@ export function factsOf(
 }
 
 export function bounded(id: string | undefined): string | null {
-  if (id === undefined) return null;
-  return id.length <= maxIdLength ? id : `${id.slice(0, maxIdLength - 1)}…`;
+  return id === undefined ? null : boundedId(id);
+}
+
+/** The id as records have it; an id that is one already stays as it is. */
+export function boundedId(id: string): string {
+  if (id.length <= maxIdLength) return id;
+  const hash = createHash("sha256").update(id, "utf16le").digest("hex").slice(0, hashDigits);
+  // A cut may go through a character that is two units of UTF-16.
+  return `${id.slice(0, maxIdLength - hashDigits - 1).toWellFormed()}…${hash}`;
+}
+
+/** The digits of the hash in which an id ends that was cut; undefined if it was not. */
+export function hashOfCutId(id: string): string | undefined {
+  return id.length === maxIdLength ? /…([0-9a-f]{16})$/.exec(id)?.[1] : undefined;
 }
 
 function tierOf(model: Model | undefined): Tier | null {

@@ -41,6 +41,37 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(actions[0]?.at_ms).toBeGreaterThan(Date.now() - 60_000);
   });
 
+  test.each([
+    ["cut in the records", "g".repeat(150), /^goal\/s\/g+$/, 152],
+    ["hashed by the ledger and cut in the records", "h".repeat(200), /^goal\/sha256:[0-9a-f]{64}$/, 128],
+    ["hashed by the ledger", "line\u202Ebreak", /^goal\/sha256:[0-9a-f]{64}$/, 12],
+  ])("a goal whose name is %s leads to its decisions and gets its own cap", async (_, name, account, length) => {
+    await using dashboard = await startDashboard(await open());
+    const { gateway } = dashboard;
+    const chat = (goal = name) =>
+      gateway.chat({}, { "x-session-id": "s", "x-goal-id": Buffer.from(goal).toString("latin1") });
+    expect((await chat()).status).toBe(200);
+    const goals = async () => (await dashboard.get("GET budgets")).goals;
+    await eventually(async () => (await goals())[0]?.requests?.requests === 1);
+    const [goal] = await goals();
+    // It differs only in its end.
+    expect((await chat(`${name}2`.slice(-200))).status).toBe(200);
+    await eventually(async () => (await goals()).filter(({ requests }) => requests?.requests === 1).length === 2);
+    expect([goal?.account, goal?.name.length, goal?.requests?.requests]).toEqual([
+      expect.stringMatching(account),
+      length,
+      1,
+    ]);
+    const { rows } = await dashboard.get("GET decisions", { query: { goal: goal?.name ?? "" } });
+    expect(rows.length).toBe(1);
+    expect((await dashboard.get("GET summary")).caps.goals.map((each) => each.name)).toContain(goal?.name ?? "");
+    const at = { goal: goal?.account.slice("goal/".length) ?? "" };
+    expect((await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0" }, { at })).account).toBe(
+      goal?.account ?? "",
+    );
+    await eventually(async () => (await chat()).status === 403);
+  });
+
   test("the day gets its own cap, and a summary says that it is nearly reached", async () => {
     await using dashboard = await startDashboard(await open());
     expect((await dashboard.gateway.chat()).status).toBe(200);

@@ -128,6 +128,14 @@ describe("smart-gateway budgets", () => {
     expect(JSON.parse(plain.out).account).toBe("goal/s/one");
   });
 
+  test("set takes a long goal by its name, and by its hash as show prints it", async () => {
+    const accountOf = async (goal: string) =>
+      JSON.parse((await budgets("set", "--goal", goal, "--hard-usd", "1", "--json")).out).account;
+    const account = await accountOf("s/".padEnd(250, "g"));
+    expect(account).toMatch(/^goal\/sha256:[0-9a-f]{64}$/);
+    expect(await accountOf(account.slice("goal/".length))).toBe(account);
+  });
+
   test.each([
     [["set", "--hard-usd", "1"], "either --goal or --day"],
     [["set", "--session", "s", "--day", "today", "--clear"], "--session needs --goal"],

@@ -22,7 +22,8 @@ export function CapDialog({ line, policy, onClose }: Props) {
     if (wanted === undefined) throw new Error("Write an amount in US dollars, such as 7.50.");
     const why = String(fields.get("why") ?? "").trim();
     return call("POST budgets/{goal}/cap", {
-      at: { goal: line.name },
+      // Not its name, which may be cut.
+      at: { goal: line.account.slice(`${line.kind}/`.length) },
       body: {
         hard_usd: wanted === null ? null : exactMoney(wanted).replace(" USD", ""),
         account: line.kind,

@@ -1,4 +1,5 @@
 import { type DecisionFilter, noValue } from "#dashboard/schema/shared.ts";
+import { boundedId } from "#records/record-facts.ts";
 import type { RecordFilter, RollupFilter } from "#records/records.ts";
 
 /** Alternatives, comma-separated; the store writes no value as "". */
@@ -15,8 +16,8 @@ export function recordFilterOf(filter: DecisionFilter): RecordFilter {
     ...namedRollupFields(filter),
     fromMs: filter.from_ms,
     toMs: filter.to_ms,
-    goal: filter.goal,
-    session: filter.session,
+    goal: filter.goal === undefined ? undefined : boundedId(filter.goal),
+    session: filter.session === undefined ? undefined : boundedId(filter.session),
     rule: filter.rule,
     requestId: filter.request_id,
     alias: alternatives(filter.alias),

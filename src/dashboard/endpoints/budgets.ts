@@ -1,4 +1,5 @@
 import { capUseOf, dayCapUse, paceOf } from "#dashboard/api/caps.ts";
+import { withGoalNames } from "#dashboard/api/goal-names.ts";
 import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
 import { openAdmin, totalsOf } from "#dashboard/api/ledger-admin.ts";
 import type { LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
@@ -11,7 +12,8 @@ import type { DashboardSources } from "#dashboard/sources.ts";
 import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
+import { dayAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
+import { boundedId } from "#records/record-facts.ts";
 
 const maxDays = 31;
 const maxGoals = 200;
@@ -30,15 +32,16 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
     const goals = lines
       .filter(({ kind }) => kind === "goal")
       .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0) || b.spent_nano_usd - a.spent_nano_usd);
-    const [pace, requestsOf] = await Promise.all([
+    const [pace, requestsOf, namedGoals] = await Promise.all([
       paceOf(sources.records, today, nowMs),
       requestsIn(sources, range, days, read.today),
+      withGoalNames(goals.slice(0, maxGoals), sources.records, nowMs),
     ]);
     const heldBy = holdsByAccount(read.holds);
     const lineOf = (cap: CapUse): BudgetLine => ({
       ...cap,
       ...(heldBy.get(cap.account) ?? nothingHeld),
-      requests: requestsOf(cap.account),
+      requests: requestsOf(cap),
     });
     return {
       at_ms: nowMs,
@@ -53,7 +56,7 @@ export function budgetsHandler(sources: DashboardSources, ledgerSnapshots: Ledge
         day_hard_nano_usd: caps.dayHard,
       },
       days: days.map(lineOf),
-      goals: goals.slice(0, maxGoals).map(lineOf),
+      goals: namedGoals.map(lineOf),
       more_goals: Math.max(0, goals.length - maxGoals) + read.more,
       totals: totalsOf(read.totals),
     };
@@ -66,7 +69,7 @@ async function requestsIn(
   range: Range,
   days: readonly CapUse[],
   today: string,
-): Promise<(account: string) => BudgetLine["requests"]> {
+): Promise<(line: CapUse) => BudgetLine["requests"]> {
   const counted = countedIn(range);
   const [groups, ofDays] = await Promise.all([
     records.groups("goal", timeRangeOf(range), maxGoals),
@@ -80,14 +83,20 @@ async function requestsIn(
     ),
   ]);
   const isOneDay = Math.floor(range.from_ms / dayMs) === Math.floor((range.to_ms - 1) / dayMs);
-  const byAccount = new Map([
+  const byName = new Map([
     ...ofDays.filter((day) => day !== undefined),
     ...groups
       // Requests without a goal have an account for each day.
       .filter(({ key }) => key !== "" && (key !== adhocGoal || isOneDay))
-      .map((group) => [goalAccountOf(group.key, today), counted(group, { goal: group.key })] as const),
+      .map(
+        (group) =>
+          [
+            `goal/${group.key === adhocGoal ? `${adhocGoal}/${today}` : group.key}`,
+            counted(group, { goal: group.key }),
+          ] as const,
+      ),
   ]);
-  return (account) => byAccount.get(account) ?? null;
+  return ({ kind, account, name }) => byName.get(kind === "day" ? account : `goal/${boundedId(name)}`) ?? null;
 }
 
 const nothingHeld = { held_by: { live: 0, orphaned: 0, unresolved: 0 }, frees_itself_ms: null };
@@ -119,7 +128,8 @@ export function capHandler(
     }
     const admin = await openAdmin(sources);
     const today = await admin.today();
-    const account = body.account === "day" ? dayAccountOf(dayIn(goal, today)) : goalAccountOf(goalIn(goal), today);
+    const account =
+      body.account === "day" ? dayAccountOf(dayIn(goal, today)) : listedGoalAccountOf(goalIn(goal), today);
     const before = (await admin.account(account))?.ownHard ?? null;
     await admin.setCap(account, hard);
     ledgerSnapshots.invalidate();

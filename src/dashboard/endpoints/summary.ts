@@ -1,4 +1,5 @@
 import { capUseOf, dayCapUse, paceOf } from "#dashboard/api/caps.ts";
+import { withGoalNames } from "#dashboard/api/goal-names.ts";
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import type { LedgerSnapshot, LedgerSnapshots } from "#dashboard/api/ledger-snapshots.ts";
 import { modelTier } from "#dashboard/api/model-tier.ts";
@@ -87,7 +88,8 @@ async function capsOf(
     .filter(({ soft_nano_usd }) => soft_nano_usd !== null)
     .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0))
     .slice(0, maxCaps);
-  return { day, pace: await paceOf(records, day, nowMs), goals };
+  const [pace, named] = await Promise.all([paceOf(records, day, nowMs), withGoalNames(goals, records, nowMs)]);
+  return { day, pace, goals: [...named] };
 }
 
 function utcDayRange(nowMs: number): TimeRange {

@@ -26,6 +26,16 @@ export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
   return `goal/sha256:${createHash("sha256").update(goal, "utf16le").digest("hex")}`;
 }
 
+/** Whether a goal's name, as lists of accounts have it, is the hash of an unusual one. */
+export function isHashedGoal(name: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(name);
+}
+
+/** The account of a goal that an operator names as lists do, behind `goal/`: by its name, or by its hash. */
+export function listedGoalAccountOf(name: string, day: UtcDay): AccountId {
+  return isHashedGoal(name) ? `goal/${name}` : goalAccountOf(name, day);
+}
+
 type Balance = Pick<AccountRow, "held" | "spent" | "ownHard">;
 
 export function accountSpendOf(row: Balance): AccountSpend {

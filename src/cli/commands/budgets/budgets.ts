@@ -10,7 +10,7 @@ import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { hardCapOf } from "#ledger/admin/hard-cap.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
+import { dayAccountOf, goalAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
 import type { UtcDay } from "#platform/time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { loadPolicy } from "#policy/load-policy.ts";
@@ -79,24 +79,25 @@ export function budgetsCommand(env: NodeJS.ProcessEnv = process.env): Command {
       if (problem !== undefined) return failWith(exitCodes.badUsage, problem, options);
       return withLedgerAdmin(env, options, async (admin) => {
         const today = await admin.today();
-        const goal =
-          options.session === undefined || options.goal === undefined
-            ? options.goal
-            : goalIdOf({ sessionId: options.session, goalId: options.goal });
-        const account =
-          goal !== undefined
-            ? goalAccountOf(goal, today)
-            : dayAccountOf(options.day === undefined || options.day === "today" ? today : options.day);
+        const account = accountOf(options, today);
         const cap = options.hardUsd ?? null;
         await admin.setCap(account, cap);
         if (options.json) return printJson({ account, hard_cap_usd: cap === null ? null : formatUsd(cap) });
         print(cap === null ? `${account}: the policy's cap again` : `${account}: hard cap ${formatUsd(cap)} USD`);
-        if (goal === adhocGoal) print("Requests without a goal start anew each UTC day, and so does their cap.");
+        if (account === goalAccountOf(adhocGoal, today))
+          print("Requests without a goal start anew each UTC day, and so does their cap.");
       });
     });
   addHoldCommands(command, env);
   addReconcileCommand(command, env);
   return withHelpOfDefault(command, show);
+}
+
+function accountOf({ goal, session, day }: SetOptions, today: UtcDay): string {
+  if (goal === undefined) return dayAccountOf(day === undefined || day === "today" ? today : day);
+  return session === undefined
+    ? listedGoalAccountOf(goal, today)
+    : goalAccountOf(goalIdOf({ sessionId: session, goalId: goal }), today);
 }
 
 interface SetOptions {

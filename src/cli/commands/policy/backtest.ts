@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { recordedId } from "#cli/commands/decisions/filters.ts";
 import { exitCodes, exitWith, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
@@ -30,7 +31,7 @@ export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = pro
         .default(parseTime("30d"), "30d"),
     )
     .option("--until <moment>", "only requests before this time (default: now)", (text) => parseTime(text))
-    .option("--goal <goal>", "only this goal")
+    .option("--goal <goal>", "only this goal", recordedId)
     .option("--models <file>", "model registry file, for records whose own registry is not stored any more")
     .option("--json", "print the result as JSON")
     .action((file: string, options: BacktestOptions) => run(file, options, env));
