@@ -90,7 +90,7 @@ export function returns(value: Code): Code {
 
 export const i32 = {
   const: (value: number) => plain([0x41, ...signed(value)]),
-  load: (at: Code) => operation([0x28, 2, 0], at),
+  load: (at: Code, offset = 0) => operation([0x28, 2, ...unsigned(offset)], at),
   load8: (at: Code, offset = 0) => operation([0x2d, 0, ...unsigned(offset)], at),
   load16: (at: Code, offset = 0) => operation([0x2f, 0, ...unsigned(offset)], at),
   store: (at: Code, value: Code, offset = 0) => operation([0x36, 2, ...unsigned(offset)], at, value),
@@ -103,8 +103,10 @@ export const i32 = {
   trailingZeros: (value: Code) => operation([0x68], value),
   add: (a: Code, b: Code) => operation([0x6a], a, b),
   subtract: (a: Code, b: Code) => operation([0x6b], a, b),
+  multiply: (a: Code, b: Code) => operation([0x6c], a, b),
   and: (a: Code, b: Code) => operation([0x71], a, b),
   or: (a: Code, b: Code) => operation([0x72], a, b),
+  xor: (a: Code, b: Code) => operation([0x73], a, b),
   rotateLeft: (value: Code, bits: Code) => operation([0x77], value, bits),
   shiftLeft: (value: Code, bits: number) => operation([0x74], value, i32.const(bits)),
   not: (value: Code) => operation([0x73], value, i32.const(-1)),

@@ -1,9 +1,7 @@
 import { guardedTerms } from "./guarded-terms.ts";
 import { furtherTermsOf } from "./more-languages.ts";
+import { beginsWord, maxSlots, standsInName, termScanner, termSlot, wordsBefore } from "./term-scan.ts";
 import { type Topic, topicTerms } from "./topic-terms.ts";
-
-const openParenthesis = 40;
-const underscore = 95;
 
 /** Commas, stops and question marks of Greek, Hebrew, Arabic and Indic scripts. */
 const punctuation: ReadonlySet<number> = new Set(
@@ -103,9 +101,7 @@ function trieOf(): Node {
  * between two requests; as plain rows of all symbols it was megabytes, and walking it cost a cache miss a letter.
  */
 const rootSlot = 1;
-/** Beside a slot's base: a term ends at the slot. */
-const termEnds = 0x10000;
-const { table, wholes, prefixes } = packed(trieOf());
+const { base, parentOf, wholes, prefixes } = packed(trieOf());
 
 function packed(root: Node) {
   const base: number[] = [0, 0];
@@ -137,15 +133,8 @@ function packed(root: Node) {
       waiting.push({ node: child, slot: at + symbol });
     }
   }
-  if (base.length > termEnds) throw new RangeError("the vocabulary has outgrown its table");
-  // Both numbers of a slot side by side, as they are read one after the other; and with them whether a term ends there,
-  // so that the lists of topics are only looked at where one does.
-  const table = Uint32Array.from({ length: 2 * base.length }, (_, at) => {
-    const slot = at >> 1;
-    if (at % 2 === 1) return parentOf[slot] ?? 0;
-    return (base[slot] ?? 0) | (wholes[slot] === undefined ? 0 : termEnds);
-  });
-  return { table, wholes, prefixes };
+  if (base.length > maxSlots) throw new RangeError("the vocabulary has outgrown its table");
+  return { base, parentOf, wholes, prefixes };
 }
 
 /** 0: between words, 1: part of a word, 2: a character that counts as a word by itself. */
@@ -172,18 +161,17 @@ export interface TopicCounts {
   first(topic: Topic): number;
 }
 
-/** Bits by which words already seen are known; a power of two. Scratch, clean between two texts. */
-const seenBits = 4_096;
-const seen = new Uint32Array(seenBits / 32);
-
 /** What was counted in one text. */
 class Counted implements TopicCounts {
-  words = 0;
-  distinctWords = 0;
-  /** Words before the one that is being read. */
-  position = 0;
+  readonly words: number;
+  readonly distinctWords: number;
   readonly #counts = new Uint16Array(topics.length);
   readonly #firsts = new Uint16Array(topics.length);
+
+  constructor(words: number, distinctWords: number) {
+    this.words = words;
+    this.distinctWords = distinctWords;
+  }
 
   count(topic: Topic): number {
     return this.#counts[placeOf[topic]] ?? 0;
@@ -195,93 +183,43 @@ class Counted implements TopicCounts {
   }
 
   /**
-   * The word that has just begun names these topics. A verb inside a name (`update` in `0011_update_rights`, `charge()`) is no order, and
+   * A word with so many before it names these topics. A verb inside a name (`update` in `0011_update_rights`, `charge()`) is no order, and
    * a word that everyday talk shares says little there (`test_discount`).
    */
-  name(named: readonly number[], inName: boolean): void {
+  name(named: readonly number[], position: number, inName: boolean): void {
     for (let at = 0; at < named.length; at++) {
       const place = named[at] ?? 0;
       if (inName && unsaidInNames.has(place)) continue;
       this.#counts[place] = (this.#counts[place] ?? 0) + 1;
       // Counted from one, so that zero stands for a topic that does not occur; no text that is read has so many words.
-      if (this.#firsts[place] === 0) this.#firsts[place] = Math.min(Math.floor(this.position) + 1, 0xffff);
+      if (this.#firsts[place] === 0) this.#firsts[place] = position + 1;
     }
   }
+}
 
-  /** A word has ended: is it new? Two words in one bit are rare enough at the lengths that are read. */
-  end(hash: number): void {
-    const bit = (hash ^ (hash >>> 15)) & (seenBits - 1);
-    const mask = 1 << (bit & 31);
-    const slot = seen[bit >>> 5] ?? 0;
-    if ((slot & mask) !== 0) return;
-    this.distinctWords++;
-    seen[bit >>> 5] = slot | mask;
-  }
+const scanTerms = termScanner({
+  symbolOf,
+  classOf,
+  base,
+  parentOf,
+  skipsWhole: (slot) => namesNothing(wholes[slot]),
+  skipsBegin: (slot) => namesNothing(prefixes[slot]),
+});
+
+function namesNothing(named: readonly number[] | undefined): boolean | undefined {
+  return named === undefined ? undefined : named[0] === placeOf.elsewhere;
 }
 
 /** Counts the vocabulary's terms in one pass over a text, which the caller keeps short. Longest term wins at each word. */
 export function topicCountsOf(text: string): TopicCounts {
-  const counted = new Counted();
-  seen.fill(0);
-  let skipTo = 0;
-  const { length } = text;
-  for (let at = 0; at < length; ) {
-    let code = text.charCodeAt(at);
-    const kind = classOf[code];
-    if (kind === 0) {
-      at++;
-      continue;
-    }
-    if (at >= skipTo) {
-      const named = longestTerm(text, at);
-      if (named !== undefined) {
-        if (named[0] === placeOf.elsewhere) skipTo = termEnd;
-        const called = text.charCodeAt(termEnd) === openParenthesis;
-        counted.name(named, called || (at > 0 && text.charCodeAt(at - 1) === underscore));
-      }
-    }
-    counted.words++;
-    counted.position += kind === 2 ? 0.5 : 1;
-    // The word: one character that is a word by itself, or all letters from here on.
-    let hash = 0;
-    for (;;) {
-      const letter = code >= 65 && code <= 90 ? code + 32 : code;
-      hash = (Math.imul(hash ^ letter, 0x01000193) + letter) | 0;
-      if (++at === length || kind !== 1) break;
-      code = text.charCodeAt(at);
-      if (classOf[code] !== 1) break;
-    }
-    counted.end(hash);
+  const { words, distinctWords, found, terms } = scanTerms(text);
+  const counted = new Counted(words, distinctWords);
+  for (let at = 0; at < found; at++) {
+    const term = terms[at] ?? 0;
+    const named = (beginsWord(term) ? prefixes : wholes)[termSlot(term)];
+    if (named !== undefined) counted.name(named, wordsBefore(term), standsInName(term));
   }
   return counted;
-}
-
-/** Where the term ends that `longestTerm` has found. */
-let termEnd = 0;
-
-/** Topics of the longest term that starts at a word's beginning. */
-function longestTerm(text: string, start: number): readonly number[] | undefined {
-  let slot = rootSlot;
-  let base = table[2 * slot] ?? 0;
-  let found: readonly number[] | undefined;
-  for (let at = start; at < text.length; ) {
-    const symbol = symbolOf[text.charCodeAt(at)] ?? 0;
-    const child = (base & ~termEnds) + symbol;
-    if (symbol === 0 || table[2 * child + 1] !== slot) break;
-    slot = child;
-    base = table[2 * slot] ?? 0;
-    at++;
-    if ((base & termEnds) !== 0) {
-      const whole = wholes[slot];
-      const wordEnds = at === text.length || classOf[text.charCodeAt(at)] !== 1;
-      const named = wordEnds ? whole : prefixes[slot];
-      if (named !== undefined) {
-        found = named;
-        termEnd = at;
-      }
-    }
-  }
-  return found;
 }
 
 /** Letters and digits of scripts that write blanks between words, in lower case. */

@@ -47,7 +47,7 @@ const openTag = /<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,400})?>/g;
 
 /** The text without blocks; what stands inside of ask blocks, where there are any. Linear in the text. */
 export function withoutTagBlocks(text: string): string {
-  if (!text.includes("</")) return text;
+  if (!text.includes("<") || !text.includes("</")) return text;
   let inside = "";
   let outside = "";
   let copied = 0;
@@ -173,7 +173,7 @@ const bracketLine = /^\[([A-Z][A-Z0-9 _-]{2,40})\][ \t]*$/gm;
 
 /** The text without sections such as `[WORKSPACE] … [/WORKSPACE]`, each bracket alone on its line. */
 export function withoutBracketBlocks(text: string): string {
-  if (!text.includes("[/")) return text;
+  if (!text.includes("[") || !text.includes("[/")) return text;
   let rest = "";
   let copied = 0;
   bracketLine.lastIndex = 0;
@@ -198,7 +198,7 @@ const namedFence = /[ \t]*[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}[ \t]*\n(`{3,})[\w+
 
 /** The text without files that were attached in fences. A fence that never closes stays. */
 export function withoutAttachedFences(text: string): string {
-  if (!text.includes("```")) return text;
+  if (!holdsFence(text)) return text;
   return withoutFences(withoutFences(text, nextAttachedFence), nextNamedFence);
 }
 
@@ -241,6 +241,11 @@ function isLineEnd(code: number): boolean {
 
 /** A pasted patch from its first line on, as long as the lines look like one. */
 const patchStart = /^diff --git a\/\S+ b\/\S+$/m;
+
+/** A search for one character takes next to nothing, one for more of them as long as a pattern does. */
+export function holdsFence(text: string): boolean {
+  return text.includes("`") && text.includes("```");
+}
 
 /** A search goes from one first letter to the next, so the rare ones are looked for first. */
 export function holdsPatch(text: string): boolean {

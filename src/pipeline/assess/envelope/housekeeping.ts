@@ -1,5 +1,6 @@
 import type { TaskKind } from "#domain/routing.ts";
 import { remembered } from "#platform/keyed-memory/remembered.ts";
+import { beyondLatin, fragmentSearch } from "#platform/text-search/fragment-search.ts";
 import type { Conversation } from "./conversation-types.ts";
 
 /** Calls that an agent or a chat program makes for itself, not for its user's work. */
@@ -25,6 +26,8 @@ export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
 
 interface Instruction {
   readonly kind: HousekeepingKind;
+  /** Four characters of each word in Latin letters that `word` finds: a text without any of these needs no search for words. */
+  readonly fragments: string;
   /** Found in every text that says it: one cheap search for all of these rules out nearly every other text. */
   readonly word: RegExp;
   readonly says: RegExp;
@@ -38,6 +41,7 @@ function anyOf(...patterns: readonly string[]): RegExp {
 const instructions: readonly Instruction[] = [
   {
     kind: "title",
+    fragments: "name|titl|eadl|eadi|slug|rt s|labe|emoj",
     word: /name|titl|headline|heading|slug|short sentence|label|emoji/i,
     says: anyOf(
       String.raw`\b(?:title|name|headline)[ -](?:generator|generation)\b|\btitling assistant\b|\btitles? (?:assistant|expert|writer)s?\b|\byou (?:name|title|label) (?:threads|conversations|chats|sessions|tabs)\b`,
@@ -50,6 +54,7 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "commit_message",
+    fragments: "mmit|ll r|pr t|pr d|pr c|ngel|se n",
     word: /commit|pull request|pr (?:title|desc|content)|changelog|release note/i,
     says: anyOf(
       String.raw`\b(?:(?:generat|writ|creat|compos|produc|craft)\w{1,4}|come up with)\b[^.\n]{0,80}\b(?:commit messages?|pull request (?:titles?|descriptions?)|PR (?:titles?|descriptions?))\b`,
@@ -59,6 +64,7 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "summary",
+    fragments: "umma|ecap",
     word: /summar|recap/i,
     says: anyOf(
       String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b|\brecap of (?:the|this) (?:session|conversation|chat)\b`,
@@ -67,6 +73,8 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "labels",
+    fragments:
+      "tags|stio|quer|eywo|emoj|topi|peak|ssif|tego|oute|xtra|grad|leva|nsaf|tuat|memo|dera|xt r|xt s|ct n|ntim",
     word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|next role|next speaker|act next|sentiment/i,
     says: anyOf(
       String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up (?:\w+ (?:or|and) )?questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
@@ -78,16 +86,19 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "command_check",
+    fragments: "mman",
     word: /command/i,
     says: /\bcommand[ _-]prefix|\bprefix of (?:the|a|each) (?:\w+ )?command|command_injection_detected|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b[^.\n]{0,60}\b(?:safe|dangerous|allowed|destructive)\b/i,
   },
   {
     kind: "completion",
+    fragments: "fim_|urso|hole|<pre|<suf|<mid|fill|plet|toco|ble_|e_to",
     word: /fim_|cursor|hole|<(?:pre|suf|mid)>|fill|completion|autocomplet|editable_region|code_to_edit/i,
     says: /<\|?(?:fim_(?:prefix|suffix|middle)|cursor|hole)\|?>|<(?:PRE|SUF|MID)>|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)[^}]{0,20}\}\}|<\|(?:editable_region|code_to_edit|user_cursor)|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|(?:code )?autocomplet\w+ (?:engine|assistant|model)|code completion (?:engine|assistant|model))\b/i,
   },
   {
     kind: "rewrite",
+    fragments: "icta|nscr|nctu|nsla|amma|elli|typo",
     word: /dictat|transcri|punctuat|translat|grammar|spelling|typos/i,
     says: anyOf(
       String.raw`^\s*(?:(?:you|your|please|act as)\b[^.\n]{0,60})?\b(?:clean(?:s|ing)? up|correct(?:s|ing)?|fix(?:es|ing)?|polish|proofread|punctuate)\b[^.\n]{0,60}\b(?:dictat\w*|transcri\w*|speech|spelling|grammar|punctuation|typos)\b`,
@@ -95,7 +106,7 @@ const instructions: readonly Instruction[] = [
     ),
   },
 ];
-/** Begins of the words above, by their first letters: most places of a text are left after one look. */
+/** Begins of the words above: one of them stands in every Latin text that says any of it. */
 const anyWord =
   /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emory|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|ecap|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
 
@@ -114,11 +125,13 @@ const conversations =
 const furtherInstructions: readonly Instruction[] = [
   {
     kind: "title",
+    fragments: "tite|titr|tulo|tito|tytu|aşlı|aŞlı",
     word: /titel|titre|título|titolo|tytuł|заголов|назван|başlı|标题|標題|主题|タイトル|件名|제목|分支名/i,
     says: anyOf("titelgenerator|分支名", conversations),
   },
   {
     kind: "commit_message",
+    fragments: "mmit",
     word: /提交|コミット|커밋|коммит|commit/i,
     says: anyOf(
       "(?:生成|编写|撰写|写)[^。\\n]{0,20}提交(?:信息|消息|说明)|提交(?:信息|消息|说明)生成|コミットメッセージを|커밋 메시지를",
@@ -127,18 +140,18 @@ const furtherInstructions: readonly Instruction[] = [
   },
   {
     kind: "summary",
+    fragments: "zusa|fass|résu|resu|iass|menv|dsum",
     word: /zusammen(?:fass|zu)|\bfass|résum|resum|riassum|samenvat|podsumuj|кратк|резюм|总结|概括|摘要|压缩|要約|まとめ|요약/i,
     says: anyOf(conversations),
   },
-  { kind: "completion", word: /<｜fim▁/, says: /<｜fim▁/ },
+  { kind: "completion", fragments: "", word: /<｜fim▁/, says: /<｜fim▁/ },
   {
     kind: "rewrite",
+    fragments: "über|chts|trad|thog|rtog",
     word: /übersetz|rechtschreib|traduc|tradui|traduz|orthogra|ortogra|перевод|перевед|орфограф|翻译|翻譯|错别字|翻訳|誤字|번역|맞춤법/i,
     says: /^\s*(?:du bist|übersetze|korrigiere|traduis|corrige|traduce|traduza|corrija|traduci|correggi|переведи|исправь|你是|将|改正|あなたは)/i,
   },
 ];
-/** Letters of scripts that are not Latin. */
-const otherScript = /[^\u0000-\u024f\u2000-\u206f]/;
 /** A system prompt that has one thing chosen from a few. */
 const choice = {
   begins:
@@ -211,11 +224,20 @@ function kindSaidIn(text: string): HousekeepingKind | undefined {
   return kind === "none" ? undefined : kind;
 }
 
+const fragmentsOf = ({ fragments }: Instruction) => fragments.split("|").filter((fragment) => fragment !== "");
+/** In the order in which they are tried. */
+export const allInstructions: readonly Instruction[] = [...instructions, ...furtherInstructions];
+const searchFragments = fragmentSearch(allInstructions.map(fragmentsOf));
+
 const kindOrNone = remembered(
   (text): HousekeepingKind | "none" => {
-    if (!anyWord.test(text) && !otherScript.test(text)) return "none";
-    const saidBy = ({ word, says }: Instruction) => word.test(text) && says.test(text);
-    return (instructions.find(saidBy) ?? furtherInstructions.find(saidBy))?.kind ?? "none";
+    const found = searchFragments(text);
+    if (found === 0) return "none";
+    const isLatin = (found & beyondLatin) === 0;
+    const said = allInstructions.find(
+      ({ word, says }, number) => (!isLatin || (found & (1 << number)) !== 0) && word.test(text) && says.test(text),
+    );
+    return said === undefined || (isLatin && !anyWord.test(text)) ? "none" : said.kind;
   },
   524_288,
   () => 0,

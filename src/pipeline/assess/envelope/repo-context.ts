@@ -15,8 +15,12 @@ const isAgentPrompt = remembered(
   262_144,
   () => 0,
 );
+/** A path to a file of code, with folders. */
 const pathOfCode =
-  /(?:^|[\s`"'(])(?:\.{0,2}\/)?(?:[\w.@-]{1,60}\/){1,12}[\w.-]{1,80}\.(?:[cm]?[jt]sx?|py|rs|go|java|kts?|rb|php|cs|cpp|cc|hpp|swift|scala|sql|sh|ya?ml|toml|tf|vue|svelte)\b/;
+  /(?:\.{0,2}\/)?(?:[\w.@-]{1,60}\/){1,12}[\w.-]{1,80}\.(?:[cm]?[jt]sx?|py|rs|go|java|kts?|rb|php|cs|cpp|cc|hpp|swift|scala|sql|sh|ya?ml|toml|tf|vue|svelte)\b/y;
+/** 1 for the characters of paths. */
+const inPath = Uint8Array.from({ length: 128 }, (_, code) => (/[\w./@-]/.test(String.fromCharCode(code)) ? 1 : 0));
+const beforePath = /[\s`"'(]/;
 
 /**
  * Whether a request carries a repository with it: file tools, a coding agent's system prompt, a diff, or files named by
@@ -27,16 +31,31 @@ export function repoContextIn(conversation: Conversation, messages: readonly Cha
   if (tools.workInRepository || calls.some((call) => call.worksInRepository)) return true;
   if (isAgentPrompt(conversation.system)) return true;
   const beginning = ask.slice(0, 2_000);
-  if (beginning.includes("/") && pathOfCode.test(beginning)) return true;
+  if (namesPathOfCode(beginning)) return true;
   return messages
     .slice(-messagesSearched)
     .some((message) => hasDiff(textOf(message["content"]).slice(0, charactersSearched)));
 }
 
+/** Whether such a path stands in a text, behind a blank, a quote or a bracket. Only where a slash is, the pattern is tried. */
+function namesPathOfCode(text: string): boolean {
+  for (let at = text.indexOf("/"); at >= 0; ) {
+    let start = at;
+    while (start > 0 && inPath[text.charCodeAt(start - 1)] === 1) start--;
+    if (start === 0 || beforePath.test(text.charAt(start - 1))) {
+      pathOfCode.lastIndex = start;
+      if (pathOfCode.test(text)) return true;
+    }
+    while (inPath[text.charCodeAt(at)] === 1) at++;
+    at = text.indexOf("/", at);
+  }
+  return false;
+}
+
 function hasDiff(text: string): boolean {
   return (
     holdsPatch(text) ||
-    (text.includes("@@ -") && text.includes("\n@@ -")) ||
-    (text.includes("+++ b/") && text.includes("\n+++ b/"))
+    (text.includes("@") && text.includes("@@ -") && text.includes("\n@@ -")) ||
+    (text.includes("+") && text.includes("+++ b/") && text.includes("\n+++ b/"))
   );
 }

@@ -3,6 +3,8 @@
  * prompt, rules for the answer behind it.
  */
 
+import { holdsFence } from "./blocks.ts";
+
 /** Sentences and headings from which on a message is the agent's instructions. */
 const instructionsBehind =
   /\n(?:-{3} ?Content from (?:referenced|attached) files ?-{3}|#{1,4} *\*?(?:SEARCH\/REPLACE|File editing rules|Reminder: Instructions|TODO LIST|Recommended Workflow|Command Execution|(?:Response|Output|Answer|Reply) (?:format|rules|instructions)|Format(?:ting)? (?:rules|instructions)|Tool (?:use|usage)|Submission|Important (?:notes|rules|boundaries)|Instructions?|Rules|Guidelines)\b|To suggest changes to a file you MUST|This is the expected criteria for your final answer\b|You can execute bash commands\b|Provide a concise response based (?:only )?on the content\b|You MUST use this \*file listing\*|-{3,}[ \t]*\n+\s*(?:\**(?:IMPORTANT|NOTE|RULES?|REMEMBER|INSTRUCTIONS?|SYSTEM)\b))/i;
@@ -104,7 +106,7 @@ export function labelledTaskIn(text: string): string | undefined {
 
 /** The ask in front of what a program has added behind it under a label; undefined where there is none. */
 export function beforeContext(text: string): string | undefined {
-  if (!text.includes(":\n") || !text.includes("```")) return undefined;
+  if (!holdsFence(text) || !text.includes(":\n")) return undefined;
   const label = contextLabel.exec(text);
   if (label === null || !text.includes("```", label.index)) return undefined;
   const ask = text.slice(0, label.index);
@@ -116,7 +118,8 @@ const fieldsEnd = "Respond with the corresponding output fields";
 
 /** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
 export function requestSectionIn(text: string): string | undefined {
-  if (!text.includes("#") && !text.includes("**") && !text.startsWith("===")) return undefined;
+  const mayHold = text.includes("#") || (text.includes("*") && text.includes("**")) || text.startsWith("===");
+  if (!mayHold) return undefined;
   let start: number | undefined;
   let end = text.length;
   let others = 0;
