@@ -43,8 +43,8 @@ export function Frame({ title, view, session, summary, failed, main, children }:
           </header>
           {session?.store.ok === false && (
             <p className="failed" role="alert">
-              The store is unavailable: {session.store.failed ?? "no reason is known"}. Requests are refused until it is
-              available again.
+              The store {session.store.failed === null ? "does not answer" : `is unavailable: ${session.store.failed}`}.
+              Requests that cost anything are refused until it is available again.
             </p>
           )}
           {children}

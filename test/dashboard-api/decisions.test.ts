@@ -254,6 +254,19 @@ describe("the playground", () => {
     expect((await dashboard.post("POST route", { text: "hello" })).action).toBe("ROUTE");
   });
 
+  test("without a goal the spend of the day and of requests without one count", async () => {
+    await using dashboard = await startDashboard("sqlite");
+    await (await dashboard.gateway.chat()).text();
+    const { spent } = await dashboard.gateway.ledger();
+    expect(spent).toBeGreaterThan(0);
+    const run = () => dashboard.post("POST route", { text: "hello" });
+    await eventually(async () => (await run()).caps.day_spent_nano_usd === spent);
+    expect((await run()).caps.goal_spent_nano_usd).toBe(spent);
+    const body = { hard_usd: "0", account: "day" as const };
+    await dashboard.post("POST budgets/{goal}/cap", body, { at: { goal: "today" } });
+    expect(await run()).toMatchObject({ action: "DENY", cause: "budget_hard_cap_exceeded" });
+  });
+
   test("a request that chat refuses is refused with the same message", async () => {
     await using dashboard = await startDashboard("sqlite");
     const refused = async (body: object) => {

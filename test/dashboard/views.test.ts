@@ -122,3 +122,18 @@ test("at phone width the buttons of a row are on a separate line, below the row'
   expect(rows.length).toBeGreaterThan(4);
   for (const { left, isBelow } of rows) expect([Math.abs(left) < 1, isBelow]).toEqual([true, true]);
 });
+
+test("at phone width a decision takes two lines, however long the name of its goal", async () => {
+  await using dashboard = await startDashboard();
+  await dashboard.traffic();
+  await using opened = await openPage(`${dashboard.url}/decisions`, { viewport: { width: 390, height: 844 } });
+  const { page } = opened;
+  await page.locator("tr.link").nth(9).waitFor();
+  const rows = (await page.evaluate(`Array.from(document.querySelectorAll("tr.link"), (row) => {
+    const top = (selector) => row.querySelector(selector).getBoundingClientRect().top;
+    const apart = [top("time") - top(".push"), top(".cause") - top("td:last-child")].map(Math.abs);
+    return { goal: row.querySelector(".clip").innerText, apart: Math.max(...apart) };
+  })`)) as { goal: string; apart: number }[];
+  expect(rows.some(({ goal }) => goal.length > 50)).toBe(true);
+  expect(rows.filter(({ apart }) => apart > 8)).toEqual([]);
+});

@@ -14,12 +14,13 @@ import { explainDryRun } from "#records/explain/explain.ts";
 /** Values that a body of the playground may have; chat's own limit is a setting. */
 const maxValues = 100_000;
 
-/** `POST route`: where a chat request would go and why, with this gateway's health, and its spend where a goal is named. */
+/** `POST route`: where a chat request would go and why, with this gateway's health, and the spend of the day and the goal. */
 export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"> {
   return async ({ body }) => {
     const request = chatRequestOf(body, sources.clock.now());
-    const goal = body.goal === undefined ? undefined : goalIdOf({ goalId: body.goal, ...sessionOf(body) });
-    const spend = goal === undefined ? undefined : await sources.ledger.read(goal);
+    const spend = await sources.ledger.read(
+      goalIdOf({ ...(body.goal === undefined ? {} : { goalId: body.goal }), ...sessionOf(body) }),
+    );
     const run = dryRunOf(request, spend, sources);
     const { decision, task, runtime, size, snapshot, redacted, redactions } = run;
     const { policy, privacy, registry } = sources.config();
