@@ -69,13 +69,14 @@ function hashOfCall({ name, args }: ToolCall): bigint {
 function observe(call: ToolCall | undefined, text: string): Observation {
   const user = call === undefined ? undefined : userWordsIn(inSnakeCase(call.name), text);
   const made = user === undefined || !isRefusedByUser(text);
-  const { changes, reverts, runs, command } = effectOf(made ? call : undefined);
+  const effect = effectOf(made ? call : undefined);
+  const { changes, reverts, runs, command } = effect;
   // The output of a program may stand in an object, its lines in one.
   const output = runs && /^\s*\{/.test(text) ? text.replace(/\\[nt]/g, (sign) => (sign === "\\n" ? "\n" : "\t")) : text;
-  const status = statusOf({ changes, reverts, runs, command }, output);
+  const status = statusOf(effect, output);
   const check = checkOf(command);
   const failed = status.kind === "failed" ? status : undefined;
-  const failedTests = runs ? failedTestsIn(output) : undefined;
+  const failedTests = runs && !effect.showsByScript ? failedTestsIn(output) : undefined;
   const names = failed === undefined || !runs ? [] : failingNamesIn(output, failedTests !== undefined);
   return {
     changes,

@@ -1,4 +1,5 @@
 import type { CallEffect } from "./calls/call-effect.ts";
+import { scriptFailed } from "./calls/inline-script.ts";
 import { failedTestsIn } from "./test-summary.ts";
 
 /**
@@ -22,6 +23,8 @@ const exitStatus =
   /(?:\b(?:return[_ ]?code|exit[_ ]?(?:code|status|value))\b["'\]>*`]*\s*(?:is|was|of)?\s*[:=]?\s*["'`[]?|\b(?:exit|rc|returned)\s*=\s*|^\W{0,3}exit(?:\s*:\s*|\s+)(?=\d{1,3}\s*$)|(?:\$\?|\berror_?level\b)\s*(?:is|[:=])\s*|\bexited\s+(?:with\s+)?(?:code|status)?\s*:?\s*|[([]exit(?:\s+(?:code|status))?:?\s+)(-?\d{1,10})\b/gim;
 /** What the names of tests stand behind; they may speak of a status. */
 const testName = /^\s*(?:[✓✔√●○×✗•-]\s*[^\s]|ok\b|not ok\b|PASS|FAIL|test\b|it\b)/;
+/** An error of a program that speaks of the status of another one. */
+const errorWithStatus = /(?:rror|ERR!|xception)\b[^\n]*\bexit/;
 const errorFlag = /["']?\bis_?error\b["']?\s*[:=]\s*["']?(true|false)\b/i;
 /** The same among the first fields of an object: `{"status":"error"`, `{"id":3,"success":false`. */
 const stateField =
@@ -131,6 +134,7 @@ export function statusOf(effect: CallEffect, text: string): ResultStatus {
   const acts = changes || runs;
   // What a command shows that only reads is no failure, whatever stands in it. A search that finds nothing ends with 1.
   if (!acts && command !== "") return { kind: "read" };
+  if (effect.showsByScript) return statusOfShownText(text);
   const exit = exitStatusIn(text);
   if (exit !== undefined) {
     if (exit === 0) return acts ? { kind: "succeeded" } : { kind: "read" };
@@ -152,6 +156,20 @@ export function statusOf(effect: CallEffect, text: string): ResultStatus {
   if (killed.test(edgesOf(text))) return failed(undefined, "signal");
   if (!runs) return editStatusOf(command, text);
   return statusOfRun(text);
+}
+
+/** How a script went that shows a text: what the text mentions is not the script's. A status of its own stands in the first or the last line. */
+function statusOfShownText(text: string): ResultStatus {
+  const lines = text.trim();
+  const behindFirst = lines.indexOf("\n");
+  const first = lines.slice(0, behindFirst < 0 ? statusWindow : Math.min(statusWindow, behindFirst));
+  const last = lines.slice(Math.max(lines.length - statusWindow, lines.lastIndexOf("\n") + 1));
+  const exit = [first, last]
+    .filter((line) => !errorWithStatus.test(line))
+    .map(statedIn)
+    .find((stated) => stated !== undefined);
+  if (exit === 0 || (exit === undefined && !scriptFailed(text))) return { kind: "read" };
+  return failed(lastErrorLine(text), exit === undefined ? "error" : `exit ${exit}`);
 }
 
 /** How an edit went that states nothing by a protocol: its tool says so in the first line; a command prints nothing, or why it could not. */

@@ -1,3 +1,4 @@
+import { showsByScript } from "./inline-script.ts";
 import { type CommandEffect, effectOfCommand } from "./shell-command.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { changesFiles, editorCommandIn, executesCode } from "./tools.ts";
@@ -6,9 +7,11 @@ import { changesFiles, editorCommandIn, executesCode } from "./tools.ts";
 export interface CallEffect extends CommandEffect {
   /** Text of the command; empty for tools that take none. */
   readonly command: string;
+  /** Runs a script in the command line that only shows what it reads. */
+  readonly showsByScript: boolean;
 }
 
-const nothing: CallEffect = { changes: false, reverts: false, runs: false, command: "" };
+const nothing: CallEffect = { changes: false, reverts: false, runs: false, command: "", showsByScript: false };
 const commandNames = ["command", "cmd", "script", "shell_command", "commands", "code", "input"];
 const commandTag = /<(command|cmd|script|code)>([\s\S]{0,6000}?)<\/\1>/;
 const maxCommandLength = 6_000;
@@ -20,13 +23,14 @@ export function effectOf(call: ToolCall | undefined): CallEffect {
   if (changesFiles(call.name)) {
     const editing = editorCommandIn(call.args);
     if (editing === "view") return nothing;
-    return { changes: true, reverts: editing === "undo_edit", runs: false, command: "" };
+    return { ...nothing, changes: true, reverts: editing === "undo_edit" };
   }
   if (!executesCode(call.name)) return nothing;
   const command = commandOf(call.args);
   // A tool that runs something of its own, such as `run_tests`, has no command to look at.
-  if (command === "") return { changes: false, reverts: false, runs: true, command: `${call.name} ${call.args}` };
-  return { ...effectOfCommand(command), command };
+  if (command === "") return { ...nothing, runs: true, command: `${call.name} ${call.args}` };
+  const effect = effectOfCommand(command);
+  return { ...effect, command, showsByScript: effect.runs && !effect.changes && showsByScript(command) };
 }
 
 /** The command in a call's arguments: JSON text, the XML that some agents have models write, or the command itself. */

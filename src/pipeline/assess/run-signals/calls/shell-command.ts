@@ -71,22 +71,16 @@ export function effectOfCommand(command: string): CommandEffect {
   let changes = false;
   let reverts = false;
   let runs = false;
-  let shown = command.slice(0, 6_000);
-  shown = forShell.exec(shown)?.[2] ?? shown;
+  const shown = shownOf(command);
   if (scriptWrites.test(shown)) changes = true;
-  const bare = withoutHeredocs(shown).replace(quotedText, '""');
+  const bare = withoutQuotedText(shown);
   if (intoFile.test(bare)) changes = true;
-  for (const part of bare.split(/&&|\|\||[;\n|]/)) {
-    const words = part.trim().split(/\s+/);
-    let at = 0;
-    while (at < words.length && isPrefix(words[at] ?? "", words[at - 1])) at++;
-    const program = programIn(words[at] ?? "");
-    if (program === "" || program.startsWith("#") || shows(program, words.slice(at + 1))) continue;
+  for (const { part, program, args } of actingPrograms(bare)) {
     if (program === "git") {
       changes = true;
-      if (givesUp(gitVerb(words.slice(at + 1)))) reverts = true;
+      if (givesUp(gitVerb(args))) reverts = true;
     } else if (program === "str_replace_editor") {
-      if (words[at + 1] !== "view") changes = true;
+      if (args[0] !== "view") changes = true;
     } else if (program === "sed" || program === "perl") {
       if (/\s-\w*i/.test(part)) changes = true;
       else if (program === "perl") runs = true;
@@ -96,6 +90,36 @@ export function effectOfCommand(command: string): CommandEffect {
   // Put away to look at the state before, and taken back again.
   if (reverts && /\bgit stash (?:pop|apply)\b/.test(bare)) reverts = false;
   return { changes, reverts, runs };
+}
+
+/** The part of a command that is read, without a shell around it. */
+export function shownOf(command: string): string {
+  const shown = command.slice(0, 6_000);
+  return forShell.exec(shown)?.[2] ?? shown;
+}
+
+/** A command without what stands in quotes and in here-documents. */
+export function withoutQuotedText(shown: string): string {
+  return withoutHeredocs(shown).replace(quotedText, '""');
+}
+
+interface ActingProgram {
+  /** Its part of the line. */
+  readonly part: string;
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** The programs of a command without quoted text that do more than to show something. */
+export function actingPrograms(bare: string): readonly ActingProgram[] {
+  return bare.split(/&&|\|\||[;\n|]/).flatMap((part) => {
+    const words = part.trim().split(/\s+/);
+    let at = 0;
+    while (at < words.length && isPrefix(words[at] ?? "", words[at - 1])) at++;
+    const program = programIn(words[at] ?? "");
+    const args = words.slice(at + 1);
+    return program === "" || program.startsWith("#") || shows(program, args) ? [] : [{ part, program, args }];
+  });
 }
 
 /** The name of a program without its folder and what Windows adds; PowerShell does not mind capitals. */
