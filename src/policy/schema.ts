@@ -58,7 +58,7 @@ const Affinity = section({
     .int()
     .min(0)
     .max(1_000_000)
-    .default(2_000)
+    .default(2_210)
     .describe("Average number of new input tokens per turn."),
   turn_output_tokens: z.int().min(0).max(1_000_000).default(250).describe("Average number of output tokens per turn."),
   remembered: z

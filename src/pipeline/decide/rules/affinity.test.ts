@@ -80,9 +80,9 @@ describe("a new ask", () => {
   test("goes to flash if the remaining turns save more than reading the context without a cache costs", () => {
     const { cause, model, evidence } = decide(easy, aRuntime(), after(pro, false, context(20_000)));
     expect({ cause, model }).toEqual({ cause: "score_flash", model: flash });
-    // 20,000 × (0.14 − 0.0028) USD per million against 12 × (20,000 × 0.000825 + 2,000 × 0.295 + 250 × 0.59).
+    // 20,000 × (0.14 − 0.0028) USD per million against 12 × (20,000 × 0.000825 + 2,210 × 0.295 + 250 × 0.59).
     expect(evidence).toContain("switch_cost_usd=0.002744");
-    expect(evidence).toContain("switch_saves_usd=0.009048");
+    expect(evidence).toContain("switch_saves_usd=0.009791");
     expect(evidence).toContain("horizon_turns=12");
   });
 
@@ -90,5 +90,16 @@ describe("a new ask", () => {
     const { cause, model, evidence } = decide(easy, aRuntime(), after(pro, false, context(200_000)));
     expect({ cause, model }).toEqual({ cause: "affinity", model: pro });
     expect(evidence).toContain("switch_cost_usd=0.027440");
+  });
+
+  test.each([
+    [50_000, 8],
+    [100_000, 16],
+    [200_000, 28],
+  ])("with %d tokens of context has saved what the switch costs after about %d calls", (tokens, calls) => {
+    const { evidence } = decide(easy, aRuntime(), after(pro, false, context(tokens)));
+    const numberIn = (key: string) => Number(evidence.find((entry) => entry.startsWith(`${key}=`))?.split("=")[1]);
+    const savedPerCall = numberIn("switch_saves_usd") / numberIn("horizon_turns");
+    expect(Math.round(numberIn("switch_cost_usd") / savedPerCall)).toBe(calls);
   });
 });
