@@ -45,6 +45,10 @@ describe("budgets", () => {
     await goalRow("s1/flaky-tests").getByText("set by hand").waitFor({ state: "detached" });
   });
 
+  /** The button that has the focus; empty where none has. */
+  const focusedButton = async () =>
+    String(await page.evaluate("document.activeElement.closest('button')?.textContent ?? ''"));
+
   test("Cancel and Escape change nothing and restore the focus", async () => {
     await dashboard.traffic();
     await open("/budgets");
@@ -55,9 +59,22 @@ describe("budgets", () => {
       if (leave === "Escape") await page.keyboard.press("Escape");
       else await dialog().getByRole("button", { name: "Cancel" }).click();
       await dialog().waitFor({ state: "detached" });
-      await eventually(async () => String(await page.evaluate("document.activeElement.innerText")).includes("Set cap"));
+      await eventually(async () => (await focusedButton()) === "Set cap of s1/refactor");
     }
     expect(await page.getByText("set by hand").count()).toBe(0);
+  });
+
+  test("a cap is set by the keyboard alone, and the focus is restored", async () => {
+    await dashboard.traffic();
+    await open("/budgets");
+    await page.getByRole("button", { name: "Set cap of s1/refactor" }).focus();
+    await page.keyboard.press("Enter");
+    await dialog().waitFor();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("7.50");
+    await page.keyboard.press("Enter");
+    await goalRow("s1/refactor").getByText("set by hand").waitFor();
+    await eventually(async () => (await focusedButton()) === "Set cap of s1/refactor");
   });
 
   test("an unresolved hold is on the first page, and is released by hand after its figures were shown", async () => {
