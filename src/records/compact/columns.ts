@@ -103,9 +103,16 @@ function itemsOf(lists: Lists): Column {
   }
   const items: Column[] = [];
   for (let place = 0; place < longest; place++) {
-    items.push(haveSame(lists, place) ? { same: first[place] } : columnOf(lists.map((list) => list[place])));
+    items.push(haveSame(lists, place) ? { same: first[place] } : columnOf(valuesAt(lists, place)));
   }
   return shortest === longest ? { items } : { items, lengths: lists.map(({ length }) => length) };
+}
+
+/** A loop of its own: `map` takes twice as long, and this is most of what a column with differences costs. */
+function valuesAt(lists: Lists, place: number): readonly unknown[] {
+  const values: unknown[] = [];
+  for (let line = 0; line < lists.length; line++) values.push(lists[line]?.[place]);
+  return values;
 }
 
 /**

@@ -94,11 +94,12 @@ export class ColumnPacker {
 
   /** Undefined where not all are UUIDs as they are usually written. */
   #uuids(values: readonly unknown[]): PackedLeaf | undefined {
+    if (!areUuidLong(values)) return undefined;
+    const characters = Buffer.from(values.join(""));
+    // Some have characters of several bytes.
+    if (characters.length !== values.length * uuidLength) return undefined;
     const bytes = this.#reserve(uuidBytes * values.length);
-    for (let line = 0; line < values.length; line++) {
-      const value = values[line];
-      if (typeof value !== "string" || !writeUuid(value, bytes, this.#length + line * uuidBytes)) return undefined;
-    }
+    if (!writeUuids(characters, bytes, this.#length)) return undefined;
     this.#length += uuidBytes * values.length;
     return { uuids: true };
   }
@@ -129,6 +130,14 @@ function areNumbers(values: readonly unknown[]): values is readonly number[] {
   return true;
 }
 
+function areUuidLong(values: readonly unknown[]): values is readonly string[] {
+  for (let line = 0; line < values.length; line++) {
+    const value = values[line];
+    if (typeof value !== "string" || value.length !== uuidLength) return false;
+  }
+  return true;
+}
+
 function areThousandths(values: readonly number[]): boolean {
   for (let line = 0; line < values.length; line++) {
     const value = values[line] ?? 0;
@@ -144,30 +153,35 @@ function bytesFor(most: number): number {
 }
 
 const dash = 0x2d;
-const noDigit = 16;
-/** The value of each hexadecimal digit by its character; a UUID has small letters. */
-const digits = new Uint8Array(256).fill(noDigit);
-for (const [value, digit] of [..."0123456789abcdef"].entries()) digits[digit.charCodeAt(0)] = value;
 
-/** Where the groups of digits begin. */
-const groups = [0, 9, 14, 19, 24];
-const groupEnds = [8, 13, 18, 23, uuidLength];
-
-function writeUuid(id: string, bytes: Uint8Array, from: number): boolean {
-  if (id.length !== uuidLength) return false;
-  let at = from;
-  let all = 0;
-  for (let group = 0; group < groups.length; group++) {
-    const end = groupEnds[group] ?? 0;
-    if (end < uuidLength && id.charCodeAt(end) !== dash) return false;
-    for (let digit = groups[group] ?? 0; digit < end; digit += 2) {
-      const high = digits[id.charCodeAt(digit)] ?? noDigit;
-      const low = digits[id.charCodeAt(digit + 1)] ?? noDigit;
-      all |= high | low;
-      bytes[at++] = (high << 4) | low;
-    }
+/**
+ * Writes UUIDs, of which the characters follow each other. False where one is not as they are usually written, with small letters.
+ * Four digits at a time, and without a loop over their places: both take half as long as a step for each character.
+ */
+function writeUuids(characters: Buffer, bytes: Uint8Array, from: number): boolean {
+  const view = new DataView(characters.buffer, characters.byteOffset, characters.length);
+  let wrong = 0;
+  for (let id = 0, to = from; id < characters.length; id += uuidLength, to += uuidBytes) {
+    wrong |= writeDigits(view, id, bytes, to) | writeDigits(view, id + 4, bytes, to + 2);
+    wrong |= (view.getUint8(id + 8) ^ dash) | writeDigits(view, id + 9, bytes, to + 4);
+    wrong |= (view.getUint8(id + 13) ^ dash) | writeDigits(view, id + 14, bytes, to + 6);
+    wrong |= (view.getUint8(id + 18) ^ dash) | writeDigits(view, id + 19, bytes, to + 8);
+    wrong |= (view.getUint8(id + 23) ^ dash) | writeDigits(view, id + 24, bytes, to + 10);
+    wrong |= writeDigits(view, id + 28, bytes, to + 12) | writeDigits(view, id + 32, bytes, to + 14);
   }
-  return all < noDigit;
+  return wrong === 0;
+}
+
+/** Writes four hexadecimal digits as two bytes. Not 0 where one of them is none. */
+function writeDigits(view: DataView, at: number, bytes: Uint8Array, to: number): number {
+  const digits = view.getInt32(at);
+  // The characters 0 to 9 end in their value, a to f in 1 to 6.
+  const values = (digits & 0x0f0f0f0f) + ((digits >>> 6) & 0x01010101) * 9;
+  bytes[to] = (values >>> 20) | (values >>> 16);
+  bytes[to + 1] = (values >>> 4) | values;
+  const letters = ((values + 0x06060606) >>> 4) & 0x01010101;
+  const written = values + 0x30303030 + letters * 0x27;
+  return (values & 0xf0f0f0f0) | (written ^ digits);
 }
 
 /** Reads packed columns in the order in which they were written. */

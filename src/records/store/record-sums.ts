@@ -47,22 +47,30 @@ function haveSameKey(a: RecordHead, b: RecordHead): boolean {
   );
 }
 
-interface Sums {
+/** Fields with names: adding to the places of a list takes several times as long. */
+type MoneySums = { [N in (typeof moneySums)[number]]: number };
+
+interface SpanSums {
   readonly key: readonly SqlValue[];
-  /** In the order of `allSums`, or of `goalSums`. */
-  readonly sums: number[];
+  readonly money: MoneySums;
+  costUnknown: number;
+  /** In the order of `firstTokenColumns`. */
+  readonly firstTokens: number[];
 }
 
-interface MinuteSums extends Sums {
+interface MinuteSums extends SpanSums {
   readonly name: string;
   readonly startMs: number;
   /** One of the records that are summed here. */
   readonly one: RecordHead;
 }
 
-interface GoalSums extends Sums {
+interface GoalSums {
+  readonly key: readonly SqlValue[];
+  readonly money: MoneySums;
   readonly startMs: number;
   readonly one: RecordHead;
+  refused: number;
   lastMs: number;
 }
 
@@ -80,25 +88,30 @@ export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
       known = goals.get(place);
       if (known === undefined) {
         const key = [startMs, record.goal ?? "", record.session ?? ""];
-        known = { startMs, one: record, key, sums: goalSums.map(() => 0), lastMs: 0 };
+        known = { startMs, one: record, key, money: noMoney(), refused: 0, lastMs: 0 };
         goals.set(place, known);
       }
     }
-    addMoney(known.sums, record);
-    if (record.outcome === "refused") add(known.sums, moneySums.length, record.repeated);
+    addMoney(known.money, record);
+    if (record.outcome === "refused") known.refused += record.repeated;
     known.lastMs = Math.max(known.lastMs, Math.round(record.recorded_ms));
   }
   return [
     {
       sql: `INSERT INTO decision_sum (span_ms, at_ms, ${sumKeys.join(", ")}, ${allSums.join(", ")}) VALUES (?)
             ON CONFLICT (span_ms, at_ms, ${sumKeys.join(", ")}) DO UPDATE SET ${added("decision_sum", allSums)}`,
-      rows: spans.map(({ key, sums }) => [...key, ...sums]),
+      rows: spans.map(({ key, money, costUnknown, firstTokens }) => [
+        ...key,
+        ...valuesOf(money),
+        costUnknown,
+        ...firstTokens,
+      ]),
     },
     {
       sql: `INSERT INTO decision_goal_sum (at_ms, goal, session, ${goalSums.join(", ")}, last_ms) VALUES (?)
             ON CONFLICT (at_ms, goal, session) DO UPDATE SET ${added("decision_goal_sum", goalSums)},
               last_ms = CASE WHEN excluded.last_ms > decision_goal_sum.last_ms THEN excluded.last_ms ELSE decision_goal_sum.last_ms END`,
-      rows: [...goals.values()].map(({ key, sums, lastMs }) => [...key, ...sums, lastMs]),
+      rows: [...goals.values()].map(({ key, money, refused, lastMs }) => [...key, ...valuesOf(money), refused, lastMs]),
     },
   ];
 }
@@ -130,7 +143,7 @@ export function correctionWrites(record: RecordHead, deltaNanoUsd: number, resol
 }
 
 /** The sums of the minutes, and those of the hours, which are made of them: they are few. */
-function spanSums(heads: readonly RecordHead[]): readonly Sums[] {
+function spanSums(heads: readonly RecordHead[]): readonly SpanSums[] {
   const minutes = new Map<string, MinuteSums>();
   let known: MinuteSums | undefined;
   for (const record of heads) {
@@ -141,49 +154,76 @@ function spanSums(heads: readonly RecordHead[]): readonly Sums[] {
       known = minutes.get(place);
       if (known === undefined) {
         const key = [minuteMs, startMs, ...keyOf(record)];
-        known = { name, startMs, one: record, key, sums: allSums.map(() => 0) };
+        known = { name, startMs, one: record, ...noSums(key) };
         minutes.set(place, known);
       }
     }
-    addRecord(known.sums, record);
+    addRecord(known, record);
   }
-  const hours = new Map<string, Sums>();
-  for (const { name, startMs, key, sums } of minutes.values()) {
-    const hour = startOf(startMs, hourMs);
-    const place = `${hour} ${name}`;
-    const known = hours.get(place);
-    if (known === undefined) hours.set(place, { key: [hourMs, hour, ...key.slice(2)], sums: [...sums] });
-    else for (const [at, sum] of sums.entries()) add(known.sums, at, sum);
+  const hours = new Map<string, SpanSums>();
+  for (const minute of minutes.values()) {
+    const hour = startOf(minute.startMs, hourMs);
+    const place = `${hour} ${minute.name}`;
+    let known = hours.get(place);
+    if (known === undefined) {
+      known = noSums([hourMs, hour, ...minute.key.slice(2)]);
+      hours.set(place, known);
+    }
+    addSums(known, minute);
   }
   return [...minutes.values(), ...hours.values()];
 }
 
-function addRecord(sums: number[], record: RecordHead): void {
-  addMoney(sums, record);
-  if (record.cost_state === "unknown") add(sums, moneySums.length, record.repeated);
+function noSums(key: readonly SqlValue[]): SpanSums {
+  return { key, money: noMoney(), costUnknown: 0, firstTokens: firstTokenColumns.map(() => 0) };
+}
+
+function noMoney(): MoneySums {
+  return {
+    requests: 0,
+    cost_nano_usd: 0,
+    baseline_nano_usd: 0,
+    baseline_cost_nano_usd: 0,
+    prompt_tokens: 0,
+    cached_tokens: 0,
+    completion_tokens: 0,
+  };
+}
+
+function valuesOf(money: MoneySums): readonly number[] {
+  return moneySums.map((name) => money[name]);
+}
+
+function addSums(sums: SpanSums, { money, costUnknown, firstTokens }: SpanSums): void {
+  for (const name of moneySums) sums.money[name] += money[name];
+  sums.costUnknown += costUnknown;
+  for (const [bucket, count] of firstTokens.entries()) addAt(sums.firstTokens, bucket, count);
+}
+
+function addRecord(sums: SpanSums, record: RecordHead): void {
+  addMoney(sums.money, record);
+  if (record.cost_state === "unknown") sums.costUnknown += record.repeated;
   const first = record.first_token_ms;
   if (first === null) return;
-  let bucket = 0;
-  for (const bound of firstTokenBoundsMs) if (first > bound) bucket++;
-  add(sums, moneySums.length + 1 + bucket, 1);
+  const bucket = firstTokenBoundsMs.findIndex((bound) => first <= bound);
+  addAt(sums.firstTokens, bucket === -1 ? firstTokenBoundsMs.length : bucket, 1);
 }
 
-/** Adds what is in the order of `moneySums`. */
-function addMoney(sums: number[], record: RecordHead): void {
+function addMoney(sums: MoneySums, record: RecordHead): void {
   const { baseline_nano_usd: baseline, cost_nano_usd: cost } = record;
-  add(sums, 0, record.repeated);
-  add(sums, 1, cost);
+  sums.requests += record.repeated;
+  sums.cost_nano_usd += cost;
   if (baseline !== null) {
-    add(sums, 2, baseline);
-    add(sums, 3, cost);
+    sums.baseline_nano_usd += baseline;
+    sums.baseline_cost_nano_usd += cost;
   }
-  add(sums, 4, record.prompt_tokens);
-  add(sums, 5, record.cached_tokens);
-  add(sums, 6, record.completion_tokens);
+  sums.prompt_tokens += record.prompt_tokens;
+  sums.cached_tokens += record.cached_tokens;
+  sums.completion_tokens += record.completion_tokens;
 }
 
-function add(sums: number[], at: number, value: number): void {
-  sums[at] = (sums[at] ?? 0) + value;
+function addAt(counts: number[], at: number, count: number): void {
+  counts[at] = (counts[at] ?? 0) + count;
 }
 
 function added(table: string, names: readonly string[]): string {
