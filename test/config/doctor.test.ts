@@ -36,6 +36,39 @@ async function doctor(env: Record<string, string>): Promise<{ code: number; chec
 }
 const named = (checks: readonly CheckRecord[], name: string) => checks.filter((check) => check.name === name);
 
+describe("smart-gateway doctor on a database", () => {
+  const check = async (file: string) => {
+    const { code, checks } = await doctor({ DATABASE_URL: `sqlite:${file}`, UPSTREAM_API_KEY: "" });
+    const [database] = named(checks, "database");
+    return { code, status: database?.status, detail: database?.detail, advice: database?.advice };
+  };
+
+  test("that another process keeps locked fails, and says how to find it", async () => {
+    const file = join(folder, "locked.db");
+    const db = new Database(file);
+    db.run("PRAGMA journal_mode = WAL");
+    db.run("CREATE TABLE t (a)");
+    expect(await check(file)).toMatchObject({ code: 0, status: "ok" });
+    db.run("BEGIN IMMEDIATE");
+    expect(await check(file)).toEqual({
+      code: 1,
+      status: "fail",
+      detail: `${file} was locked by another process for 2 s`,
+      advice: expect.stringContaining("fuser"),
+    });
+    db.run("ROLLBACK");
+    db.close();
+  });
+
+  test("that is damaged, or none, fails and advises to restore a backup", async () => {
+    const file = join(folder, "text.db");
+    writeFileSync(file, "no database ".repeat(1_000));
+    const { code, detail, advice } = await check(file);
+    expect([code, detail]).toEqual([1, `${file} cannot be used: SQLITE_NOTADB`]);
+    expect(advice).toContain("restore a backup");
+  });
+});
+
 describe("smart-gateway doctor, online", () => {
   test("checks upstream, key, prices and money without a billed call, and creates no database", async () => {
     const upstream = await startUpstream({ apiKey: upstreamKey });

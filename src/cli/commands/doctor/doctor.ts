@@ -1,10 +1,7 @@
 import { Database } from "bun:sqlite";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import { Command } from "commander";
 import { exitCodes, exitWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
-import { PostgresConnection } from "#db/postgres.ts";
 import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/resource-limits.ts";
 import { readText } from "#http/limits/shedding.ts";
@@ -18,7 +15,8 @@ import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/se
 import { spentInDay } from "#upstream/aggregator/key-usage.ts";
 import { readModelList } from "#upstream/aggregator/model-list.ts";
 import { dependencies } from "../../../../package.json";
-import { type Check, clockCheck, codeOf } from "./check.ts";
+import type { Check } from "./check.ts";
+import { checkPostgres, checkSqlite } from "./check-database.ts";
 import { checkMoney } from "./check-money.ts";
 import { checkPort } from "./check-port.ts";
 import { pricesCheck } from "./check-prices.ts";
@@ -67,10 +65,10 @@ async function runChecks(env: NodeJS.ProcessEnv, { offline }: { offline: boolean
     ...keys(settings),
     ...runtime,
     ...(settings.databaseUrl.startsWith("sqlite:")
-      ? [sqlite(settings.databaseUrl.slice("sqlite:".length))]
+      ? [checkSqlite(settings.databaseUrl.slice("sqlite:".length))]
       : offline
         ? []
-        : await postgresql(settings.databaseUrl)),
+        : await checkPostgres(settings.databaseUrl)),
     ...(await moneyAndUpstream(settings, offline)),
     await checkPort(settings),
   ];
@@ -159,65 +157,6 @@ function descriptors(): Check {
     detail,
     advice: "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service",
   };
-}
-
-function sqlite(path: string): Check {
-  if (path === ":memory:") {
-    return {
-      name: "database",
-      status: "warn",
-      detail: "in memory: what was spent is forgotten at exit",
-      advice: "set DATABASE_URL to sqlite:<path>",
-    };
-  }
-  const full = resolve(path);
-  let directory = dirname(full);
-  while (!existsSync(directory) && directory !== dirname(directory)) directory = dirname(directory);
-  try {
-    accessSync(directory, constants.W_OK | constants.X_OK);
-    if (!existsSync(full)) return { name: "database", status: "ok", detail: `${full} will be created` };
-    accessSync(full, constants.R_OK | constants.W_OK);
-    const db = new Database(full, { readonly: true });
-    try {
-      const { journal_mode: mode } = db.query<{ journal_mode: string }, []>("PRAGMA journal_mode").get() ?? {};
-      db.query("SELECT count(*) FROM sqlite_master").get();
-      // What was written last is in the write-ahead log until SQLite moves it into the file.
-      const bytes = statSync(full).size + (statSync(`${full}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-      const size = `${(bytes / 1_048_576).toFixed(1)} MiB`;
-      return { name: "database", status: "ok", detail: `${full}, ${size}, journal ${mode ?? "unknown"}` };
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    const advice = "check its permissions, or set DATABASE_URL to another file";
-    return { name: "database", status: "fail", detail: `${full} cannot be used: ${codeOf(error)}`, advice };
-  }
-}
-
-async function postgresql(url: string): Promise<Check[]> {
-  const connection = new PostgresConnection(url, 5_000);
-  try {
-    const before = Date.now();
-    const [rows] = await connection.run(
-      "SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS ms",
-    );
-    const after = Date.now();
-    const row = rows?.[0];
-    if (row === undefined) throw new Error("no answer");
-    return [
-      {
-        name: "database",
-        status: "ok",
-        detail: `PostgreSQL ${String(row["version"])}, answered in ${after - before} ms`,
-      },
-      clockCheck(Number(row["ms"]) - (before + after) / 2, "the database's"),
-    ];
-  } catch (error) {
-    const advice = "check DATABASE_URL, that the server runs, and that this machine may reach it";
-    return [{ name: "database", status: "fail", detail: `PostgreSQL does not answer: ${codeOf(error)}`, advice }];
-  } finally {
-    await connection.close();
-  }
 }
 
 function lineOf({ name, status, detail, advice }: Check): string {
