@@ -24,16 +24,18 @@ export function withoutKnownParts(body: Uint8Array, { beginning, tools }: KnownP
   if (tools !== undefined) cuts.push({ from: tools.from, to: tools.to, placeholder: noTools });
   cuts.sort((a, b) => a.from - b.from);
   const pieces: Uint8Array[] = [];
-  let from = 0;
-  for (const cut of cuts) {
-    pieces.push(body.subarray(from, cut.from), cut.placeholder);
-    from = cut.to;
+  let end = 0;
+  for (const { from, to, placeholder } of cuts) {
+    pieces.push(body.subarray(end, from), placeholder);
+    end = to;
   }
-  pieces.push(body.subarray(from));
-  return { bytes: Buffer.concat(pieces), placeInBody: (at) => cuts.reduce(behindCut, at) };
-}
-
-/** A place in bytes in which a part is replaced, in the bytes with that part. */
-function behindCut(at: number, { from, to, placeholder }: Cut): number {
-  return at < from + placeholder.length ? at : at + to - from - placeholder.length;
+  pieces.push(body.subarray(end));
+  const placeInBody = (at: number) => {
+    let place = at;
+    for (const { from, to, placeholder } of cuts) {
+      if (place >= from + placeholder.length) place += to - from - placeholder.length;
+    }
+    return place;
+  };
+  return { bytes: Buffer.concat(pieces), placeInBody };
 }

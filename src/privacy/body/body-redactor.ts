@@ -128,7 +128,8 @@ class BodyRedactor {
       const found: number[] = [];
       for (const run of known.length > 0 ? known : messageRuns(places)) {
         if (run.to <= read) continue;
-        for (const index of this.#redactRun(run, runs, bytesOf, range)) found.push(run.from + index);
+        const isTail = beginning !== undefined && run.from >= beginning.to;
+        for (const index of this.#redactRun({ ...run, isTail }, runs, bytesOf, range)) found.push(run.from + index);
         read = run.to;
         if (read === beginning?.to) runs.rememberBeginning(beginning.identity, length, found.slice());
       }
@@ -142,22 +143,22 @@ class BodyRedactor {
    * @returns in which messages something was found, by their index in the run
    */
   #redactRun(
-    run: MessageRun & Partial<KnownRunAt>,
+    run: MessageRun & Partial<KnownRunAt> & Pick<ReceivedRun, "isTail">,
     runs: ScannedRuns,
     bytesOf: (run: MessageRun) => Uint8Array,
     redactRange: (from: number, to: number) => void,
   ): readonly number[] {
-    const { from, to, begin } = run;
+    const { from, to, begin, known, isTail = false } = run;
     const redactFound = (found: readonly number[]) => {
       for (const index of found) redactRange(from + index, from + index + 1);
     };
-    const received: ReceivedRun = { bytes: bytesOf(run), known: run.known };
+    const received: ReceivedRun = { bytes: bytesOf(run), known, isTail };
     const before = runs.foundIn(received);
     if (before !== undefined) {
       redactFound(before);
       return before;
     }
-    const inBegin = begin && runs.foundIn({ bytes: bytesOf(begin), known: begin.known });
+    const inBegin = begin && runs.foundIn({ bytes: bytesOf(begin), known: begin.known, isTail: true });
     const found = [...(inBegin ?? nothingFound)];
     redactFound(found);
     for (let index = inBegin === undefined ? from : Number(begin?.to); index < to; index++) {

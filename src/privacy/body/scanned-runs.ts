@@ -3,6 +3,8 @@ export interface ReceivedRun {
   readonly bytes: Uint8Array;
   /** Stands for these bytes, where they were recognized before. */
   readonly known: object | undefined;
+  /** Whether it is the end of its conversation, which will have grown at the next turn. */
+  readonly isTail?: boolean;
 }
 
 /** Knows in which messages of a run, or whether in a member, there was something to redact. */

@@ -1,4 +1,3 @@
-import { minRunBytes } from "#domain/received/message-runs.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
 import { nothingFound, type ScannedRuns } from "#privacy/body/scanned-runs.ts";
@@ -78,17 +77,17 @@ export class ScanMemory {
 
   /**
    * Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out, and by its
-   * bytes only where nothing was found in it and it is long enough.
+   * bytes only where nothing was found in it and it is no tail.
    */
   runs(limit: WorkLimit = noLimit): ScannedRuns {
     // A run that is not known is scanned and remembered next: its tag is made once.
     const tags = new WeakMap<Uint8Array, TextTag>();
     return {
-      foundIn: ({ bytes, known }) => {
+      foundIn: ({ bytes, known, isTail }) => {
         if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return undefined;
         const found = known === undefined ? undefined : this.#foundIn.get(known);
         if (found !== undefined) this.#counts.hits += 1;
-        if (found !== undefined || isKnownElsewhere(bytes, known)) return found;
+        if (found !== undefined || isTail === true) return found;
         const tag = this.#tags.ofBytes(bytes);
         if (this.#recall(tag) === undefined) {
           tags.set(bytes, tag);
@@ -97,10 +96,10 @@ export class ScanMemory {
         if (known !== undefined) this.#foundIn.set(known, nothingFound);
         return nothingFound;
       },
-      remember: ({ bytes, known }, found) => {
+      remember: ({ bytes, known, isTail }, found) => {
         if (this.#minLength > bytes.length || limit.isExceeded) return;
         if (known !== undefined) this.#foundIn.set(known, found.length === 0 ? nothingFound : found);
-        if (found.length === 0 && !isKnownElsewhere(bytes, known))
+        if (found.length === 0 && isTail !== true)
           this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
       },
       foundInBeginning: (identity, length) => {
@@ -126,11 +125,6 @@ export class ScanMemory {
     this.#counts.misses += 1;
     this.#spans.set(tag, spans);
   }
-}
-
-/** Whether it is enough to know a run as long as somebody else does: it will have grown before long, or is a member. */
-function isKnownElsewhere({ length }: Uint8Array, known: object | undefined): boolean {
-  return known !== undefined && length < minRunBytes;
 }
 
 /** How much work may be done at once, in characters to scan. */
