@@ -38,6 +38,28 @@ test("something that happens sometimes, but not in software, is not an intermitt
   expect(points("Markiere beide Zeilen gleichzeitig")).toBeLessThan(30);
 });
 
+describe("a fault told in a few words", () => {
+  test.each([
+    "Messages arrive out of sequence after the consumer group rebalances.",
+    "Half of the fleet sees the new schema, the other half still writes the old one.",
+    "The gradient blows up after a few hundred steps.",
+    "Fix that the follower falls further behind the primary the longer it runs.",
+  ])("is hard where programs share, keep or compute something: %s", (ask) => {
+    expect(points(ask)).toBeGreaterThan(36);
+  });
+
+  test.each([
+    "Our newsletter shows the wrong year.",
+    "The menu entry for settings should come last.",
+    "Add a counter for skipped events to the summary.",
+    "Show a spinner while the stream is stuck.",
+    "Explain what happens when a thread hangs during a restart.",
+    "Print the offset of the truncated line.",
+  ])("and not where something is to be added, shown or explained: %s", (ask) => {
+    expect(points(ask)).toBeLessThan(30);
+  });
+});
+
 test("code in a named section is part of the ask", () => {
   const question = "What does this print?\n[PYTHON]\n";
   const long = `${question}${"def f(a, b):\n    return [x + b for x in a if x > b]\n".repeat(4)}[/PYTHON]`;

@@ -49,7 +49,9 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
   const base = 0.06 + 0.4 * load + kept;
   // What happens only now and then in a program is hard to find, however few words tell of it.
   const elusive = count("intermittent") > 0 && (technical || count("complexity") > 0) ? 0.6 : 0;
-  const intricate = quiz ? 0 : share(count("intricate") + elusive + (contends(features, technical) ? 1 : 0), 1);
+  const intricate = quiz
+    ? 0
+    : share(count("intricate") + elusive + (contends(features, technical) || isDeepFault(features) ? 1 : 0), 1);
   const vague = share(count("vague"), 2) * (1 - load);
   const greeting = share(count("greeting"), 1) * (1 - load);
 
@@ -96,6 +98,22 @@ function contends({ topics, numbers }: AskFeatures, technical: boolean): boolean
   if (!at("contended") || numbers > 3) return false;
   if (at("simultaneous")) return technical || at("acting") || at("debugging") || at("money") || at("curbing");
   return at("intermittent") && (technical || at("debugging")) && at("acting");
+}
+
+/** Words up to which an ask is short enough for one fault to be all that it tells. */
+const maxFaultWords = 40;
+
+/** A short ask tells of a fault in what programs share, keep or compute, and by more than one sign. */
+function isDeepFault({ topics, numbers, options }: AskFeatures): boolean {
+  const parts = 2 * topics.count("machinery") + topics.count("resource");
+  const anomaly = topics.count("anomaly");
+  if (parts === 0 || anomaly === 0 || topics.words > maxFaultWords || numbers > 1 || options > 0) return false;
+  // To add, to show, to word or to explain something ends no fault.
+  const looks = topics.count("interface") + topics.count("appearance") + topics.count("wording") > 0;
+  const ordered = Math.min(topics.first("acting"), topics.first("coding")) < 2 && topics.count("mending") === 0;
+  if (looks || ordered || topics.first("light") < 2 || topics.first("explaining") < 3) return false;
+  const when = topics.count("circumstance") + topics.count("intermittent") + topics.count("simultaneous");
+  return parts + anomaly + when >= 3;
 }
 
 /** Words at which an ask counts as full. */

@@ -1,7 +1,7 @@
 import { guardedTerms } from "./guarded-terms.ts";
 import { furtherTermsOf } from "./more-languages.ts";
 import { beginsWord, maxSlots, standsInName, termScanner, termSlot, wordsBefore } from "./term-scan.ts";
-import { type Topic, topicTerms } from "./topic-terms.ts";
+import { faultTopics, type Topic, topicTerms } from "./topic-terms.ts";
 
 /** Commas, stops and question marks of Greek, Hebrew, Arabic and Indic scripts. */
 const punctuation: ReadonlySet<number> = new Set(
@@ -20,8 +20,8 @@ const unsaidInNames: ReadonlySet<number> = new Set([
   placeOf.securityWeak,
 ]);
 
-/** The concepts of guarded asks. */
-const concepts = new Set(Object.keys(guardedTerms).map((topic) => topics.indexOf(topic as Topic))); // a part of the topics
+/** The concepts of guarded asks and of faults. */
+const concepts = new Set([...Object.keys(guardedTerms), ...faultTopics].map((topic) => topics.indexOf(topic as Topic))); // a part of the topics
 
 const entries = topics.flatMap((topic, number) =>
   `${topicTerms[topic]} ${furtherTermsOf(topic)}`
