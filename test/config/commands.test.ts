@@ -93,6 +93,7 @@ describe("shell completion", () => {
     expect(of("models", "")).toEqual(["list", "sync", "disable", "enable", "reset"]);
     expect(of("budgets", "re")).toEqual(["release", "reconcile"]);
     expect(of("nonsense", "")).toEqual([]);
+    expect(of("help", "mo")).toEqual(["models"]);
   });
 
   test("completes options, and the values they take", () => {
@@ -101,6 +102,9 @@ describe("shell completion", () => {
     expect(of("route", "--file", "")).toBe("files");
     expect(of("budgets", "set", "--hard-usd", "")).toEqual([]);
     expect(of("budgets", "set", "--hard-usd", "5", "--cl")).toEqual(["--clear"]);
+    expect(of("decisions", "export", "--format=c")).toEqual(["--format=csv"]);
+    expect(of("decisions", "export", "--json=c")).toEqual([]);
+    expect(of("decisions", "export", "--format=csv", "--js")).toEqual(["--json"]);
   });
 
   test("completes arguments: choices, model keys, paths", () => {
@@ -116,7 +120,7 @@ describe("shell completion", () => {
     chmodSync(bin, 0o755);
     const script = `
       eval "$(smart-gateway completion bash)"
-      for words in "mod" "models dis" "models disable vendor_e" "doctor --of"; do
+      for words in "mod" "models dis" "models disable vendor_e" "doctor --of" "decisions export --format = c" "decisions export --format ="; do
         COMP_WORDS=(smart-gateway $words); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
         _smart_gateway
         echo "\${COMPREPLY[@]}"
@@ -127,7 +131,7 @@ describe("shell completion", () => {
       stderr: "pipe",
     });
     const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-    expect([out, err]).toEqual(["models\ndisable\nvendor_emergency\n--offline\n", ""]);
+    expect([out, err]).toEqual(["models\ndisable\nvendor_emergency\n--offline\ncsv\njsonl csv\n", ""]);
   });
 
   test("offers the words of a filter, although it takes several of them", async () => {

@@ -19,14 +19,23 @@ export function completionCommand(): Command {
 
 /** Answers a script's question: `SHELL WORD…`, the last word being the one that is typed. */
 export async function printCompletions(
-  [shell = "", ...words]: readonly string[],
+  [shell = "", ...typed]: readonly string[],
   programWith: (wanted: (name: string) => boolean) => Promise<Command>,
 ): Promise<void> {
   if (!isShell(shell)) return;
+  const words = shell === "bash" ? withoutEqualSigns(typed) : typed;
   const program = await programWith((name) => name === words[0]);
   const found = completionsOf(program, words, modelKeys);
   const lines = found === "files" ? [":files"] : found.map(({ value, about }) => lineFor(shell, value, about));
   if (lines.length > 0) print(lines.join("\n"));
+}
+
+/** Bash hands on `--option=value` as three words, and takes the value alone. */
+function withoutEqualSigns(words: readonly string[]): readonly string[] {
+  return words.flatMap((word, at) => {
+    if (word !== "=" || words[at - 1]?.startsWith("--") !== true) return [word];
+    return at === words.length - 1 ? [""] : [];
+  });
 }
 
 /** As each shell takes a value with its description, where there is one; bash has none. */

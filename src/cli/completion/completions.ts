@@ -15,6 +15,8 @@ export function completionsOf(
   modelKeys: () => readonly string[],
 ): readonly Completion[] | "files" {
   const typed = words.at(-1) ?? "";
+  // `help NAME` prints what NAME itself would.
+  if (words[0] === "help" && words.length === 2) return starting(typed, visible(program));
   let command = program;
   let position = 0;
   let awaited: Option | undefined;
@@ -33,11 +35,19 @@ export function completionsOf(
     else command = child;
   }
   if (awaited !== undefined) return valuesOf(awaited.argChoices, awaited.flags, typed, modelKeys);
+  const [, name = "", value = ""] = /^(--[a-z-]+)=(.*)$/.exec(typed) ?? [];
+  if (name !== "")
+    return valuesBehind(`${name}=`, completionsOf(program, [...words.slice(0, -1), name, value], modelKeys));
   if (typed.startsWith("-")) return starting(typed, optionsOf(command));
   const subcommands = position === 0 ? visible(command) : [];
   const argument = argumentAt(command, position);
   if (subcommands.length > 0) return starting(typed, subcommands);
   return argument === undefined ? [] : valuesOf(argument.argChoices, argument.name(), typed, modelKeys);
+}
+
+/** The values of an option that is written in one word with them. */
+function valuesBehind(option: string, found: readonly Completion[] | "files"): readonly Completion[] | "files" {
+  return found === "files" ? found : found.map((each) => ({ ...each, value: option + each.value }));
 }
 
 /** The last argument of a command may be repeated. */
