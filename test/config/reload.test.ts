@@ -321,10 +321,12 @@ describe("a checker that hangs or dies", () => {
         retryMs: 1,
         onReload: (kind) => kinds.push(kind),
       });
-      writeFileSync(path, cap(2) + rule("stopped-[0-9]{6}-for-good"));
+      // A quick one could be done before the checker is found and stopped.
+      writeFileSync(path, cap(2) + rule(slow));
       const failed = live.reload();
       const pid = await checkerProcess();
       process.kill(pid, "SIGSTOP");
+      writeFileSync(path, cap(2) + rule("stopped-[0-9]{6}-for-good"));
       const reloaded = next("config_reloaded");
       expect(live.status().state).toBe("checking");
       const report = await failed;
