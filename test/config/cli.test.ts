@@ -215,6 +215,7 @@ describe("smart-gateway route", () => {
       run(["route", "-f", "-", "--json"], { stdin: lines }),
     ]);
     const shown = list.out.split("\n").filter((line) => /^ +\d+ /.test(line));
+    expect(list.out).toStartWith("turn  model ");
     expect(shown).toHaveLength(7);
     expect(shown[0]).toContain("vendor_v4_flash");
     expect(shown.at(-1)).toContain("same_error_count");
@@ -282,6 +283,8 @@ describe("smart-gateway route", () => {
       ['{"model": "smart-router"}', "messages is required"],
       ['{"task": {"instruction": "x"}}', "task.task_id: is required"],
       ['{"foo": 1}', "has neither messages nor a task"],
+      ['{"role": "user", "content": "hi"}\n{"role": "user"', "line 2 is not valid JSON"],
+      ['{"messages": [', "is not valid JSON"],
     ] as const;
     const runs = await Promise.all(complaints.map(([stdin]) => run(["route", "-"], { stdin })));
     for (const [at, { code, err }] of runs.entries()) {
@@ -361,5 +364,38 @@ describe("smart-gateway init and doctor", () => {
     expect(code).toBe(1);
     expect(out).toContain("PostgreSQL does not answer: ERR_POSTGRES_CONNECTION_REFUSED");
     expect(out).not.toContain(password);
+  });
+
+  test("takes words without quotes for one ask, and a name of a file for a mistake", async () => {
+    const path = file("ask.json", JSON.stringify({ messages: [{ role: "user", content: "rename a variable" }] }));
+    const [unquoted, quoted, named, marked] = await Promise.all([
+      run(["route", "rotate", "the", "login", "keys", "--json"]),
+      run(["route", "rotate the login keys", "--json"]),
+      run(["route", path]),
+      run(["route", `@${path}`, "--json"]),
+    ]);
+    expect(unquoted.json()).toEqual(quoted.json());
+    expect([named.code, marked.code]).toEqual([2, 2]);
+    expect(named.err).toContain(`--file ${path}`);
+    expect(marked.json()).toMatchObject({ ok: false });
+  });
+
+  test("takes words beside a document for a further message of the user, and one message for a transcript", async () => {
+    const messages = [
+      { role: "user", content: "rename a variable" },
+      { role: "assistant", content: "Done." },
+    ];
+    const more = "rotate the signing keys of the login";
+    const [body, list, one, plain] = await Promise.all([
+      run(["route", "-f", file("body.json", JSON.stringify({ messages })), more, "--json"]),
+      run(["route", "-f", file("list.json", JSON.stringify(messages)), more, "--json"]),
+      run(["route", "-f", "-", "--json"], { stdin: JSON.stringify({ role: "user", content: more }) }),
+      run(["route", "-f", "-", more, "--json"], { stdin: "We met on Monday." }),
+    ]);
+    for (const { json } of [body, one, plain]) expect(json()).toMatchObject({ cause: "hard_pro_rule" });
+    expect(list.json().turns.map((turn: { decision: { cause: string } }) => turn.decision.cause)).toEqual([
+      "score_flash",
+      "hard_pro_rule",
+    ]);
   });
 });

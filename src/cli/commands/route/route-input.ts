@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { ChatRequest } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
@@ -25,7 +25,7 @@ const maxValues = 5_000_000;
 
 /**
  * Reads the input. Text is a chat message; JSON is a task if it has a `task`, a chat body if it has `messages`, and a transcript if
- * it is a list of messages (also one message a line).
+ * it is a list of messages (also one message a line). Words beside a document are a further message of the user.
  */
 export function readInput(argument: string | undefined, file: string | undefined, stated: Stated): RouteInput {
   const name = (file ?? argument) === "-" ? "standard input" : (file ?? "arguments");
@@ -50,24 +50,35 @@ export function readInput(argument: string | undefined, file: string | undefined
         'say what is asked for: smart-gateway route "fix the login", or --file',
       );
     }
-    return chat([[{ role: "user", content: text }]], {}, name, stated);
+    const path = text.replace(/^@/, "");
+    if (!/\s/.test(path) && existsSync(path)) {
+      return complaint(
+        "arguments",
+        `${path} is the name of a file here, no ask`,
+        `to route what it holds: --file ${path}`,
+      );
+    }
+    return chat([[userSays(text)]], {}, name, stated);
   }
   return documentIn(fromFile, name, text, stated);
 }
 
 function documentIn(document: string, name: string, instruction: string | undefined, stated: Stated): RouteInput {
   const start = document.trimStart()[0];
+  const said = instruction === undefined ? [] : [userSays(instruction)];
   if (start !== "{" && start !== "[") {
     if (document.trim() === "") return complaint(name, "is empty");
-    return chat([[{ role: "user", content: document }]], {}, name, stated);
+    return chat([[userSays(document), ...said]], {}, name, stated);
   }
   const value = jsonIn(document) ?? linesIn(document);
-  if (value === undefined) return complaint(name, "is not valid JSON, nor one JSON message a line");
-  if (Array.isArray(value)) return chat(turnsOf(value), {}, name, stated);
+  if (value === undefined)
+    return complaint(name, whyInvalid(document), "give a chat body, a list of messages, or one message a line");
+  if (Array.isArray(value)) return chat(turnsOf([...value, ...said]), {}, name, stated);
   const body = value as Record<string, unknown>; // begins with a brace
+  // A transcript of one line.
+  if (typeof body["role"] === "string") return chat(turnsOf([body, ...said]), {}, name, stated);
   if (Array.isArray(body["messages"])) {
-    const messages = instruction === undefined ? body["messages"] : [...body["messages"], userSays(instruction)];
-    return chat([messages], body, name, stated);
+    return chat([[...body["messages"], ...said]], body, name, stated);
   }
   // Of a chat body that lacks its messages, or has others, the check of bodies says so.
   if (body["task"] === undefined && (body["messages"] !== undefined || body["model"] !== undefined)) {
@@ -168,6 +179,13 @@ function linesIn(text: string): unknown[] | undefined {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const values = lines.map(jsonIn);
   return lines.length > 1 && values.every((value) => typeof value === "object" && value !== null) ? values : undefined;
+}
+
+function whyInvalid(document: string): string {
+  const lines = document.split("\n");
+  const wrong = lines.findIndex((line) => line.trim() !== "" && jsonIn(line) === undefined);
+  const isTranscript = lines.slice(0, wrong).some((line) => line.trim() !== "" && jsonIn(line) !== undefined);
+  return isTranscript ? `line ${wrong + 1} is not valid JSON` : "is not valid JSON";
 }
 
 function complaint(file: string, message: string, suggestion?: string): Invalid {

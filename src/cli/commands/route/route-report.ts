@@ -74,16 +74,30 @@ export function lineOf(routed: Routed, turn: number, config: Config): string {
     ...(runtime.tool_depth > 0 ? [`tool_depth ${runtime.tool_depth}`] : []),
   ];
   const cost = costOf(routed, config);
-  return [
-    String(turn).padStart(4),
-    (decision.model ?? decision.action).padEnd(18),
-    decision.cause.padEnd(18),
-    decision.score.toFixed(2).padStart(6),
-    (cost === undefined ? "" : `$${Number(cost.estimate_usd).toFixed(6)}`).padStart(11),
-    ` ${notes.join(", ")}`,
-  ]
-    .join("  ")
-    .trimEnd();
+  const price = cost === undefined ? "" : `$${Number(cost.estimate_usd).toFixed(6)}`;
+  return inColumns([
+    String(turn),
+    decision.model ?? decision.action,
+    decision.cause,
+    decision.score.toFixed(2),
+    price,
+    notes.join(", "),
+  ]);
+}
+
+/** What stands in the columns of these lines. */
+export const linesHeading = inColumns(["turn", "model", "cause", "score", "cost", "signals"]);
+
+function inColumns([turn = "", model = "", cause = "", score = "", cost = "", notes = ""]: readonly string[]): string {
+  const columns = [
+    turn.padStart(4),
+    model.padEnd(18),
+    cause.padEnd(18),
+    score.padStart(6),
+    cost.padStart(11),
+    ` ${notes}`,
+  ];
+  return columns.join("  ").trimEnd();
 }
 
 /** Everything as data. */

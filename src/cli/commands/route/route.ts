@@ -12,7 +12,7 @@ import { privacyEngine } from "#privacy/engine.ts";
 import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
 import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
 import { type RouteInput, readInput } from "./route-input.ts";
-import { detailsOf, lineOf, type Routed, reportOf } from "./route-report.ts";
+import { detailsOf, lineOf, linesHeading, type Routed, reportOf } from "./route-report.ts";
 
 interface RouteOptions {
   readonly file?: string;
@@ -37,7 +37,10 @@ const placeholders: { readonly [type: string]: string } = { boolean: "true|false
 export function routeCommand(): Command {
   const command = new Command("route")
     .description("print where a request would be routed and why, without sending or spending anything")
-    .argument("[instruction]", "the ask, in words, assessed like a chat message; - for standard input")
+    .argument(
+      "[instruction...]",
+      "the ask, in words, assessed like a chat message; - for standard input; with --file a further message of the user",
+    )
     .option(
       "-f, --file <file>",
       "a chat body, a transcript (a list of messages, or one a line: each request gets a line), a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
@@ -65,7 +68,8 @@ export function routeCommand(): Command {
   return command;
 }
 
-async function route(instruction: string | undefined, options: RouteOptions): Promise<void> {
+async function route(words: readonly string[], options: RouteOptions): Promise<void> {
+  const instruction = words.length === 0 ? undefined : words.join(" ");
   const stated = { task: given(taskFields, options), runtime: given(runtimeFields, options) };
   const input = readInput(instruction, options.file, stated);
   const config = await loadConfig({
@@ -83,7 +87,7 @@ async function route(instruction: string | undefined, options: RouteOptions): Pr
   } else if (options.json) printJson(options.details ? detailsOf(last, config.config) : last.decision);
   else {
     if (routed.length > 1) {
-      print(routed.map((each, at) => lineOf(each, at + 1, config.config)).join("\n"));
+      print([linesHeading, ...routed.map((each, at) => lineOf(each, at + 1, config.config))].join("\n"));
       print("\nThe last of them:");
     }
     print(reportOf(last, config.config));
