@@ -1,7 +1,7 @@
 /**
  * What decision records cost and how quickly they are read.
  *
- * `bun bench/records.ts [--records 1000000] [--pairs 30] [--skip cpu|store]`
+ * `bun bench/records.ts [--records 1000000] [--pairs 200] [--skip cpu|store]`
  *
  * `cpu`: processor time per request of one gateway, with records and without them by turns (Linux only). With `TMPDIR` in memory,
  * stalls of the disk do not count. `store`: so many records over 30 days in an SQLite file; then queries, sums and series of the
@@ -24,7 +24,7 @@ import { measureRecordsCost } from "./support/records/records-cost.ts";
 const { values: options } = parseArgs({
   options: {
     records: { type: "string", default: "1000000" },
-    pairs: { type: "string", default: "30" },
+    pairs: { type: "string", default: "200" },
     skip: { type: "string" },
   },
 });

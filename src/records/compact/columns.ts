@@ -108,7 +108,6 @@ function itemsOf(lists: Lists): Column {
   return shortest === longest ? { items } : { items, lengths: lists.map(({ length }) => length) };
 }
 
-/** A loop of its own: `map` takes twice as long, and this is most of what a column with differences costs. */
 function valuesAt(lists: Lists, place: number): readonly unknown[] {
   const values: unknown[] = [];
   for (let line = 0; line < lists.length; line++) values.push(lists[line]?.[place]);

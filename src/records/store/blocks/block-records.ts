@@ -51,7 +51,8 @@ export class BlockRecords {
       const id = added?.id ?? seqOf(group[0]);
       const lastSeq = seqOf(group.at(-1));
       writes.push(...blockWrites(id, lastSeq, all, added !== undefined), ...openCostWrites(id, group));
-      unfilled = { id, lastSeq, entries: all };
+      // Nothing is added to a full block, so its records need not live until the next one.
+      unfilled = all.length < maxLinesAgain ? { id, lastSeq, entries: all } : undefined;
     }
     this.#unfilled = undefined;
     await this.#sql.write([...writes, ...more]);
