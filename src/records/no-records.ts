@@ -1,14 +1,4 @@
-import type { DecisionRecords, RecordSums } from "./records.ts";
-
-const noSums: RecordSums = {
-  requests: 0,
-  cost_nano_usd: 0,
-  baseline_nano_usd: 0,
-  baseline_cost_nano_usd: 0,
-  prompt_tokens: 0,
-  cached_tokens: 0,
-  completion_tokens: 0,
-};
+import { type DecisionRecords, zeroSums } from "./records.ts";
 
 /** Keeps nothing: where the policy has decision records off. */
 export const noRecords: DecisionRecords = {
@@ -16,7 +6,7 @@ export const noRecords: DecisionRecords = {
   query: async () => ({ records: [], more: false }),
   get: async () => undefined,
   summary: async ({ fromMs, toMs }) => ({
-    ...noSums,
+    ...zeroSums,
     from_ms: fromMs,
     to_ms: toMs,
     outcomes: {},

@@ -90,6 +90,17 @@ export interface RecordSums {
   readonly completion_tokens: number;
 }
 
+/** The sums of no requests. */
+export const zeroSums: RecordSums = {
+  requests: 0,
+  cost_nano_usd: 0,
+  baseline_nano_usd: 0,
+  baseline_cost_nano_usd: 0,
+  prompt_tokens: 0,
+  cached_tokens: 0,
+  completion_tokens: 0,
+};
+
 export interface RecordGroup extends RecordSums {
   readonly key: string;
   readonly refused: number;

@@ -1,43 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
-import type { Model } from "#domain/model.ts";
+import type { ChatMessage, JsonObject } from "#domain/chat.ts";
 import { replaceMessages } from "#domain/received/known-messages.ts";
 import { spliceBody } from "#domain/received/splice-body.ts";
 import { BodyMemory } from "#http/chat-body/memory/body-memory.ts";
-import type { ParsedChat } from "#http/chat-body/parse-chat.ts";
-import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { policy } from "#pipeline/assess/fixtures.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { start } from "../harness/gateway.ts";
-
-const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
-const model = { key: "vendor_v4_flash", upstreamId: "vendor/v4-flash" } as Model; // the fields that are read
-const line = "export const total = orders.map((order) => order.price).reduce(add, 0);\n";
-
-function parsed(json: string | Uint8Array, memory: BodyMemory, maxValues = 100_000): ParsedChat {
-  const bytes = typeof json === "string" ? Buffer.from(json) : json;
-  const result = parseChatBytes({ bytes, maxValues, headers: new Headers(), requestId: "r", receivedAtMs: 0 }, memory);
-  if (result instanceof Promise) throw new Error("unreachable: the bodies of this file are not large");
-  return result;
-}
-
-function requestIn(json: string, memory: BodyMemory): ChatRequest {
-  const result = parsed(json, memory);
-  if (result.kind !== "ok") throw new Error(result.detail);
-  return result.request;
-}
-
-/** All parts of a request, as a comparable value. */
-function comparable(result: ParsedChat): unknown {
-  if (result.kind !== "ok") return result;
-  const { body, received, ...rest } = result.request;
-  const places = received && { members: [...received.members], messages: received.messages };
-  return { ...rest, body: JSON.stringify(body), places };
-}
+import { comparable, line, model, parsed, requestIn, token } from "./bodies.ts";
 
 /** How many messages were recognized without being parsed. */
 function knownIn(json: string | Uint8Array, memory: BodyMemory): number {

@@ -1,4 +1,5 @@
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
+import { zeroSums } from "#records/records.ts";
 import type { RecordHead } from "./record-head.ts";
 
 export const minuteMs = 60_000;
@@ -88,7 +89,7 @@ export function sumWrites(heads: readonly RecordHead[]): readonly SqlWrite[] {
       known = goals.get(place);
       if (known === undefined) {
         const key = [startMs, record.goal ?? "", record.session ?? ""];
-        known = { startMs, one: record, key, money: noMoney(), refused: 0, lastMs: 0 };
+        known = { startMs, one: record, key, money: { ...zeroSums }, refused: 0, lastMs: 0 };
         goals.set(place, known);
       }
     }
@@ -175,19 +176,7 @@ function spanSums(heads: readonly RecordHead[]): readonly SpanSums[] {
 }
 
 function noSums(key: readonly SqlValue[]): SpanSums {
-  return { key, money: noMoney(), costUnknown: 0, firstTokens: firstTokenColumns.map(() => 0) };
-}
-
-function noMoney(): MoneySums {
-  return {
-    requests: 0,
-    cost_nano_usd: 0,
-    baseline_nano_usd: 0,
-    baseline_cost_nano_usd: 0,
-    prompt_tokens: 0,
-    cached_tokens: 0,
-    completion_tokens: 0,
-  };
+  return { key, money: { ...zeroSums }, costUnknown: 0, firstTokens: firstTokenColumns.map(() => 0) };
 }
 
 function valuesOf(money: MoneySums): readonly number[] {

@@ -23,6 +23,13 @@ function plain(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }
 
+/** What a request has cost: `~` before an estimate, `?` where it is not known yet, `–` where no money was held. */
+function costText({ cost_state, cost_nano_usd, hold_nano_usd }: DecisionRecord): string {
+  if (cost_state === "unknown") return "?";
+  if (hold_nano_usd === 0) return "–";
+  return `${cost_state === "estimated" ? "~" : ""}${dollarText(cost_nano_usd)}`;
+}
+
 /** The columns of a decision's line: first when it ended, which orders the lines. */
 function cellsOf(record: DecisionRecord): readonly string[] {
   const asked = record.alias ?? record.route;
@@ -31,18 +38,12 @@ function cellsOf(record: DecisionRecord): readonly string[] {
       ? `refused ${record.status}${record.repeated > 1 ? ` ×${record.repeated}` : ""}`
       : (record.tier ?? record.outcome);
   const why = record.rule ?? record.cause ?? record.error_class ?? "";
-  const cost =
-    record.cost_state === "unknown"
-      ? "?"
-      : record.hold_nano_usd === 0
-        ? "–"
-        : `${record.cost_state === "estimated" ? "~" : ""}${dollarText(record.cost_nano_usd)}`;
   return [
     timeText(record.recorded_ms),
     plain(record.goal ?? "–"),
     `${asked} → ${went}`,
     why,
-    cost,
+    costText(record),
     durationText(record.timings.total_ms),
     record.outcome === "answered" || record.outcome === "refused" ? "" : record.outcome,
   ];
