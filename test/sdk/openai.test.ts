@@ -165,9 +165,11 @@ describe("errors", () => {
   });
 
   test("the SDK retries a refusal only if waiting helps", async () => {
-    const before = gateway.log.length;
-    await caught(client({ maxRetries: 2 }).chat.completions.create({ ...hello, model: "smart-router-free" }));
-    expect(gateway.log.slice(before).filter(({ event }) => event === "request_finished")).toHaveLength(1);
+    const refused = { ...hello, model: "smart-router-free" };
+    const headers = { "X-Request-Id": "refused-once" };
+    await caught(client({ maxRetries: 2 }).chat.completions.create(refused, { headers }));
+    const finished = gateway.log.filter(({ event }) => event === "request_finished");
+    expect(finished.filter(({ fields }) => fields["request_id"] === "refused-once")).toHaveLength(1);
     gateway.upstream.next(disconnects("rst"), completes());
     const completion = await client({ maxRetries: 1 }).chat.completions.create(hello);
     expect(completion.choices).toHaveLength(1);

@@ -177,7 +177,9 @@ describe("logs", () => {
     await (await gateway.chat({ messages: [{ role: "user", content: word }] }, { "x-request-id": "logged-1" })).text();
     await gateway.ledger();
     const lines = gateway.log.slice(before);
-    const finished = lines.filter(({ event }) => event === "request_finished");
+    const finished = lines.filter(
+      ({ event, fields }) => event === "request_finished" && fields["request_id"] === "logged-1",
+    );
     expect(finished).toHaveLength(1);
     const text = JSON.stringify(finished[0]);
     for (const expected of ["logged-1", "explicit_flash", "vendor_v4_flash"]) expect(text).toContain(expected);
