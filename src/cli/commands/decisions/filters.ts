@@ -24,9 +24,9 @@ export interface FilterOptions {
 /** Adds the options that select decisions. Options with several values split them at commas. */
 export function withFilters(command: Command): Command {
   return command
-    .option("--goal <goal>", "only this goal (`session/goal`, or the goal alone)", recordedId)
-    .option("--session <id>", "only this session", recordedId)
-    .option("--task <id>", "only this task", recordedId)
+    .option("--goal <goal>", "only this goal (`session/goal`, or the goal alone)", boundedId)
+    .option("--session <id>", "only this session", boundedId)
+    .option("--task <id>", "only this task", boundedId)
     .option("--request <id>", "only this request id")
     .addOption(wordsOption("--cause <causes>", "only these causes, comma-separated", "cause"))
     .addOption(new Option("--rule <name>", "only requests for which this hard rule fired").choices(filterWords.rule))
@@ -45,11 +45,6 @@ function wordsOption(flags: string, description: string, field: keyof typeof fil
   const option = new Option(flags, description);
   option.argChoices = [...filterWords[field]];
   return option.argParser((text) => checked(listOf(text), (word) => wordProblem(field, word)));
-}
-
-/** An id that a caller chose, as records have it. */
-export function recordedId(text: string): string {
-  return boundedId(text);
 }
 
 function listOf(text: string): string[] {

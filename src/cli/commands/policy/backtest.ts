@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { recordedId } from "#cli/commands/decisions/filters.ts";
 import { exitCodes, exitWith, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
@@ -8,6 +7,7 @@ import { parseTime, spanProblem, withRecords } from "#cli/with-records.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 import { dollarText } from "#records/explain/sentences.ts";
+import { boundedId } from "#records/record-facts.ts";
 import { formatProblems } from "#settings/problem.ts";
 
 interface BacktestOptions {
@@ -31,7 +31,7 @@ export function addBacktestCommand(policy: Command, env: NodeJS.ProcessEnv = pro
         .default(parseTime("30d"), "30d"),
     )
     .option("--until <moment>", "only requests before this time (default: now)", (text) => parseTime(text))
-    .option("--goal <goal>", "only this goal", recordedId)
+    .option("--goal <goal>", "only this goal", boundedId)
     .option("--models <file>", "model registry file, for records whose own registry is not stored any more")
     .option("--json", "print the result as JSON")
     .action((file: string, options: BacktestOptions) => run(file, options, env));
