@@ -236,7 +236,13 @@ const shaped =
 /** With what writes to the caller: all of a stream but the request before it. */
 const whole: Answer = async (body, url) => {
   const stream = await answerOf(body, url, true);
-  return openSse(stream, { timers, now, keepaliveMs: 15_000, writeStallMs: 60_000, onClose: () => undefined }).body;
+  return openSse(stream, {
+    timers,
+    clock: systemClock,
+    keepaliveMs: 15_000,
+    writeStallMs: 60_000,
+    onClose: () => undefined,
+  }).body;
 };
 
 const rungs: { readonly [name: string]: Answer } = {

@@ -138,7 +138,7 @@ async function respond(
   const explained = explanationOf(reply.head, endpoint);
   const sse = openSse(explained === undefined ? reply.stream : withComment(reply.stream, explained), {
     timers: ports.timers,
-    now: () => ports.clock.monotonic(),
+    clock: ports.clock,
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
     onClose: () => {

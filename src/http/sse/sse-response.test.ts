@@ -15,7 +15,7 @@ async function setUp(stream: Pick<CallerStream, "next">, with_: (caller: Socket)
     { next: stream.next, cancel: () => void cancelled++, breakOff: () => "data: broken\n\n" },
     {
       timers: time.timers,
-      now: time.clock.monotonic,
+      clock: time.clock,
       keepaliveMs: 1_000,
       writeStallMs: 3_000,
       onClose: () => void closed++,

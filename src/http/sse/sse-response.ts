@@ -1,11 +1,10 @@
 import { type CallerReceiver, type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
-import type { Timers } from "#platform/time.ts";
+import type { Clock, Timers } from "#platform/time.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 export interface SseOptions {
   readonly timers: Timers;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly clock: Pick<Clock, "monotonic">;
   /** A comment goes out after so long without an event. */
   readonly keepaliveMs: number;
   /** A caller that takes nothing for so long is cut off. */
@@ -31,23 +30,26 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
  * the upstream and nothing is queued here. A caller that disconnects cancels the upstream call.
  */
 class SseBody implements OpenSse, CallerReceiver {
-  readonly body: ReadableStream;
-  readonly #stream: CallerStream;
-  readonly #options: SseOptions;
   #open = true;
+  /** Where to write; provided by the server when it sends the answer. */
+  #sink: ReadableStreamDirectController | undefined;
+  // Here and not in an object of options: each object that an event looks at is one more wait for memory.
+  readonly #clock: Pick<Clock, "monotonic">;
   /** Which side the stream waits for, and since when: the upstream to send, or the caller to read. */
   #waitsFor: "upstream" | "caller" = "upstream";
   #sinceMs: number;
+  readonly body: ReadableStream;
+  readonly #stream: CallerStream;
+  readonly #options: SseOptions;
   #stopWatching: () => void;
-  /** Where to write; provided by the server when it sends the answer. */
-  #sink: ReadableStreamDirectController | undefined;
   /** The error event of `endWithError`, kept until there is a sink. */
   #finalText = "";
 
   constructor(stream: CallerStream, options: SseOptions) {
     this.#stream = stream;
     this.#options = options;
-    this.#sinceMs = options.now();
+    this.#clock = options.clock;
+    this.#sinceMs = this.#clock.monotonic();
     // One timer for the stream compares the recorded times: a timer for each event would cost more than the event.
     this.#stopWatching = this.#watchIn(Math.min(options.keepaliveMs, options.writeStallMs));
     this.body = new ReadableStream({
@@ -121,12 +123,12 @@ class SseBody implements OpenSse, CallerReceiver {
   #write(sink: ReadableStreamDirectController, text: string): Promise<void> | undefined {
     const taken = sink.write(text);
     void sink.flush();
-    this.#sinceMs = this.#options.now();
+    this.#sinceMs = this.#clock.monotonic();
     if (typeof taken === "number") return undefined;
     this.#waitsFor = "caller";
     return taken.then(() => {
       this.#waitsFor = "upstream";
-      this.#sinceMs = this.#options.now();
+      this.#sinceMs = this.#clock.monotonic();
     });
   }
 
@@ -140,10 +142,10 @@ class SseBody implements OpenSse, CallerReceiver {
   }
 
   #watch(): void {
-    const { keepaliveMs, writeStallMs, now } = this.#options;
+    const { keepaliveMs, writeStallMs } = this.#options;
     const sink = this.#sink;
     if (!this.#open) return;
-    const waitedMs = now() - this.#sinceMs;
+    const waitedMs = this.#clock.monotonic() - this.#sinceMs;
     const limitMs = this.#waitsFor === "upstream" ? keepaliveMs : writeStallMs;
     if (waitedMs < limitMs) {
       this.#stopWatching = this.#watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));

@@ -19,17 +19,17 @@ export class ChunkTemplate implements ContentTemplate {
   readonly #before: string;
   readonly #after: string;
   /** What an event of this template begins with, up to its content, and what it ends with. */
-  readonly #head: string;
-  readonly #tail: string;
+  readonly head: string;
+  readonly tail: string;
   /** What is between the contents of two consecutive events. */
   readonly #between: string;
 
   private constructor(before: string, after: string) {
     this.#before = before;
     this.#after = after;
-    this.#head = `data: ${before}`;
-    this.#tail = `${after}\n\n`;
-    this.#between = this.#tail + this.#head;
+    this.head = `data: ${before}`;
+    this.tail = `${after}\n\n`;
+    this.#between = this.tail + this.head;
   }
 
   /**
@@ -60,41 +60,32 @@ export class ChunkTemplate implements ContentTemplate {
 
   /** Where the content begins in an event of this template. */
   get contentStart(): number {
-    return this.#head.length;
+    return this.head.length;
   }
 
   /** How much of an event of this template is behind its content. */
   get tailLength(): number {
-    return this.#tail.length;
-  }
-
-  /** Where the content ends in a text that is one event of this template and nothing else; -1 for any other text. */
-  endOfOnlyContent(text: string): number {
-    if (!text.startsWith(this.#head)) return -1;
-    const start = this.#head.length;
-    const last = text.length - this.#tail.length;
-    const end = endOfString(text, start, last);
-    return end === last && end > start && text.startsWith(this.#tail, end) ? end : -1;
+    return this.tail.length;
   }
 
   /** The events of this template that follow each other in `text`, from `from` and up to `until` at most. */
   match(text: string, from: number, until: number): ChunkRun | undefined {
-    if (!text.startsWith(this.#head, from)) return undefined;
-    const last = until - this.#tail.length;
+    if (!text.startsWith(this.head, from)) return undefined;
+    const last = until - this.tail.length;
     const ends: number[] = [];
-    for (let start = from + this.#head.length; ; ) {
+    for (let start = from + this.head.length; ; ) {
       const end = endOfString(text, start, last);
       if (end <= start) break;
       if (text.startsWith(this.#between, end)) {
         ends.push(end - from);
         start = end + this.#between.length;
       } else {
-        if (text.startsWith(this.#tail, end)) ends.push(end - from);
+        if (text.startsWith(this.tail, end)) ends.push(end - from);
         break;
       }
     }
     if (ends.length === 0) return undefined;
-    const to = from + (ends.at(-1) ?? 0) + this.#tail.length;
+    const to = from + (ends.at(-1) ?? 0) + this.tail.length;
     // The same string, where there is nothing else in it.
     return new Run(this, from === 0 && to === text.length ? text : text.slice(from, to), ends);
   }
@@ -146,6 +137,15 @@ function contentOf(chunk: JsonObject): Json | undefined {
   const choice = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   const delta = isObject(choice) ? choice["delta"] : undefined;
   return isObject(delta) ? delta["content"] : undefined;
+}
+
+/** Where the content ends in a text that is one event with this head and tail and nothing else; -1 for any other text. */
+export function endOfOnlyContent(text: string, head: string, tail: string): number {
+  if (!text.startsWith(head)) return -1;
+  const start = head.length;
+  const last = text.length - tail.length;
+  const end = endOfString(text, start, last);
+  return end === last && end > start && text.startsWith(tail, end) ? end : -1;
 }
 
 /**

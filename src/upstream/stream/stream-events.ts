@@ -1,9 +1,10 @@
 import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
 import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 import type { Attempt } from "#upstream/attempt.ts";
+import type { ExtendedWait } from "#upstream/deadlines.ts";
 import { cutOffFailure, garbageFailure } from "#upstream/failures.ts";
 import type { EventReceiver, EventStream, FastPath, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
-import type { ChunkTemplate } from "./chunk-template.ts";
+import { endOfOnlyContent } from "./chunk-template.ts";
 import { LargeEvents } from "./large-events.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamValidator, type ValidatedEvent } from "./stream-validator.ts";
@@ -26,10 +27,25 @@ const over: IteratorResult<EventBatch> = { done: true, value: undefined };
  * The events of one SSE answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
  * pauses the network, and the idle deadlines with it. Calls of `next` and `pull` must not overlap.
  */
-export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStream, TextReceiver {
+export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStream, TextReceiver, ExtendedWait {
+  // What the fast path needs comes first, side by side in memory.
+  /** Where events of the template go that come alone in a read, while nothing is to be done but to look at their content. */
+  #fastPath: FastPath | undefined;
+  /** What such events begin and end with. Not in the template's object: each object that an event looks at is one more wait for memory. */
+  #head = "";
+  #tail = "";
+  /** How many went there. */
+  #forwarded = 0;
+  /** Who waits for the next batch. */
+  #receiver: EventReceiver | undefined;
+  readonly #now: () => number;
+  #idleFrom: number;
+  #dataFrom: number;
+  #pausedAt: number | undefined;
+  #ended = false;
+  readonly #silenceMs: number;
   readonly #attempt: Attempt;
   readonly #text: TextReader;
-  readonly #now: () => number;
   readonly #sse: SseReader;
   readonly #validator: StreamValidator;
   /** What has been read of the stream and not handed out, because it takes several turns. Nothing more is read meanwhile. */
@@ -41,20 +57,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
-  /** Who waits for the next batch. */
-  #receiver: EventReceiver | undefined;
-  #ended = false;
-  #idleFrom: number;
-  #dataFrom: number;
-  #pausedAt: number | undefined;
   /** Characters, other than comments, that have come since the last event that counted. */
   #charsWithoutData = 0;
-  /** Where events of the template go that come alone in a read, while nothing is to be done but to look at their content. */
-  #fastPath: FastPath | undefined;
-  #template: ChunkTemplate | undefined;
-  /** How many went there. */
-  #forwarded = 0;
-  readonly #silenceMs: number;
 
   constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
     this.#text = body;
@@ -173,8 +177,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   }
 
   onText(text: string): boolean {
-    if (this.#fastPath !== undefined && this.#template !== undefined) {
-      const goesOn = this.#forwardFast(text, this.#fastPath, this.#template);
+    if (this.#fastPath !== undefined) {
+      const goesOn = this.#forwardFast(text, this.#fastPath);
       if (goesOn !== undefined) return goesOn;
       this.#leaveFastPath();
     }
@@ -183,10 +187,11 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
   /**
    * Takes a text that is one more event of the template, as nearly every read of a stream brings; undefined for another. Does for
-   * it what `deliver` does in general, with few looks at few objects: in a paced stream each of them waits for memory.
+   * it what `deliver` does in general, with few looks at few objects: in a paced stream each of them waits for memory. The deadlines
+   * ask for `extendedTo`.
    */
-  #forwardFast(text: string, fastPath: FastPath, template: ChunkTemplate): boolean | undefined {
-    const end = text.length > largeBodyBytes ? -1 : template.endOfOnlyContent(text);
+  #forwardFast(text: string, fastPath: FastPath): boolean | undefined {
+    const end = text.length > largeBodyBytes ? -1 : endOfOnlyContent(text, this.#head, this.#tail);
     if (end < 0) return undefined;
     const receiver = this.#receiver;
     const now = this.#now();
@@ -194,7 +199,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     this.#idleFrom = now;
     this.#dataFrom = now;
     this.#pausedAt = now;
-    const goesOn = fastPath.forward(text, template.contentStart, end);
+    const goesOn = fastPath.forward(text, this.#head.length, end);
     if (goesOn !== undefined) this.#forwarded += 1;
     if (goesOn === false || this.#ended) {
       // Unless the receiver has pulled again meanwhile.
@@ -204,8 +209,11 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
     this.#receiver = receiver;
     this.#pausedAt = undefined;
-    if (goesOn === true) this.#attempt.deadlines.postpone(now + this.#silenceMs);
     return goesOn;
+  }
+
+  get extendedTo(): number {
+    return this.#idleFrom + this.#silenceMs;
   }
 
   /** Looks after a batch whether further events like its only one may take the fast path. */
@@ -214,7 +222,8 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     if (batch.length !== 1 || event?.kind !== "run" || receiver?.fastPathFor === undefined) return;
     const { template } = this.#validator;
     if (event.template !== template || !this.#sse.isBetweenEvents || this.#finished()) return;
-    this.#template = template;
+    this.#head = template.head;
+    this.#tail = template.tail;
     this.#fastPath = receiver.fastPathFor(template);
   }
 
@@ -325,8 +334,9 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     const { idle, idle_data } = this.#attempt.timeoutsMs;
     const idleAt = this.#idleFrom + (this.#finished() ? Math.min(idle, lingerMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
-    if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
-    else this.#attempt.deadlines.await("idle_data", dataAt);
+    const extended = this.#fastPath === undefined ? undefined : this;
+    if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt, extended);
+    else this.#attempt.deadlines.await("idle_data", dataAt, extended);
   }
 
   #finished(): boolean {
