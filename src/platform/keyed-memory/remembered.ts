@@ -1,4 +1,4 @@
-import { TextTags } from "./text-tags.ts";
+import { tagOfText } from "./process-tags.ts";
 import { TwoGenerations } from "./two-generations.ts";
 
 /** A shorter text is read in less time than its tag takes. */
@@ -8,7 +8,7 @@ const minLength = 64;
 type Finding = object | string | boolean;
 
 /**
- * A function of a text that remembers what it has found, under keyed tags of the texts (`TextTags`): agents send the same system prompt and
+ * A function of a text that remembers what it has found, under keyed tags of the texts (`tagOfText`): agents send the same system prompt and
  * the same ask with each of their calls.
  * @param bytesOf estimate of what a finding takes
  */
@@ -17,11 +17,10 @@ export function remembered<T extends Finding>(
   maxBytes: number,
   bytesOf: (found: T) => number,
 ): (text: string) => T {
-  const tags = new TextTags();
   const memory = new TwoGenerations<T>(maxBytes, bytesOf);
   return (text) => {
     if (text.length < minLength) return find(text);
-    const tag = tags.ofText(text);
+    const tag = tagOfText(text);
     const known = memory.get(tag);
     if (known !== undefined) return known;
     const found = find(text);

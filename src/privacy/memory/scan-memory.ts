@@ -1,3 +1,4 @@
+import { tagOfText } from "#platform/keyed-memory/process-tags.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
 import { nothingFound, type ScannedRuns } from "#privacy/body/scanned-runs.ts";
@@ -11,11 +12,12 @@ const bytesPerSpan = 96;
 
 /**
  * Remembers what scans have found: agents send their whole history with every turn. Kept are positions and rules under a
- * keyed tag of the text (`TextTags`), never text. A memory belongs to one scan of one policy.
+ * keyed tag of the text (`tagOfText`), never text. A memory belongs to one scan of one policy.
  */
 export class ScanMemory {
   readonly #scan: Scan;
   readonly #counts: ScanCounts;
+  /** Of the bytes of runs and members. */
   readonly #tags = new TextTags();
   readonly #spans: TwoGenerations<readonly Span[]>;
   readonly #minLength: number;
@@ -47,9 +49,7 @@ export class ScanMemory {
   scanWithin(text: string, limit: WorkLimit): readonly Span[] {
     // A text longer than a slice is only remembered by `scanInTurns`, which reads it in another way.
     const tag =
-      text.length < this.#minLength || text.length > sliceLength || limit.isExceeded
-        ? undefined
-        : this.#tags.ofText(text);
+      text.length < this.#minLength || text.length > sliceLength || limit.isExceeded ? undefined : tagOfText(text);
     const known = tag === undefined ? undefined : this.#recall(tag);
     if (known !== undefined) {
       limit.take(costOfKnown(text));
@@ -64,7 +64,7 @@ export class ScanMemory {
   /** As `scanInSlices` does it. */
   async scanInTurns(text: string, turn: (length: number) => Promise<void>): Promise<readonly Span[]> {
     if (text.length < this.#minLength) return scanInSlices(text, this.#scan, turn);
-    const tag = this.#tags.ofText(text);
+    const tag = tagOfText(text);
     const known = this.#recall(tag);
     if (known !== undefined) {
       await turn(costOfKnown(text));
