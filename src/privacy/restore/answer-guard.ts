@@ -25,6 +25,7 @@ class KeyGuard implements AnswerGuard {
   readonly #plain: boolean;
   /** What an escaped slash may hide. */
   readonly #hasSlash: boolean;
+  readonly #anyHead: RegExp;
   readonly #heads: readonly Uint8Array[];
 
   constructor(key: string, placeholder: string) {
@@ -34,6 +35,7 @@ class KeyGuard implements AnswerGuard {
     this.finder = StartFinder.of(starts);
     this.longestStart = Math.max(...starts.map(({ length }) => length));
     this.#plain = /^[\w-]+$/.test(key);
+    this.#anyHead = new RegExp(this.forms.map(({ head }) => RegExp.escape(head)).join("|"));
     this.#heads = this.forms.map(({ head }) => Buffer.from(head));
     this.#hasSlash = this.forms.some(({ head }) => head.includes("/"));
   }
@@ -45,7 +47,7 @@ class KeyGuard implements AnswerGuard {
 
   /** Whether the head of a form stands in a text. */
   holdsHead(text: string): boolean {
-    if (text.length <= longText) return this.forms.some(({ head }) => text.includes(head));
+    if (text.length <= longText) return this.#anyHead.test(text);
     const bytes = Buffer.from(text);
     return this.#heads.some((head) => bytes.includes(head));
   }
