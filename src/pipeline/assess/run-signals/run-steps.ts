@@ -211,11 +211,13 @@ class RunReader implements RunWithUser {
   }
 
   #addCalls(index: number, calls: readonly ObservedCall[]): void {
-    for (const [ordinal, call] of calls.entries()) {
+    let ordinal = 0;
+    // An iterator of entries would be made for each step of the run.
+    for (const call of calls) {
       if (call.id !== undefined) this.#byId?.set(call.id, this.calls.length);
       this.calls.push(call);
       this.#indexes.push(index);
-      this.#ordinals.push(ordinal);
+      this.#ordinals.push(ordinal++);
     }
   }
 
