@@ -13,6 +13,7 @@ import postgres0060 from "./migrations/postgres/0060-key-usage.sql" with { type:
 import postgres0075 from "./migrations/postgres/0075-decision-record-filters.sql" with { type: "text" };
 import postgres0085 from "./migrations/postgres/0085-decision-block-heads.sql" with { type: "text" };
 import postgres0093 from "./migrations/postgres/0093-terms-uncompressed.sql" with { type: "text" };
+import postgres0110 from "./migrations/postgres/0110-ledger-batches.sql" with { type: "text" };
 import sqlite0001 from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
 import sqlite0002 from "./migrations/sqlite/0002-ledger-rows.sql" with { type: "text" };
 import sqlite0003 from "./migrations/sqlite/0003-generation-lookup.sql" with { type: "text" };
@@ -28,6 +29,7 @@ import sqlite0060 from "./migrations/sqlite/0060-key-usage.sql" with { type: "te
 import sqlite0075 from "./migrations/sqlite/0075-decision-record-filters.sql" with { type: "text" };
 import sqlite0085 from "./migrations/sqlite/0085-decision-block-heads.sql" with { type: "text" };
 import sqlite0093 from "./migrations/sqlite/0093-terms-uncompressed.sql" with { type: "text" };
+import sqlite0110 from "./migrations/sqlite/0110-ledger-batches.sql" with { type: "text" };
 
 /** One migration. Once released, it does not change. */
 export interface Migration {
@@ -53,6 +55,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 75, name: "decision-record-filters", sql: sqlite0075 },
   { version: 85, name: "decision-block-heads", sql: sqlite0085 },
   { version: 93, name: "terms-uncompressed", sql: sqlite0093 },
+  { version: 110, name: "ledger-batches", sql: sqlite0110 },
 ];
 export const postgresMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: postgres0001 },
@@ -70,6 +73,7 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 75, name: "decision-record-filters", sql: postgres0075 },
   { version: 85, name: "decision-block-heads", sql: postgres0085 },
   { version: 93, name: "terms-uncompressed", sql: postgres0093 },
+  { version: 110, name: "ledger-batches", sql: postgres0110 },
 ];
 
 /**

@@ -86,7 +86,7 @@ describe("smart-gateway budgets", () => {
     const db = new Database(join(folder, "gateway.db"));
     db.run("UPDATE account SET spent = spent + 1 WHERE id = 'goal/s/one'");
     db.run("UPDATE account SET held = held - 1 WHERE id = 'goal/s/two'");
-    db.run("DELETE FROM ledger_entry WHERE reservation_id = 'c.1'");
+    db.run("DELETE FROM ledger_batch WHERE seq IN (SELECT seq FROM ledger_entry WHERE reservation_id = 'c.1')");
     db.close();
     const { code, out } = await budgets("audit", "--json");
     expect(code).toBe(1);

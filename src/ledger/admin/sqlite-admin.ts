@@ -23,6 +23,10 @@ export function openSqliteReader(path: string): LedgerAdmin | undefined {
   return existsSync(path) ? sqliteAdmin(new Database(path, { readonly: true, strict: true }), path) : undefined;
 }
 
+/** Of two entries in one batch the later one names that batch as the one before. */
+const newestReason = `(SELECT e.reason FROM ledger_entry e WHERE e.seq = r.last_entry AND e.reservation_id = r.id
+  ORDER BY e.previous IS NOT e.seq LIMIT 1)`;
+
 function sqliteAdmin(db: Database, path: string, reader?: SqliteReader): LedgerAdmin {
   const query: Query = async (sql, parameters = []) =>
     db.query<Record<string, unknown>, (string | number | null)[]>(numbered(sql)).all(...parameters);
@@ -32,7 +36,7 @@ function sqliteAdmin(db: Database, path: string, reader?: SqliteReader): LedgerA
     begin: "BEGIN",
     end: "COMMIT",
     now: async () => Date.now(),
-    dialect: { newestReason: "(SELECT e.reason FROM ledger_entry e WHERE e.seq = r.last_entry)" },
+    dialect: { newestReason },
     // A connection of its own under the write lock: a gateway sees that the file was changed and reads it again.
     async commit(batch) {
       const engine = new SqliteEngine(path);

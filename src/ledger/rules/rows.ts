@@ -63,6 +63,12 @@ export interface LookupRow {
   readonly nextMs: number;
 }
 
+/** The request and the attempt that an id names. */
+export function partsOfReservationId(id: ReservationId): { readonly requestId: string; readonly attempt: number } {
+  const dot = id.lastIndexOf(".");
+  return { requestId: id.slice(0, dot), attempt: Number(id.slice(dot + 1)) };
+}
+
 export function isOpen(state: ReservationState): boolean {
   return state === "HELD" || state === "UNRESOLVED";
 }

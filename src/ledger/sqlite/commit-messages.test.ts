@@ -131,16 +131,18 @@ describe("batches to the ledger's thread", () => {
       for (const engine of engines) engine.close();
       const rowsOf = (sql: string) => capped.query<Record<string, unknown>, []>(sql).all();
       expect(
-        rowsOf(`SELECT id, request_id AS requestId, attempt, goal_account AS goalAccount, day_account AS dayAccount, hold, actual, source,
+        rowsOf(`SELECT id, goal_account AS goalAccount, day_account AS dayAccount, hold, actual, source,
         state, model, node_id AS nodeId, node_epoch AS nodeEpoch, dispatched = 1 AS dispatched, created_ms AS createdMs,
         expires_ms AS expiresMs, closed_ms AS closedMs FROM reservation ORDER BY seq`),
-      ).toEqual([...memory.reservations.values()].map((row) => ({ ...row, dispatched: 1 })));
+      ).toEqual([...memory.reservations.values()].map(({ requestId, attempt, ...row }) => ({ ...row, dispatched: 1 })));
       // In their order for each reservation, from the newest back along the chain.
-      const chained = rowsOf(`WITH RECURSIVE chain (reservation, entry) AS (
-        SELECT seq, last_entry FROM reservation
-        UNION ALL SELECT chain.reservation, e.previous FROM chain JOIN ledger_entry e ON e.seq = chain.entry WHERE e.previous IS NOT NULL)
+      const chained = rowsOf(`WITH RECURSIVE chain (seq, reservation, batch) AS (
+        SELECT seq, id, last_entry FROM reservation
+        UNION SELECT chain.seq, chain.reservation, e.previous
+        FROM chain JOIN ledger_entry e ON e.seq = chain.batch AND e.reservation_id = chain.reservation WHERE e.previous IS NOT NULL)
       SELECT e.reservation_id AS reservationId, e.event, e.held, e.spent, e.overrun, e.reason, e.node_id AS nodeId, e.at_ms AS atMs
-      FROM chain JOIN ledger_entry e ON e.seq = chain.entry ORDER BY chain.reservation, e.seq`);
+      FROM chain JOIN ledger_entry e ON e.seq = chain.batch AND e.reservation_id = chain.reservation
+      ORDER BY chain.seq, e.seq, e.place`);
       const byReservation = Map.groupBy(memory.entries, ({ reservationId }) => reservationId);
       expect(chained).toEqual([...memory.reservations.keys()].flatMap((id) => byReservation.get(id) ?? []) as never);
       expect((await audit(async (sql) => rowsOf(sql), nowMs)).findings).toEqual([]);

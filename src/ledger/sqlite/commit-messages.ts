@@ -16,7 +16,7 @@ import {
   type OperationReply,
   reservationIdOfOperation,
 } from "#ledger/rules/operations.ts";
-import type { AccountRow } from "#ledger/rules/rows.ts";
+import { type AccountRow, partsOfReservationId } from "#ledger/rules/rows.ts";
 import type { UtcDay } from "#platform/time.ts";
 
 /**
@@ -254,12 +254,12 @@ function readReply(reader: FlatReader, day: UtcDay): OperationReply {
 
 function readPlainNotice(reader: FlatReader, { resolution }: SettleOperation): LedgerNotice {
   const { id, actual, source } = resolution;
-  const dot = id.lastIndexOf(".");
+  const { requestId, attempt } = partsOfReservationId(id);
   return {
     kind: "resolved",
     id,
-    requestId: id.slice(0, dot),
-    attempt: Number(id.slice(dot + 1)),
+    requestId,
+    attempt,
     model: reader.text(),
     state: "SETTLED",
     hold: reader.number(),

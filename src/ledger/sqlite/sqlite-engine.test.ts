@@ -71,7 +71,7 @@ describe("the ledger in an SQLite file", () => {
     const first = reserve(600);
     expect(say(first)).toEqual(["held"]);
     const db = new Database(path);
-    db.run("CREATE TRIGGER full BEFORE INSERT ON ledger_entry BEGIN SELECT RAISE(ABORT, 'no more'); END");
+    db.run("CREATE TRIGGER full BEFORE INSERT ON ledger_batch BEGIN SELECT RAISE(ABORT, 'no more'); END");
     expect(() => say(settle(first.reservation.id, 5), reserve(900))).toThrow("no more");
     db.run("DROP TRIGGER full");
     db.close();
@@ -93,28 +93,73 @@ describe("the ledger in an SQLite file", () => {
     expect((await inspect()).findings).toEqual([]);
   });
 
-  test("of an earlier release are kept: every row, every entry, and retention", async () => {
-    const before = openSqlite(
-      path,
-      sqliteMigrations.filter(({ version }) => version !== 2),
-    );
-    before.run(`INSERT INTO account (id, held, spent) VALUES ('goal/session/goal', 7, 45), ('day/2026-01-14', 7, 45);
-      INSERT INTO ledger_day VALUES (1, '2026-01-14');
-      INSERT INTO reservation VALUES
+  const accountsOf = `INSERT INTO account (id, held, spent) VALUES ('goal/session/goal', 7, 45), ('day/2026-01-14', 7, 45);
+      INSERT INTO ledger_day VALUES (1, '2026-01-14');`;
+  test.each([
+    [
+      "the first release",
+      2,
+      `INSERT INTO reservation VALUES
         ('b.1', 'b', 1, 'goal/session/goal', 'day/2026-01-14', 50, 45, 'usage', 'CORRECTED', 'm', 'n', 1, 1, 5, 500, 700),
         ('a.1', 'a', 1, 'goal/session/goal', 'day/2026-01-14', 7, NULL, NULL, 'UNRESOLVED', 'm', 'n', 1, 1, 6, 9000000000000, NULL);
       INSERT INTO ledger_entry VALUES
         ('b.1', 'admitted', 50, 0, 0, 'dispatched', 'n', 5), ('b.1', 'unresolved', 0, 0, 0, 'reset', 'n', 5),
         ('b.1', 'expired_charged', -50, 50, 0, 'deadline', 'n', 600), ('b.1', 'corrected', 0, -5, 0, 'usage', 'n', 700),
-        ('a.1', 'admitted', 7, 0, 0, 'dispatched', 'n', 6), ('a.1', 'unresolved', 0, 0, 0, 'reset', 'n', 8);`);
+        ('a.1', 'admitted', 7, 0, 0, 'dispatched', 'n', 6), ('a.1', 'unresolved', 0, 0, 0, 'reset', 'n', 8);`,
+    ],
+    [
+      "releases with a row for each entry",
+      110,
+      `INSERT INTO reservation VALUES
+        (1, 'b.1', 'b', 1, 'goal/session/goal', 'day/2026-01-14', 50, 45, 'usage', 'CORRECTED', 'm', 'n', 1, 1, 5, 500, 700, 6),
+        (2, 'a.1', 'a', 1, 'goal/session/goal', 'day/2026-01-14', 7, NULL, NULL, 'UNRESOLVED', 'm', 'n', 1, 1, 6, 9000000000000, NULL, 4);
+      INSERT INTO ledger_entry VALUES
+        (1, 'b.1', NULL, 'admitted', 50, 0, 0, 'dispatched', 'n', 5), (2, 'b.1', 1, 'unresolved', 0, 0, 0, 'reset', 'n', 5),
+        (3, 'a.1', NULL, 'admitted', 7, 0, 0, 'dispatched', 'n', 6), (4, 'a.1', 3, 'unresolved', 0, 0, 0, 'reset', 'n', 8),
+        (5, 'b.1', 2, 'expired_charged', -50, 50, 0, 'deadline', 'n', 600), (6, 'b.1', 5, 'corrected', 0, -5, 0, 'usage', 'n', 700);`,
+    ],
+  ])("of %s are kept: every row, every entry, and retention", async (_, version, rows) => {
+    const before = openSqlite(
+      path,
+      sqliteMigrations.filter((migration) => migration.version < version),
+    );
+    before.run(`${accountsOf} ${rows}`);
     before.close();
     const { engine, say } = open();
     expect(await inspect()).toMatchObject({ reservations: 2, open: 1, entries: 6, findings: [] });
+    const db = new Database(path, { readonly: true });
+    expect(db.query("SELECT event, reason, at_ms FROM ledger_entry WHERE reservation_id = 'b.1'").values()).toEqual([
+      ["admitted", "dispatched", 5],
+      ["unresolved", "reset", 5],
+      ["expired_charged", "deadline", 600],
+      ["corrected", "usage", 700],
+    ]);
+    db.close();
+    // A corrected cost stays; both parts of an id are found again in it.
     expect(say(settle("a.1", 6), settle("b.1", 45))).toEqual(["done", "done"]);
     expect(engine.prune(30 * dayMs, 500, now)).toBe(1);
     expect(await inspect()).toMatchObject({ reservations: 1, open: 0, entries: 3, findings: [] });
     expect(engine.prune(30 * dayMs, 500, now + 31 * dayMs)).toBe(1);
     expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
+  });
+
+  test("keep the entries of a batch for as long as one of its reservations is kept", async () => {
+    const { engine, say } = open();
+    const [first, second, third] = [reserve(10), reserve(20), reserve(30)];
+    say(first, second, third);
+    say(settle(first.reservation.id, 11), settle(third.reservation.id, 1));
+    expect(engine.prune(30 * dayMs, 1, now + 31 * dayMs)).toBe(1);
+    expect(await inspect()).toMatchObject({ reservations: 2, entries: 3, findings: [] });
+    expect(engine.prune(30 * dayMs, 9, now + 31 * dayMs)).toBe(1);
+    expect(await inspect()).toMatchObject({ reservations: 1, entries: 1, findings: [] });
+    say(settle(second.reservation.id, 20));
+    expect(engine.prune(30 * dayMs, 9, now + 31 * dayMs)).toBe(1);
+    expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
+    const db = new Database(path, { readonly: true });
+    expect(db.query("SELECT count(*) AS n FROM ledger_batch").get()).toEqual({ n: 0 });
+    const carried = "SELECT spent, carried_spent, overrun, carried_overrun FROM account WHERE id LIKE 'goal/%'";
+    expect(db.query(carried).values()).toEqual([[32, 32, 1, 1]]);
+    db.close();
   });
 
   test("are deleted in batches of the requested size, the oldest first", () => {

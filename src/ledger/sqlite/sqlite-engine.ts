@@ -7,7 +7,7 @@ import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import { type OpenHolds, openHoldsOf } from "#ledger/open-holds.ts";
 import { emptyAccount, saturatedAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
-import { expiryGraceMs, lookupPauseMs, maxKeptLookups, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
+import { lookupPauseMs, maxKeptLookups, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
 import type { BatchReply, LedgerBatch, LedgerChanges } from "#ledger/rules/operations.ts";
 import {
   type AccountId,
@@ -15,27 +15,27 @@ import {
   type EntryRow,
   isOpen,
   type NodeIdentity,
+  partsOfReservationId,
   type ReservationRow,
   type ReservationState,
 } from "#ledger/rules/rows.ts";
 import { type DueReservation, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { isEndedProcess } from "./ended-process.ts";
+import { entriesJson } from "./entry-batch.ts";
 import { type FileIdentity, identityOf } from "./file-identity.ts";
 import { sqliteFailureOf } from "./sqlite-failure.ts";
+import { prune } from "./sqlite-retention.ts";
 import { prepareStatements, type SqliteStatements, type Value } from "./sqlite-statements.ts";
 
 /** Rows kept in memory; beyond this many all are dropped, and read again as they are needed. */
 const maxKnown = 50_000;
-/** Rows that one query of a prune reads. */
-const pruneReadRows = 500;
-/** From so many new reservations on, copying their first entries costs less than binding them. */
-const copyEntriesFrom = 3;
 
 /** A reservation with its place in the file. */
 interface Known {
   row: ReservationRow;
   readonly seq: number;
+  /** The batch with its newest entry; 0 before the first. */
   lastEntry: number;
 }
 
@@ -53,7 +53,7 @@ export class SqliteEngine {
   readonly #accounts = new Map<AccountId, AccountRow>();
   readonly #reservations = new Map<ReservationId, Known>();
   #lastReservation = 0;
-  #lastEntry = 0;
+  #lastBatch = 0;
 
   /** As `Store.empty`. */
   empty: { readonly expected: boolean } | undefined;
@@ -133,14 +133,12 @@ export class SqliteEngine {
   #apply(changes: LedgerChanges): void {
     const { inserted, updated, accounts, lookups } = changes;
     const statements = this.#statements;
-    const firstNew = this.#lastReservation + 1;
     for (const row of inserted) {
       this.#lastReservation += 1;
       this.#reservations.set(row.id, { row, seq: this.#lastReservation, lastEntry: 0 });
     }
-    const copiedReason = this.#insertEntries(changes);
+    this.#insertEntries(changes.entries);
     this.#insertReservations(inserted);
-    if (copiedReason !== undefined) statements.insertAdmissions.run(firstNew, copiedReason);
     for (const { reservationId, generationId, nextMs } of lookups) {
       statements.addLookup.run(reservationId, generationId, nextMs);
     }
@@ -155,30 +153,18 @@ export class SqliteEngine {
     }
   }
 
-  /**
-   * Numbers all entries and inserts them, except for those of several new reservations that are still held, where all have one
-   * reason: then returns that reason, and they are copied from the rows of their reservations.
-   */
-  #insertEntries({ entries, inserted }: LedgerChanges): string | undefined {
-    const first = entries.find(({ event }) => event === "admitted");
-    const copied =
-      first !== undefined &&
-      inserted.length >= copyEntriesFrom &&
-      inserted.every(({ state }) => state === "HELD") &&
-      entries.every(({ event, reason }) => event !== "admitted" || reason === first.reason);
-    const values: Value[] = [];
-    for (const entry of entries) {
-      const known = this.#known(entry.reservationId);
-      this.#lastEntry += 1;
-      if (!copied || entry.event !== "admitted") {
-        pushEntry(values, entry, this.#lastEntry, known.lastEntry === 0 ? null : known.lastEntry);
-      }
-      known.lastEntry = this.#lastEntry;
-    }
-    // All entries of a batch are of one node and one moment.
-    const [{ nodeId, atMs } = { nodeId: "", atMs: 0 }] = entries;
-    this.#statements.insertEntries([nodeId, atMs], values);
-    return copied ? first.reason : undefined;
+  /** All entries of a batch are of one node and one moment. */
+  #insertEntries(entries: readonly EntryRow[]): void {
+    const [first] = entries;
+    if (first === undefined) return;
+    this.#lastBatch += 1;
+    const json = entriesJson(entries, (id) => {
+      const known = this.#known(id);
+      const previous = known.lastEntry === 0 ? null : known.lastEntry;
+      known.lastEntry = this.#lastBatch;
+      return previous;
+    });
+    this.#statements.insertBatch.run(this.#lastBatch, first.nodeId, first.atMs, json);
   }
 
   /** Inserts them as held: a new one that is closed already is updated behind that. */
@@ -224,7 +210,7 @@ export class SqliteEngine {
     this.#forget();
     this.#version = version;
     this.#lastReservation = this.#statements.lastReservation.get()?.seq ?? 0;
-    this.#lastEntry = this.#statements.lastEntry.get()?.seq ?? 0;
+    this.#lastBatch = this.#statements.lastBatch.get()?.seq ?? 0;
   }
 
   #forget(): void {
@@ -246,7 +232,7 @@ export class SqliteEngine {
     const stored = this.#statements.reservation.get(id);
     if (stored === null) return undefined;
     const { seq, lastEntry, dispatched, ...rest } = stored;
-    const known = { row: { ...rest, dispatched: dispatched === 1 }, seq, lastEntry };
+    const known = { row: { ...rest, ...partsOfReservationId(id), dispatched: dispatched === 1 }, seq, lastEntry };
     this.#reservations.set(id, known);
     return known;
   }
@@ -321,33 +307,10 @@ export class SqliteEngine {
 
   prune(retentionMs: number, limit: number, nowMs: number): number {
     return this.#transaction(() => {
-      const statements = this.#statements;
-      const before = nowMs - Math.max(retentionMs, expiryGraceMs);
-      const old = JSON.stringify(this.#prunable(before, limit, nowMs));
-      statements.carry.run(old);
-      statements.pruneEntries.run(old);
-      const { changes } = statements.pruneReservations.run(old);
-      statements.pruneAccounts.run({ day: utcDayOf(before) });
-      statements.pruneNodes.run({ before, self: this.#nodeId });
+      const removed = prune(this.#statements, { retentionMs, limit, nowMs, nodeId: this.#nodeId });
       this.#forget();
-      return changes;
+      return removed;
     });
-  }
-
-  /** Reservations are stored in the order they were made: old ones come first, and the search ends at the first recent one. */
-  #prunable(before: number, limit: number, nowMs: number): number[] {
-    const found: number[] = [];
-    for (let after = 0; ; ) {
-      const rows = this.#statements.oldest.all(after, pruneReadRows);
-      for (const { seq, createdMs, closedMs } of rows) {
-        after = seq;
-        if (closedMs !== null && closedMs < before) found.push(seq);
-        // One from the future was made while the clock was ahead: those behind it may be old.
-        else if (createdMs >= before && createdMs <= nowMs) return found;
-        if (found.length === limit) return found;
-      }
-      if (rows.length < pruneReadRows) return found;
-    }
   }
 
   /** Writes of another part of the gateway (as `pushWrites` appends them, from that place on), to tables of its own, between two batches; they need not be durable at once. */
@@ -397,12 +360,6 @@ export class SqliteEngine {
 
 /** The columns that `insertReservations` takes for each row. */
 function pushReservation(values: Value[], row: ReservationRow, seq: number, lastEntry: number): void {
-  const { id, requestId, attempt, goalAccount, hold, model, expiresMs } = row;
-  values.push(seq, lastEntry, id, requestId, attempt, goalAccount, hold, model, expiresMs);
-}
-
-/** The columns that `insertEntries` takes for each row. */
-function pushEntry(values: Value[], entry: EntryRow, seq: number, previous: number | null): void {
-  const { reservationId, event, held, spent, overrun, reason } = entry;
-  values.push(seq, previous, reservationId, event, held, spent, overrun, reason);
+  const { id, goalAccount, hold, model, expiresMs } = row;
+  values.push(seq, lastEntry, id, goalAccount, hold, model, expiresMs);
 }

@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
+import type { ReservationId } from "#ledger/ledger.ts";
 import { openHoldsSql } from "#ledger/open-holds.ts";
 import { staleLookupMs } from "#ledger/rules/limits.ts";
-import type { AccountRow, ReservationRow } from "#ledger/rules/rows.ts";
+import type { AccountId, AccountRow, ReservationRow } from "#ledger/rules/rows.ts";
 import type { DueReservation } from "#ledger/store.ts";
 
 /** The statements of the engine, prepared once. */
@@ -19,7 +20,8 @@ export function prepareStatements(db: Database) {
 /** A value of a column. */
 export type Value = string | number | null;
 
-interface StoredReservation extends Omit<ReservationRow, "dispatched"> {
+/** Without the parts of the id, which is `<request>.<attempt>`. */
+interface StoredReservation extends Omit<ReservationRow, "requestId" | "attempt" | "dispatched"> {
   readonly seq: number;
   readonly lastEntry: number;
   readonly dispatched: number;
@@ -28,19 +30,13 @@ interface StoredReservation extends Omit<ReservationRow, "dispatched"> {
 const accountColumns = `id, held, spent, overrun, hard, own_hard AS "ownHard"`;
 const isDayAccount = `(id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')`;
 
-/** Every entry of the reservations whose places are given as a JSON array. */
-const oldEntries = `WITH RECURSIVE old (reservation, entry) AS (
-  SELECT r.seq, r.last_entry FROM reservation r WHERE r.seq IN (SELECT value FROM json_each(?1))
-  UNION ALL
-  SELECT old.reservation, e.previous FROM old JOIN ledger_entry e ON e.seq = old.entry WHERE e.previous IS NOT NULL)`;
-
 function batchStatements(db: Database) {
   return {
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
     commit: db.query<unknown, []>("COMMIT"),
     version: db.query<{ data_version: number }, []>("PRAGMA data_version"),
     lastReservation: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM reservation"),
-    lastEntry: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_entry"),
+    lastBatch: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
     account: db.query<AccountRow, [string]>(`SELECT ${accountColumns} FROM account WHERE id = ?`),
     insertAccount: db.query<unknown, [string, number, number, number, number | null]>(
       "INSERT INTO account (id, held, spent, overrun, hard) VALUES (?, ?, ?, ?, ?)",
@@ -49,14 +45,14 @@ function batchStatements(db: Database) {
       "UPDATE account SET held = ?, spent = ?, overrun = ?, hard = ? WHERE id = ?",
     ),
     reservation: db.query<StoredReservation, [string]>(
-      `SELECT seq, last_entry AS lastEntry, id, request_id AS requestId, attempt, goal_account AS goalAccount, day_account AS dayAccount, hold, actual,
+      `SELECT seq, last_entry AS lastEntry, id, goal_account AS goalAccount, day_account AS dayAccount, hold, actual,
          source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch, dispatched, created_ms AS createdMs,
          expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),
     insertReservations: inserter(db, "reservation", {
       same: ["day_account", "node_id", "node_epoch", "created_ms"],
-      own: ["seq", "last_entry", "id", "request_id", "attempt", "goal_account", "hold", "model", "expires_ms"],
+      own: ["seq", "last_entry", "id", "goal_account", "hold", "model", "expires_ms"],
       fixed: { state: "'HELD'", dispatched: "1" },
     }),
     settleReservation: db.query<unknown, [number | null, string | null, number | null, number, number]>(
@@ -67,15 +63,8 @@ function batchStatements(db: Database) {
       `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ?, last_entry = ?
        WHERE seq = ? AND state = ?`,
     ),
-    insertEntries: inserter(db, "ledger_entry", {
-      same: ["node_id", "at_ms"],
-      own: ["seq", "previous", "reservation_id", "event", "held", "spent", "overrun", "reason"],
-      fixed: {},
-    }),
-    /** The first entries of the reservations from a place on, of one reason: copied from their rows, which costs less than binding them. */
-    insertAdmissions: db.query<unknown, [number, string]>(
-      `INSERT INTO ledger_entry (seq, reservation_id, event, held, spent, overrun, reason, node_id, at_ms)
-       SELECT last_entry, id, 'admitted', hold, 0, 0, ?2, node_id, created_ms FROM reservation WHERE seq >= ?1 ORDER BY seq`,
+    insertBatch: db.query<unknown, [number, string, number, string]>(
+      "INSERT INTO ledger_batch (seq, node_id, at_ms, entries) VALUES (?, ?, ?, ?)",
     ),
     day: db.query<{ day: string }, []>("SELECT day FROM ledger_day WHERE only = 1"),
     setDay: db.query<unknown, [string]>(
@@ -138,24 +127,33 @@ function lookupStatements(db: Database) {
   };
 }
 
+/** A reservation as retention reads it. */
+export interface OldReservation {
+  readonly seq: number;
+  readonly id: ReservationId;
+  readonly goalAccount: AccountId;
+  readonly dayAccount: AccountId;
+  readonly createdMs: number;
+  readonly closedMs: number | null;
+  readonly lastEntry: number;
+}
+
 function pruneStatements(db: Database) {
   return {
-    oldest: db.query<{ seq: number; createdMs: number; closedMs: number | null }, [number, number]>(
-      `SELECT seq, created_ms AS createdMs, closed_ms AS closedMs FROM reservation WHERE seq > ? ORDER BY seq LIMIT ?`,
+    oldest: db.query<OldReservation, [number, number]>(
+      `SELECT seq, id, goal_account AS goalAccount, day_account AS dayAccount, created_ms AS createdMs, closed_ms AS closedMs,
+         last_entry AS lastEntry
+       FROM reservation WHERE seq > ? ORDER BY seq LIMIT ?`,
     ),
+    entriesOf: db.query<{ entries: string }, [number]>("SELECT entries FROM ledger_batch WHERE seq = ?"),
+    keepEntries: db.query<unknown, [string, number]>("UPDATE ledger_batch SET entries = ? WHERE seq = ?"),
+    pruneBatch: db.query<unknown, [number]>("DELETE FROM ledger_batch WHERE seq = ?"),
+    /** Of a JSON array with account, spent and overrun of each entry. */
     carry: db.query<unknown, [string]>(
-      `${oldEntries} UPDATE account SET carried_spent = carried_spent + pruned.spent, carried_overrun = carried_overrun + pruned.overrun
-       FROM (SELECT account, sum(spent) AS spent, sum(overrun) AS overrun FROM (
-               SELECT r.goal_account AS account, e.spent, e.overrun
-               FROM old JOIN ledger_entry e ON e.seq = old.entry JOIN reservation r ON r.seq = old.reservation
-               UNION ALL
-               SELECT r.day_account, e.spent, e.overrun
-               FROM old JOIN ledger_entry e ON e.seq = old.entry JOIN reservation r ON r.seq = old.reservation)
+      `UPDATE account SET carried_spent = carried_spent + pruned.spent, carried_overrun = carried_overrun + pruned.overrun
+       FROM (SELECT value ->> 0 AS account, sum(value ->> 1) AS spent, sum(value ->> 2) AS overrun FROM json_each(?)
              GROUP BY account) AS pruned
        WHERE account.id = pruned.account`,
-    ),
-    pruneEntries: db.query<unknown, [string]>(
-      `${oldEntries} DELETE FROM ledger_entry WHERE seq IN (SELECT entry FROM old)`,
     ),
     pruneReservations: db.query<unknown, [string]>(
       "DELETE FROM reservation WHERE seq IN (SELECT value FROM json_each(?))",

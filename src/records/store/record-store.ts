@@ -1,5 +1,5 @@
 import type { SqlWrite } from "#db/sql-writes.ts";
-import { chargedOf, type ReservationState } from "#ledger/rules/rows.ts";
+import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { CostState, DecisionRecord } from "#records/decision-record.ts";
 import type {
   PageRequest,
@@ -321,7 +321,7 @@ export class RecordStore {
     if (open.length === 0) return { corrections: [], next: 0 };
     const ids = open.flatMap((row) => attemptNumbers.map((number) => `${row["decision_id"]}.${number}`));
     const closed = await this.#sql.read(
-      `SELECT request_id, attempt, hold, actual, state FROM reservation
+      `SELECT id, hold, actual, state FROM reservation
        WHERE id IN (${ids.map(() => "?").join(",")}) AND closed_ms IS NOT NULL`,
       ids,
     );
@@ -329,7 +329,7 @@ export class RecordStore {
       const state = String(row["state"]) as ReservationState; // the ledger writes no other
       const actual = row["actual"] == null ? null : Number(row["actual"]);
       const charged = chargedOf({ state, actual, hold: Number(row["hold"]) });
-      return correctionOf({ requestId: String(row["request_id"]), attempt: Number(row["attempt"]), state, charged });
+      return correctionOf({ ...partsOfReservationId(String(row["id"])), state, charged });
     });
     return { corrections, next: open.length < limit ? 0 : Number(open.at(-1)?.["seq"]) };
   }

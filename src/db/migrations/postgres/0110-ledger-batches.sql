@@ -1,0 +1,2 @@
+-- Nothing to do here: only SQLite keeps the entries of a batch as one row.
+SELECT 1;

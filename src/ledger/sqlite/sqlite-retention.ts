@@ -1,0 +1,71 @@
+import { expiryGraceMs } from "#ledger/rules/limits.ts";
+import { utcDayOf } from "#platform/time.ts";
+import { storedEntriesOf } from "./entry-batch.ts";
+import type { OldReservation, SqliteStatements } from "./sqlite-statements.ts";
+
+/** Rows that one query reads. */
+const readRows = 500;
+
+export interface Retention {
+  readonly retentionMs: number;
+  /** Reservations that are removed at most. */
+  readonly limit: number;
+  readonly nowMs: number;
+  /** The node that asks: its own row stays. */
+  readonly nodeId: string;
+}
+
+/** `LedgerStore.prune`, inside of a transaction. Answers how many reservations were removed. */
+export function prune(statements: SqliteStatements, { retentionMs, limit, nowMs, nodeId }: Retention): number {
+  const before = nowMs - Math.max(retentionMs, expiryGraceMs);
+  const old = prunable(statements, before, limit, nowMs);
+  removeEntries(statements, old);
+  const { changes } = statements.pruneReservations.run(JSON.stringify(old.map(({ seq }) => seq)));
+  statements.pruneAccounts.run({ day: utcDayOf(before) });
+  statements.pruneNodes.run({ before, self: nodeId });
+  return changes;
+}
+
+/** Reservations are stored in the order they were made: old ones come first, and the search ends at the first recent one. */
+function prunable(statements: SqliteStatements, before: number, limit: number, nowMs: number): OldReservation[] {
+  const found: OldReservation[] = [];
+  for (let after = 0; ; ) {
+    const rows = statements.oldest.all(after, readRows);
+    for (const row of rows) {
+      const { seq, createdMs, closedMs } = row;
+      after = seq;
+      if (closedMs !== null && closedMs < before) found.push(row);
+      // One from the future was made while the clock was ahead: those behind it may be old.
+      else if (createdMs >= before && createdMs <= nowMs) return found;
+      if (found.length === limit) return found;
+    }
+    if (rows.length < readRows) return found;
+  }
+}
+
+/** Takes the entries of these reservations out of their batches, and carries their sums into the accounts. */
+function removeEntries(statements: SqliteStatements, old: readonly OldReservation[]): void {
+  const { entriesOf, keepEntries, pruneBatch, carry } = statements;
+  const batches = new Map<number, ReturnType<typeof storedEntriesOf>>();
+  const carried: [account: string, spent: number, overrun: number][] = [];
+  for (const { id, goalAccount, dayAccount, lastEntry } of old) {
+    for (let batch: number | null = lastEntry; batch !== null; ) {
+      const entries: ReturnType<typeof storedEntriesOf> =
+        batches.get(batch) ?? storedEntriesOf(entriesOf.get(batch)?.entries ?? "[]");
+      const own = entries.filter(([reservation]) => reservation === id);
+      for (const [, , , spent, overrun] of own) {
+        carried.push([goalAccount, spent, overrun], [dayAccount, spent, overrun]);
+      }
+      batches.set(
+        batch,
+        entries.filter(([reservation]) => reservation !== id),
+      );
+      batch = own[0]?.[6] ?? null;
+    }
+  }
+  carry.run(JSON.stringify(carried));
+  for (const [batch, entries] of batches) {
+    if (entries.length === 0) pruneBatch.run(batch);
+    else keepEntries.run(JSON.stringify(entries), batch);
+  }
+}
