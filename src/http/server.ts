@@ -1,4 +1,4 @@
-import { coalescePerTurn } from "#platform/event-loop-turns.ts";
+import { endsOfTurns } from "#platform/event-loop-turns.ts";
 import { authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
@@ -109,9 +109,6 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
   const { ports } = options;
   const { streams, bodies, setIdleTimeout } = state;
   const idleSeconds = options.idleSeconds ?? defaultIdleSeconds;
-  const resolveAtEndOfTurn = coalescePerTurn<() => void>((waiting) => {
-    for (const resolve of waiting) resolve();
-  });
   const chat = {
     ports,
     maxRequestBytes: options.maxRequestBytes,
@@ -122,7 +119,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     streams,
     headers: new AnswerHeaders(),
     streamHeaders: new AnswerHeaders(),
-    endOfTurn: () => new Promise<void>(resolveAtEndOfTurn),
+    endOfTurn: endsOfTurns(),
     liftIdleTimeout: (request: Request) => setIdleTimeout(request, 0),
     restoreIdleTimeout: (request: Request) => setIdleTimeout(request, idleSeconds),
     ...(options.traces === undefined ? {} : { traces: options.traces }),

@@ -1,34 +1,36 @@
 import { describe, expect, test } from "bun:test";
-import { coalescePerTurn, oneTaskPerTurn } from "./event-loop-turns.ts";
+import { endsOfTurns, oneTaskPerTurn } from "./event-loop-turns.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe("items of one turn of the event loop", () => {
-  test("are delivered together and in order at its end, not before", async () => {
-    const handedOver: string[][] = [];
-    const coalesce = coalescePerTurn<string>((items) => handedOver.push([...items]));
-    coalesce("a");
+describe("the end of a turn of the event loop", () => {
+  test("is one for all who wait in that turn, who go on in their order", async () => {
+    const endOfTurn = endsOfTurns();
+    const ended: string[] = [];
+    const wait = (name: string) => endOfTurn().then(() => ended.push(name));
+    void wait("a");
     await Promise.resolve();
-    coalesce("b");
-    expect(handedOver).toEqual([]);
+    void wait("b");
+    expect(ended).toEqual([]);
     await nextTurn();
-    expect(handedOver).toEqual([["a", "b"]]);
-    coalesce("c");
+    expect(ended).toEqual(["a", "b"]);
+    void wait("c");
     await nextTurn();
-    expect(handedOver).toEqual([["a", "b"], ["c"]]);
+    expect(ended).toEqual(["a", "b", "c"]);
   });
 
-  test("go to the next turn if they are added during the delivery of the last one", async () => {
-    const handedOver: number[][] = [];
-    const coalesce = coalescePerTurn<number>((items) => {
-      handedOver.push([...items]);
-      if (items[0] === 1) coalesce(2);
+  test("is that of the next turn for who asks after it", async () => {
+    const endOfTurn = endsOfTurns();
+    const ended: number[] = [];
+    void endOfTurn().then(async () => {
+      ended.push(1);
+      await endOfTurn();
+      ended.push(2);
     });
-    coalesce(1);
     await nextTurn();
-    expect(handedOver).toEqual([[1]]);
+    expect(ended).toEqual([1]);
     await nextTurn();
-    expect(handedOver).toEqual([[1], [2]]);
+    expect(ended).toEqual([1, 2]);
   });
 });
 

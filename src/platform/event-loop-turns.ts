@@ -1,17 +1,21 @@
 /**
- * Collects the items of one turn of the event loop and passes all of them on at its end. Items that are processed together find
- * their code and tables in the processor's caches; processed one by one, between reads and writes of other requests, each costs
- * several times as much.
+ * Promises for the end of a turn of the event loop: one for all who ask in that turn, in whose order they go on. What is processed
+ * together finds its code and tables in the processor's caches; processed one by one, between reads and writes of other requests,
+ * each piece costs several times as much.
  */
-export function coalescePerTurn<T>(handOver: (gathered: readonly T[]) => void): (item: T) => void {
-  let gathered: T[] = [];
+export function endsOfTurns(): () => Promise<void> {
+  let turn: PromiseWithResolvers<void> | undefined;
   const end = () => {
-    const all = gathered;
-    gathered = [];
-    handOver(all);
+    const ended = turn;
+    turn = undefined;
+    ended?.resolve();
   };
-  return (item) => {
-    if (gathered.push(item) === 1) setImmediate(end);
+  return () => {
+    if (turn === undefined) {
+      turn = Promise.withResolvers();
+      setImmediate(end);
+    }
+    return turn.promise;
   };
 }
 
