@@ -49,6 +49,43 @@ interface Entry {
   priceBreachesAtMs: readonly number[];
 }
 
+/** A class: two closures for each request would be more objects than what they hold. */
+class AttemptPermit implements Permit {
+  readonly model: ModelKey;
+  readonly entry: Entry;
+  readonly epoch: number;
+  readonly probe: boolean;
+  /** The number of the breaker's probe that the attempt is, if it is one. */
+  readonly breakerProbe: number | undefined;
+  readonly #registry: ProcessHealthRegistry;
+  #reported = false;
+
+  constructor(
+    registry: ProcessHealthRegistry,
+    model: ModelKey,
+    entry: Entry,
+    probe: boolean,
+    breakerProbe: number | undefined,
+  ) {
+    this.#registry = registry;
+    this.model = model;
+    this.entry = entry;
+    this.epoch = entry.health.epoch;
+    this.probe = probe;
+    this.breakerProbe = breakerProbe;
+  }
+
+  answering(): void {
+    if (!this.#reported) this.#registry.answering(this);
+  }
+
+  report(verdict: Verdict): void {
+    if (this.#reported) return;
+    this.#reported = true;
+    this.#registry.ended(this, verdict);
+  }
+}
+
 /** Model health in this process: applies the table to what the pipeline reports, and keeps the cheap view it reads. */
 class ProcessHealthRegistry implements OperatedHealthRegistry {
   readonly #options: HealthRegistryOptions;
@@ -253,58 +290,45 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     }
     const probe = this.#breaker.kind === "closed" ? undefined : ++this.#probes;
     if (probe !== undefined) this.#setBreaker(withProbe(this.#breaker, probe, ms), ms);
-    return this.#permit(model, entry, !serving, probe);
+    return new AttemptPermit(this, model, entry, !serving, probe);
   }
 
-  #permit(model: ModelKey, entry: Entry, probe: boolean, breakerProbe: number | undefined): Permit {
-    const { epoch } = entry.health;
-    let reported = false;
-    return {
-      model,
-      epoch,
-      probe,
-      answering: () => {
-        if (reported || this.#entries.get(model) !== entry) return;
-        const ms = this.now();
-        this.#setBreaker(afterAnswer(this.#breaker, breakerProbe), ms);
-        this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
-      },
-      report: (verdict) => {
-        if (reported) return;
-        reported = true;
-        // A model that a reload removed and brought back is another one.
-        if (this.#entries.get(model) === entry) this.#applyVerdict(model, entry, epoch, breakerProbe, verdict);
-        else this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), this.now());
-      },
-    };
-  }
-
-  #applyVerdict(
-    model: ModelKey,
-    entry: Entry,
-    epoch: number,
-    breakerProbe: number | undefined,
-    verdict: Verdict,
-  ): void {
+  /** From a permit: its answer has begun. */
+  answering({ model, entry, epoch, breakerProbe }: AttemptPermit): void {
+    if (this.#entries.get(model) !== entry) return;
     const ms = this.now();
+    this.#setBreaker(afterAnswer(this.#breaker, breakerProbe), ms);
+    this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
+  }
+
+  /** From a permit: how its attempt has ended. */
+  ended(permit: AttemptPermit, verdict: Verdict): void {
+    const { model, entry, breakerProbe } = permit;
+    const ms = this.now();
+    // A model that a reload removed and brought back is another one.
+    if (this.#entries.get(model) !== entry) {
+      this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), ms);
+      return;
+    }
     this.#refresh(ms);
-    const applyEvent = (event: HealthEvent) => this.#apply(model, entry, event, ms);
+    this.#apply(model, entry, this.#eventOf(verdict, permit, ms), ms);
+  }
+
+  /** What a verdict means for the model; the breaker and the model's statistics have it afterwards. */
+  #eventOf(verdict: Verdict, { model, entry, epoch, breakerProbe }: AttemptPermit, ms: number): HealthEvent {
+    const leaseReturned: HealthEvent = { kind: "lease_returned", epoch };
     if (verdict.kind === "aggregator_failure") {
       const rules = this.#options.rules();
       const failure = { model, probe: breakerProbe, reason: verdict.reason, enabledModels: this.#enabledModels, ms };
       const after = afterFailure(this.#breaker, failure, rules);
       this.#setBreaker(after.breaker, ms);
-      applyEvent(
-        after.blame
-          ? { kind: "unreachable_alone", epoch, reason: "the aggregator cannot be reached for this model" }
-          : { kind: "lease_returned", epoch },
-      );
-      return;
+      return after.blame
+        ? { kind: "unreachable_alone", epoch, reason: "the aggregator cannot be reached for this model" }
+        : leaseReturned;
     }
     if (verdict.kind === "ignored") {
       this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), ms);
-      applyEvent({ kind: "lease_returned", epoch });
-      return;
+      return leaseReturned;
     }
     // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends no run, but it ends the probe.
     if (verdict.kind !== "failure" || breakerProbe !== undefined)
@@ -315,48 +339,42 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
         const { slow_floor_ms } = this.#options.rules();
         const slow = verdict.firstTokenMs > Math.max(3 * (entry.firstTokens.p95(ms) ?? 0), slow_floor_ms);
         entry.firstTokens.add(verdict.firstTokenMs);
-        applyEvent(frozen ? { kind: "lease_returned", epoch } : { kind: "succeeded", epoch, slow });
-        break;
+        return frozen ? leaseReturned : { kind: "succeeded", epoch, slow };
       }
       case "failure": {
         const { reason, retryAfterMs } = verdict;
-        applyEvent(frozen ? { kind: "lease_returned", epoch } : { kind: "failed", epoch, reason, retryAfterMs });
-        break;
+        return frozen ? leaseReturned : { kind: "failed", epoch, reason, retryAfterMs };
       }
       case "garbage":
-        applyEvent(frozen ? { kind: "lease_returned", epoch } : { kind: "garbled", epoch, reason: verdict.reason });
-        break;
+        return frozen ? leaseReturned : { kind: "garbled", epoch, reason: verdict.reason };
       case "delisted":
-        applyEvent(frozen ? { kind: "lease_returned", epoch } : { kind: "not_found", epoch });
-        break;
-      case "limited": {
+        return frozen ? leaseReturned : { kind: "not_found", epoch };
+      case "limited":
         // The pause holds for everybody; the lease of a probe is given back only by the probe itself.
-        applyEvent({ kind: "lease_returned", epoch });
+        this.#apply(model, entry, leaseReturned, ms);
         entry.pauseIsStated = verdict.retryAfterMs !== undefined;
-        applyEvent({
+        return {
           kind: "limited",
           untilMs: ms + (verdict.retryAfterMs ?? this.#options.rules().limited_default_ms),
-        });
-        break;
-      }
-      case "price_breach": {
+        };
+      case "price_breach":
         // Money: counts whatever else is the matter. One overrun can be the request's own doing; several are a price.
-        const { price_breaches_to_quarantine, price_breach_window_ms } = this.#options.rules();
-        entry.priceBreachesAtMs = [...entry.priceBreachesAtMs, ms]
-          .filter((atMs) => ms - atMs < price_breach_window_ms)
-          .slice(-price_breaches_to_quarantine);
-        const repeated = entry.priceBreachesAtMs.length >= price_breaches_to_quarantine;
-        applyEvent(repeated ? { kind: "price_breached", epoch } : { kind: "lease_returned", epoch });
-        break;
-      }
+        return this.#isRepeatedBreach(entry, ms) ? { kind: "price_breached", epoch } : leaseReturned;
     }
   }
 
+  #isRepeatedBreach(entry: Entry, ms: number): boolean {
+    const { price_breaches_to_quarantine, price_breach_window_ms } = this.#options.rules();
+    entry.priceBreachesAtMs = [...entry.priceBreachesAtMs, ms]
+      .filter((atMs) => ms - atMs < price_breach_window_ms)
+      .slice(-price_breaches_to_quarantine);
+    return entry.priceBreachesAtMs.length >= price_breaches_to_quarantine;
+  }
+
   shed(model: ModelKey): boolean {
-    const ms = this.now();
     const entry = this.#entries.get(model);
     if (entry?.health.state !== "DEGRADED") return false;
-    return this.#random() < shedShare(entry.health, ms, this.#options.rules());
+    return this.#random() < shedShare(entry.health, this.now(), this.#options.rules());
   }
 
   override(model: ModelKey, action: OverrideAction): "done" | "unknown_model" {

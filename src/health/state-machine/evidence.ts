@@ -10,10 +10,16 @@ const lowTrafficMinimum = 5;
 
 /** Everything the window still holds, added up. */
 export function windowTally(health: Health, nowMs: number, rules: HealthRules): Tally {
-  return health.slices.reduce(
-    (sum, slice) => (slice.startMs > nowMs - rules.window_ms ? add(sum, slice) : sum),
-    emptyTally(nowMs - rules.window_ms),
-  );
+  const fromMs = nowMs - rules.window_ms;
+  const sum = { startMs: fromMs, ok: 0, slow: 0, failed: 0, garbage: 0 };
+  for (const slice of health.slices) {
+    if (slice.startMs <= fromMs) continue;
+    sum.ok += slice.ok;
+    sum.slow += slice.slow;
+    sum.failed += slice.failed;
+    sum.garbage += slice.garbage;
+  }
+  return sum;
 }
 
 /**
