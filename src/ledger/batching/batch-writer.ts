@@ -218,16 +218,19 @@ export class BatchWriter implements Waiting {
       this.#onIdle?.();
       return;
     }
-    const { clock, timers } = this.#options;
-    const nowMs = clock.monotonic();
+    const nowMs = this.#options.clock.monotonic();
     const mayDelay = this.#mode === "open" && this.#inFlight.length === 0 && nowMs >= this.#undelayedUntilMs;
     const delayMs = mayDelay ? delayMsOf(this.#queue, nowMs) : 0;
     if (delayMs > 0) {
-      this.#flush = "delayed";
-      this.#cancelDelay = timers.after(delayMs, () => this.#endDelay());
+      this.#delayFlush(delayMs);
     } else {
       this.#startFlush();
     }
+  }
+
+  #delayFlush(delayMs: number): void {
+    this.#flush = "delayed";
+    this.#cancelDelay = this.#options.timers.after(delayMs, () => this.#endDelay());
   }
 
   #endDelay(): void {
@@ -381,8 +384,11 @@ export class BatchWriter implements Waiting {
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
-  #watchDeadlines(mayStall = true): void {
-    if (this.#cancelDeadlineTimer !== undefined) return;
+  #watchDeadlines(): void {
+    if (this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
+  }
+
+  #setDeadlineTimer(mayStall: boolean): void {
     const { clock, timers } = this.#options;
     const sinceMs = clock.monotonic();
     if (mayStall) this.#checkedMs = sinceMs;
@@ -391,7 +397,7 @@ export class BatchWriter implements Waiting {
       if (this.#mode === "closed") return;
       const nowMs = clock.monotonic();
       if (mayStall && nowMs - sinceMs > stallMs) {
-        this.#watchDeadlines(false);
+        this.#setDeadlineTimer(false);
         return;
       }
       const limitMs = nowMs - answerLimitMs;

@@ -128,7 +128,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     return this.#store.sharedWrite;
   }
 
-  reserve(reservation: Reservation, closing: readonly Resolution[] = []): Promise<ReserveReply> {
+  reserve(reservation: Reservation, closing: readonly Resolution[] = noResolutions): Promise<ReserveReply> {
     const pending = this.#pending.get(reservation.id);
     if (pending !== undefined) {
       // The same call again while the first one waits: one reservation, one reply.
@@ -140,16 +140,19 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       if (closing.length > 0) void this.resolve(closing);
       return Promise.resolve({ kind: "unavailable", reason: refusal });
     }
-    const operations: Operation[] = closing.map((resolution) => ({ kind: "resolve", resolution }));
+    const operations = resolveOperations(closing);
     operations.push({ kind: "reserve", reservation });
-    const answer = new Promise<ReserveReply>((resolve) => {
-      this.#writer.enqueue(operations, "deadline", (reply) => {
-        this.#pending.delete(reservation.id);
-        resolve(this.#reserveReply(reservation.id, reply));
-      });
+    return this.#enqueueReserve(reservation.id, operations);
+  }
+
+  #enqueueReserve(id: ReservationId, operations: readonly Operation[]): Promise<ReserveReply> {
+    const { promise, resolve } = Promise.withResolvers<ReserveReply>();
+    this.#pending.set(id, promise);
+    this.#writer.enqueue(operations, "deadline", (reply) => {
+      this.#pending.delete(id);
+      resolve(this.#reserveReply(id, reply));
     });
-    this.#pending.set(reservation.id, answer);
-    return answer;
+    return promise;
   }
 
   async resolve(resolutions: readonly Resolution[]): Promise<void> {
@@ -160,7 +163,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   resolveInBackground(resolutions: readonly Resolution[]): void {
-    for (const operations of this.#resolveItems(resolutions)) this.#writer.enqueue(operations, "background", () => {});
+    for (const operations of this.#resolveItems(resolutions)) this.#writer.enqueue(operations, "background", ignored);
   }
 
   peek(goal: GoalId): Spend | undefined {
@@ -259,7 +262,8 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       if (resolutions.length > 0) this.#log({ kind: "resolutions_dropped", count: resolutions.length, message });
       return [];
     }
-    const operations = resolutions.map((resolution): Operation => ({ kind: "resolve", resolution }));
+    const operations = resolveOperations(resolutions);
+    if (operations.length <= maxPerItem) return operations.length === 0 ? [] : [operations];
     const items: Operation[][] = [];
     for (let from = 0; from < operations.length; from += maxPerItem)
       items.push(operations.slice(from, from + maxPerItem));
@@ -311,3 +315,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     return this.#writer.mode === "open" || this.#writer.mode === "closing";
   }
 }
+
+const noResolutions: readonly Resolution[] = [];
+
+function resolveOperations(resolutions: readonly Resolution[]): Operation[] {
+  const operations: Operation[] = [];
+  for (const resolution of resolutions) operations.push({ kind: "resolve", resolution });
+  return operations;
+}
+
+/** The reply to what nobody waits for. */
+const ignored = () => {};

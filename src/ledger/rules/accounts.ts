@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { maxUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import type { Writable } from "#domain/writable.ts";
 import { type AccountSpend, adhocGoal, type GoalId, type Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { AccountId, AccountRow } from "./rows.ts";
@@ -66,13 +67,10 @@ function saturatingAdd(sum: number, by: number): number {
 }
 
 export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
-  return {
-    day,
-    goalAccount: accountSpendOf(goalRow),
-    dayAccount: accountSpendOf(dayRow),
-    ...(goalRow.ownHard === null ? {} : { goalHardOverride: nanoUsd(goalRow.ownHard) }),
-    ...(dayRow.ownHard === null ? {} : { dayHardOverride: nanoUsd(dayRow.ownHard) }),
-  };
+  const spend: Writable<Spend> = { day, goalAccount: accountSpendOf(goalRow), dayAccount: accountSpendOf(dayRow) };
+  if (goalRow.ownHard !== null) spend.goalHardOverride = nanoUsd(goalRow.ownHard);
+  if (dayRow.ownHard !== null) spend.dayHardOverride = nanoUsd(dayRow.ownHard);
+  return spend;
 }
 
 /** An account while a batch is applied. Mutable, because a hot account changes with nearly every operation of the batch. */
