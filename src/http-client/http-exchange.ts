@@ -26,7 +26,7 @@ export class HttpExchange implements TextReader {
   #decoder: BodyDecoder = new Utf8Decoder();
   #unread = "";
   #receiver: TextReceiver | undefined;
-  #headWaiter: { resolve: (head: ResponseHead) => void; reject: (error: Error) => void } | undefined;
+  #headWaiter: PromiseWithResolvers<ResponseHead> | undefined;
   #head: ResponseHead | undefined;
   #failure: Error | undefined;
   #paused = false;
@@ -47,13 +47,12 @@ export class HttpExchange implements TextReader {
 
   /** Resolves with the status and headers; to be called once. Rejects with `ConnectionError` or `HttpSyntaxError`. */
   head(): Promise<ResponseHead> {
-    return new Promise((resolve, reject) => {
-      const head = this.#head;
-      this.#head = undefined;
-      if (head !== undefined) resolve(head);
-      else if (this.#failure !== undefined) reject(this.#failure);
-      else this.#headWaiter = { resolve, reject };
-    });
+    const head = this.#head;
+    this.#head = undefined;
+    if (head !== undefined) return Promise.resolve(head);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    this.#headWaiter = Promise.withResolvers();
+    return this.#headWaiter.promise;
   }
 
   /** The whole body has been received and read. */

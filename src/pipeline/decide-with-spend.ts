@@ -30,34 +30,49 @@ export function decideWithSpend(
   const affinity = affinityOf(assessment, ports);
   const learned = learnedFor(context);
   const draw = drawFor(context, ports);
-  const decideWith = (spend: Spend | undefined): RoutedDecision => {
-    const snapshot = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
-    const { evidence, scale } = assessment;
-    snapshot.scale = scale;
-    if (evidence.length > 0) snapshot.runEvidence = evidence;
-    if (affinity !== undefined) snapshot.affinity = affinity;
-    if (learned !== undefined) snapshot.learned = learned;
-    if (draw !== undefined) snapshot.draw = draw;
-    if (verdict !== undefined) snapshot.verdict = verdict;
-    return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
-  };
-
+  const inputs: Inputs = { assessment, configuration, affinity, learned, draw, verdict };
   const seen = ports.ledger.peek(goal);
   if (seen !== undefined) {
-    const routed = decideWith(seen);
+    const routed = decideWith(seen, inputs, ports);
     if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
   }
-  return ports.ledger.read(goal).then(async (spend) => {
-    const routed = decideWith(spend);
-    // Without the store only refusals that do not depend on spend are valid: nothing may be spent that nobody can count.
-    if (spend === undefined) {
-      const refused = seen === undefined && routed.decision.model === null;
-      return { kind: refused ? "decided" : "store_unavailable", ...routed };
-    }
-    if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
-    const fits = (later: Spend) => decideWith(later).decision.cause !== "budget_hard_cap_exceeded";
-    return { kind: "decided", ...routed, retryAdvice: await retryAdviceFor(goal, spend, fits, ports.ledger) };
-  });
+  return decideWithReadSpend(seen !== undefined, inputs, ports);
+}
+
+/** What a decision is made of beside the spend. */
+interface Inputs extends Pick<RequestContext, "assessment" | "configuration"> {
+  readonly affinity: Affinity | undefined;
+  readonly learned: LearnedInput | undefined;
+  readonly draw: number | undefined;
+  readonly verdict: Snapshot["verdict"] | undefined;
+}
+
+function decideWith(spend: Spend | undefined, inputs: Inputs, ports: Ports): RoutedDecision {
+  const { assessment, configuration, affinity, learned, draw, verdict } = inputs;
+  const snapshot = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
+  const { evidence, scale } = assessment;
+  snapshot.scale = scale;
+  if (evidence.length > 0) snapshot.runEvidence = evidence;
+  if (affinity !== undefined) snapshot.affinity = affinity;
+  if (learned !== undefined) snapshot.learned = learned;
+  if (draw !== undefined) snapshot.draw = draw;
+  if (verdict !== undefined) snapshot.verdict = verdict;
+  return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
+}
+
+/** @param wasSeen whether the amounts that this node saw last refuse the request */
+async function decideWithReadSpend(wasSeen: boolean, inputs: Inputs, ports: Ports): Promise<Decided> {
+  const goal = inputs.assessment.task.goal_id;
+  const spend = await ports.ledger.read(goal);
+  const routed = decideWith(spend, inputs, ports);
+  // Without the store only refusals that do not depend on spend are valid: nothing may be spent that nobody can count.
+  if (spend === undefined) {
+    const refused = !wasSeen && routed.decision.model === null;
+    return { kind: refused ? "decided" : "store_unavailable", ...routed };
+  }
+  if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
+  const fits = (later: Spend) => decideWith(later, inputs, ports).decision.cause !== "budget_hard_cap_exceeded";
+  return { kind: "decided", ...routed, retryAdvice: await retryAdviceFor(goal, spend, fits, ports.ledger) };
 }
 
 /** Which model has the conversation in its prompt cache; undefined for a call that is no part of a conversation. */

@@ -64,7 +64,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     taskKind: assessment.task.kind,
     answeredBy: null,
     redactions: redacted.total,
-    explained: request.routing.explain === true ? () => recorder.recorded() : undefined,
+    explained: request.routing.explain === true ? recordedBy(recorder) : undefined,
   };
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
@@ -72,7 +72,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
 
   let routed: RoutedDecision = decided;
   if (decided.decision.action === "SCOUT") {
-    const verdict = await askScout(context, decided, (call) => executeSingleCall(call, context, settlement, ports));
+    const verdict = await askScout(context, decided, scoutCalls(context, ports));
     if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
     const after = await decideWithSpend(context, ports, verdict);
     recorder.recordRouting(assessment, after, configuration.learned);
@@ -90,6 +90,15 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   recordForLearning(context, routed.decision, ports);
   // Awaited: a promise that is given back as it is costs three microtasks instead of one.
   return await answering;
+}
+
+/** Functions of their own: a closure within `handleChat` would make an object for each request that all others are moved to. */
+function recordedBy(recorder: RequestRecorder): NonNullable<Head["explained"]> {
+  return () => recorder.recorded();
+}
+
+function scoutCalls(context: RequestContext, ports: Ports): Parameters<typeof askScout>[2] {
+  return (call) => executeSingleCall(call, context, settlement, ports);
 }
 
 /** Finishes the record of a request that is refused before it is executed. */

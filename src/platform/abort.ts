@@ -31,6 +31,11 @@ export class LightAbortController implements AbortControllerLike, AbortSignalLik
     for (const listener of listeners) listener();
   }
 
+  /** As a listener of another signal: it aborts with it. */
+  handleEvent(): void {
+    this.abort();
+  }
+
   addEventListener(_type: "abort", listener: () => void): void {
     if (!this.aborted) this.#listeners.push(listener);
   }

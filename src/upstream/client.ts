@@ -81,7 +81,7 @@ interface ReceivedAnswer {
   readonly framed: boolean;
   readonly firstByteMs: number;
   readonly attempt: Attempt;
-  readonly wait: () => number | undefined;
+  readonly wait: RetryAfter;
 }
 
 class UpstreamClient implements Upstream {
@@ -153,14 +153,18 @@ class UpstreamClient implements Upstream {
       const answer = this.#answer(head, exchange, attempt);
       return withIdentity(answer instanceof Promise ? await answer : answer, attempt);
     } catch (error) {
-      attempt.end(true);
-      const failure = attempt.failureFrom(error);
-      // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
-      if (exchange.reused && !attempt.answered && failure.kind === "timed_out")
-        this.#agent.closeIdleSince(attempt.startedAt);
-      const reply = failed(this.#isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
-      return withIdentity(reply, attempt);
+      return this.#failed(error, exchange, attempt);
     }
+  }
+
+  #failed(error: unknown, exchange: HttpExchange, attempt: Attempt): UpstreamReply {
+    attempt.end(true);
+    const failure = attempt.failureFrom(error);
+    // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
+    if (exchange.reused && !attempt.answered && failure.kind === "timed_out")
+      this.#agent.closeIdleSince(attempt.startedAt);
+    const reply = failed(this.#isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
+    return withIdentity(reply, attempt);
   }
 
   #isStale({ kind }: UpstreamFailure, { reused }: HttpExchange, { answered, startedAt }: Attempt): boolean {
@@ -170,7 +174,7 @@ class UpstreamClient implements Upstream {
 
   #answer(head: ResponseHead, exchange: HttpExchange, attempt: Attempt): UpstreamReply | Promise<UpstreamReply> {
     const { status, headers } = head;
-    const wait = () => retryAfterIn(headers, this.#clock.now());
+    const wait = new RetryAfter(headers, this.#clock);
     if (status >= 300 && status < 400) {
       attempt.end(true);
       return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
@@ -195,12 +199,12 @@ class UpstreamClient implements Upstream {
     status: number,
     body: TextReader | undefined,
     attempt: Attempt,
-    wait: () => number | undefined,
+    wait: RetryAfter,
   ): Promise<UpstreamReply> {
     const { message, error } = body === undefined ? emptyErrorBody : await this.#errorBody(body, attempt);
     attempt.end(true);
     attempt.identity.readError(error);
-    return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
+    return failed(withErrorDetail(errorAnswerFailure(status, message, wait.ms()), error));
   }
 
   /** Reads the body of an error answer. The status is known and kept, even if the body is never received whole. */
@@ -218,7 +222,7 @@ class UpstreamClient implements Upstream {
     reader: TextReader,
     framed: boolean,
     attempt: Attempt,
-    wait: () => number | undefined,
+    wait: RetryAfter,
   ): UpstreamReply | Promise<UpstreamReply> {
     const firstByteMs = this.#now() - attempt.startedAt;
     const { maxAnswerBytes } = this.#limits();
@@ -233,9 +237,11 @@ class UpstreamClient implements Upstream {
     const received = { contentType, framed, firstByteMs, attempt, wait };
     const reading = readBody(reader, maxAnswerBytes, attempt, this.#now, first);
     // Mostly all of it has come with the head, and then nothing waits.
-    return reading instanceof Promise
-      ? reading.then((body) => this.#wholeAnswer(body, received))
-      : this.#wholeAnswer(reading, received);
+    return reading instanceof Promise ? this.#laterAnswer(reading, received) : this.#wholeAnswer(reading, received);
+  }
+
+  async #laterAnswer(reading: Promise<WholeBody>, received: ReceivedAnswer): Promise<UpstreamReply> {
+    return this.#wholeAnswer(await reading, received);
   }
 
   #wholeAnswer(body: WholeBody, received: ReceivedAnswer): UpstreamReply | Promise<UpstreamReply> {
@@ -283,23 +289,34 @@ class UpstreamClient implements Upstream {
     return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
   }
 
-  async #stream(body: TextReader, attempt: Attempt, wait: () => number | undefined): Promise<UpstreamReply> {
+  async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
     const events = new StreamEvents(body, attempt, this.#limits(), this.#now);
     const failure = await events.open();
     if (failure !== undefined) {
       void events.return();
-      const retryAfter = failure.retryAfterMs ?? wait();
+      const retryAfter = failure.retryAfterMs ?? wait.ms();
       return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
     }
     return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
   }
 }
 
-/** Milliseconds to wait as the answer asks, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
-function retryAfterIn(headers: ResponseHead["headers"], nowMs: number): number | undefined {
-  const ms = headers.get("retry-after-ms");
-  if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
-  return retryAfterMs(headers.get("retry-after"), nowMs);
+/** The wait that an answer asks for, read from its head only where it is a failure. */
+class RetryAfter {
+  readonly #headers: ResponseHead["headers"];
+  readonly #clock: Clock;
+
+  constructor(headers: ResponseHead["headers"], clock: Clock) {
+    this.#headers = headers;
+    this.#clock = clock;
+  }
+
+  /** Milliseconds, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
+  ms(): number | undefined {
+    const ms = this.#headers.get("retry-after-ms");
+    if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
+    return retryAfterMs(this.#headers.get("retry-after"), this.#clock.now());
+  }
 }
 
 function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamReply {

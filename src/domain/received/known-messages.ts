@@ -65,20 +65,20 @@ export function messagesIn(messages: readonly ChatMessage[], from: number, to: n
 
 /** The role of each message, without reading those of known runs. */
 export function rolesOf(messages: readonly ChatMessage[]): MessageRole[] {
-  const known = knownRunsOf(messages);
-  if (known.length === 0) return messages.map(({ role }) => role);
   const beginning = knownBeginningOf(messages);
   const roles: MessageRole[] = beginning === undefined ? [] : [...beginning.roles];
-  const readUpTo = (end: number) => {
-    while (roles.length < end) roles.push(messages[roles.length]?.role ?? "user");
-  };
-  for (const { from, to, known: run } of known) {
+  for (const { from, to, known: run } of knownRunsOf(messages)) {
     if (to <= roles.length) continue;
-    readUpTo(from);
+    addRoles(roles, messages, from);
     for (const role of run.roles) roles.push(role);
   }
-  readUpTo(messages.length);
+  addRoles(roles, messages, messages.length);
   return roles;
+}
+
+/** Adds the roles of the messages up to an index, by reading these. */
+function addRoles(roles: MessageRole[], messages: readonly ChatMessage[], end: number): void {
+  while (roles.length < end) roles.push(messages[roles.length]?.role ?? "user");
 }
 
 /**

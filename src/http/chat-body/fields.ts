@@ -28,14 +28,26 @@ const fields: Readonly<Record<string, (value: Json) => string | undefined>> = {
   user: (value) => (typeof value === "string" ? undefined : "must be a string"),
   metadata: (value) => (isObject(value) ? undefined : "must be an object"),
 };
-const fieldChecks = Object.entries(fields);
+const fieldChecks = new Map(Object.entries(fields));
 
 /** The first field, in the order of the table, that is not what it must be. */
 export function problemOfFields(body: JsonObject): Problem | undefined {
+  // A body has a few of the fields, and mostly all are what they must be.
+  return isValid(body) ? undefined : firstProblem(body);
+}
+
+function isValid(body: JsonObject): boolean {
+  for (const name in body) {
+    const value = body[name];
+    if (value != null && fieldChecks.get(name)?.(value) !== undefined) return false;
+  }
+  return true;
+}
+
+function firstProblem(body: JsonObject): Problem | undefined {
   for (const [name, complaint] of fieldChecks) {
     const value = body[name];
-    if (value == null) continue;
-    const mustBe = complaint(value);
+    const mustBe = value == null ? undefined : complaint(value);
     if (mustBe !== undefined) return invalidField(name, mustBe);
   }
   return undefined;

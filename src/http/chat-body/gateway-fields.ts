@@ -20,7 +20,7 @@ export function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Heade
   const explain = flagHeader(headers, "X-Smart-Gateway-Explain");
   if (typeof explain === "object") return explain;
   const failureClass = headerValue(headers, "X-Failure-Class");
-  const knownClass = FailureClass.options.find((option) => option === failureClass);
+  const knownClass = failureClass === undefined ? undefined : failureClassOf(failureClass);
   if (failureClass !== undefined && knownClass === undefined) {
     return invalidField("X-Failure-Class", `must be one of ${FailureClass.options.join(", ")}`);
   }
@@ -49,6 +49,10 @@ export function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Heade
   if (knownClass !== undefined) fields.failureClass = knownClass;
   if (sameErrorCount !== undefined) fields.sameErrorCount = Number(sameErrorCount);
   return fields;
+}
+
+function failureClassOf(text: string): FailureClass | undefined {
+  return FailureClass.options.find((option) => option === text);
 }
 
 const noTaskFields: GatewayFields["taskFields"] = {};

@@ -8,6 +8,7 @@ import {
   type JsonObject,
 } from "#domain/chat.ts";
 import type { Alias } from "#domain/routing.ts";
+import type { Writable } from "#domain/writable.ts";
 import { JsonOutline } from "#http/request/json-outline.ts";
 import {
   type JsonShape,
@@ -133,7 +134,7 @@ type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 const maxExpansion = 24;
 
 function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing: GatewayFields): ChatRequest {
-  return {
+  const request: Writable<ChatRequest> = {
     requestId: input.requestId,
     alias: body.model,
     stream: body["stream"] === true,
@@ -143,12 +144,13 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     // Many servers take a limit of 0 for no limit, so it is none that money could be held for.
     requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]) || null,
     choices: largerOf(body["n"], body["best_of"]) ?? 1,
-    ...(shape.cacheControl ? { writesCache: true } : {}),
     // `usage.include` is how OpenRouter's own clients ask.
     wantsUsage: isTrueIn(body["stream_options"], "include_usage") || isTrueIn(body["usage"], "include"),
     routing,
     receivedAtMs: input.receivedAtMs,
   };
+  if (shape.cacheControl) request.writesCache = true;
+  return request;
 }
 
 function isTrueIn(options: Json | undefined, name: string): boolean {

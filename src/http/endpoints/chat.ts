@@ -5,7 +5,7 @@ import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import type { Problem } from "#http/chat-body/problem.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
-import type { OpenRequests } from "#http/limits/open-requests.ts";
+import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
 import { isCompressed, isJsonContentType } from "#http/request/content-type.ts";
 import { type BodyBytes, freeBytes, readBytes } from "#http/request/read-body.ts";
 import type { RequestTraces } from "#http/server-options.ts";
@@ -103,13 +103,9 @@ async function respond(
   const caller = new LightAbortController();
   if (request.signal.aborted) caller.abort();
   // It is aborted at most once. The runtime takes 2,000 instructions to read options.
-  else request.signal.addEventListener("abort", () => caller.abort());
+  else request.signal.addEventListener("abort", caller);
   const open = endpoint.streams.add(caller);
   endpoint.liftIdleTimeout(request);
-  const close = () => {
-    open.close();
-    endpoint.restoreIdleTimeout(request);
-  };
   let reply: Reply;
   try {
     const trace = endpoint.traces?.contextOf(request);
@@ -117,11 +113,11 @@ async function respond(
     reply = await handleChat(received, ports, caller);
     if (reply.kind !== "stream" || reply.isCalling !== true) freeBytes(body);
   } catch (error) {
-    close();
+    close(open, request, endpoint);
     throw error;
   }
   if (reply.kind === "refusal") {
-    close();
+    close(open, request, endpoint);
     const explained = explanationOf(reply.head, endpoint);
     const error = open.isEnded ? endedError(reply) : errorOf(reply);
     return errorResponse(explained === undefined ? error : { ...error, explained }, request, common);
@@ -130,10 +126,28 @@ async function respond(
   if (reply.kind !== "stream") {
     // Answers of one turn are sent together, which is faster.
     if (endpoint.streams.count > 1) await endpoint.endOfTurn();
-    close();
+    close(open, request, endpoint);
     if (reply.kind === "whole_stream") endpoint.traces?.streamEnded(request);
     return wholeResponse(reply, headers, endpoint);
   }
+  return streamResponse(reply, headers, open, request, endpoint);
+}
+
+/** The request is answered: its connection may be idle again. */
+function close(open: OpenRequest, request: Request, endpoint: ChatEndpoint): void {
+  open.close();
+  endpoint.restoreIdleTimeout(request);
+}
+
+/** The response to a request whose answer is a stream that goes on. */
+function streamResponse(
+  reply: Extract<Reply, { kind: "stream" }>,
+  headers: Record<string, string>,
+  open: OpenRequest,
+  request: Request,
+  endpoint: ChatEndpoint,
+): Response {
+  const { ports } = endpoint;
   const { stream: rules } = ports.config().policy;
   const explained = explanationOf(reply.head, endpoint);
   const sse = openSse(explained === undefined ? reply.stream : withComment(reply.stream, explained), {
@@ -142,7 +156,7 @@ async function respond(
     keepaliveMs: rules.keepalive_ms,
     writeStallMs: rules.write_stall_ms,
     onClose: () => {
-      close();
+      close(open, request, endpoint);
       endpoint.traces?.streamEnded(request);
     },
   });

@@ -81,7 +81,15 @@ export function* shapeOfJsonInSteps(
 const stepLength = 1_048_576;
 
 class ShapeScanner {
-  readonly shape: Scan = { ...initialScan };
+  readonly shape: Scan = {
+    tooDeep: false,
+    tooManyValues: false,
+    exponents: 0,
+    longIntegers: false,
+    infinite: false,
+    cacheControl: false,
+    large: 0,
+  };
   /** Where to go on. */
   at = 0;
   readonly #text: string;
@@ -177,16 +185,6 @@ class ShapeScanner {
 type Scan = { -readonly [name in keyof JsonShape]: JsonShape[name] } & {
   /** Numbers so far that had to be converted to know whether they are infinite. */
   large: number;
-};
-
-const initialScan: Scan = {
-  tooDeep: false,
-  tooManyValues: false,
-  exponents: 0,
-  longIntegers: false,
-  infinite: false,
-  cacheControl: false,
-  large: 0,
 };
 
 /** Every number below 1e308 is a double. */

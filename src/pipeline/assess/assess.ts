@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import type { ExplicitRoute, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
 import { remembered } from "#platform/keyed-memory/remembered.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
@@ -58,8 +58,9 @@ export function assess(
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
   const housekeeping = housekeepingOf(conversation, request.requestedOutputTokens);
-  const { features, kind: kindOfAsk } = readAsk(conversation.subject);
-  const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOfAsk : taskKindOf[housekeeping]);
+  const asked = readAsk(conversation.subject);
+  const { features } = asked;
+  const kind = said.taskFields.kind ?? (housekeeping === undefined ? asked.kind : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
   const run = runSignalsOf(conversation);
@@ -77,7 +78,7 @@ export function assess(
   // Field by field: spreads and rests copy objects, once for every request.
   const fields = said.taskFields;
   const risk = housekeeping === undefined ? riskOf(kind, features) : noRisk;
-  const dimensions = housekeeping === undefined ? dimensionsOf(features, functionsOffered(conversation)) : smallWork;
+  const dimensions = housekeeping === undefined ? dimensionsWith(functionsOffered(conversation), asked) : smallWork;
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),
@@ -118,13 +119,24 @@ const bytesPerAsk = 1_024;
 
 /** What an ask shows by itself. An agent sends the same one with every call of a run. */
 const readAsk = remembered(
-  (ask) => {
+  (ask): ReadAsk => {
     const features = askFeaturesOf(ask);
-    return { features, kind: kindOf(features) };
+    return { features, kind: kindOf(features), dimensions: dimensionsOf(features, 0) };
   },
   maxRememberedBytes,
   () => bytesPerAsk,
 );
+
+interface ReadAsk {
+  readonly features: AskFeatures;
+  readonly kind: TaskKind;
+  /** Without functions to choose from. */
+  readonly dimensions: Dimensions;
+}
+
+function dimensionsWith(functions: number, { features, dimensions }: ReadAsk): Dimensions {
+  return functions === 0 ? dimensions : dimensionsOf(features, functions);
+}
 
 /** Functions to choose from are part of the question; a coding agent offers its tools whatever it is asked. */
 function functionsOffered({ tools }: Conversation): number {

@@ -35,7 +35,10 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   const outcome = outcomeOf(choice, privacy.freeAllowed, snapshot, evidence);
   return {
     task_id: task.task_id,
-    ...outcome,
+    action: outcome.action,
+    model: outcome.model,
+    purpose: outcome.purpose,
+    cause: outcome.cause,
     score,
     confidence: confidenceOf(outcome.cause, score, policy, snapshot.verdict),
     hard_rule: outcome.cause === "hard_pro_rule",

@@ -23,5 +23,12 @@ export function answeredBy(
   const task = taskKeyOf(request.routing);
   // A failure that the caller reports later counts against the tier that answered.
   if (task !== undefined) ports.tasks.served(task, model, ports.clock.now());
-  return { ...head, answeredBy: model.key };
+  return {
+    decisionId: head.decisionId,
+    decision: head.decision,
+    taskKind: head.taskKind,
+    answeredBy: model.key,
+    redactions: head.redactions,
+    explained: head.explained,
+  };
 }

@@ -8,5 +8,9 @@ export interface TextRestorer {
 
 /** Makes restorers for an answer; undefined where nothing is restored. The result holds nothing but the redacted values. */
 export function restorerOf({ restore }: RedactedBody): (() => TextRestorer) | undefined {
-  return restore === undefined ? undefined : () => restore.stream();
+  return restore === undefined ? undefined : streamsOf(restore);
+}
+
+function streamsOf(restore: NonNullable<RedactedBody["restore"]>): () => TextRestorer {
+  return () => restore.stream();
 }

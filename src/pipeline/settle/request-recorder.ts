@@ -27,7 +27,7 @@ export class RequestRecorder {
   #routed: RoutedInputs | undefined;
   #gateMs: number | undefined;
   #decisionMs = 0;
-  #findings: readonly Finding[] = [];
+  #findings: readonly Finding[] = noFindings;
   #firstTokenMs: number | undefined;
   #answeredBy: ModelKey | null = null;
   #finished: RequestRecord | undefined;
@@ -161,6 +161,8 @@ export class RequestRecorder {
     return record;
   }
 }
+
+const noFindings: readonly Finding[] = [];
 
 function byRule(findings: readonly Finding[]): { rule: string; count: number }[] {
   if (findings.length === 0) return [];

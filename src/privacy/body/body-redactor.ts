@@ -3,7 +3,7 @@ import { knownMemberOf } from "#domain/received/known-members.ts";
 import { type KnownRunAt, knownBeginningOf, knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
 import { type MessageRun, messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
-import { findExistingPlaceholders, Placeholders } from "#privacy/restore/placeholders.ts";
+import { Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 import { mayContinueToken } from "./continuation.ts";
@@ -96,7 +96,7 @@ class BodyRedactor {
 
   constructor(scans: BodyScanners, body: ChatBody, restoring: boolean) {
     // What is put back must not take the place of a text that only looks like it; otherwise numbers had better stay as they are.
-    this.placeholders = new Placeholders(restoring ? () => findExistingPlaceholders(body) : undefined);
+    this.placeholders = new Placeholders(restoring ? body : undefined);
     this.#scans = scans;
     this.#body = body;
   }

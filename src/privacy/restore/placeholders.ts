@@ -2,21 +2,23 @@ import type { Json } from "#domain/chat.ts";
 
 /** Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance. */
 export class Placeholders {
-  readonly #byValue = new Map<string, string>();
-  readonly #findExisting: (() => ExistingPlaceholders) | undefined;
+  /** Not there before the first: most requests hold no secret. */
+  #byValue: Map<string, string> | undefined;
+  readonly #besides: Json | undefined;
   #existing: ExistingPlaceholders | undefined;
   #lastNumber = 0;
 
-  /** @param findExisting called at the first secret, where a placeholder must differ from those in the text already */
-  constructor(findExisting?: () => ExistingPlaceholders) {
-    this.#findExisting = findExisting;
+  /** @param besides a value whose placeholders they must differ from, where there is one */
+  constructor(besides?: Json) {
+    this.#besides = besides;
   }
 
   of(rule: string, value: string): string {
+    this.#byValue ??= new Map();
     let placeholder = this.#byValue.get(value);
     if (placeholder === undefined) {
-      if (this.#existing === undefined && this.#findExisting !== undefined) {
-        this.#existing = this.#findExisting();
+      if (this.#existing === undefined && this.#besides !== undefined) {
+        this.#existing = findExistingPlaceholders(this.#besides);
         this.#lastNumber = this.#existing.highestNumber;
       }
       do {
@@ -30,12 +32,12 @@ export class Placeholders {
 
   /** Placeholder → value. */
   values(): Map<string, string> {
-    return new Map([...this.#byValue].map(([value, placeholder]) => [placeholder, value]));
+    return new Map([...(this.#byValue ?? [])].map(([value, placeholder]) => [placeholder, value]));
   }
 }
 
 /** Placeholders that a body holds already: of an earlier turn, another conversation, or somebody's invention. */
-export interface ExistingPlaceholders {
+interface ExistingPlaceholders {
   /** The highest of their numbers, 0 where there is none; but for those in `beyond`. */
   readonly highestNumber: number;
   /** Those whose number is so high that there is no room for numbers above it. */
@@ -47,7 +49,7 @@ const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:([0-9]{1,9})\]/g;
 const maxCountedNumber = 99_999_999;
 
 /** All placeholders in the strings and keys of a value, also across the joints of text parts. */
-export function findExistingPlaceholders(value: Json): ExistingPlaceholders {
+function findExistingPlaceholders(value: Json): ExistingPlaceholders {
   let highestNumber = 0;
   const outOfRange = new Set<string>();
   const read = (text: string) => {

@@ -94,10 +94,12 @@ export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimen
 
 /** Several want the same at once, or get it now and then: a race, which is to be ended. */
 function contends({ topics, numbers }: AskFeatures, technical: boolean): boolean {
-  const at = (topic: Topic) => topics.count(topic) > 0;
-  if (!at("contended") || numbers > 3) return false;
-  if (at("simultaneous")) return technical || at("acting") || at("debugging") || at("money") || at("curbing");
-  return at("intermittent") && (technical || at("debugging")) && at("acting");
+  if (topics.count("contended") === 0 || numbers > 3) return false;
+  const acting = topics.count("acting") > 0;
+  const debugging = topics.count("debugging") > 0;
+  if (topics.count("simultaneous") > 0)
+    return technical || acting || debugging || topics.count("money") + topics.count("curbing") > 0;
+  return topics.count("intermittent") > 0 && (technical || debugging) && acting;
 }
 
 /** Words up to which an ask is short enough for one fault to be all that it tells. */

@@ -32,9 +32,10 @@ export function repoContextIn(conversation: Conversation, messages: readonly Cha
   if (isAgentPrompt(conversation.system)) return true;
   const beginning = ask.slice(0, 2_000);
   if (namesPathOfCode(beginning)) return true;
-  return messages
-    .slice(-messagesSearched)
-    .some((message) => hasDiff(textOf(message["content"]).slice(0, charactersSearched)));
+  for (let at = Math.max(0, messages.length - messagesSearched); at < messages.length; at++) {
+    if (hasDiff(textOf(messages[at]?.["content"]).slice(0, charactersSearched))) return true;
+  }
+  return false;
 }
 
 /** Whether such a path stands in a text, behind a blank, a quote or a bracket. Only where a slash is, the pattern is tried. */

@@ -26,15 +26,16 @@ export function withAffinity(choice: Choice, snapshot: Snapshot, evidence: Evide
     return choice;
   const wanted = choice.kind === "execute" ? choice.role : undefined;
   if (wanted === kept.role) return choice;
-  const keep = (): Choice => {
-    evidence.push(`affinity=${kept.key}`);
-    return { kind: "execute", role: kept.role, cause: "affinity", firm: false };
-  };
-  if (affinity.continuation) return keep();
+  if (affinity.continuation) return keptOn(kept, evidence);
   if (wanted !== "worker" || kept.role !== "senior") return choice;
   const worker = registry.byRole.worker;
   if (worker === undefined || switchPays(kept, worker, snapshot, evidence)) return choice;
-  return keep();
+  return keptOn(kept, evidence);
+}
+
+function keptOn({ key, role }: Model, evidence: Evidence): Choice {
+  evidence.push(`affinity=${key}`);
+  return { kind: "execute", role, cause: "affinity", firm: false };
 }
 
 /** Whether leaving `from` for the cheaper `to` saves more over the turns to come than reading the context cold costs. */

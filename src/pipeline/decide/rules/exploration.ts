@@ -20,18 +20,22 @@ export function withExploration(choice: Choice, freeAllowed: boolean, snapshot: 
   if (choice.kind !== "execute" || !byScore.has(choice.cause)) return choice;
   const other = otherRole[choice.role];
   if (other === undefined || capBeforeSenior(snapshot) !== undefined) return choice;
-  if (![choice.role, other].every((role) => servesWithoutFallback(registry.byRole[role], freeAllowed, snapshot)))
-    return choice;
-  evidence.push(`exploration=${share}`);
+  if (!servesWithoutFallback(registry.byRole[choice.role], freeAllowed, snapshot)) return choice;
+  if (!servesWithoutFallback(registry.byRole[other], freeAllowed, snapshot)) return choice;
+  evidence.push(`${shareKey}${share}`);
   if (draw >= share) return choice;
   evidence.push(`explored_from=${choice.role === "worker" ? "flash" : "pro"}`);
   return { kind: "execute", role: other, cause: "exploration", firm: false };
 }
 
+const shareKey = "exploration=";
+
 /** The probability with which the decision's tier was chosen; 1 where nothing was drawn. */
 export function propensityOf({ cause, evidence }: Pick<RoutingDecision, "cause" | "evidence">): number {
-  const drawn = evidence.find((entry) => entry.startsWith("exploration="));
-  if (drawn === undefined) return 1;
-  const share = Number(drawn.slice("exploration=".length));
-  return cause === "exploration" ? share : 1 - share;
+  for (const entry of evidence) {
+    if (!entry.startsWith(shareKey)) continue;
+    const share = Number(entry.slice(shareKey.length));
+    return cause === "exploration" ? share : 1 - share;
+  }
+  return 1;
 }

@@ -32,14 +32,16 @@ export function scoreOf(
   }
   const score = learnedScoreOf(learned, shipped);
   const change = hundredths(score - shipped);
-  evidence.push(`score_shipped=${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, scoreText(score));
+  evidence.push(`${shippedKey}${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, scoreText(score));
   return score;
 }
 
+const shippedKey = "score_shipped=";
+
 /** The score that a decision's task has without learned weights. */
 export function shippedScoreOf({ score, evidence }: Pick<RoutingDecision, "score" | "evidence">): number {
-  const shipped = evidence.find((entry) => entry.startsWith("score_shipped="));
-  return shipped === undefined ? score : Number(shipped.slice("score_shipped=".length));
+  for (const entry of evidence) if (entry.startsWith(shippedKey)) return Number(entry.slice(shippedKey.length));
+  return score;
 }
 
 /** The weighted sum of what makes a task hard, 0..100, with what each feature gave. */

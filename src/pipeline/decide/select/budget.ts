@@ -100,7 +100,11 @@ const hardCaps: readonly Cap[] = [
 
 /** The first of the caps that `amount` more would pass; undefined when it fits under all. */
 function exceededCap(caps: readonly Cap[], amount: NanoUsd, { spend, caps: limits }: Snapshot): Cap | undefined {
-  return caps.find(({ account, limit }) => spend[account].spent + spend[account].held + amount > limits[limit]);
+  for (const cap of caps) {
+    const { spent, held } = spend[cap.account];
+    if (spent + held + amount > limits[cap.limit]) return cap;
+  }
+  return undefined;
 }
 
 function addCapEvidence({ account, limit, level }: Cap, { spend, caps }: Snapshot, evidence: Evidence): void {

@@ -66,8 +66,7 @@ export function selectModel(
     evidence.push(`replaced=${first.key}`, `replaced_because=${freeDenied ? "free_model" : stateOf(first, snapshot)}`);
 
   const candidates = fallbackModels(first?.key, hardRule, snapshot);
-  const fallback = candidates.find((model) => withinHardCaps(model, snapshot));
-  if (fallback !== undefined) return fallback;
+  for (const model of candidates) if (withinHardCaps(model, snapshot)) return model;
   if (candidates[0] !== undefined) return denyOverBudget(candidates[0], snapshot, evidence);
   for (const key of snapshot.policy.health.senior_fallback_chain) {
     const model = snapshot.registry.models.get(key);
