@@ -97,6 +97,8 @@ const keywords: readonly Keyword[] = [
 
 /** Byte pair, little-endian → 1 + index into `groups`; 0 for pairs that begin nothing. */
 const groupByPair = new Uint8Array(65_536);
+/** 1 for pairs that begin something. */
+const isKeywordPair = new Uint8Array(65_536);
 const groups: Candidate[][] = [];
 
 interface Candidate {
@@ -114,13 +116,13 @@ for (const keyword of keywords) {
     const group = groupByPair[small] || groups.push([]);
     groups[group - 1]?.push({ keyword, offset, first: keyword.word.charCodeAt(0) | 0x20 });
     for (const first of cases(keyword.word.charCodeAt(offset))) {
-      for (const second of cases(keyword.word.charCodeAt(offset + 1))) groupByPair[first | (second << 8)] = group;
+      for (const second of cases(keyword.word.charCodeAt(offset + 1))) {
+        groupByPair[first | (second << 8)] = group;
+        isKeywordPair[first | (second << 8)] = 1;
+      }
     }
   }
 }
-
-/** 1 for pairs that begin something. */
-const isKeywordPair = groupByPair.map((group) => (group === 0 ? 0 : 1));
 
 /**
  * By group and the byte behind the pair: 1 where a word of the group has it there. Words that end with the pair are in the other

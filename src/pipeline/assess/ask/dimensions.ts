@@ -1,5 +1,5 @@
 import type { AskFeatures } from "./features.ts";
-import type { Topic } from "./topic-terms.ts";
+import type { Topic } from "./vocabulary/topic-terms.ts";
 
 /** The four complexity dimensions of a routing task, each 0..1; 0.3 is what is assumed when nothing is known. */
 export interface Dimensions {

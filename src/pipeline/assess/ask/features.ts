@@ -1,5 +1,6 @@
 import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
-import { isDense, type TopicCounts, topicCountsOf } from "./vocabulary.ts";
+import { denseRanges } from "./vocabulary/term-characters.ts";
+import { type TopicCounts, topicCountsOf } from "./vocabulary/vocabulary.ts";
 
 const TAB = 9;
 const CR = 13;
@@ -222,10 +223,10 @@ const kana = 11;
 const verbLastLetter = 12;
 
 const countsAs = new Uint8Array(0x10000);
-for (let code = 0; code < countsAs.length; code++) {
-  if (isDense(code)) countsAs[code] = isVerbLast(code) ? kana : dense;
-  else if (isVerbLast(code)) countsAs[code] = verbLastLetter;
-}
+for (const [first, last] of denseRanges) countsAs.fill(dense, first, last + 1);
+countsAs.fill(kana, 0x3040, 0x3100); // Hiragana, katakana
+countsAs.fill(verbLastLetter, 0x900, 0x980); // Devanagari
+countsAs.fill(verbLastLetter, 0xac00, 0xd7b0); // Hangul
 for (const [kind, signs] of [
   [lineEnd, "\n"],
   [capital, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"],
@@ -246,11 +247,6 @@ function isBlank(code: number): boolean {
 
 function isSmallLetter(code: number): boolean {
   return code >= SMALL_A && code <= 122;
-}
-
-/** Devanagari, kana and Hangul. */
-function isVerbLast(code: number): boolean {
-  return (code <= 0x97f && code >= 0x900) || (code >= 0x3040 && code <= 0x30ff) || (code >= 0xac00 && code <= 0xd7af);
 }
 
 function isDigit(code: number): boolean {

@@ -1,6 +1,6 @@
 import type { TaskKind } from "#domain/routing.ts";
 import type { AskFeatures } from "./features.ts";
-import type { Topic } from "./topic-terms.ts";
+import type { Topic } from "./vocabulary/topic-terms.ts";
 
 /** Words into an ask within which the concepts have to be named: what is wanted is said first, and details prove little. */
 const reach = 30;

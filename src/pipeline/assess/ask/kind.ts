@@ -1,7 +1,7 @@
 import type { TaskKind } from "#domain/routing.ts";
 import type { AskFeatures } from "./features.ts";
 import { guardedByConcepts } from "./guarded-concepts.ts";
-import type { Topic } from "./topic-terms.ts";
+import type { Topic } from "./vocabulary/topic-terms.ts";
 
 /** Words into an ask within which its main verb is expected. */
 const opening = 6;

@@ -56,9 +56,12 @@ function trie(): TermTrie & { readonly textOf: ReadonlyMap<number, string> } {
     parentOf[slot] = parent;
   }
   const textOf = new Map([...slotOf].map(([text, slot]) => [slot, text]));
-  const termAt = (slot: number) => terms.find(({ text }) => text === textOf.get(slot));
-  const skipsBegin = (slot: number) => (termAt(slot)?.open === true ? termAt(slot)?.skips : undefined);
-  return { symbolOf, classOf, base, parentOf, textOf, skipsWhole: (slot) => termAt(slot)?.skips, skipsBegin };
+  const endings = terms.map(({ text, open, skips }) => ({
+    slot: slotOf.get(text) ?? 0,
+    whole: skips,
+    ...(open ? { begin: skips } : {}),
+  }));
+  return { symbolOf, classOf, base, parentOf, textOf, endings };
 }
 
 const built = trie();

@@ -1,4 +1,5 @@
 import { block, br, type Code, i32, loop, type Variables, wasmModule, when } from "#platform/wasm/assembler.ts";
+import { betweenWords, inWord } from "./term-characters.ts";
 
 /** Most characters of a text that are scanned. */
 export const maxScannedCharacters = 4_096;
@@ -15,10 +16,8 @@ const pages = 12;
 
 /** Different words are known by so many bits of their hashes; there is a byte for each. A power of two. */
 const seenSize = 4_096;
-/** A letter: its number, and above it its class: 0 stands between words, 1 is part of a word, 2 a word by itself. */
+/** A letter: its number, and above it its class. */
 const classShift = 14;
-const betweenWords = 0;
-const inWord = 1;
 /** Most slots of a trie, and a bit above their numbers. */
 export const maxSlots = 0x1_0000;
 /** A slot of the trie: the base of its children, and above it what ends there. */
@@ -174,13 +173,20 @@ function readWord({ get, set, add }: Variables): readonly Code[] {
 export interface TermTrie {
   /** A number for each letter that occurs in terms, by character; 0 for all others. */
   readonly symbolOf: Uint16Array;
-  /** By character: 0 stands between words, 1 is part of a word, 2 a word by itself. */
+  /** By character: its class (`term-characters.ts`). */
   readonly classOf: Uint8Array;
   readonly base: readonly number[];
   readonly parentOf: readonly number[];
-  /** Of a slot at which a term ends as a whole word, or as the beginning of one: whether it names nothing and hides the terms within it. */
-  readonly skipsWhole: (slot: number) => boolean | undefined;
-  readonly skipsBegin: (slot: number) => boolean | undefined;
+  readonly endings: readonly TermEnding[];
+}
+
+/** A slot at which a term ends. Of one that names nothing, and hides the terms within it, it is true. */
+export interface TermEnding {
+  readonly slot: number;
+  /** As a whole word. */
+  readonly whole: boolean;
+  /** As the beginning of a longer word; absent where none may go on. */
+  readonly begin?: boolean;
 }
 
 /** What a scan has found. To be read before the next one. */
@@ -202,7 +208,7 @@ export const wordsBefore = (term: number) => term >>> foundWordShift;
 
 /** A function that looks for the terms of a trie in a text, which has at most `maxScannedCharacters`. */
 export function termScanner(trie: TermTrie): (text: string) => ScannedTerms {
-  const { symbolOf, classOf, base, parentOf, skipsWhole, skipsBegin } = trie;
+  const { symbolOf, classOf, base, parentOf, endings } = trie;
   const memory = new WebAssembly.Memory({ initial: pages });
   const { scan } = new WebAssembly.Instance(new WebAssembly.Module(scanCode), { env: { memory } }).exports as {
     scan: (end: number, rootBase: number) => number;
@@ -212,12 +218,13 @@ export function termScanner(trie: TermTrie): (text: string) => ScannedTerms {
     letters[code] = (symbolOf[code] ?? 0) | ((classOf[code] ?? 0) << classShift);
   const slots = new Uint32Array(memory.buffer, trieAt, 2 * base.length);
   for (let slot = 0; slot < base.length; slot++) {
-    const [whole, begin] = [skipsWhole(slot), skipsBegin(slot)];
-    const endings =
-      (whole === undefined ? 0 : wholeWord | (whole ? wholeIsSkipped : 0)) |
-      (begin === undefined ? 0 : beginOfWord | (begin ? beginIsSkipped : 0));
-    slots[2 * slot] = (base[slot] ?? 0) | endings;
+    slots[2 * slot] = base[slot] ?? 0;
     slots[2 * slot + 1] = parentOf[slot] ?? 0;
+  }
+  for (const { slot, whole, begin } of endings) {
+    const asWhole = wholeWord | (whole ? wholeIsSkipped : 0);
+    const asBegin = begin === undefined ? 0 : beginOfWord | (begin ? beginIsSkipped : 0);
+    slots[2 * slot] = (base[slot] ?? 0) | asWhole | asBegin;
   }
   const rootBase = base[1] ?? 0;
   const bytes = Buffer.from(memory.buffer);
