@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { HttpAgent } from "./http-agent.ts";
-import type { HttpExchange } from "./http-exchange.ts";
+import { HttpExchange } from "./http-exchange.ts";
 
 const whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -160,4 +160,28 @@ test("a request is sent whole though its bytes are freed once the response has b
   const sent = received - String(head).length;
   expect(sent).toBeGreaterThan(32 * 1_048_576);
   exchange.cancel();
+});
+
+test("a body is the same text wherever its pieces are cut, also within characters", () => {
+  const text = "a\u00e9b\u20ac\u{1f30d}c\ufeffd";
+  const bytes = Buffer.from(`\ufeff${text}`);
+  for (let first = 0; first <= bytes.length; first++) {
+    for (let second = first; second <= bytes.length; second++) {
+      const exchange = new HttpExchange(() => undefined);
+      let received = "";
+      exchange.pull({
+        onText(piece) {
+          received += piece;
+          return true;
+        },
+        onEnd: () => undefined,
+        onError: () => undefined,
+      });
+      exchange.onBody(bytes, 0, first);
+      exchange.onBody(bytes, first, second);
+      exchange.onBody(bytes, second, bytes.length);
+      exchange.onEnd();
+      expect(received).toBe(text);
+    }
+  }
 });

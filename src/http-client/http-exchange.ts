@@ -1,5 +1,5 @@
 import { ConnectionError, type ConnectionStage } from "./connection-error.ts";
-import { type BodyDecoder, latin1Decoder, Utf8Decoder } from "./response/body-decoder.ts";
+import { type BodyDecoder, latin1Decoder, Utf8Decoder, wholeText } from "./response/body-decoder.ts";
 import type { ResponseHead } from "./response/response-head.ts";
 import type { TextReader, TextReadResult, TextReceiver } from "./response/text-reader.ts";
 
@@ -24,6 +24,8 @@ export class HttpExchange implements TextReader {
   readonly #notifySent: () => void;
   #transport: Transport | undefined;
   #decoder: BodyDecoder = new Utf8Decoder();
+  /** The decoder is not needed for whole characters. Nor looked at: in a paced stream, each object means a wait for memory. */
+  #isBetweenCharacters = false;
   #unread = "";
   #receiver: TextReceiver | undefined;
   #headWaiter: PromiseWithResolvers<ResponseHead> | undefined;
@@ -136,7 +138,14 @@ export class HttpExchange implements TextReader {
 
   /** From the connection: the next part of the body. */
   onBody(bytes: Buffer, from: number, to: number): void {
-    this.#deliver(this.#decoder.decode(bytes, from, to));
+    const text = this.#isBetweenCharacters ? wholeText(bytes, from, to) : undefined;
+    this.#deliver(text ?? this.#decode(bytes, from, to));
+  }
+
+  #decode(bytes: Buffer, from: number, to: number): string {
+    const text = this.#decoder.decode(bytes, from, to);
+    this.#isBetweenCharacters = this.#decoder.hasNoState;
+    return text;
   }
 
   /** From the connection: the response is complete. */

@@ -3,6 +3,8 @@ export interface BodyDecoder {
   decode(bytes: Buffer, from: number, to: number): string;
   /** The text of an incomplete character at the end of the body. */
   end(): string;
+  /** A piece that ends with a whole character is the same text without this decoder: see `wholeText`. */
+  readonly hasNoState: boolean;
 }
 
 const BYTE_ORDER_MARK = 0xfeff;
@@ -42,6 +44,10 @@ export class Utf8Decoder implements BodyDecoder {
     return this.#withoutByteOrderMark(text);
   }
 
+  get hasNoState(): boolean {
+    return this.#started && this.#partial.length === 0;
+  }
+
   #withoutByteOrderMark(text: string): string {
     if (this.#started || text === "") return text;
     this.#started = true;
@@ -53,7 +59,13 @@ export class Utf8Decoder implements BodyDecoder {
 export const latin1Decoder: BodyDecoder = {
   decode: (bytes, from, to) => bytes.toString("latin1", from, to),
   end: () => "",
+  hasNoState: false,
 };
+
+/** The text of a piece of UTF-8, behind whole characters, that ends with a whole character too; undefined for other pieces. */
+export function wholeText(bytes: Buffer, from: number, to: number): string | undefined {
+  return incompleteTailLength(bytes, from, to) === 0 ? bytes.toString("utf8", from, to) : undefined;
+}
 
 /** Length in bytes of an incomplete UTF-8 sequence at the end. */
 function incompleteTailLength(bytes: Buffer, from: number, to: number): number {
