@@ -31,7 +31,7 @@ interface MessagesInfo {
   /** The messages with `notParsed` in the place of those that nobody has looked at, if there are such. */
   readonly target?: readonly ChatMessage[];
   /** Present on a copy: what it was made of, and which messages are others. */
-  readonly copied?: { readonly original: readonly ChatMessage[]; readonly replaced: ReadonlyMap<number, ChatMessage> };
+  readonly copied?: { readonly original: readonly ChatMessage[]; readonly others: Replacements };
 }
 
 const infoByMessages = new WeakMap<readonly ChatMessage[], MessagesInfo>();
@@ -110,25 +110,30 @@ export function replaceMessages(
   const messages = [...known, ...original.slice(known.length)];
   for (const [index, message] of replaced) messages[index] = message;
   const parse = (index: number) => original[index] ?? notParsed;
-  const copied = { original, replaced };
+  const copied = { original, others };
   if (beginning === undefined) return lazyArray(messages, parse, { runs, copied });
   const identity = others.identityOf(beginning.identity, 0, beginning.to, {});
   return lazyArray(messages, parse, { runs, copied, beginning: { ...beginning, identity } });
 }
 
-/** The indexes of those messages that are not the very same as in the conversation that they may be a copy of, in ascending order. */
-export function replacedIn(messages: readonly ChatMessage[], original: readonly ChatMessage[]): readonly number[] {
-  const copied = infoByMessages.get(messages)?.copied;
-  if (copied?.original === original) return ascending(copied.replaced);
-  const indexes: number[] = [];
-  for (let index = 0; index < messages.length; index++) {
-    if (messages[index] !== original[index]) indexes.push(index);
-  }
-  return indexes;
+/** A message in the place of another one. */
+export interface ReplacedMessage {
+  readonly index: number;
+  readonly json: string;
 }
 
-function ascending(replaced: ReadonlyMap<number, ChatMessage>): readonly number[] {
-  return [...replaced.keys()].sort((a, b) => a - b);
+/** Those messages that are not the very same as in the conversation that they may be a copy of, in their order. */
+export function replacedIn(
+  messages: readonly ChatMessage[],
+  original: readonly ChatMessage[],
+): readonly ReplacedMessage[] {
+  const copied = infoByMessages.get(messages)?.copied;
+  if (copied?.original === original) return copied.others.list();
+  const replaced: ReplacedMessage[] = [];
+  for (let index = 0; index < messages.length; index++) {
+    if (messages[index] !== original[index]) replaced.push({ index, json: JSON.stringify(messages[index]) });
+  }
+  return replaced;
 }
 
 /** What stands for known messages of which some are replaced, by a hash of those. */
@@ -138,14 +143,20 @@ const maxChanged = 2;
 /** Unknown outside. Decides only which conversations are taken for the same, for whoever assesses them. */
 const [changedSeed = 0n] = crypto.getRandomValues(new BigUint64Array(1));
 
+/** Messages in the places of others. They do not change any more: each is written as JSON once, to be hashed and to be sent. */
 class Replacements {
   readonly #indexes: readonly number[];
   readonly #messages: ReadonlyMap<number, ChatMessage>;
+  readonly #json = new Map<number, string>();
   readonly #hashes = new Map<number, bigint>();
 
   constructor(replaced: ReadonlyMap<number, ChatMessage>) {
-    this.#indexes = ascending(replaced);
+    this.#indexes = [...replaced.keys()].sort((a, b) => a - b);
     this.#messages = replaced;
+  }
+
+  list(): readonly ReplacedMessage[] {
+    return this.#indexes.map((index) => ({ index, json: this.#jsonOf(index) }));
   }
 
   runWith(run: KnownRunAt): KnownRunAt {
@@ -175,10 +186,19 @@ class Replacements {
   #hashOf(index: number): bigint {
     let hash = this.#hashes.get(index);
     if (hash === undefined) {
-      hash = Bun.hash.xxHash3(JSON.stringify(this.#messages.get(index)), changedSeed);
+      hash = Bun.hash.xxHash3(this.#jsonOf(index), changedSeed);
       this.#hashes.set(index, hash);
     }
     return hash;
+  }
+
+  #jsonOf(index: number): string {
+    let json = this.#json.get(index);
+    if (json === undefined) {
+      json = JSON.stringify(this.#messages.get(index));
+      this.#json.set(index, json);
+    }
+    return json;
   }
 
   #isIn(from: number, to: number): boolean {

@@ -33,9 +33,9 @@ function spliceMessages(
   const copyUpTo = (index: number) => {
     if (index > from) pieces.copy(from, ranges[2 * from] ?? 0, ranges[2 * index - 1] ?? 0, index - 1);
   };
-  for (const index of replacedIn(messages, parsed.messages)) {
+  for (const { index, json } of replacedIn(messages, parsed.messages)) {
     copyUpTo(index);
-    pieces.write(JSON.stringify(messages[index]));
+    pieces.write(json);
     from = index + 1;
   }
   copyUpTo(messages.length);
