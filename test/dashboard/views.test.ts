@@ -137,3 +137,11 @@ test("at phone width a decision takes two lines, however long the name of its go
   expect(rows.some(({ goal }) => goal.length > 50)).toBe(true);
   expect(rows.filter(({ apart }) => apart > 8)).toEqual([]);
 });
+
+test("names in the descriptions of policy keys are code, without the backticks of the source", async () => {
+  await using opened = await openPage(`${dashboard.url}/policy`, {});
+  const { page } = opened;
+  await page.getByText("budget.expect_ledger").waitFor({ state: "attached" });
+  expect(await page.locator("td code", { hasText: "ledger_missing" }).count()).toBe(1);
+  expect(await page.locator("main").textContent()).not.toContain("`");
+});

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { AnswerOf, PolicyKey } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Loaded } from "../../components/loaded.tsx";
-import { Time } from "../../components/marks.tsx";
+import { Sentence, Time } from "../../components/marks.tsx";
 import { Search } from "../../components/search.tsx";
 import { Section } from "../../components/section.tsx";
 import { Table } from "../../components/table.tsx";
@@ -124,7 +124,9 @@ function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readon
           <td className="nowrap">
             {key.from === "file" ? `file${key.line === null ? "" : `, line ${key.line}`}` : "default"}
           </td>
-          <td className="muted break">{key.about}</td>
+          <td className="muted break">
+            <Sentence text={key.about} />
+          </td>
         </tr>
       ))}
     </Table>
