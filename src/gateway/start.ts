@@ -73,7 +73,7 @@ export interface Gateway {
   readonly records: DecisionRecords;
   readonly http: HttpServer;
   /** The metrics of this process alone. */
-  metricsSnapshot(): Promise<MetricSnapshot[]>;
+  metricsSnapshot(): MetricSnapshot[];
   /** Present in demo mode. */
   readonly simulator?: Simulator;
   /** Reads policy and model registry again, as on SIGHUP. */

@@ -25,14 +25,14 @@ export function workerLink(): WorkerLink {
     return true;
   };
 
-  const snapshot = async (id: number, subject: Subject): Promise<void> => {
+  const snapshot = (id: number, subject: Subject): void => {
     if (gateway === undefined) return;
-    if (subject === "metrics") send({ kind: "snapshot", id, subject, value: await gateway.metricsSnapshot() });
+    if (subject === "metrics") send({ kind: "snapshot", id, subject, value: gateway.metricsSnapshot() });
     else send({ kind: "snapshot", id, subject, value: gateway.http.health() });
   };
 
   process.on("message", (message: FromSupervisor) => {
-    if (message.kind === "collect") void snapshot(message.id, message.subject);
+    if (message.kind === "collect") snapshot(message.id, message.subject);
     else waiting.get(message.id)?.(message.value);
   });
 

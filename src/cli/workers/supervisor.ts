@@ -1,7 +1,8 @@
 import { worstReport } from "#http/endpoints/health.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
-import { countersOf, type MetricSnapshot, mergeMetrics, renderMetrics } from "#telemetry/metrics/merged-metrics.ts";
+import { textOf } from "#telemetry/metrics/exposition.ts";
+import { countersOf, type MetricSnapshot, mergeMetrics } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { version } from "../../../package.json";
 import type { FromWorker, Merged, Subject } from "./messages.ts";
@@ -215,8 +216,8 @@ class Supervisor {
       return worstReport(reports, count, performance.now() - this.#options.startedMs);
     }
     // A worker that did not answer in time counts with its last snapshot; nothing is awaited between here and the sum.
-    const ownMetrics = await this.#metrics.snapshot();
-    return renderMetrics(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
+    const ownMetrics = this.#metrics.snapshot();
+    return textOf(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
   }
 
   #count(): { readonly wanted: number; readonly serving: number } {

@@ -1,16 +1,10 @@
+import type { SampleSnapshot } from "./merged-metrics.ts";
+
 export interface HistogramOptions {
   readonly name: string;
-  readonly help: string;
   readonly labelNames: readonly string[];
   /** Upper bounds, ascending; the one without a bound is added. */
   readonly buckets: readonly number[];
-}
-
-/** One line of the exposition, in the shape that prom-client's registry prints. */
-interface Sample {
-  readonly metricName: string;
-  readonly labels: { readonly [name: string]: string | number };
-  readonly value: number;
 }
 
 interface Series {
@@ -21,19 +15,17 @@ interface Series {
 }
 
 /**
- * A histogram that a registry of prom-client can print. An observation is one look-up and two additions: the library's own
+ * A histogram. An observation is one look-up and two additions: prom-client's
  * checks and hashes its labels each time, which for the five of a request cost more than everything else that is counted.
  */
 export class Histogram {
   readonly name: string;
-  readonly help: string;
   readonly #labelNames: readonly string[];
   readonly #buckets: readonly number[];
   readonly #series = new Map<string, Series>();
 
-  constructor({ name, help, labelNames, buckets }: HistogramOptions) {
+  constructor({ name, labelNames, buckets }: HistogramOptions) {
     this.name = name;
-    this.help = help;
     this.#labelNames = labelNames;
     this.#buckets = buckets;
   }
@@ -53,9 +45,9 @@ export class Histogram {
     series.sum += value;
   }
 
-  /** What the registry asks for at a scrape. */
-  get() {
-    const values: Sample[] = [];
+  /** Its lines in the exposition. */
+  samples(): readonly SampleSnapshot[] {
+    const values: SampleSnapshot[] = [];
     for (const { labels, counts, sum } of this.#series.values()) {
       const own = Object.fromEntries(this.#labelNames.map((name, index) => [name, labels[index] ?? ""]));
       let upTo = 0;
@@ -70,6 +62,6 @@ export class Histogram {
       values.push({ metricName: `${this.name}_sum`, labels: own, value: sum });
       values.push({ metricName: `${this.name}_count`, labels: own, value: upTo });
     }
-    return { name: this.name, help: this.help, type: "histogram", aggregator: "sum", values };
+    return values;
   }
 }

@@ -20,10 +20,9 @@ export class LabelSums {
     node.#sum = (node.#sum ?? 0) + amount;
   }
 
-  /** Hands out every sum with its labels, and forgets it. */
-  drain(take: (sum: number, labels: readonly string[]) => void, labels: readonly string[] = []): void {
-    if (this.#sum !== undefined) take(this.#sum, labels);
-    this.#sum = undefined;
-    for (const [label, longer] of this.#longer) longer.drain(take, [...labels, label]);
+  /** Calls back with every sum and its labels. */
+  each(visit: (sum: number, labels: readonly string[]) => void, labels: readonly string[] = []): void {
+    if (this.#sum !== undefined) visit(this.#sum, labels);
+    for (const [label, longer] of this.#longer) longer.each(visit, [...labels, label]);
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { countersOf, mergeMetrics, renderMetrics } from "./merged-metrics.ts";
+import { textOf } from "./exposition.ts";
+import { countersOf, mergeMetrics } from "./merged-metrics.ts";
 import { createMetrics } from "./metrics.ts";
 
 test("counters and histograms of several processes are summed, gauges by their own rule", async () => {
@@ -16,8 +17,8 @@ test("counters and histograms of several processes are summed, gauges by their o
     }
     return metrics;
   });
-  const snapshots = await Promise.all(processes.map((metrics) => metrics.snapshot()));
-  const text = await renderMetrics(mergeMetrics(snapshots));
+  const snapshots = processes.map((metrics) => metrics.snapshot());
+  const text = await textOf(mergeMetrics(snapshots));
   for (const line of [
     'smart_gateway_rejections_total{route="models",status="401"} 3',
     'smart_gateway_decision_duration_seconds_count{endpoint="route_decision"} 3',
@@ -36,7 +37,7 @@ test("an ended process keeps its counters and histograms, not its gauges", async
   const metrics = createMetrics();
   metrics.observe({ activeStreams: () => 7 });
   metrics.requestRejected("models", 401);
-  const text = await renderMetrics(countersOf(await metrics.snapshot()));
+  const text = await textOf(countersOf(metrics.snapshot()));
   expect(text).toContain('smart_gateway_rejections_total{route="models",status="401"} 1');
   expect(text).not.toContain("smart_gateway_active_streams");
 });
@@ -51,5 +52,5 @@ test("the merged metrics of one process equal its own", async () => {
       .split("\n")
       .filter((line) => line.startsWith("smart_gateway"))
       .toSorted();
-  expect(own(await renderMetrics(mergeMetrics([await metrics.snapshot()])))).toEqual(own(await metrics.text()));
+  expect(own(await textOf(mergeMetrics([metrics.snapshot()])))).toEqual(own(await metrics.text()));
 });

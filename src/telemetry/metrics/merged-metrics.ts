@@ -1,9 +1,7 @@
-import { type Metric, Registry } from "prom-client";
-
 /** How the samples of several processes are combined. Counters are always summed. */
 export type Aggregation = "sum" | "max" | "min";
 
-/** One metric with its samples, as prom-client's registry gives it and as it travels between processes. */
+/** One metric with its samples, as a registry gives it and as it travels between processes. */
 export interface MetricSnapshot {
   readonly name: string;
   readonly help: string;
@@ -12,7 +10,8 @@ export interface MetricSnapshot {
   readonly values: readonly SampleSnapshot[];
 }
 
-interface SampleSnapshot {
+/** One line of the exposition. */
+export interface SampleSnapshot {
   /** Present on the lines of a histogram. */
   readonly metricName?: string;
   readonly labels: { readonly [name: string]: string | number };
@@ -47,14 +46,4 @@ export function mergeMetrics(processes: readonly (readonly MetricSnapshot[])[]):
 /** What of a process outlives it: its counters and histograms. Gauges end with it. */
 export function countersOf(metrics: readonly MetricSnapshot[]): MetricSnapshot[] {
   return metrics.filter(({ type }) => type === "counter" || type === "histogram");
-}
-
-/** The Prometheus text exposition. */
-export function renderMetrics(metrics: readonly MetricSnapshot[]): Promise<string> {
-  const registry = new Registry();
-  for (const metric of metrics) {
-    // A registry reads only the name and what `get` answers.
-    registry.registerMetric({ name: metric.name, get: () => metric } as unknown as Metric);
-  }
-  return registry.metrics();
 }

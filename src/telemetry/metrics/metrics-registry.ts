@@ -1,7 +1,7 @@
-import { Counter, Gauge, type Metric, Registry } from "prom-client";
+import { contentType, textOf } from "./exposition.ts";
 import { Histogram } from "./histogram.ts";
 import { LabelSums } from "./label-sums.ts";
-import type { Aggregation, MetricSnapshot } from "./merged-metrics.ts";
+import type { Aggregation, MetricSnapshot, SampleSnapshot } from "./merged-metrics.ts";
 
 export interface Declaration {
   readonly name: string;
@@ -31,42 +31,36 @@ const gaugeAggregations: { readonly [name: string]: Aggregation } = {
   process_max_fds: "sum",
 };
 
-/** The metrics of one gateway: declares each once, and prints them all. */
+/** The metrics of one gateway: declares each once, and reads them all. */
 export class MetricsRegistry {
-  readonly #registry = new Registry();
   readonly #declared: Declaration[] = [];
+  /** For each declaration, in their order: reads its samples. */
+  readonly #readers: (() => readonly SampleSnapshot[])[] = [];
 
   histogram(name: string, help: string, labelNames: string[], buckets: number[]): Histogram {
-    this.#declared.push({ name, type: "histogram", aggregation: "sum", help, labelNames });
-    const made = new Histogram({ name, help, labelNames, buckets });
-    this.#registry.registerMetric(made as unknown as Metric); // a registry only calls `get` and reads the name
-    return made;
+    const histogram = new Histogram({ name, labelNames, buckets });
+    this.#declare({ name, type: "histogram", aggregation: "sum", help, labelNames }, () => histogram.samples());
+    return histogram;
   }
 
-  /**
-   * A counter that is added up here and handed over when someone scrapes: a request touches a dozen of them, and each would
-   * cost more than all of them do now.
-   */
+  /** A counter that is added up by labels: a request touches a dozen of them. */
   counter<L extends string>(
     name: string,
     help: string,
     labelNames: readonly L[],
   ): (amount: number, ...labels: string[]) => void {
-    this.#declared.push({ name, type: "counter", aggregation: "sum", help, labelNames });
-    const pending = new LabelSums();
-    const counter = new Counter({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [this.#registry],
-      collect() {
-        pending.drain((sum, labels) => counter.labels(...labels).inc(sum));
-      },
+    const sums = new LabelSums();
+    // One without labels is there before it counts.
+    if (labelNames.length === 0) sums.add(0, []);
+    this.#declare({ name, type: "counter", aggregation: "sum", help, labelNames }, () => {
+      const samples: SampleSnapshot[] = [];
+      sums.each((value, labels) => samples.push({ labels: named(labelNames, labels), value }));
+      return samples;
     });
     return (amount, ...labels) => {
       // What an upstream reports ends up here: an absurd figure must not spoil the scrape.
       if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)) return;
-      pending.add(amount, labels);
+      sums.add(amount, labels);
     };
   }
 
@@ -77,34 +71,23 @@ export class MetricsRegistry {
     read: (set: (value: number, ...labels: string[]) => void) => void,
   ): void {
     const aggregation = gaugeAggregations[name] ?? "max";
-    this.#declared.push({ name, type: "gauge", aggregation, help, labelNames });
-    new Gauge({
-      name,
-      help,
-      aggregator: aggregation,
-      labelNames: [...labelNames],
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        // A gauge without labels starts at 0 after a reset; one without a value must have no sample.
-        if (labelNames.length === 0) this.remove();
-        read((value, ...labels) => this.labels(...labels).set(value));
-      },
+    this.#declare({ name, type: "gauge", aggregation, help, labelNames }, () => {
+      // Of two values for the same labels the later one counts.
+      const samples = new Map<string, SampleSnapshot>();
+      read((value, ...labels) => samples.set(labels.join("\n"), { labels: named(labelNames, labels), value }));
+      return [...samples.values()];
     });
   }
 
   /** A counter whose value is read at each scrape. */
   readCounter(name: string, help: string, read: () => number): void {
-    this.#declared.push({ name, type: "counter", aggregation: "sum", help, labelNames: [] });
-    new Counter({
-      name,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
+    const declaration = { name, type: "counter", aggregation: "sum", help, labelNames: [] } as const;
+    this.#declare(declaration, () => [{ labels: {}, value: read() }]);
+  }
+
+  #declare(declaration: Declaration, samples: () => readonly SampleSnapshot[]): void {
+    this.#declared.push(declaration);
+    this.#readers.push(samples);
   }
 
   /** Every metric that was declared, for the reference. */
@@ -113,14 +96,19 @@ export class MetricsRegistry {
   }
 
   text(): Promise<string> {
-    return this.#registry.metrics();
+    return textOf(this.snapshot());
   }
 
-  snapshot(): Promise<MetricSnapshot[]> {
-    return this.#registry.getMetricsAsJSON() as Promise<unknown> as Promise<MetricSnapshot[]>; // typed loosely there
+  snapshot(): MetricSnapshot[] {
+    return this.#declared.map(({ name, help, type, aggregation: aggregator }, index) => ({
+      ...{ name, help, type, aggregator },
+      values: this.#readers[index]?.() ?? [],
+    }));
   }
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
+  readonly contentType = contentType;
+}
+
+function named(names: readonly string[], labels: readonly string[]): { readonly [name: string]: string } {
+  return Object.fromEntries(names.map((name, index) => [name, labels[index] ?? ""]));
 }

@@ -45,7 +45,7 @@ export interface Metrics {
   /** The Prometheus text exposition. */
   text(): Promise<string>;
   /** The same as values, to be merged with those of other processes. */
-  snapshot(): Promise<MetricSnapshot[]>;
+  snapshot(): MetricSnapshot[];
   /** Every metric there is, for the reference. */
   catalog(): readonly Declaration[];
   readonly contentType: string;
