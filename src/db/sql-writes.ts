@@ -36,9 +36,10 @@ export function runSqliteWrites(db: Database, writes: readonly SqlWrite[]): void
 
 /** `runSqliteWrites` with what `pushWrites` appended from that place on. */
 export function runFlatWrites(db: Database, flat: readonly SqlValue[], from: number): void {
+  // Takes effect when it is compiled, so it cannot be prepared.
   db.run("PRAGMA synchronous = NORMAL");
   try {
-    db.run("BEGIN IMMEDIATE");
+    db.query("BEGIN IMMEDIATE").run();
     for (let at = from; at < flat.length; ) {
       // As `pushWrites` wrote them.
       const [sql, rows, columns] = flat.slice(at, at + 3) as [string, number, number];
@@ -46,7 +47,7 @@ export function runFlatWrites(db: Database, flat: readonly SqlValue[], from: num
       runRows(db, sql, rows, columns, values);
       at += 3 + values.length;
     }
-    db.run("COMMIT");
+    db.query("COMMIT").run();
   } catch (error) {
     if (db.inTransaction) db.run("ROLLBACK");
     throw error;
