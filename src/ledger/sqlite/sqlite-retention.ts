@@ -1,4 +1,5 @@
 import { expiryGraceMs } from "#ledger/rules/limits.ts";
+import type { AccountId } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { storedEntriesOf } from "./entry-batch.ts";
 import type { OldReservation, SqliteStatements } from "./sqlite-statements.ts";
@@ -46,26 +47,28 @@ function prunable(statements: SqliteStatements, before: number, limit: number, n
 /** Takes the entries of these reservations out of their batches, and carries their sums into the accounts. */
 function removeEntries(statements: SqliteStatements, old: readonly OldReservation[]): void {
   const { entriesOf, keepEntries, pruneBatch, carry } = statements;
-  const batches = new Map<number, ReturnType<typeof storedEntriesOf>>();
-  const carried: [account: string, spent: number, overrun: number][] = [];
-  for (const { id, goalAccount, dayAccount, lastEntry } of old) {
-    for (let batch: number | null = lastEntry; batch !== null; ) {
-      const entries: ReturnType<typeof storedEntriesOf> =
-        batches.get(batch) ?? storedEntriesOf(entriesOf.get(batch)?.entries ?? "[]");
-      const own = entries.filter(([reservation]) => reservation === id);
-      for (const [, , , spent, overrun] of own) {
-        carried.push([goalAccount, spent, overrun], [dayAccount, spent, overrun]);
-      }
-      batches.set(
-        batch,
-        entries.filter(([reservation]) => reservation !== id),
-      );
-      batch = own[0]?.[6] ?? null;
-    }
+  const byId = new Map(old.map((reservation) => [reservation.id, reservation]));
+  const sums = new Map<AccountId, { spent: bigint; overrun: bigint }>();
+  const add = (account: AccountId, spent: number, overrun: number) => {
+    const sum = sums.get(account) ?? { spent: 0n, overrun: 0n };
+    sum.spent += BigInt(spent);
+    sum.overrun += BigInt(overrun);
+    sums.set(account, sum);
+  };
+  // Each entry names the batch with the one before it: a batch that is found is visited too, once.
+  const batches = new Set(old.map(({ lastEntry }) => lastEntry));
+  for (const batch of batches) {
+    const entries = storedEntriesOf(entriesOf.get(batch)?.entries ?? "[]");
+    const kept = entries.filter(([id, , , spent, overrun, , previous]) => {
+      const reservation = byId.get(id);
+      if (reservation === undefined) return true;
+      add(reservation.goalAccount, spent, overrun);
+      add(reservation.dayAccount, spent, overrun);
+      if (previous !== null) batches.add(previous);
+      return false;
+    });
+    if (kept.length === 0) pruneBatch.run(batch);
+    else keepEntries.run(JSON.stringify(kept), batch);
   }
-  carry.run(JSON.stringify(carried));
-  for (const [batch, entries] of batches) {
-    if (entries.length === 0) pruneBatch.run(batch);
-    else keepEntries.run(JSON.stringify(entries), batch);
-  }
+  for (const [account, { spent, overrun }] of sums) carry.run(spent, overrun, account);
 }

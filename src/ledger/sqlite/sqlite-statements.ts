@@ -148,12 +148,8 @@ function pruneStatements(db: Database) {
     entriesOf: db.query<{ entries: string }, [number]>("SELECT entries FROM ledger_batch WHERE seq = ?"),
     keepEntries: db.query<unknown, [string, number]>("UPDATE ledger_batch SET entries = ? WHERE seq = ?"),
     pruneBatch: db.query<unknown, [number]>("DELETE FROM ledger_batch WHERE seq = ?"),
-    /** Of a JSON array with account, spent and overrun of each entry. */
-    carry: db.query<unknown, [string]>(
-      `UPDATE account SET carried_spent = carried_spent + pruned.spent, carried_overrun = carried_overrun + pruned.overrun
-       FROM (SELECT value ->> 0 AS account, sum(value ->> 1) AS spent, sum(value ->> 2) AS overrun FROM json_each(?)
-             GROUP BY account) AS pruned
-       WHERE account.id = pruned.account`,
+    carry: db.query<unknown, [bigint, bigint, string]>(
+      "UPDATE account SET carried_spent = carried_spent + ?, carried_overrun = carried_overrun + ? WHERE id = ?",
     ),
     pruneReservations: db.query<unknown, [string]>(
       "DELETE FROM reservation WHERE seq IN (SELECT value FROM json_each(?))",
