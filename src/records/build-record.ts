@@ -71,7 +71,9 @@ function actionOf({ decision, routed }: RequestRecord): DecisionRecord["action"]
 }
 
 function recordedMs({ atMs, timings, attempts }: RequestRecord): number {
-  return bookedMs(Math.round(atMs + timings.totalMs), attempts.findLast(({ day }) => day !== undefined)?.day);
+  let lastDay: string | undefined;
+  for (const { day } of attempts) lastDay = day ?? lastDay;
+  return bookedMs(Math.round(atMs + timings.totalMs), lastDay);
 }
 
 export function recordWith(request: RequestRecord, facts: RecordFacts): DecisionRecord {
@@ -146,13 +148,13 @@ export function recordWith(request: RequestRecord, facts: RecordFacts): Decision
 const dayMs = 86_400_000;
 
 /** Nearly every record is of the same day as the one before. */
-let lastDay = { day: "", startMs: 0 };
+let knownDay = { day: "", startMs: 0 };
 
 /** When it ended, within the UTC day that the ledger counts its cost to. */
 function bookedMs(endedMs: number, day: string | undefined): number {
   if (day === undefined) return endedMs;
-  if (day !== lastDay.day) lastDay = { day, startMs: Date.parse(`${day}T00:00:00Z`) };
-  const { startMs } = lastDay;
+  if (day !== knownDay.day) knownDay = { day, startMs: Date.parse(`${day}T00:00:00Z`) };
+  const { startMs } = knownDay;
   return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
 }
 
@@ -217,7 +219,25 @@ function errorClassOf({ errorCode, outcome, attempts }: RequestRecord): string |
   return attempts.at(-1)?.outcome ?? outcome;
 }
 
+/** Requests that follow each other often have the same evidence, and whether texts are the same is seen without reading them. */
+let knownEvidence: { readonly evidence: readonly string[]; readonly rules: string | null } = {
+  evidence: [],
+  rules: null,
+};
+
+/** The hard rules that the evidence names. */
 function rulesIn(evidence: readonly string[]): string | null {
+  if (!haveSameTexts(evidence, knownEvidence.evidence)) knownEvidence = { evidence, rules: readRules(evidence) };
+  return knownEvidence.rules;
+}
+
+function haveSameTexts(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+function readRules(evidence: readonly string[]): string | null {
   let rules: string | null = null;
   for (const entry of evidence) {
     if (!entry.startsWith(ruleKey)) continue;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { type Model, type ModelRegistry, type Price, tierOfRole } from "#domain/model.ts";
+import { type Model, type ModelKey, type ModelRegistry, type Price, tierOfRole } from "#domain/model.ts";
 import { ratesOf, type TimeSpan } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Tier } from "./decision-record.ts";
-import type { RequestRecord } from "./record.ts";
+import type { AttemptRecord, RequestRecord } from "./record.ts";
 
 /** Ids that callers choose are free text; longer ones are cut, and end in digits of their hash, so that they still differ. In characters. */
 const maxIdLength = 128;
@@ -57,14 +57,15 @@ export function factsOf(
   const { routed, decision, answeredBy } = request;
   const registry = routed?.snapshot.registry;
   const answering = answeredBy ?? routed?.decision.model ?? decision.model;
+  const model = registry === undefined || answering === null ? undefined : modelOf(registry, answering);
   return {
     policyHash,
     session: bounded(session),
     upstreamModel:
       answeredBy === null
         ? null
-        : bounded(request.attempts.at(-1)?.otherModel ?? registry?.models.get(answeredBy)?.upstreamId),
-    tier: answering === null ? null : tierOf(registry?.models.get(answering)),
+        : bounded(request.attempts[request.attempts.length - 1]?.otherModel ?? model?.upstreamId),
+    tier: model === undefined ? null : tierOfRole[model.role],
     baseline: registry === undefined ? null : baselineOf(request, registry),
     priceBand: bandOf(request, registry),
   };
@@ -87,8 +88,16 @@ export function hashOfCutId(id: string): string | undefined {
   return id.length === maxIdLength ? /…([0-9a-f]{16})$/.exec(id)?.[1] : undefined;
 }
 
-function tierOf(model: Model | undefined): Tier | null {
-  return model === undefined ? null : tierOfRole[model.role];
+/** Most requests are answered by the model that answered the one before, and comparing its key is quicker than looking it up. */
+let lastModel:
+  | { readonly registry: ModelRegistry; readonly key: ModelKey; readonly model: Model | undefined }
+  | undefined;
+
+function modelOf(registry: ModelRegistry, key: ModelKey): Model | undefined {
+  if (lastModel?.registry !== registry || lastModel.key !== key) {
+    lastModel = { registry, key, model: registry.models.get(key) };
+  }
+  return lastModel.model;
 }
 
 /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
@@ -115,8 +124,10 @@ function safeCost(usage: TokenUsage, price: Price, during: TimeSpan): number {
 
 /** Which of the model's rates the last answer met, where it has several. */
 function bandOf({ attempts, atMs, timings }: RequestRecord, registry: ModelRegistry | undefined): string | null {
-  const last = attempts.findLast(({ usage }) => usage !== undefined);
-  const price: Price | undefined = registry?.models.get(last?.model ?? "")?.price;
+  if (registry === undefined) return null;
+  let last: AttemptRecord | undefined;
+  for (const attempt of attempts) if (attempt.usage !== undefined) last = attempt;
+  const price = last === undefined ? undefined : modelOf(registry, last.model)?.price;
   if (price?.bands === undefined || last?.usage === undefined) return null;
   const { input, output } = ratesOf(price, last.usage.input, { fromMs: atMs, toMs: atMs + timings.totalMs });
   if (input === price.input && output === price.output) return "base";

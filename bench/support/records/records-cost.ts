@@ -10,8 +10,8 @@ const on = "";
 const requestsPerRound = 1_024;
 /** Sent before each round and not counted: the policy has just been read anew. */
 const requestsBefore = 256;
-/** Until the JIT has compiled the code that every request runs, and that of records, which runs once for a whole block of them. */
-const warmup = 60_000;
+/** Until the JIT has compiled the code that every request runs, and that of blocks, which takes some 400 blocks. */
+const warmup = 110_000;
 const noEnd = 600_000;
 const pollEveryMs = 10;
 
