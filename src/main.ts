@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { exitCodes } from "#cli/exit.ts";
+import { exitCodes, failWith } from "#cli/exit.ts";
 import { commandNames, programWith } from "#cli/program.ts";
 
 /** The process: picks a command and runs it. */
@@ -10,13 +10,16 @@ async function main(args: readonly string[]): Promise<void> {
     return (await import("#cli/commands/completion.ts")).printCompletions(args.slice(1), programWith);
   // `help NAME` prints what NAME itself would.
   if (first === "help" && commandNames.includes(second)) return main([...args.slice(1), "--help"]);
-  const program = await programWith((name) => name === first);
+  const json = args.includes("--json");
+  const program = await programWith((name) => name === first, { silentErrors: json });
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // Help that was asked for has code 0; all else that the parser throws is about how it was called.
-    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.badUsage;
+    // Help that was asked for has code 0; all else that the parser throws is about how it was called, and said already but in JSON.
+    if (error.exitCode === 0) process.exitCode = exitCodes.ok;
+    else if (json) failWith(exitCodes.badUsage, error.message.replace(/^error: /, ""), { json });
+    else process.exitCode = exitCodes.badUsage;
   }
 }
 

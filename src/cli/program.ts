@@ -85,14 +85,21 @@ const commands: readonly CommandEntry[] = [
 
 export const commandNames: readonly string[] = commands.map(({ name }) => name);
 
-/** The program with the commands loaded that `wanted` selects; the others have only their names and summaries. */
-export async function programWith(wanted: (name: string) => boolean): Promise<Command> {
+/**
+ * The program with the commands loaded that `wanted` selects; the others have only their names and summaries. `silentErrors`: the parser
+ * throws what is wrong with the arguments, and does not print it as well.
+ */
+export async function programWith(
+  wanted: (name: string) => boolean,
+  { silentErrors = false }: { readonly silentErrors?: boolean } = {},
+): Promise<Command> {
   const program = new Command("smart-gateway")
     .description("A self-hosted, OpenAI-compatible gateway that routes each chat completion by policy.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .showHelpAfterError("(add --help to see what there is)")
     .exitOverride();
+  if (silentErrors) program.configureOutput({ writeErr: () => {} });
   for (const { name, summary, load } of commands) {
     program.addCommand(wanted(name) ? completed(await load(), program, name) : new Command(name).description(summary));
   }

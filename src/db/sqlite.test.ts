@@ -43,6 +43,15 @@ describe("an SQLite database", () => {
     db.close();
   });
 
+  test("is opened while another connection writes, where no migration is missing", () => {
+    const writer = openSqlite(path);
+    writer.run("BEGIN IMMEDIATE");
+    const reader = openSqlite(path);
+    expect(reader.query("SELECT count(*) AS n FROM schema_migration").get()).toEqual({ n: sqliteMigrations.length });
+    reader.close();
+    writer.close();
+  });
+
   test("and its log files are accessible to their owner only", () => {
     const db = openSqlite(path);
     for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);

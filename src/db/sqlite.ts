@@ -69,19 +69,16 @@ function createPrivately(path: string): void {
 
 /**
  * Applies the missing migrations under the write lock: of several processes that start together one does it, and the others find it
- * done.
+ * done. Where none is missing, nobody who only reads waits for the lock.
  */
 function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
+  if (hasMigrations(db) && pendingMigrations(appliedIn(db), migrations).length === 0) return;
   db.run("BEGIN IMMEDIATE");
   try {
     db.run(
       "CREATE TABLE IF NOT EXISTS schema_migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)",
     );
-    const applied = db
-      .query<{ version: number }, []>("SELECT version FROM schema_migration")
-      .all()
-      .map(({ version }) => version);
-    for (const { version, name, sql } of pendingMigrations(applied, migrations)) {
+    for (const { version, name, sql } of pendingMigrations(appliedIn(db), migrations)) {
       db.run(sql);
       db.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (?, ?, datetime('now'))", [
         version,
@@ -93,6 +90,15 @@ function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
     if (db.inTransaction) db.run("ROLLBACK");
     throw error;
   }
+}
+
+function hasMigrations(db: Database): boolean {
+  return db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'").get() !== null;
+}
+
+function appliedIn(db: Database): readonly number[] {
+  const rows = db.query<{ version: number }, []>("SELECT version FROM schema_migration").all();
+  return rows.map(({ version }) => version);
 }
 
 /** Retries while another process holds the lock. SQLite's own `busy_timeout` does not cover a change of the journal mode. */

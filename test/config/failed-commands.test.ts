@@ -20,6 +20,35 @@ describe("a command that fails", () => {
     expect(json()).toEqual({ ok: false, problem: expect.any(String) });
   });
 
+  test("for arguments that the parser refuses says so in JSON where that was asked for, and as text elsewhere", async () => {
+    const refused: readonly (readonly [problem: string, ...args: string[]])[] = [
+      ["unknown option '--wrong'", "budgets", "show", "--wrong"],
+      ["missing required argument 'key'", "models", "enable"],
+      ["unknown command 'wrong'", "wrong"],
+      ["option '--goal <goal>' argument missing", "decisions", "export", "--goal"],
+    ];
+    for (const [problem, ...args] of refused) {
+      const { code, err, json } = await runCommand([...args.slice(0, 2), "--json", ...args.slice(2)]);
+      expect([code, err, json()]).toEqual([2, "", { ok: false, problem }]);
+      const asText = await runCommand(args);
+      expect([asText.code, asText.out, asText.err.split("\n")[0]]).toEqual([2, "", `error: ${problem}`]);
+    }
+  });
+
+  test("for a value that is none of its option says so in JSON where that was asked for", async () => {
+    for (const args of [
+      ["init", folder, "--port", "none"],
+      ["statusline", "--url", "ftp://host"],
+    ]) {
+      const { code, err, json } = await runCommand([...args, "--json"]);
+      expect([code, err, json()]).toEqual([
+        2,
+        "",
+        { ok: false, problem: expect.stringContaining(`${args.at(-2)} must be`) },
+      ]);
+    }
+  });
+
   test("for the way in which it was called ends with 2, whatever the store says", async () => {
     expect((await runCommand(["budgets", "set"], { cwd: folder })).code).toBe(2);
     expect((await runCommand(["budgets", "release"], { cwd: folder })).code).toBe(2);

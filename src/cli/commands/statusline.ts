@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Command } from "commander";
-import { exitCodes, exitWith } from "#cli/exit.ts";
+import { exitCodes, exitWith, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 
 interface StatusOptions {
@@ -60,7 +60,7 @@ async function showStatus(options: StatusOptions): Promise<void> {
   });
   const url = URL.parse(`${base.replace(/\/+$/, "")}/v1/route/status?${query}`);
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    console.error(`--url must be an http:// or https:// URL; is ${JSON.stringify(base)}`);
+    failWith(exitCodes.badUsage, `--url must be an http:// or https:// URL; is ${JSON.stringify(base)}`, options);
     return finish(exitCodes.badUsage);
   }
   const reply = await ask(url, options.token ?? (env["SMART_GATEWAY_TOKEN"] || "statusline"));

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import { Command, Option } from "commander";
-import { exitCodes, exitWith } from "#cli/exit.ts";
+import { exitCodes, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { usd } from "#cli/with-ledger.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
@@ -61,14 +61,12 @@ async function init(directory: string, options: InitOptions): Promise<void> {
   ] as const) {
     const problem = value === undefined ? undefined : problemIn(name, value);
     if (problem === undefined) continue;
-    console.error(`${flag} ${problem}`);
-    return exitWith(exitCodes.badUsage);
+    return failWith(exitCodes.badUsage, `${flag} ${problem}`, options);
   }
   const asks = options.ask === true || (process.stdin.isTTY === true && !options.yes && !options.json);
   const answers = asks ? await askOnTerminal(given) : given;
   if (answers === undefined) {
-    console.error("No usable answers: nothing was written.");
-    return exitWith(exitCodes.badUsage);
+    return failWith(exitCodes.badUsage, "No usable answers: nothing was written.", options);
   }
   writeFiles(directory, answers, options.json === true);
 }
@@ -99,8 +97,7 @@ function writeFiles(directory: string, answers: Answers, json: boolean): void {
     } catch (error) {
       const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
       if (code !== "EEXIST") {
-        console.error(`cannot write ${path}: ${code}`);
-        exitWith(exitCodes.failed);
+        failWith(exitCodes.failed, `cannot write ${path}: ${code}`, { json });
         return;
       }
       kept.push(path);
