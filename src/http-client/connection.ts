@@ -23,6 +23,9 @@ const maxTunnelHeadBytes = 16_384;
 
 /** One HTTP/1.1 connection, with or without TLS, direct or through a proxy. It serves one exchange at a time. */
 export class Connection implements Transport {
+  // What each piece of a response needs comes first, side by side in memory.
+  #exchange: HttpExchange | undefined;
+  #parser = new ResponseParser();
   readonly #target: ConnectTarget;
   readonly #pool: ConnectionPool;
   #socket: Socket | undefined;
@@ -33,8 +36,6 @@ export class Connection implements Transport {
   #isClosed = false;
   #closeCode = "CLOSED";
   #requestCount = 0;
-  #exchange: HttpExchange | undefined;
-  #parser = new ResponseParser();
   #keepAlive = false;
   /** A request to write once the connection is ready. */
   #queuedRequest: RequestBytes | undefined;

@@ -21,18 +21,19 @@ export interface Transport {
  * time, and may cancel at any time. The connection is paused while the caller does not read.
  */
 export class HttpExchange implements TextReader {
-  readonly #notifySent: () => void;
-  #transport: Transport | undefined;
-  #decoder: BodyDecoder = new Utf8Decoder();
+  // What each piece of the body needs comes first, side by side in memory.
+  #receiver: TextReceiver | undefined;
   /** The decoder is not needed for whole characters. Nor looked at: in a paced stream, each object means a wait for memory. */
   #isBetweenCharacters = false;
   #unread = "";
-  #receiver: TextReceiver | undefined;
+  #complete = false;
+  #failure: Error | undefined;
+  #decoder: BodyDecoder = new Utf8Decoder();
+  readonly #notifySent: () => void;
+  #transport: Transport | undefined;
   #headWaiter: PromiseWithResolvers<ResponseHead> | undefined;
   #head: ResponseHead | undefined;
-  #failure: Error | undefined;
   #paused = false;
-  #complete = false;
   /** The connection had served an earlier request. */
   reused = false;
   /** Bytes of the request may have left this machine. */

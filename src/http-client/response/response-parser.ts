@@ -55,22 +55,23 @@ type FramingState = Exclude<State, "head" | "length" | "chunk" | "until_close" |
  * codings other than chunked, and heads and trailers above 64 KiB, are refused as well.
  */
 export class ResponseParser {
+  // What a piece of one chunk needs comes first, side by side in memory.
   #state: State = "head";
+  /** Digits of the chunk length parsed so far. */
+  #digits = 0;
+  #head: ResponseHead | undefined;
+  bodyStart = 0;
+  bodyEnd = 0;
   /** Bytes of an incomplete head. */
   #partialHead: Buffer = nothing;
   /** Bytes missing of the body or chunk; while a chunk length is parsed, its value so far. */
   #remaining = 0;
-  /** Digits of the chunk length parsed so far. */
-  #digits = 0;
   /** Bytes of the chunk extension, or of the trailers. */
   #framingBytes = 0;
   /** The chunk extension or trailer line so far. */
   #line = "";
   #persistent = false;
   #endsWithConnection = false;
-  #head: ResponseHead | undefined;
-  bodyStart = 0;
-  bodyEnd = 0;
   /** Bytes followed the end of the response: the connection must not be reused. */
   #overrun = false;
 

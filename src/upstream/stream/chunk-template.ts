@@ -141,11 +141,12 @@ function contentOf(chunk: JsonObject): Json | undefined {
 
 /** Where the content ends in a text that is one event with this head and tail and nothing else; -1 for any other text. */
 export function endOfOnlyContent(text: string, head: string, tail: string): number {
-  if (!text.startsWith(head)) return -1;
   const start = head.length;
   const last = text.length - tail.length;
+  // The lengths first: so the processor loads both strings at the same time.
+  if (last <= start || !text.startsWith(head)) return -1;
   const end = endOfString(text, start, last);
-  return end === last && end > start && text.startsWith(tail, end) ? end : -1;
+  return end === last && text.startsWith(tail, end) ? end : -1;
 }
 
 /**

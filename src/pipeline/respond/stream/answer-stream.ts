@@ -37,6 +37,12 @@ const endless: readonly UpstreamEvent[] = [
  * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
  */
 export class AnswerStream implements CallerStream, EventReceiver, FastPath {
+  // What the fast path needs comes first, side by side in memory.
+  /** Who waits for the next text. */
+  #receiver: CallerReceiver | undefined;
+  #guarded: GuardedStream | undefined;
+  #outputBytes = 0;
+  #cancelled = false;
   readonly #events: EventStream;
   /** For events that do not offer `pull`. */
   readonly #iterator: AsyncIterator<readonly UpstreamEvent[]>;
@@ -44,14 +50,8 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
   readonly #redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
   readonly #abort: () => void;
   readonly #ended: (end: StreamEnd) => void;
-  /** Who waits for the next text. */
-  #receiver: CallerReceiver | undefined;
   #done = false;
-  #cancelled = false;
   #contentSeen = false;
-  #outputBytes = 0;
-  /** Of the fast path. */
-  #guarded: GuardedStream | undefined;
 
   constructor(parts: {
     events: EventStream;
