@@ -91,8 +91,11 @@ export function lazyMessages(
   parse: (index: number) => ChatMessage,
   rest: readonly ChatMessage[],
 ): ChatMessage[] {
-  const unparsed = new Array<ChatMessage>(runs.at(-1)?.to ?? 0).fill(notParsed);
-  return lazyArray([...unparsed, ...rest], parse, { runs });
+  return lazyArray(unparsedThen(runs.at(-1)?.to ?? 0, rest), parse, { runs });
+}
+
+function unparsedThen(known: number, rest: readonly ChatMessage[]): ChatMessage[] {
+  return [...new Array<ChatMessage>(known).fill(notParsed), ...rest];
 }
 
 /**
@@ -106,8 +109,8 @@ export function replaceMessages(
   const others = new Replacements(replaced);
   const { beginning } = infoByMessages.get(original) ?? {};
   const runs = knownRunsOf(original).map((run) => others.runWith(run));
-  const known = new Array<ChatMessage>(runs.at(-1)?.to ?? 0).fill(notParsed);
-  const messages = [...known, ...original.slice(known.length)];
+  const known = runs.at(-1)?.to ?? 0;
+  const messages = unparsedThen(known, messagesIn(original, known, original.length));
   for (const [index, message] of replaced) messages[index] = message;
   const parse = (index: number) => original[index] ?? notParsed;
   const copied = { original, others };
