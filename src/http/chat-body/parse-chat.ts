@@ -55,62 +55,81 @@ export type ParsedChat = { readonly kind: "ok"; readonly request: ChatRequest } 
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
-  return runAtOnce(parsing(input));
+  const { text, received } = input;
+  const outline =
+    received !== undefined && (input.outlined ?? isOutlined(received)) ? new JsonOutline(text) : undefined;
+  const shape = shapeOfJson(text, maxJsonDepth, input.maxValues, outline);
+  const problem = problemOfShape(shape, input);
+  if (problem !== undefined) return problem;
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return notJson();
+  }
+  const parsed = checkedRequest(body, shape, input);
+  if (parsed.kind === "refused") return parsed;
+  const { request } = parsed;
+  if (shape.longIntegers) {
+    const spelled = JSON.parse(runAtOnce(quoteLongIntegers(text))) as Json; // it was JSON before
+    return { kind: "ok", request: { ...request, spelled } };
+  }
+  if (received === undefined || outline === undefined) return parsed;
+  const source = outline.receivedBody(received, request.body);
+  return source === undefined ? parsed : { kind: "ok", request: { ...request, received: source } };
 }
 
 /** The same for a large body, in turns of the event loop. */
 export function parseLargeChatRequest(input: ChatInput): Promise<ParsedChat> {
-  return runInTurns(parsing(input));
+  return runInTurns(parsingInSteps(input));
 }
 
-function* parsing(input: ChatInput): Generator<undefined, ParsedChat> {
-  const { received } = input;
-  const outline =
-    received !== undefined && (input.outlined ?? isOutlined(received)) ? new JsonOutline(input.text) : undefined;
-  const shape =
-    input.bytes > largeBodyBytes
-      ? yield* shapeOfJsonInSteps(input.text, maxJsonDepth, input.maxValues)
-      : shapeOfJson(input.text, maxJsonDepth, input.maxValues, outline);
-  if (shape.tooDeep || (shape.tooManyValues && startsTooDeep(input.text))) return tooDeep();
-  if (shape.tooManyValues) return refused(413, undefined, tooManyValues(input.maxValues));
+function* parsingInSteps(input: ChatInput): Generator<undefined, ParsedChat> {
+  const { text } = input;
+  const shape = yield* shapeOfJsonInSteps(text, maxJsonDepth, input.maxValues);
+  const problem = problemOfShape(shape, input);
+  if (problem !== undefined) return problem;
   yield;
   let body: unknown;
   try {
-    body = yield* parsingJson(input.text, input);
+    body = yield* parseJsonInSteps(text);
   } catch {
-    // The parser's message quotes the body, so it stays here.
-    return refused(400, undefined, "The body is not valid JSON.");
+    return notJson();
   }
+  yield;
+  const parsed = checkedRequest(body, shape, input);
+  if (parsed.kind === "refused" || !shape.longIntegers) return parsed;
+  yield;
+  const quoted = yield* quoteLongIntegers(text);
+  yield;
+  const spelled = (yield* parseJsonInSteps(quoted)) as Json; // it was JSON before
+  yield;
+  return { kind: "ok", request: { ...parsed.request, spelled } };
+}
+
+/** What is wrong with a body before it is parsed. */
+function problemOfShape(shape: JsonShape, { text, maxValues }: ChatInput): Problem | undefined {
+  if (shape.tooDeep || (shape.tooManyValues && startsTooDeep(text))) return tooDeep();
+  return shape.tooManyValues ? refused(413, undefined, tooManyValues(maxValues)) : undefined;
+}
+
+/** The request of a parsed body, but for its numbers as they are spelled and the bytes it came in. */
+function checkedRequest(body: unknown, shape: JsonShape, input: ChatInput): ParsedChat {
   if (!isObject(body)) return refused(400, undefined, "The body must be a JSON object.");
   if (shape.infinite) return infiniteNumber(body);
-  yield;
-
   const messages = problemOfMessages(body["messages"]);
   if (messages?.status === 400) return messages;
   const problem =
     problemOfModel(body["model"]) ?? messages ?? problemOfFields(body) ?? problemOfMetadata(body["metadata"]);
   if (problem !== undefined) return problem;
-
   const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
-  let spelled: Json | undefined;
-  if (shape.longIntegers) {
-    yield;
-    const quoted = yield* quoteLongIntegers(input.text);
-    yield;
-    spelled = (yield* parsingJson(quoted, input)) as Json; // it was JSON before
-    yield;
-  }
-  const request = chatRequest(body as Checked, input, shape, routing); // checked above, field by field
-  if (spelled !== undefined) return { kind: "ok", request: { ...request, spelled } };
-  if (received === undefined || outline === undefined) return { kind: "ok", request };
-  yield;
-  const source = outline.receivedBody(received, request.body);
-  return { kind: "ok", request: source === undefined ? request : { ...request, received: source } };
+  return { kind: "ok", request: chatRequest(body as Checked, input, shape, routing) }; // checked above, field by field
 }
 
-function* parsingJson(text: string, { bytes }: ChatInput): Generator<undefined, unknown> {
-  return bytes > largeBodyBytes ? yield* parseJsonInSteps(text) : JSON.parse(text);
+/** The parser's message quotes the body, so it stays with the parser. */
+function notJson(): Problem {
+  return refused(400, undefined, "The body is not valid JSON.");
 }
 
 function tooDeep(): Problem {
