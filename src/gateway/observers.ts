@@ -194,6 +194,7 @@ export function countedLedger(
     peekDay: () => ledger.peekDay(),
     heldMoney: (goal) => ledger.heldMoney(goal),
     status: () => ledger.status(),
+    oldestMs: () => ledger.oldestMs(),
     close: (withinMs) => ledger.close(withinMs),
   };
 }

@@ -73,7 +73,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
         maxStreams,
         eventLoopDelayMs: load.eventLoopDelayMs,
         memoryShare: load.memoryShare,
-        ledgerOldestMs: ledger.status().oldestMs,
+        ledgerOldestMs: ledger.oldestMs(),
       }),
     ...(parts.traces === undefined ? {} : { traces: parts.traces }),
     onDryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),

@@ -42,6 +42,8 @@ export interface Ledger {
   peekDay(): DaySpend | undefined;
   /** Whether the store answers now, for health checks and shedding. */
   status(): LedgerStatus;
+  /** `status().oldestMs` alone, which each request asks for. */
+  oldestMs(): number;
   /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
   close(withinMs: number): Promise<void>;
 }

@@ -82,6 +82,7 @@ interface ReceivedAnswer {
   readonly firstByteMs: number;
   readonly attempt: Attempt;
   readonly wait: RetryAfter;
+  readonly limits: AnswerLimits;
 }
 
 class UpstreamClient implements Upstream {
@@ -185,14 +186,14 @@ class UpstreamClient implements Upstream {
       attempt.end(true);
       return failed(garbage("the upstream's answer is compressed in a way that is not known"));
     }
-    const type = headers.get("content-type") ?? "";
-    if (attempt.stream && /^\s*text\/html/i.test(type)) {
+    const contentType = headers.get("content-type") ?? "";
+    if (attempt.stream && /^\s*text\/html/i.test(contentType)) {
       attempt.end(true);
       return failed(garbage("the upstream answered a web page instead of a stream"));
     }
     // Servers often send a wrong content type for a stream, but not for JSON.
-    if (attempt.stream && !/\bjson\b/i.test(type)) return this.#stream(body, attempt, wait);
-    return this.#whole(head, body, exchange.framed, attempt, wait);
+    if (attempt.stream && !/\bjson\b/i.test(contentType)) return this.#stream(body, attempt, wait);
+    return this.#whole(headers.get("content-length"), contentType, body, exchange.framed, attempt, wait);
   }
 
   async #refused(
@@ -218,23 +219,23 @@ class UpstreamClient implements Upstream {
   }
 
   #whole(
-    { headers }: ResponseHead,
+    length: string | undefined,
+    contentType: string,
     reader: TextReader,
     framed: boolean,
     attempt: Attempt,
     wait: RetryAfter,
   ): UpstreamReply | Promise<UpstreamReply> {
     const firstByteMs = this.#now() - attempt.startedAt;
-    const { maxAnswerBytes } = this.#limits();
-    const length = headers.get("content-length");
+    const limits = this.#limits();
+    const { maxAnswerBytes } = limits;
     if (Number(length ?? 0) > maxAnswerBytes) {
       attempt.end(true);
       return failed(tooLarge(maxAnswerBytes));
     }
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
-    const contentType = headers.get("content-type") ?? "no content type";
-    const received = { contentType, framed, firstByteMs, attempt, wait };
+    const received = { contentType, framed, firstByteMs, attempt, wait, limits };
     const reading = readBody(reader, maxAnswerBytes, attempt, this.#now, first);
     // Mostly all of it has come with the head, and then nothing waits.
     return reading instanceof Promise ? this.#laterAnswer(reading, received) : this.#wholeAnswer(reading, received);
@@ -245,7 +246,7 @@ class UpstreamClient implements Upstream {
   }
 
   #wholeAnswer(body: WholeBody, received: ReceivedAnswer): UpstreamReply | Promise<UpstreamReply> {
-    const { maxAnswerBytes, maxValues } = this.#limits();
+    const { maxAnswerBytes, maxValues } = received.limits;
     // Closes nothing if the answer was read to its end.
     received.attempt.end(true);
     if (body.kind === "too_large") return failed(tooLarge(maxAnswerBytes));
@@ -349,7 +350,7 @@ function notJson(text: string, { framed, contentType }: ReceivedAnswer): Upstrea
   if (!framed && /^\s*(\{|$)/.test(text)) {
     return { kind: "cut_off", message: "the upstream's answer was cut off", dispatched: true };
   }
-  return garbage(`the upstream's answer is not JSON (${cleanMessage(contentType)})`);
+  return garbage(`the upstream's answer is not JSON (${cleanMessage(contentType) || "no content type"})`);
 }
 
 /** What makes a JSON answer useless: no choices, a choice without a message, a choice that is an error. */

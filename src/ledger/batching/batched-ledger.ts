@@ -140,8 +140,8 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       if (closing.length > 0) void this.resolve(closing);
       return Promise.resolve({ kind: "unavailable", reason: refusal });
     }
-    const operations = resolveOperations(closing);
-    operations.push({ kind: "reserve", reservation });
+    const reserve: Operation = { kind: "reserve", reservation };
+    const operations = closing.length === 0 ? [reserve] : [...closing.map(toOperation), reserve];
     return this.#enqueueReserve(reservation.id, operations);
   }
 
@@ -221,11 +221,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     await this.#store.dropLookups(ids).catch(() => {}); // They are handed out again, a few times at most.
   }
 
+  oldestMs(): number {
+    return this.#writer.oldestMs();
+  }
+
   status(): LedgerStatus {
     const { failure, queued } = this.#writer;
-    const oldestMs = this.#writer.oldestMs();
+    const oldestMs = this.oldestMs();
     const holds = this.#holds.latest;
-    // Asked for each request: no spreads.
     const status: { -readonly [name in keyof LedgerStatus]: LedgerStatus[name] } = {
       kind: this.#store.kind,
       ok: this.#isRunning() && !this.#availability.unavailable && oldestMs <= answerLimitMs,
@@ -262,8 +265,10 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       if (resolutions.length > 0) this.#log({ kind: "resolutions_dropped", count: resolutions.length, message });
       return [];
     }
-    const operations = resolveOperations(resolutions);
-    if (operations.length <= maxPerItem) return operations.length === 0 ? [] : [operations];
+    const [first] = resolutions;
+    // As nearly always.
+    if (first !== undefined && resolutions.length === 1) return [[toOperation(first)]];
+    const operations = resolutions.map(toOperation);
     const items: Operation[][] = [];
     for (let from = 0; from < operations.length; from += maxPerItem)
       items.push(operations.slice(from, from + maxPerItem));
@@ -318,10 +323,8 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
 
 const noResolutions: readonly Resolution[] = [];
 
-function resolveOperations(resolutions: readonly Resolution[]): Operation[] {
-  const operations: Operation[] = [];
-  for (const resolution of resolutions) operations.push({ kind: "resolve", resolution });
-  return operations;
+function toOperation(resolution: Resolution): Operation {
+  return { kind: "resolve", resolution };
 }
 
 /** The reply to what nobody waits for. */

@@ -93,7 +93,7 @@ export async function execute(
       return { kind: "unavailable", reason: reply.reason, attempts };
     }
     // The ledger has recorded what was to be closed, also where it refuses the reservation.
-    progress.unrecorded = [];
+    if (progress.unrecorded.length > 0) progress.unrecorded = [];
     if (reply.kind === "refused") {
       attempt.permit.report({ kind: "ignored" });
       if (progress.lastFailure === undefined) return refusalOf(attempt, reply, plan, ports);

@@ -112,30 +112,39 @@ class BodyRedactor {
   redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): ChatMessage[] {
     const redacted = new Map<number, ChatMessage>();
     const { runs } = this.#scans;
-    let read = 0;
-    if (runs !== undefined && received?.parsed.messages === messages) {
-      const { bytes, messages: places } = received;
-      const range = (from: number, to: number) => this.#redactRange(from, to, messages, redacted);
-      const bytesOf = ({ from, to }: MessageRun) => bytes.subarray(places[2 * from], places[2 * to - 1]);
-      const beginning = knownBeginningOf(messages);
-      const length = beginning === undefined ? 0 : Number(places[2 * beginning.to - 1]) - Number(places[0]);
-      const before = beginning && runs.foundInBeginning(beginning.identity, length);
-      if (before !== undefined) {
-        for (const index of before) range(index, index + 1);
-        read = Number(beginning?.to);
-      }
-      const known = knownRunsOf(messages);
-      const found: number[] = [];
-      for (const run of known.length > 0 ? known : messageRuns(places)) {
-        if (run.to <= read) continue;
-        const isTail = beginning !== undefined && run.from >= beginning.to;
-        for (const index of this.#redactRun({ ...run, isTail }, runs, bytesOf, range)) found.push(run.from + index);
-        read = run.to;
-        if (read === beginning?.to) runs.rememberBeginning(beginning.identity, length, found.slice());
-      }
-    }
+    const hasBytes = runs !== undefined && received?.parsed.messages === messages;
+    const read = hasBytes ? this.#redactRuns(messages, received, runs, redacted) : 0;
     this.#redactRange(read, messages.length, messages, redacted);
     return redacted.size === 0 ? messages : replaceMessages(messages, redacted);
+  }
+
+  /** @returns the index behind the last run */
+  #redactRuns(
+    messages: ChatBody["messages"],
+    { bytes, messages: places }: ReceivedBody,
+    runs: ScannedRuns,
+    redacted: Map<number, ChatMessage>,
+  ): number {
+    const range = (from: number, to: number) => this.#redactRange(from, to, messages, redacted);
+    const bytesOf = ({ from, to }: MessageRun) => bytes.subarray(places[2 * from], places[2 * to - 1]);
+    let read = 0;
+    const beginning = knownBeginningOf(messages);
+    const length = beginning === undefined ? 0 : Number(places[2 * beginning.to - 1]) - Number(places[0]);
+    const before = beginning && runs.foundInBeginning(beginning.identity, length);
+    if (before !== undefined) {
+      for (const index of before) range(index, index + 1);
+      read = Number(beginning?.to);
+    }
+    const known = knownRunsOf(messages);
+    const found: number[] = [];
+    for (const run of known.length > 0 ? known : messageRuns(places)) {
+      if (run.to <= read) continue;
+      const isTail = beginning !== undefined && run.from >= beginning.to;
+      for (const index of this.#redactRun({ ...run, isTail }, runs, bytesOf, range)) found.push(run.from + index);
+      read = run.to;
+      if (read === beginning?.to) runs.rememberBeginning(beginning.identity, length, found.slice());
+    }
+    return read;
   }
 
   /**

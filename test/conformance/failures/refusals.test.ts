@@ -124,6 +124,7 @@ describe("the budget store is unavailable", () => {
     read: async () => undefined,
     heldMoney: async () => undefined,
     status: () => ({ kind: "sqlite", ok: false, queued: 0, oldestMs: 0 }),
+    oldestMs: () => 0,
     close: async () => undefined,
   };
 

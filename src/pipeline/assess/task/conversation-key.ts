@@ -13,6 +13,8 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
   return `${session}\n\n${hashOfBeginning(messages)}`;
 }
 
+const nothingSaid: ChatMessage = { role: "assistant" };
+
 /** The hashes of beginnings that end in the first known run of their conversation: a system prompt has tens of kilobytes. */
 const remembered = new WeakMap<KnownRun, string>();
 
@@ -23,7 +25,9 @@ function hashOfBeginning(messages: readonly ChatMessage[]): string {
   if (before !== undefined) return before;
   let beginning = "";
   let endsAt = Number.POSITIVE_INFINITY;
-  for (const [index, { role, content }] of messages.entries()) {
+  // By index: the iterator of entries makes an array for each.
+  for (let index = 0; index < messages.length; index++) {
+    const { role, content } = messages[index] ?? nothingSaid;
     if (role !== "system" && role !== "developer" && role !== "user") continue;
     const text = textOf(content);
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
