@@ -9,11 +9,11 @@ function listed(sums: LabelSums): (readonly [string, number])[] {
 
 test("amounts are summed by all of their labels, in their order", () => {
   const sums = new LabelSums();
-  sums.add(1, ["flash", "200"]);
-  sums.add(2, ["flash", "200"]);
-  sums.add(4, ["200", "flash"]);
-  sums.add(8, ["flash", "503"]);
-  sums.add(16, []);
+  sums.add(1, "flash", "200");
+  sums.add(2, "flash", "200");
+  sums.add(4, "200", "flash");
+  sums.add(8, "flash", "503");
+  sums.add(16);
   expect(listed(sums)).toEqual([
     ["", 16],
     ["200 flash", 4],
@@ -24,10 +24,10 @@ test("amounts are summed by all of their labels, in their order", () => {
 
 test("a sum of zero is listed, and sums go on after a reading", () => {
   const sums = new LabelSums();
-  sums.add(0, ["cached_input"]);
+  sums.add(0, "cached_input");
   expect(listed(sums)).toEqual([["cached_input", 0]]);
-  sums.add(3, ["cached_input"]);
-  sums.add(4, ["cached_input"]);
+  sums.add(3, "cached_input");
+  sums.add(4, "cached_input");
   expect(listed(sums)).toEqual([["cached_input", 7]]);
   expect(listed(sums)).toEqual([["cached_input", 7]]);
 });

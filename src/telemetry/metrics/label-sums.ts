@@ -7,17 +7,19 @@ export class LabelSums {
   /** Undefined while nothing was added for exactly these labels. */
   #sum: number | undefined;
 
-  add(amount: number, labels: readonly string[]): void {
-    let node: LabelSums = this;
-    for (const label of labels) {
-      let next = node.#longer.get(label);
-      if (next === undefined) {
-        next = new LabelSums();
-        node.#longer.set(label, next);
-      }
-      node = next;
+  /** Up to four labels, one by one: a rest parameter would make an array for each call. */
+  add(amount: number, first?: string, second?: string, third?: string, fourth?: string): void {
+    if (first === undefined) this.#sum = (this.#sum ?? 0) + amount;
+    else this.#withLabel(first).add(amount, second, third, fourth);
+  }
+
+  #withLabel(label: string): LabelSums {
+    let longer = this.#longer.get(label);
+    if (longer === undefined) {
+      longer = new LabelSums();
+      this.#longer.set(label, longer);
     }
-    node.#sum = (node.#sum ?? 0) + amount;
+    return longer;
   }
 
   /** Calls back with every sum and its labels. */

@@ -44,23 +44,18 @@ export class MetricsRegistry {
   }
 
   /** A counter that is added up by labels: a request touches a dozen of them. */
-  counter<L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-  ): (amount: number, ...labels: string[]) => void {
+  counter<L extends string>(name: string, help: string, labelNames: readonly L[]): LabelSums["add"] {
     const sums = new LabelSums();
     // One without labels is there before it counts.
-    if (labelNames.length === 0) sums.add(0, []);
+    if (labelNames.length === 0) sums.add(0);
     this.#declare({ name, type: "counter", aggregation: "sum", help, labelNames }, () => {
       const samples: SampleSnapshot[] = [];
       sums.each((value, labels) => samples.push({ labels: named(labelNames, labels), value }));
       return samples;
     });
-    return (amount, ...labels) => {
+    return (amount, first, second, third, fourth) => {
       // What an upstream reports ends up here: an absurd figure must not spoil the scrape.
-      if (!(amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)) return;
-      sums.add(amount, labels);
+      if (amount >= 0 && amount <= Number.MAX_SAFE_INTEGER) sums.add(amount, first, second, third, fourth);
     };
   }
 
