@@ -3,8 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { pendingMigrations } from "./migrations.ts";
+import { postgresMigrations } from "./postgres-migrations.ts";
 import { openSqlite } from "./sqlite.ts";
+import { sqliteMigrations } from "./sqlite-migrations.ts";
 
 describe("an SQLite database", () => {
   let folder: string;

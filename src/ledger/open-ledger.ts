@@ -1,5 +1,4 @@
 import { databaseLocationOf } from "#db/database-url.ts";
-import { mayBecomeAvailable } from "#db/postgres.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batching/batched-ledger.ts";
 import type { LedgerEvent } from "./batching/ledger-event.ts";
@@ -65,7 +64,9 @@ async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions):
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;
       const leftMs = beganMs + waitMs - clock.monotonic();
-      if (leftMs <= 0 || !mayBecomeAvailable(cause)) throw error;
+      if (leftMs <= 0) throw error;
+      const { mayBecomeAvailable } = await import("#db/postgres.ts");
+      if (!mayBecomeAvailable(cause)) throw error;
       if (attempt === 1) log({ kind: "store_awaited", message: messageOf(cause), withinMs: waitMs });
       // The process's own timer: it keeps the process alive, and nothing else does yet.
       await new Promise((resolve) => setTimeout(resolve, Math.min(retryPauseMs, leftMs)));

@@ -1,7 +1,7 @@
 import { databaseLocationOf } from "#db/database-url.ts";
 import type { WriteTransaction } from "#db/sql-writes.ts";
-import { postgresRecords } from "./store/postgres-connection.ts";
 import { RecordStore } from "./store/record-store.ts";
+import type { SqlConnection } from "./store/sql-connection.ts";
 import { sqliteRecords } from "./store/sqlite-connection.ts";
 
 /**
@@ -12,11 +12,17 @@ export async function openRecordStore(databaseUrl: string, sharedWrite?: WriteTr
   const location = databaseLocationOf(databaseUrl);
   const sql = await (location.kind === "sqlite"
     ? sqliteRecords(location.path, sharedWrite)
-    : postgresRecords(location.url));
+    : openPostgres(location.url));
   try {
     return await RecordStore.open(sql);
   } catch (error) {
     await sql.close();
     throw error;
   }
+}
+
+/** Loaded where it is used: a gateway on SQLite never needs it, and modules take memory. */
+async function openPostgres(url: string): Promise<SqlConnection> {
+  const { postgresRecords } = await import("./store/postgres-connection.ts");
+  return postgresRecords(url);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { postgresMigrations } from "#db/migrations.ts";
 import { PostgresConnection } from "#db/postgres.ts";
+import { postgresMigrations } from "#db/postgres-migrations.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
 import { postgresRecords } from "#records/store/postgres-connection.ts";

@@ -1,6 +1,5 @@
 import { databaseLocationOf } from "#db/database-url.ts";
 import type { HealthStore } from "./health-store.ts";
-import { openPostgresHealthStore } from "./postgres-store.ts";
 import { openSqliteHealthStore } from "./sqlite-store.ts";
 
 /**
@@ -9,5 +8,8 @@ import { openSqliteHealthStore } from "./sqlite-store.ts";
  */
 export async function openHealthStore(databaseUrl: string): Promise<HealthStore> {
   const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite" ? openSqliteHealthStore(location.path) : openPostgresHealthStore(location.url);
+  if (location.kind === "sqlite") return openSqliteHealthStore(location.path);
+  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
+  const { openPostgresHealthStore } = await import("./postgres-store.ts");
+  return openPostgresHealthStore(location.url);
 }

@@ -1,5 +1,4 @@
 import { databaseLocationOf } from "#db/database-url.ts";
-import { openPostgresPriceBook } from "./postgres-store.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
 import { openSqlitePriceBook } from "./sqlite-store.ts";
 
@@ -9,5 +8,8 @@ import { openSqlitePriceBook } from "./sqlite-store.ts";
  */
 export async function openPriceBookStore(databaseUrl: string): Promise<PriceBookStore> {
   const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite" ? openSqlitePriceBook(location.path) : openPostgresPriceBook(location.url);
+  if (location.kind === "sqlite") return openSqlitePriceBook(location.path);
+  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
+  const { openPostgresPriceBook } = await import("./postgres-store.ts");
+  return openPostgresPriceBook(location.url);
 }

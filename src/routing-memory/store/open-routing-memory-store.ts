@@ -1,6 +1,5 @@
 import { databaseLocationOf } from "#db/database-url.ts";
 import type { WriteTransaction } from "#db/sql-writes.ts";
-import { openPostgresRoutingMemory } from "./postgres-store.ts";
 import type { RoutingMemoryStore } from "./routing-memory-store.ts";
 import { openSqliteRoutingMemory } from "./sqlite-store.ts";
 
@@ -14,7 +13,8 @@ export async function openRoutingMemoryStore(
   sharedWrite?: WriteTransaction,
 ): Promise<RoutingMemoryStore> {
   const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite"
-    ? openSqliteRoutingMemory(location.path, sharedWrite)
-    : openPostgresRoutingMemory(location.url);
+  if (location.kind === "sqlite") return openSqliteRoutingMemory(location.path, sharedWrite);
+  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
+  const { openPostgresRoutingMemory } = await import("./postgres-store.ts");
+  return openPostgresRoutingMemory(location.url);
 }

@@ -1,7 +1,6 @@
 import { databaseLocationOf } from "#db/database-url.ts";
 import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
-import { openPostgresOutcomes } from "./postgres-store.ts";
 import { openSqliteOutcomes } from "./sqlite-store.ts";
 
 /**
@@ -11,7 +10,8 @@ import { openSqliteOutcomes } from "./sqlite-store.ts";
  */
 export async function openOutcomeStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<OutcomeStore> {
   const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite"
-    ? openSqliteOutcomes(location.path, sharedWrite)
-    : openPostgresOutcomes(location.url);
+  if (location.kind === "sqlite") return openSqliteOutcomes(location.path, sharedWrite);
+  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
+  const { openPostgresOutcomes } = await import("./postgres-store.ts");
+  return openPostgresOutcomes(location.url);
 }
