@@ -14,23 +14,23 @@ import postgres0075 from "./migrations/postgres/0075-decision-record-filters.sql
 import postgres0085 from "./migrations/postgres/0085-decision-block-heads.sql" with { type: "text" };
 import postgres0093 from "./migrations/postgres/0093-terms-uncompressed.sql" with { type: "text" };
 import postgres0110 from "./migrations/postgres/0110-ledger-batches.sql" with { type: "text" };
-import type { Migration } from "./migrations.ts";
+import { migrationsOf } from "./migrations.ts";
 
-export const postgresMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", sql: postgres0001 },
-  { version: 2, name: "ledger-rows", sql: postgres0002 },
-  { version: 3, name: "generation-lookup", sql: postgres0003 },
-  { version: 10, name: "health", sql: postgres0010 },
-  { version: 20, name: "price-book", sql: postgres0020 },
-  { version: 30, name: "routing-memory", sql: postgres0030 },
-  { version: 31, name: "routing-outcome", sql: postgres0031 },
-  { version: 40, name: "decision-record", sql: postgres0040 },
-  { version: 41, name: "decision-record-indexes", sql: postgres0041 },
-  { version: 42, name: "decision-goal-days", sql: postgres0042 },
-  { version: 50, name: "operator-action", sql: postgres0050 },
-  { version: 60, name: "key-usage", sql: postgres0060 },
-  { version: 75, name: "decision-record-filters", sql: postgres0075 },
-  { version: 85, name: "decision-block-heads", sql: postgres0085 },
-  { version: 93, name: "terms-uncompressed", sql: postgres0093 },
-  { version: 110, name: "ledger-batches", sql: postgres0110 },
-];
+export const postgresMigrations = migrationsOf({
+  1: postgres0001,
+  2: postgres0002,
+  3: postgres0003,
+  10: postgres0010,
+  20: postgres0020,
+  30: postgres0030,
+  31: postgres0031,
+  40: postgres0040,
+  41: postgres0041,
+  42: postgres0042,
+  50: postgres0050,
+  60: postgres0060,
+  75: postgres0075,
+  85: postgres0085,
+  93: postgres0093,
+  110: postgres0110,
+});

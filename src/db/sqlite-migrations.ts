@@ -14,23 +14,23 @@ import sqlite0075 from "./migrations/sqlite/0075-decision-record-filters.sql" wi
 import sqlite0085 from "./migrations/sqlite/0085-decision-block-heads.sql" with { type: "text" };
 import sqlite0093 from "./migrations/sqlite/0093-terms-uncompressed.sql" with { type: "text" };
 import sqlite0110 from "./migrations/sqlite/0110-ledger-batches.sql" with { type: "text" };
-import type { Migration } from "./migrations.ts";
+import { migrationsOf } from "./migrations.ts";
 
-export const sqliteMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", sql: sqlite0001 },
-  { version: 2, name: "ledger-rows", sql: sqlite0002 },
-  { version: 3, name: "generation-lookup", sql: sqlite0003 },
-  { version: 10, name: "health", sql: sqlite0010 },
-  { version: 20, name: "price-book", sql: sqlite0020 },
-  { version: 30, name: "routing-memory", sql: sqlite0030 },
-  { version: 31, name: "routing-outcome", sql: sqlite0031 },
-  { version: 40, name: "decision-record", sql: sqlite0040 },
-  { version: 41, name: "decision-record-indexes", sql: sqlite0041 },
-  { version: 42, name: "decision-goal-days", sql: sqlite0042 },
-  { version: 50, name: "operator-action", sql: sqlite0050 },
-  { version: 60, name: "key-usage", sql: sqlite0060 },
-  { version: 75, name: "decision-record-filters", sql: sqlite0075 },
-  { version: 85, name: "decision-block-heads", sql: sqlite0085 },
-  { version: 93, name: "terms-uncompressed", sql: sqlite0093 },
-  { version: 110, name: "ledger-batches", sql: sqlite0110 },
-];
+export const sqliteMigrations = migrationsOf({
+  1: sqlite0001,
+  2: sqlite0002,
+  3: sqlite0003,
+  10: sqlite0010,
+  20: sqlite0020,
+  30: sqlite0030,
+  31: sqlite0031,
+  40: sqlite0040,
+  41: sqlite0041,
+  42: sqlite0042,
+  50: sqlite0050,
+  60: sqlite0060,
+  75: sqlite0075,
+  85: sqlite0085,
+  93: sqlite0093,
+  110: sqlite0110,
+});
