@@ -1,4 +1,4 @@
-import { databaseLocationOf } from "#db/database-url.ts";
+import { openStoreAt } from "#db/database-url.ts";
 import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { RoutingMemoryStore } from "./routing-memory-store.ts";
 import { openSqliteRoutingMemory } from "./sqlite-store.ts";
@@ -8,13 +8,12 @@ import { openSqliteRoutingMemory } from "./sqlite-store.ts";
  * schema up to date. `sharedWrite` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
  * these or the database cannot be reached.
  */
-export async function openRoutingMemoryStore(
+export function openRoutingMemoryStore(
   databaseUrl: string,
   sharedWrite?: WriteTransaction,
 ): Promise<RoutingMemoryStore> {
-  const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "sqlite") return openSqliteRoutingMemory(location.path, sharedWrite);
-  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
-  const { openPostgresRoutingMemory } = await import("./postgres-store.ts");
-  return openPostgresRoutingMemory(location.url);
+  return openStoreAt(databaseUrl, {
+    sqlite: (path) => openSqliteRoutingMemory(path, sharedWrite),
+    postgres: async (url) => (await import("./postgres-store.ts")).openPostgresRoutingMemory(url),
+  });
 }

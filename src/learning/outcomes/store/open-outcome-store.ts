@@ -1,4 +1,4 @@
-import { databaseLocationOf } from "#db/database-url.ts";
+import { openStoreAt } from "#db/database-url.ts";
 import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { OutcomeStore } from "./outcome-store.ts";
 import { openSqliteOutcomes } from "./sqlite-store.ts";
@@ -8,10 +8,9 @@ import { openSqliteOutcomes } from "./sqlite-store.ts";
  * schema up to date. `sharedWrite` writes over the ledger's connection to the same SQLite file. Rejects when the URL is none of
  * these or the database cannot be reached.
  */
-export async function openOutcomeStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<OutcomeStore> {
-  const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "sqlite") return openSqliteOutcomes(location.path, sharedWrite);
-  // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
-  const { openPostgresOutcomes } = await import("./postgres-store.ts");
-  return openPostgresOutcomes(location.url);
+export function openOutcomeStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<OutcomeStore> {
+  return openStoreAt(databaseUrl, {
+    sqlite: (path) => openSqliteOutcomes(path, sharedWrite),
+    postgres: async (url) => (await import("./postgres-store.ts")).openPostgresOutcomes(url),
+  });
 }
