@@ -168,6 +168,8 @@ describe("errors", () => {
     const refused = { ...hello, model: "smart-router-free" };
     const headers = { "X-Request-Id": "refused-once" };
     await caught(client({ maxRetries: 2 }).chat.completions.create(refused, { headers }));
+    // A scrape logs the requests that have ended and wait to be logged together.
+    await gateway.get("/metrics");
     const finished = gateway.log.filter(({ event }) => event === "request_finished");
     expect(finished.filter(({ fields }) => fields["request_id"] === "refused-once")).toHaveLength(1);
     gateway.upstream.next(disconnects("rst"), completes());
