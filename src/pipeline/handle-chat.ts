@@ -2,6 +2,7 @@ import type { ChatRequest } from "#domain/chat.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
+import { findingsIn } from "#privacy/redaction.ts";
 import { decideWithSpend } from "./decide-with-spend.ts";
 import { executeSingleCall } from "./execute/single-call.ts";
 import { guardFields, withGuardedFields } from "./field-rules.ts";
@@ -43,18 +44,17 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   // The body is large: reading it takes as long as one of the steps in which it was redacted.
   if (redacting instanceof Promise) await largeWorkTurn();
   recorder.recordGate();
+  // Credentials in tool definitions are forwarded unchanged, but counted like the others.
+  const findings = findingsIn(redacted);
   const assessed = assess(request, redacted.body, ports.tasks, {
     now: ports.clock.now(),
     policy: configuration.policy,
     redactions: redacted.total + redacted.unredactable.length,
   });
-  if (guarded?.freeTerms !== undefined && assessed.task.sensitive) return freeTermsRefused(guarded.freeTerms);
+  if (guarded?.freeTerms !== undefined && assessed.task.sensitive) return freeTermsRefused(guarded.freeTerms, findings);
   const assessment = withRedactedIds(assessed, request, configuration);
   const context: RequestContext = { request, configuration, redacted, assessment, recorder, caller, deadlineMs };
 
-  // Credentials in tool definitions are forwarded unchanged, but counted like the others.
-  const findings =
-    redacted.unredactable.length === 0 ? redacted.findings : [...redacted.findings, ...redacted.unredactable];
   const decided = await decideWithSpend(context, ports);
   recorder.recordDecision(decided.decision, findings);
   recorder.recordRouting(assessment, decided, configuration.learned);
@@ -68,7 +68,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   };
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
-  if (decided.decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice));
+  if (decided.decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice, findings));
 
   let routed: RoutedDecision = decided;
   if (decided.decision.action === "SCOUT") {

@@ -36,6 +36,11 @@ export interface RedactedBody extends Redaction {
   readonly restore?: Restorer;
 }
 
+/** All that makes a request sensitive: what was replaced, and what is forwarded unchanged. */
+export function findingsIn({ findings, unredactable }: RedactedBody): readonly Finding[] {
+  return unredactable.length === 0 ? findings : [...findings, ...unredactable];
+}
+
 export interface RedactedText {
   /** The same string when nothing was found. */
   readonly text: string;

@@ -68,6 +68,21 @@ test("after a refusal, the later stages show what they would have decided", asyn
   expect(lifted).toMatchObject({ to: "false", leads_to: "free" });
 });
 
+test("a redaction that made a request sensitive is given as the reason, and stating otherwise is not offered", async () => {
+  await using gateway = await start();
+  const secret = ["ghp", "_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].join("");
+  const messages = [{ role: "user", content: `token ${secret}` }];
+  const reply = await gateway.chat(
+    { model: "smart-router-free", metadata: { sensitive: false }, messages },
+    { "x-smart-gateway-explain": "true" },
+  );
+  const { smart_gateway: decision } = await reply.json();
+  expect(decision.explanation.sentence).toBe(
+    "Refused because a free model was asked for and the privacy gate found a private value in the request, which makes it sensitive.",
+  );
+  expect(decision.explanation.would_change.map(({ input }: Answer) => input)).toEqual(["explicit_route"]);
+});
+
 test("a request over its cap shows how much is missing", async () => {
   await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 0.001, per_goal_soft_usd: 0.001 } } });
   const reply = await gateway.chat({ model: "smart-router" }, explain);

@@ -8,7 +8,7 @@ import type { Spend } from "#ledger/ledger.ts";
 import { conversationDryRun, type DryRun } from "#pipeline/dry-run/dry-run.ts";
 import { contributionsOf, evidenceOf, expectedCostOf } from "#pipeline/dry-run/dry-run-details.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
-import { CredentialNotReplaceable } from "#privacy/redaction.ts";
+import { CredentialNotReplaceable, findingsIn } from "#privacy/redaction.ts";
 import { explainDryRun } from "#records/explain/explain.ts";
 
 /** Values that a body of the playground may have; chat's own limit is a setting. */
@@ -25,7 +25,7 @@ export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"
     const { decision, task, runtime, size, snapshot, redacted, redactions } = run;
     const { policy, privacy, registry } = sources.config();
     const tier = decision.model === null ? null : modelTier(sources, decision.model);
-    const explanation = explainDryRun(decision, tier, { task, runtime, snapshot });
+    const explanation = explainDryRun(decision, tier, { task, runtime, snapshot }, redactions);
     const { instruction: _, ...shown } = task;
     const cost = expectedCostOf(decision, size, registry);
     const places = body.text === undefined ? [] : privacy.placesIn(body.text);
@@ -42,7 +42,7 @@ export function routeHandler(sources: DashboardSources): ApiHandler<"POST route"
       task: shown,
       runtime,
       findings: places.map(({ rule, start, end }) => ({ rule, start, end })),
-      findings_elsewhere: body.text === undefined ? countsOf([...redacted.findings, ...redacted.unredactable]) : [],
+      findings_elsewhere: body.text === undefined ? countsOf(findingsIn(redacted)) : [],
       redactions,
       would_change: explanation.would_change,
       cost:

@@ -7,7 +7,7 @@ export const foreignHost =
 export const imagePart =
   "messages[0].content[1] is not a text part: only text content is supported (no images, audio or files).";
 export const freeDenied =
-  "The free tier may not see sensitive requests. Set metadata.sensitive to false if nothing in it is private, or ask for another tier.";
+  'A free model was asked for, but this request is sensitive, as every request is by default. Send "metadata": {"sensitive": false} if it holds nothing private, or use smart-router.';
 export const negativeMaxTokens = "max_tokens must be a whole number from 0 to 2147483647.";
 export const upstreamRefused = "The upstream refused the request (400): this field is not supported.";
 export const unreachable = "The upstream could not be reached, also after repeated attempts.";

@@ -14,7 +14,7 @@ import type { Configuration } from "#pipeline/ports.ts";
 import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
-import type { RedactedBody } from "#privacy/redaction.ts";
+import { findingsIn, type RedactedBody } from "#privacy/redaction.ts";
 
 /** A decision about a chat request that is not sent, with what it was made from. */
 export interface DryRun {
@@ -90,7 +90,8 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
     const guarded = guardFields(received.body, received.spelled, fields);
     if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
     const routed = route(guarded === undefined ? received : withGuardedFields(received, guarded));
-    if (guarded?.freeTerms !== undefined && routed.task.sensitive) return freeTermsRefused(guarded.freeTerms);
+    if (guarded?.freeTerms !== undefined && routed.task.sensitive)
+      return freeTermsRefused(guarded.freeTerms, findingsIn(routed.redacted));
     return routed;
   };
 }

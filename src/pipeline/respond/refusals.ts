@@ -3,25 +3,52 @@ import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
 import { deniedByHardCap } from "#pipeline/decide/select/budget.ts";
 import type { RetryAdvice } from "#pipeline/retry-advice.ts";
-import { type CredentialNotReplaceable, maxSecrets } from "#privacy/redaction.ts";
+import { type CredentialNotReplaceable, type Finding, maxSecrets } from "#privacy/redaction.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import { codeOf, detailOf, statusOf } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
 
 /** How each refusing cause is said to a caller: what is wrong and what to do. A cause that never refuses has no entry. */
-const sentences: { readonly [C in Cause]?: string } = {
-  privacy_free_denied:
-    'A free model was asked for, but this request is sensitive. Send "metadata": {"sensitive": false} if it holds nothing private (and "repo_free_opt_in": true for repository work), or use smart-router.',
-  privacy_scout_denied:
-    'A scout was asked for (X-Scout), but this request is sensitive, and scouts are free models. Send "metadata": {"sensitive": false} if it holds nothing private, or leave X-Scout out.',
-  attempts_exhausted:
+const sentences: { readonly [C in Cause]?: (evidence: readonly string[], findings: readonly Finding[]) => string } = {
+  privacy_free_denied: (evidence, findings) =>
+    `A free model was asked for, but ${freeModelObstacle(evidence, findings)}, or use smart-router.`,
+  privacy_scout_denied: (evidence, findings) =>
+    `A scout was asked for (X-Scout), and scouts are free models, but ${freeModelObstacle(evidence, findings)}, or leave X-Scout out.`,
+  attempts_exhausted: () =>
     "This task has failed too often (limits.max_attempts). A person should look at it; then begin a new task (X-Task-Id).",
-  all_models_unhealthy:
+  all_models_unhealthy: () =>
     "No model that may answer this request can serve now. Wait, or see GET /healthz for their states.",
 };
 
+/** Why free models must not see a request, and what would let them. */
+function freeModelObstacle(evidence: readonly string[], findings: readonly Finding[]): string {
+  if (findings.length > 0) return `${sensitiveByFindings(findings)}. Take that out`;
+  if (evidence.includes("sensitive=false")) {
+    return 'this request holds repository context. Send "metadata": {"repo_free_opt_in": true} if free models may see it';
+  }
+  const needsOptIn = evidence.includes("repo_free_opt_in=false");
+  const optIn = needsOptIn ? ', and "repo_free_opt_in": true because it holds repository context' : "";
+  return `this request is sensitive, as every request is by default. Send "metadata": {"sensitive": false} if it holds nothing private${optIn}`;
+}
+
+/** How many findings a refusal names. */
+const maxNamed = 3;
+
+/** A request with a finding is sensitive even if its caller has stated that it is not. */
+function sensitiveByFindings(findings: readonly Finding[]): string {
+  const named = findings.slice(0, maxNamed).map(({ rule, messageIndex }) => {
+    return messageIndex < 0 ? rule : `${rule} in messages[${messageIndex}]`;
+  });
+  const more = findings.length > maxNamed ? ", and more" : "";
+  return `the privacy gate found a credential or another private value in it (${named.join(", ")}${more}), so it is sensitive whatever metadata.sensitive is`;
+}
+
 /** A decision that is neither ROUTE nor SCOUT. */
-export function refusalOf(head: Head, advice: RetryAdvice = { shouldRetry: false }): Refusal {
+export function refusalOf(
+  head: Head,
+  advice: RetryAdvice = { shouldRetry: false },
+  findings: readonly Finding[] = [],
+): Refusal {
   const { decision } = head;
   const { shouldRetry, retryAfterS } = advice;
   return {
@@ -31,7 +58,7 @@ export function refusalOf(head: Head, advice: RetryAdvice = { shouldRetry: false
     detail:
       decision.cause === "budget_hard_cap_exceeded"
         ? budgetSentence(decision, advice)
-        : (sentences[decision.cause] ?? `The request was refused: ${decision.cause}.`),
+        : (sentences[decision.cause]?.(decision.evidence, findings) ?? `The request was refused: ${decision.cause}.`),
     shouldRetry,
     head,
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
@@ -125,15 +152,17 @@ export function fieldRefused(field: string, param: string): Refusal {
 }
 
 /** The operator lets the field through, but not for what is sensitive. */
-export function freeTermsRefused(field: string): Refusal {
+export function freeTermsRefused(field: string, findings: readonly Finding[]): Refusal {
+  const obstacle =
+    findings.length > 0
+      ? `${sensitiveByFindings(findings)}. Leave the field out.`
+      : 'this request is sensitive. Leave it out, or send "metadata": {"sensitive": false} if the request holds nothing private.';
   return {
     kind: "refusal",
     status: 403,
     code: "privacy_free_denied",
     param: field,
-    detail:
-      `${field} names a free model, or lets providers keep what they are sent, and this request is sensitive. ` +
-      'Leave it out, or send "metadata": {"sensitive": false} if the request holds nothing private.',
+    detail: `${field} names a free model, or lets providers keep what they are sent, and ${obstacle}`,
     shouldRetry: false,
   };
 }

@@ -24,12 +24,13 @@ export function counterfactualsOf(
   input: DecideInput,
   decision: Pick<RoutingDecision, "model" | "cause" | "score"> & { readonly rule: string | null },
   ledgerSpend: DecisionInputs["ledger_spend"],
+  hasRedactions: boolean,
 ): readonly Counterfactual[] {
   const here = destinationOf(decision, input);
   const changes = [
     ...scoreChanges(input, decision.score),
     ...counterChanges(input),
-    ...wordChanges(input),
+    ...wordChanges(input, hasRedactions),
     ...budgetChanges(input),
     ...healthChanges(input),
   ]
@@ -143,7 +144,7 @@ function counterChanges(input: DecideInput): readonly Change[] {
 }
 
 /** Inputs whose values are names: what the caller stated is left out or inverted, a level moves by one or two steps. */
-function wordChanges(input: DecideInput): readonly Change[] {
+function wordChanges(input: DecideInput, hasRedactions: boolean): readonly Change[] {
   const { task, runtime, snapshot } = input;
   const changes: Change[] = [];
   const add = (name: string, from: string, to: string, changed: DecideInput, distance = 0.5) =>
@@ -156,8 +157,9 @@ function wordChanges(input: DecideInput): readonly Change[] {
     const { [key]: value, ...metadata } = task.metadata;
     stated(key === "routing" ? "hint" : key, String(value), { metadata });
   }
-  if (task.sensitive) stated("sensitive", "true", { sensitive: false }, "false");
-  else stated("sensitive", "false", { sensitive: true }, "true");
+  // With a redaction the task is sensitive, whatever its caller states.
+  if (task.sensitive && !hasRedactions) stated("sensitive", "true", { sensitive: false }, "false");
+  if (!task.sensitive) stated("sensitive", "false", { sensitive: true }, "true");
   if (task.repo_context_present && !task.repo_free_opt_in) {
     stated("repo_free_opt_in", "false", { repo_free_opt_in: true }, "true");
   }

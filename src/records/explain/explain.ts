@@ -25,19 +25,25 @@ function explanationOf(record: DecisionRecord, input: DecideInput | undefined): 
   return {
     sentence,
     stages: [...stagesOf(input, cause)],
-    would_change: [...counterfactualsOf(input, decided, inputs?.ledger_spend ?? null)],
+    would_change: [...counterfactualsOf(input, decided, inputs?.ledger_spend ?? null, record.redactions.length > 0)],
   };
 }
 
 /** The explanation of a decision that nothing was done with: a dry run's. */
-export function explainDryRun(decision: RoutingDecision, tier: Tier | null, input: DecideInput): DecisionExplanation {
+export function explainDryRun(
+  decision: RoutingDecision,
+  tier: Tier | null,
+  input: DecideInput,
+  redactions: number,
+): DecisionExplanation {
+  const hasRedactions = redactions > 0;
   const { model, cause, score, evidence } = decision;
   const rule = hardRulesIn(evidence).join(", ") || null;
-  const why = reasonOf(cause, { rule, score, evidence, kind: input.task.kind });
+  const why = reasonOf(cause, { rule, score, evidence, kind: input.task.kind, hasRedactions });
   return {
     sentence: model === null ? `Would be refused because ${why}.` : `Would go to ${tier ?? model} because ${why}.`,
     stages: [...stagesOf(input, cause)],
-    would_change: [...counterfactualsOf(input, { model, cause, rule, score }, null)],
+    would_change: [...counterfactualsOf(input, { model, cause, rule, score }, null, hasRedactions)],
   };
 }
 

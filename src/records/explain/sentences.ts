@@ -10,12 +10,12 @@ export function dollarText(nano: number): string {
   return usd >= 0.01 ? `$${usd.toFixed(4)}` : `$${formatUsd(nanoUsd(Number(nano.toPrecision(4))))}`;
 }
 
-type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind">;
+type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind"> & { readonly hasRedactions: boolean };
 
 /** Why, as the end of "Went to pro because …". */
 const reasons: { readonly [C in Cause]: (record: Known) => string } = {
-  privacy_free_denied: () => "a free model was asked for and the request is sensitive",
-  privacy_scout_denied: () => "a scout was asked for and the request is sensitive",
+  privacy_free_denied: (record) => `a free model was asked for and ${freeModelObstacle(record)}`,
+  privacy_scout_denied: (record) => `a scout was asked for and ${freeModelObstacle(record)}`,
   attempts_exhausted: ({ evidence }) =>
     `the task has failed too often (${fact(evidence, "attempts")} attempts of ${fact(evidence, "max_attempts")})`,
   hard_pro_rule: ({ rule, evidence }) => `${ruleReasons(rule, evidence)}`,
@@ -40,6 +40,12 @@ const reasons: { readonly [C in Cause]: (record: Known) => string } = {
     `it could pass the hard cap of the ${fact(evidence, "budget_cap")?.startsWith("day") === true ? "day" : "goal"}`,
   all_models_unhealthy: () => "no model that may answer it can serve",
 };
+
+function freeModelObstacle({ evidence, hasRedactions }: Known): string {
+  if (hasRedactions) return "the privacy gate found a private value in the request, which makes it sensitive";
+  if (fact(evidence, "sensitive") === "false") return "the request holds repository context";
+  return "the request is sensitive";
+}
 
 const ruleSentences: Readonly<Record<string, (evidence: readonly string[]) => string>> = {
   guarded_kind: (evidence) =>
@@ -70,7 +76,7 @@ export function sentenceOf(record: DecisionRecord): string {
     const times = record.repeated > 1 ? ` ${record.repeated} times within a minute` : "";
     return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
   }
-  const why = reasons[record.cause](record);
+  const why = reasons[record.cause]({ ...record, hasRedactions: record.redactions.length > 0 });
   if (record.model === null) return `Refused because ${why}.`;
   const to = record.tier ?? record.model;
   const sentence = `Went to ${to} because ${why}.`;

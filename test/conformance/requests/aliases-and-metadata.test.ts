@@ -98,6 +98,29 @@ describe("aliases", () => {
     expect(routed).toMatchObject({ status: 403, called: [], cause: "privacy_free_denied" });
     expect(JSON.stringify(routed.body)).not.toContain(secret);
   });
+
+  test("a refused free or scout request reads what made it sensitive, and what would help", async () => {
+    const secret = ["ghp", "_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].join("");
+    const detailOf = async (body: JsonObject, headers = {}) => (await route(body, headers)).body.detail;
+    const free = { model: "smart-router-free" };
+    const inRepository = { repo_context_present: true };
+    expect(await detailOf(free)).toContain('Send "metadata": {"sensitive": false} if it holds nothing private, or use');
+    expect(await detailOf({ ...free, metadata: inRepository })).toContain(
+      'and "repo_free_opt_in": true because it holds',
+    );
+    const openRepository = await detailOf({ ...free, metadata: { ...open, ...inRepository } });
+    expect(openRepository).toContain("this request holds repository context");
+    expect(openRepository).not.toContain("sensitive");
+    for (const withSecret of [
+      await detailOf({ ...free, metadata: open, ...asking(`token ${secret}`) }),
+      await detailOf({ metadata: open, ...asking(`token ${secret}`) }, { "x-scout": "true" }),
+    ]) {
+      expect(withSecret).toMatch(
+        /found a credential .*\(\w+ in messages\[0\]\), so it is sensitive whatever metadata.sensitive is/,
+      );
+      expect(withSecret).not.toContain('{"sensitive": false}');
+    }
+  });
 });
 
 describe("metadata", () => {
