@@ -84,10 +84,12 @@ async function redactInTurns(
   const idTexts = new CollectedTexts(ids);
   const runs = memory.runs();
   // What it finds clean has not been scanned yet.
-  const known: ScannedRuns = { ...runs, remember: () => {}, rememberBeginning: () => {} };
-  redactBody(body, { text: texts.collect, key: texts.collect, id: idTexts.collect, runs: known }, received);
+  const nothing = { remember: () => {}, rememberBeginning: () => {}, rememberPlaces: () => undefined };
+  const known: ScannedRuns = { ...runs, ...nothing };
+  const collecting = { text: texts.collect, key: texts.collect, id: idTexts.collect, runs: known };
+  // Those in messages that nobody has to read.
+  let secrets = redactBody(body, collecting, received).total;
   let sinceTurn = 0;
-  let secrets = 0;
   const turn = async (length: number) => {
     sinceTurn += length + scanOverhead;
     if (sinceTurn <= sliceLength) return;

@@ -1,5 +1,6 @@
 import type { ChatMessage, MessageRole } from "#domain/chat.ts";
 import type { MessageRun } from "./message-runs.ts";
+import { type Splice, SplicedMessage } from "./spliced-message.ts";
 
 /** Messages that were received before, recognized by their bytes. The same bytes are the same object while they are remembered. */
 export interface KnownRun {
@@ -98,32 +99,37 @@ function unparsedThen(known: number, rest: readonly ChatMessage[]): ChatMessage[
   return [...new Array<ChatMessage>(known).fill(notParsed), ...rest];
 }
 
+/** A message in the place of another one. A spliced one is parsed when it is first looked at. */
+type Replacement = ChatMessage | SplicedMessage;
+
 /**
  * The same conversation with other messages in some places, of the same roles. Known messages that stay are not parsed. A run with
  * replaced messages is known too: as the same run with the same messages replaced.
  */
 export function replaceMessages(
   original: readonly ChatMessage[],
-  replaced: ReadonlyMap<number, ChatMessage>,
+  replaced: ReadonlyMap<number, Replacement>,
 ): ChatMessage[] {
   const others = new Replacements(replaced);
   const { beginning } = infoByMessages.get(original) ?? {};
   const runs = knownRunsOf(original).map((run) => others.runWith(run));
   const known = runs.at(-1)?.to ?? 0;
   const messages = unparsedThen(known, messagesIn(original, known, original.length));
-  for (const [index, message] of replaced) messages[index] = message;
-  const parse = (index: number) => original[index] ?? notParsed;
+  for (const [index, message] of replaced) messages[index] = message instanceof SplicedMessage ? notParsed : message;
+  const parse = (index: number) => {
+    const spliced = replaced.get(index);
+    return spliced instanceof SplicedMessage ? spliced.parse() : (original[index] ?? notParsed);
+  };
   const copied = { original, others };
   if (beginning === undefined) return lazyArray(messages, parse, { runs, copied });
   const identity = others.identityOf(beginning.identity, 0, beginning.to, {});
   return lazyArray(messages, parse, { runs, copied, beginning: { ...beginning, identity } });
 }
 
-/** A message in the place of another one. */
-export interface ReplacedMessage {
-  readonly index: number;
-  readonly json: string;
-}
+/** A message in the place of another one, as JSON, or as it was received but for some bytes. */
+export type ReplacedMessage =
+  | { readonly index: number; readonly json: string }
+  | { readonly index: number; readonly splices: readonly Splice[] };
 
 /** Those messages that are not the very same as in the conversation that they may be a copy of, in their order. */
 export function replacedIn(
@@ -149,17 +155,22 @@ const [changedSeed = 0n] = crypto.getRandomValues(new BigUint64Array(1));
 /** Messages in the places of others. They do not change any more: each is written as JSON once, to be hashed and to be sent. */
 class Replacements {
   readonly #indexes: readonly number[];
-  readonly #messages: ReadonlyMap<number, ChatMessage>;
+  readonly #messages: ReadonlyMap<number, Replacement>;
   readonly #json = new Map<number, string>();
   readonly #hashes = new Map<number, bigint>();
 
-  constructor(replaced: ReadonlyMap<number, ChatMessage>) {
+  constructor(replaced: ReadonlyMap<number, Replacement>) {
     this.#indexes = [...replaced.keys()].sort((a, b) => a - b);
     this.#messages = replaced;
   }
 
   list(): readonly ReplacedMessage[] {
-    return this.#indexes.map((index) => ({ index, json: this.#jsonOf(index) }));
+    return this.#indexes.map((index) => {
+      const message = this.#messages.get(index);
+      return message instanceof SplicedMessage
+        ? { index, splices: message.splices }
+        : { index, json: this.#jsonOf(index) };
+    });
   }
 
   runWith(run: KnownRunAt): KnownRunAt {
@@ -189,7 +200,10 @@ class Replacements {
   #hashOf(index: number): bigint {
     let hash = this.#hashes.get(index);
     if (hash === undefined) {
-      hash = Bun.hash.xxHash3(this.#jsonOf(index), changedSeed);
+      const message = this.#messages.get(index);
+      // What it was spliced from is known by the run that it is in.
+      const written = message instanceof SplicedMessage ? JSON.stringify(message.splices) : this.#jsonOf(index);
+      hash = Bun.hash.xxHash3(written, changedSeed);
       this.#hashes.set(index, hash);
     }
     return hash;

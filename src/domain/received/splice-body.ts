@@ -1,5 +1,6 @@
 import type { ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
 import { replacedIn } from "./known-messages.ts";
+import { type Splice, splicedText } from "./spliced-message.ts";
 
 /**
  * A body as JSON, in pieces: what it shares with the received body as the bytes that were received, and the rest written anew.
@@ -25,7 +26,7 @@ export function spliceBody(body: JsonObject, received: ReceivedBody): Uint8Array
 
 function spliceMessages(
   messages: readonly ChatMessage[],
-  { parsed, messages: ranges }: ReceivedBody,
+  { bytes, parsed, messages: ranges }: ReceivedBody,
   pieces: Pieces,
 ): void {
   pieces.open("[");
@@ -33,13 +34,27 @@ function spliceMessages(
   const copyUpTo = (index: number) => {
     if (index > from) pieces.copy(from, ranges[2 * from] ?? 0, ranges[2 * index - 1] ?? 0, index - 1);
   };
-  for (const { index, json } of replacedIn(messages, parsed.messages)) {
-    copyUpTo(index);
-    pieces.write(json);
+  for (const replaced of replacedIn(messages, parsed.messages)) {
+    const { index } = replaced;
+    if ("splices" in replaced) {
+      copyUpTo(index + 1);
+      pieces.splice(splicesAt(Number(ranges[2 * index]), replaced.splices, bytes));
+    } else {
+      copyUpTo(index);
+      pieces.write(replaced.json);
+    }
     from = index + 1;
   }
   copyUpTo(messages.length);
   pieces.close("]");
+}
+
+/** The splices of a message that stands at a place of a body, as one: each piece is sent on its own. */
+function splicesAt(place: number, splices: readonly Splice[], bytes: Uint8Array): Splice {
+  const from = splices[0]?.from ?? 0;
+  const to = splices.at(-1)?.to ?? 0;
+  const text = splicedText(bytes.subarray(place), from, to, splices);
+  return { from: place + from, to: place + to, text };
 }
 
 /** No item has the index behind it. */
@@ -89,6 +104,12 @@ class Pieces {
     this.#from = from;
     this.#to = to;
     this.#index = last;
+  }
+
+  /** Within what is being copied. */
+  splice({ from, to, text }: Splice): void {
+    this.#pieces.push(this.#bytes.subarray(this.#from, from), Buffer.from(text));
+    this.#from = to;
   }
 
   /** An item that is written anew. */

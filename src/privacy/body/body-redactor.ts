@@ -1,7 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
 import { knownMemberOf } from "#domain/received/known-members.ts";
-import { type KnownRunAt, knownBeginningOf, knownRunsOf, replaceMessages } from "#domain/received/known-messages.ts";
-import { type MessageRun, messageRuns } from "#domain/received/message-runs.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
@@ -9,7 +7,9 @@ import type { Scan, Span } from "#privacy/text/spans.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
-import { nothingFound, type ReceivedRun, type ScannedRuns } from "./scanned-runs.ts";
+import { type MessageRedactor, MessagesRedaction, type RedactedMessage } from "./messages-redaction.ts";
+import type { ReplacedValue } from "./places.ts";
+import { nothingFound, type ScannedRuns } from "./scanned-runs.ts";
 import { boundaryWindow, boundaryWindows, hasAdjacentTexts, textFieldOf, type WindowPart } from "./text-parts.ts";
 
 /** How the texts of a body are read. */
@@ -78,7 +78,7 @@ export function redactBody(
 
 const noFindings: readonly Finding[] = [];
 
-class BodyRedactor {
+class BodyRedactor implements MessageRedactor {
   readonly placeholders: Placeholders;
   /** What is found can neither be replaced nor be a reason to refuse. */
   reportOnly = false;
@@ -87,6 +87,8 @@ class BodyRedactor {
   /** Whether anything has been found, also what is no reason to do anything. */
   #hasFound = false;
   #messageIndex = -1;
+  /** In the message that is read, in order; undefined where something else was found in it. */
+  #replaced: ReplacedValue[] | undefined;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
   /** Every text is an id or a name. */
@@ -110,91 +112,32 @@ class BodyRedactor {
 
   /** Of messages that are known, only those are looked at in which something was found before. */
   redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): ChatMessage[] {
-    const redacted = new Map<number, ChatMessage>();
     const { runs } = this.#scans;
     const hasBytes = runs !== undefined && received?.parsed.messages === messages;
-    const read = hasBytes ? this.#redactRuns(messages, received, runs, redacted) : 0;
-    this.#redactRange(read, messages.length, messages, redacted);
-    return redacted.size === 0 ? messages : replaceMessages(messages, redacted);
+    return new MessagesRedaction(messages, this).redact(hasBytes ? { received, runs } : undefined);
   }
 
-  /** @returns the index behind the last run */
-  #redactRuns(
-    messages: ChatBody["messages"],
-    { bytes, messages: places }: ReceivedBody,
-    runs: ScannedRuns,
-    redacted: Map<number, ChatMessage>,
-  ): number {
-    const range = (from: number, to: number) => this.#redactRange(from, to, messages, redacted);
-    const bytesOf = ({ from, to }: MessageRun) => bytes.subarray(places[2 * from], places[2 * to - 1]);
-    let read = 0;
-    const beginning = knownBeginningOf(messages);
-    const length = beginning === undefined ? 0 : Number(places[2 * beginning.to - 1]) - Number(places[0]);
-    const before = beginning && runs.foundInBeginning(beginning.identity, length);
-    if (before !== undefined) {
-      for (const index of before) range(index, index + 1);
-      read = Number(beginning?.to);
-    }
-    const known = knownRunsOf(messages);
-    const found: number[] = [];
-    for (const run of known.length > 0 ? known : messageRuns(places)) {
-      if (run.to <= read) continue;
-      const isTail = beginning !== undefined && run.from >= beginning.to;
-      for (const index of this.#redactRun({ ...run, isTail }, runs, bytesOf, range)) found.push(run.from + index);
-      read = run.to;
-      if (read === beginning?.to) runs.rememberBeginning(beginning.identity, length, found.slice());
-    }
-    return read;
-  }
-
-  /**
-   * @param redactRange redacts the messages from one index up to another
-   * @returns in which messages something was found, by their index in the run
-   */
-  #redactRun(
-    run: MessageRun & Partial<KnownRunAt> & Pick<ReceivedRun, "isTail">,
-    runs: ScannedRuns,
-    bytesOf: (run: MessageRun) => Uint8Array,
-    redactRange: (from: number, to: number) => void,
-  ): readonly number[] {
-    const { from, to, begin, known, isTail = false } = run;
-    const redactFound = (found: readonly number[]) => {
-      for (const index of found) redactRange(from + index, from + index + 1);
-    };
-    const received: ReceivedRun = { bytes: bytesOf(run), known, isTail };
-    const before = runs.foundIn(received);
-    if (before !== undefined) {
-      redactFound(before);
-      return before;
-    }
-    const inBegin = begin && runs.foundIn({ bytes: bytesOf(begin), known: begin.known, isTail: true });
-    const found = [...(inBegin ?? nothingFound)];
-    redactFound(found);
-    for (let index = inBegin === undefined ? from : Number(begin?.to); index < to; index++) {
-      this.#hasFound = false;
-      redactRange(index, index + 1);
-      if (this.#hasFound) found.push(index - from);
-    }
-    runs.remember(received, found);
-    return found;
-  }
-
-  /** Adds those messages from one index up to another that had to be changed. */
-  #redactRange(from: number, to: number, messages: ChatBody["messages"], redacted: Map<number, ChatMessage>): void {
-    let index = from;
+  redactMessage(message: ChatMessage, index: number): RedactedMessage {
+    this.#hasFound = false;
+    this.#replaced = [];
+    this.#messageIndex = index;
     try {
-      for (; index < to; index++) {
-        const message = messages[index];
-        if (message === undefined) continue;
-        this.#messageIndex = index;
-        const changed = this.#redactObject(message, "");
-        // Roles are names: a copy keeps its own.
-        if (changed !== message) redacted.set(index, changed as ChatMessage);
-      }
+      // Roles are names: a copy keeps its own.
+      const redacted = this.#redactObject(message, "") as ChatMessage;
+      return { message: redacted, hasFound: this.#hasFound, replaced: this.#replaced };
     } catch (error) {
       throw withPathSegment(withPathSegment(error, index), "messages");
+    } finally {
+      this.#messageIndex = -1;
     }
+  }
+
+  /** A value of a message that nobody has to read. */
+  replaceValue(rule: string, value: string, index: number): string {
+    this.#messageIndex = index;
+    const placeholder = this.#placeholderOf(rule, value);
     this.#messageIndex = -1;
+    return placeholder;
   }
 
   /** A member of the body beside its messages. */
@@ -244,6 +187,7 @@ class BodyRedactor {
     const [span] = this.#scans.key(key);
     if (span === undefined) return;
     this.#hasFound = true;
+    this.#replaced = undefined;
     if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
     this.#count(span.rule);
   }
@@ -253,6 +197,7 @@ class BodyRedactor {
     const [span] = this.#scans.id(id);
     if (span === undefined) return;
     this.#hasFound = true;
+    this.#replaced = undefined;
     if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
     else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false);
@@ -359,6 +304,7 @@ class BodyRedactor {
       .filter((span) => !across.some((other) => other.start <= span.start && span.end <= other.end))
       .map((span) => ({ ...span, value: text.slice(span.start, span.end), startsInEarlierPart: false }));
     const spans = [...own, ...across].sort((a, b) => a.start - b.start);
+    this.#replaced = undefined;
     let out = "";
     let at = 0;
     for (const span of spans) {
@@ -397,10 +343,7 @@ class BodyRedactor {
   #redactArguments(json: string): string {
     const spans = this.#scans.text(json);
     if (spans.length === 0) return json;
-    const redacted = spliceJson(json, spans, (rule, value) => {
-      this.#count(rule);
-      return this.placeholders.of(rule, value);
-    });
+    const redacted = spliceJson(json, spans, (rule, value) => this.#placeholderOf(rule, value));
     return redacted ?? this.#replace(json, spans);
   }
 
@@ -408,11 +351,18 @@ class BodyRedactor {
     let out = "";
     let at = 0;
     for (const { start, end, rule } of spans) {
-      this.#count(rule);
-      out += text.slice(at, start) + this.placeholders.of(rule, text.slice(start, end));
+      out += text.slice(at, start) + this.#placeholderOf(rule, text.slice(start, end));
       at = end;
     }
     return out + text.slice(at);
+  }
+
+  /** Counts the value. */
+  #placeholderOf(rule: string, value: string): string {
+    this.#count(rule);
+    const placeholder = this.placeholders.of(rule, value);
+    this.#replaced?.push({ rule, value, placeholder });
+    return placeholder;
   }
 
   #count(rule: string) {

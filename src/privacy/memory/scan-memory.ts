@@ -1,7 +1,7 @@
 import { tagOfText } from "#platform/keyed-memory/process-tags.ts";
 import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
-import { nothingFound, type ScannedRuns } from "#privacy/body/scanned-runs.ts";
+import { type FoundMessage, nothingFound, type ScannedRuns } from "#privacy/body/scanned-runs.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
 import { scanInSlices, sliceLength } from "#privacy/text/scan-in-slices.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
@@ -19,15 +19,17 @@ export class ScanMemory {
   readonly #counts: ScanCounts;
   /** Of the bytes of runs and members. */
   readonly #tags = new TextTags();
+  /** Of the bytes of messages: a run of one message has the same bytes. */
+  readonly #messageTags = new TextTags();
   readonly #spans: TwoGenerations<readonly Span[]>;
   readonly #minLength: number;
   /**
-   * The messages of known runs in which something was found, by their index in the run, and known members in which nothing was: kept as long
-   * as somebody else knows the run or the member.
+   * The messages of known runs in which something was found, and known members in which nothing was: kept as long as somebody else knows
+   * the run or the member.
    */
-  readonly #foundIn = new WeakMap<object, readonly number[]>();
+  readonly #foundIn = new WeakMap<object, readonly FoundMessage[]>();
   /** The same for known beginnings of conversations. */
-  readonly #foundInBeginnings = new WeakMap<object, readonly number[]>();
+  readonly #foundInBeginnings = new WeakMap<object, readonly FoundMessage[]>();
 
   /** @param maxBytes of memory; 0: nothing is remembered */
   constructor(scan: Scan, maxBytes: number, counts: ScanCounts) {
@@ -111,6 +113,13 @@ export class ScanMemory {
       rememberBeginning: (identity, length, found) => {
         if (this.#minLength > length || limit.isExceeded) return;
         this.#foundInBeginnings.set(identity, found);
+      },
+      placesIn: (tag) => (limit.take(scanOverhead) ? this.#recall(tag) : undefined),
+      rememberPlaces: (message, places) => {
+        if (limit.isExceeded) return undefined;
+        const tag = this.#messageTags.ofBytes(message);
+        this.#spans.set(tag, places);
+        return tag;
       },
     };
   }
