@@ -184,7 +184,8 @@ export class HttpExchange implements TextReader {
       if (receiver.onText(text)) this.pull(receiver);
       return;
     }
-    this.#unread += text;
+    // Compiled, `"" + text` makes a string of two parts, and reading it copies the text.
+    this.#unread = this.#unread === "" ? text : this.#unread + text;
     if (this.#unread.length > maxUnreadChars && !this.#paused) {
       this.#paused = true;
       this.#transport?.pause();

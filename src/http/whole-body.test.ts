@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { wholeBody } from "./whole-body.ts";
 
 /** A server whose answers wait for a turn of the event loop, as those of the gateway do. */
-function serving(bodyOf: () => string | Uint8Array) {
+function serving(bodyOf: () => Parameters<typeof wholeBody>[0]) {
   const headers = Array.from({ length: 12 }, (_, at): [string, string] => [`x-header-${at}`, "value"]);
   return Bun.serve({
     port: 0,
@@ -41,10 +41,21 @@ describe("a body whose text is known", () => {
     },
   );
 
+  test.each([100, 15_001, 40_000, 200_000])(
+    "leaves in one piece with its head, in parts of %d characters in all",
+    async (length) => {
+      const parts = ["first", "x".repeat(length - 9), "last"];
+      await using server = serving(() => parts);
+      const caller = Bun.spawn([process.execPath, "-e", firstReads, String(server.port)], { stdout: "pipe" });
+      expect(await new Response(caller.stdout).json()).toEqual([true, true, true, true, true]);
+    },
+  );
+
   test.each(["x", "é", "😀", "x\u0000"])("arrives unchanged, with its length, made of %j", async (unit) => {
     for (const bytes of [0, 1, 4_999, 5_001, 14_999, 15_001, 20_000, 1_048_574, 1_048_576, 1_048_580]) {
       const text = unit.repeat(Math.ceil(bytes / Buffer.byteLength(unit)));
-      for (const body of [text, Buffer.from(text)]) {
+      const half = Math.ceil(text.length / 4) * 2; // characters of two units stay whole
+      for (const body of [text, Buffer.from(text), [text.slice(0, half), "", text.slice(half)], [text]]) {
         await using server = serving(() => body);
         const answer = await fetch(server.url);
         expect(answer.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));

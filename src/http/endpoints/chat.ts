@@ -166,19 +166,19 @@ function streamResponse(
 
 /** The response to a request whose answer, or stream, has come to its end. */
 function wholeResponse(
-  { kind, body, head }: Extract<Reply, { body: unknown }>,
+  reply: Extract<Reply, { body: unknown }>,
   headers: Record<string, string>,
   endpoint: ChatEndpoint,
 ): Response {
-  const explained = explanationOf(head, endpoint);
-  if (kind === "whole_stream") {
-    const text = explained === undefined ? body : commentOf(explained) + body;
-    return new Response(wholeBody(text), {
+  const explained = explanationOf(reply.head, endpoint);
+  if (reply.kind === "whole_stream") {
+    const parts = explained === undefined ? reply.body : [commentOf(explained), ...reply.body];
+    return new Response(wholeBody(parts), {
       headers: endpoint.streamHeaders.of(Object.assign(headers, streamHeaders)),
     });
   }
   headers["content-type"] = "application/json";
-  const text = explained === undefined ? body : withMember(body, explained);
+  const text = explained === undefined ? reply.body : withMember(reply.body, explained);
   return new Response(wholeBody(text), { headers: endpoint.headers.of(headers) });
 }
 

@@ -70,8 +70,8 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
     this.#ended = parts.ended;
   }
 
-  /** All of the text, if the upstream's end has come already; undefined, and nothing is taken, if not. */
-  takeAll(): string | undefined {
+  /** All of the text, in parts, if the upstream's end has come already; undefined, and nothing is taken, if not. */
+  takeAll(): readonly string[] | undefined {
     const batch = this.#events.takeAll?.();
     return batch === undefined ? undefined : this.#take(batch);
   }
@@ -112,7 +112,8 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
   onEvents(batch: readonly UpstreamEvent[]): boolean {
     let text: string;
     try {
-      text = this.#take(batch);
+      const parts = this.#take(batch);
+      text = parts.length === 1 ? (parts[0] ?? "") : parts.join("");
     } catch (error) {
       this.onError(error);
       return false;
@@ -186,23 +187,24 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
     return text;
   }
 
-  #take(batch: readonly UpstreamEvent[]): string {
-    let text = "";
+  /** The text of a batch, in parts. */
+  #take(batch: readonly UpstreamEvent[]): string[] {
+    const parts: string[] = [];
     for (const event of batch) {
       if (this.#done) break;
       if (event.kind === "chunk") {
         this.#note(event);
-        text += this.#shaper.shape(event);
+        addText(parts, this.#shaper.shape(event));
       } else if (event.kind === "run") {
         this.#outputBytes += event.dataLength;
         this.#contentSeen = true;
-        text += this.#shaper.shape(event);
+        addText(parts, this.#shaper.shape(event));
       } else if (event.kind === "end") {
-        text += this.#shaper.shape(event);
+        addText(parts, this.#shaper.shape(event));
         this.#end({ kind: "complete", report: event.report, empty: !this.#contentSeen });
       } else if (event.kind === "broken") {
         const failure = this.#redactFailure(event.failure);
-        text += this.#shaper.shape({ ...event, failure });
+        addText(parts, this.#shaper.shape({ ...event, failure }));
         const { report } = event;
         // The caller's abort may reach the upstream call before it reaches this stream.
         this.#end(
@@ -212,7 +214,7 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
         );
       }
     }
-    return text;
+    return parts;
   }
 
   #note(event: ChunkEvent): void {
@@ -237,4 +239,15 @@ export class AnswerStream implements CallerStream, EventReceiver, FastPath {
     const { otherModel } = this.#shaper;
     this.#ended(otherModel === undefined ? end : { ...end, otherModel });
   }
+}
+
+/** Texts up to so many characters are joined. Joining longer ones would copy them, which costs more than writing them one by one. */
+const maxJoinedLength = 2_048;
+
+/** Adds a text behind others. */
+function addText(parts: string[], text: string): void {
+  if (text === "") return;
+  const last = parts.at(-1);
+  if (last === undefined || last.length + text.length > maxJoinedLength) parts.push(text);
+  else parts[parts.length - 1] = last + text;
 }
