@@ -141,6 +141,11 @@ export interface ChunkRun {
 }
 
 export interface ContentTemplate {
+  /** The text of the chunk that it was learned from. */
+  readonly source: string;
+  /** What an event of this template begins with, up to its content, and what it ends with. */
+  readonly head: string;
+  readonly tail: string;
   /** The text of a chunk with other content, which is JSON text without quotes. */
   withContent(contentJson: string): string;
 }

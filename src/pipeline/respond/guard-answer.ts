@@ -126,7 +126,7 @@ const deepest = 6;
 const whole: ReadonlySet<string> = new Set(["role", "type", "id", "index", "format"]);
 
 /** Whether a delta has no text that comes in pieces but its content. */
-function hasContentOnly(delta: JsonObject): boolean {
+export function hasContentOnly(delta: JsonObject): boolean {
   return Object.entries(delta).every(([key, value]) => {
     if (key === "content" || whole.has(key) || value === null || value === "") return true;
     return typeof value === "object" ? Object.keys(value).length === 0 : typeof value !== "string";

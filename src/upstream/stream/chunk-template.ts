@@ -18,13 +18,14 @@ const probe = "probe";
 export class ChunkTemplate implements ContentTemplate {
   readonly #before: string;
   readonly #after: string;
-  /** What an event of this template begins with, up to its content, and what it ends with. */
+  readonly source: string;
   readonly head: string;
   readonly tail: string;
   /** What is between the contents of two consecutive events. */
   readonly #between: string;
 
-  private constructor(before: string, after: string) {
+  private constructor(source: string, before: string, after: string) {
+    this.source = source;
     this.#before = before;
     this.#after = after;
     this.head = `data: ${before}`;
@@ -55,7 +56,7 @@ export class ChunkTemplate implements ContentTemplate {
     } catch {
       return undefined;
     }
-    return isObject(other) && contentOf(other) === probe ? new ChunkTemplate(before, after) : undefined;
+    return isObject(other) && contentOf(other) === probe ? new ChunkTemplate(raw, before, after) : undefined;
   }
 
   /** Where the content begins in an event of this template. */

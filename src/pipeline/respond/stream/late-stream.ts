@@ -2,7 +2,8 @@ import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answe
 import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import { type CompletionIdentity, StreamShaper } from "./shape-stream.ts";
+import type { CompletionIdentity } from "./shape-options.ts";
+import { StreamShaper } from "./shape-stream.ts";
 
 /** What follows once the upstream has answered: its stream, or the error to end the caller's stream with. */
 export type BegunStream = CallerStream | InBandError;

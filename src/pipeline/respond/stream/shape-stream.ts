@@ -1,39 +1,12 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
 import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
-import { StreamGuard } from "#pipeline/respond/guard-answer.ts";
+import { hasContentOnly, StreamGuard } from "#pipeline/respond/guard-answer.ts";
 import type { TextRestorer } from "#pipeline/respond/text-restorer.ts";
-import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
+import type { GuardedStream } from "#privacy/redaction.ts";
 import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
 import { fieldsOf, type HeldReasoning, hasReasoningText, holdReasoning, textOf } from "./held-reasoning.ts";
-
-/** What a completion is called, and when it was made, in Unix seconds. */
-export interface CompletionIdentity {
-  readonly id: string;
-  readonly created: number;
-}
-
-export interface ShapeOptions {
-  /** The upstream id of the model that was asked; every chunk names it, or the one that answers instead. */
-  readonly model: string;
-  /** For chunks of our own making, when the upstream has said nothing of its own. */
-  readonly identity: CompletionIdentity;
-  /** Whether the caller asked for the usage chunk. */
-  readonly wantsUsage: boolean;
-  /** Where the reasoning goes that comes before the answer's text. */
-  readonly reasoning: ReasoningMode;
-  /** Reasoning held back for the first content delta is sent as a delta of its own beyond this many characters. */
-  readonly maxHeldCharacters: number;
-  readonly restorer?: () => TextRestorer;
-  /** Keeps the gateway's own key out of what is sent. */
-  readonly guard?: AnswerGuard;
-}
-
-/**
- * `field`: held back and put into the first content delta as its reasoning fields; `content`: held back and put in front
- * of the text; `live`: passed on as it comes.
- */
-export type ReasoningMode = "field" | "content" | "live";
+import type { ShapeOptions } from "./shape-options.ts";
 
 /** What has happened to one choice of the answer so far. */
 interface ChoiceState {
@@ -65,6 +38,12 @@ interface ChunkTemplate {
   readonly after: string;
 }
 
+/** A chunk that left as it came. Those that differ from it in their content only will do so too, unless the state of its choice changes. */
+interface UnchangedChunk {
+  readonly raw: string;
+  readonly index: number;
+}
+
 /** Placeholder of the content while a template is made. JSON does not escape it; where it occurs twice, there is no template. */
 const contentPlaceholder = "content-of-the-chunk";
 
@@ -83,6 +62,8 @@ export class StreamShaper {
   #id: Json | undefined;
   #created: Json | undefined;
   #template: ChunkTemplate | undefined;
+  /** The last chunk, if it left as it came and has no text but the content of one choice. */
+  #lastUnchanged: UnchangedChunk | undefined;
   /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
   #usage: JsonObject | undefined;
   /** What the upstream last called its model, and that name if it is another than the one asked. */
@@ -171,6 +152,13 @@ export class StreamShaper {
 
   /** The frame of a pattern, one chunk of which has been shaped; undefined before its choice has its role and content. */
   #templateOf(pattern: ContentTemplate): ChunkTemplate | undefined {
+    const last = this.#lastUnchanged;
+    this.#lastUnchanged = undefined;
+    if (last?.raw === pattern.source) {
+      const { head: before, tail: after } = pattern;
+      const choice = this.#choice(last.index);
+      return { pattern, choice, guarded: this.#guard?.contentOf(last.index), unchanged: true, before, after };
+    }
     const raw = pattern.withContent(contentPlaceholder);
     const chunk: JsonObject = JSON.parse(raw);
     const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
@@ -192,6 +180,7 @@ export class StreamShaper {
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
+    this.#lastUnchanged = undefined;
     const guarded = this.#guard?.chunk(raw, chunk) === true;
     if (chunk.model !== this.#lastModel && chunk.model != null) {
       this.#lastModel = chunk.model;
@@ -230,7 +219,14 @@ export class StreamShaper {
     }
     if (kept.length === 0) return before;
     if (changed) chunk.choices = kept;
-    return before + this.#send(raw, chunk, changed);
+    const same = this.#nameChunk(chunk) && !changed && isOneLine(raw);
+    if (same && this.#template === undefined) this.#noteUnchanged(raw, kept);
+    return before + eventOf(same ? raw : JSON.stringify(chunk));
+  }
+
+  #noteUnchanged(raw: string, [choice]: readonly Json[]): void {
+    if (!isObject(choice) || !isObject(choice.delta) || !hasContentOnly(choice.delta)) return;
+    this.#lastUnchanged = { raw, index: typeof choice.index === "number" ? choice.index : 0 };
   }
 
   #takeUsage(): string {
@@ -402,7 +398,13 @@ export class StreamShaper {
   }
 
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
-    let same = !changed;
+    const same = this.#nameChunk(chunk) && !changed && isOneLine(raw);
+    return eventOf(same ? raw : JSON.stringify(chunk));
+  }
+
+  /** Gives a chunk the names that the caller is to see. True if it had them. */
+  #nameChunk(chunk: JsonObject): boolean {
+    let same = true;
     const model = this.#otherModel ?? this.#options.model;
     if (chunk.model !== model) {
       chunk.model = model;
@@ -417,8 +419,17 @@ export class StreamShaper {
       Object.assign(chunk, { id, created });
       same = false;
     }
-    return `data: ${same && !raw.includes("\n") ? raw : JSON.stringify(chunk)}\n\n`;
+    return same;
   }
+}
+
+/** An event has one data line. */
+function isOneLine(raw: string): boolean {
+  return !raw.includes("\n");
+}
+
+function eventOf(data: string): string {
+  return `data: ${data}\n\n`;
 }
 
 /** Whether a delta carries an answer that is not text. */
