@@ -1,3 +1,5 @@
+import { oneByteText, replacements } from "#platform/text-search/one-byte-text.ts";
+import { onlyPlaceOf } from "#platform/text-search/place-of.ts";
 import {
   withoutAttachedFences,
   withoutBracketBlocks,
@@ -21,9 +23,27 @@ import {
  * the user's. Linear in the text. Envelopes are recognised by their form, and by name where the form does not suffice.
  */
 export function askIn(text: string): string {
+  // None of the patterns names a character beyond Latin-1.
+  const read = oneByteText(text);
+  if (read === undefined) return readAsk(text).ask;
+  const { ask, isOnePiece } = readAsk(read.text);
+  if (!read.isChanged || !replacements.some((character) => ask.includes(character))) return ask;
+  const from = isOnePiece ? onlyPlaceOf(read.text, ask) : -1;
+  return from < 0 ? readAsk(text).ask : text.slice(from, from + ask.length);
+}
+
+interface ReadAsk {
+  readonly ask: string;
+  /** Whether it stands in the text as it is; what is put together of pieces may stand elsewhere in it too. */
+  readonly isOnePiece: boolean;
+}
+
+function readAsk(text: string): ReadAsk {
   const message = messageInJson(text);
-  let ask = message?.by === "user" ? message.text : text;
-  ask = withoutLeadingFields(withoutDelimitedSections(withoutBracketBlocks(withoutTagBlocks(ask))));
+  const said = message?.by === "user" ? message.text : text;
+  let ask = withoutDelimitedSections(withoutBracketBlocks(withoutTagBlocks(said)));
+  let isOnePiece = ask === text;
+  ask = withoutLeadingFields(ask);
   // Most asks hold no label at all, and looking for a colon costs nothing beside the patterns.
   const labels = ask.includes(":");
   ask =
@@ -33,8 +53,11 @@ export function askIn(text: string): string {
     (labels ? (labelledTaskIn(ask) ?? beforeContext(ask)) : undefined) ??
     ask;
   ask = withoutFrame(ask);
-  const bare = withoutPatch(withoutAttachedFences(ask)).trim();
-  return bare === "" && !isPatch(ask) ? ask.trim() : bare;
+  const bare = withoutPatch(withoutAttachedFences(ask));
+  const own = bare.trim();
+  if (own === "" && !isPatch(ask)) return { ask: ask.trim(), isOnePiece };
+  isOnePiece &&= bare === ask;
+  return { ask: own, isOnePiece };
 }
 
 function isPatch(text: string): boolean {

@@ -3,6 +3,7 @@ import { type KnownRun, type KnownRunAt, knownRunsOf } from "#domain/received/kn
 import { askIn, isContinuePrompt } from "#pipeline/assess/envelope/ask.ts";
 import { harnessTurnIn } from "#pipeline/assess/envelope/harness-turn.ts";
 import { isCompactionRequest } from "#pipeline/assess/envelope/housekeeping.ts";
+import { placeOf } from "#platform/text-search/place-of.ts";
 
 /** Messages from which on a conversation has something to be compacted: an ask, its answer and the request. */
 const longConversation = 3;
@@ -64,7 +65,7 @@ export class KnownAsks {
     const run = this.#runAt(at);
     if (run === undefined) return undefined;
     const { ask, compacts, continues } = this.#readNew(shown, true);
-    const from = shown.indexOf(ask);
+    const from = placeOf(shown, ask);
     if (from < 0) return undefined;
     const place = ask === "" ? noAsk : { from, to: from + ask.length, compacts, continues };
     remember(run, at, place);
