@@ -21,6 +21,8 @@ const statusWindow = 240;
 /** `<returncode>0`, `"exit_code": 0`, `Exit Code: 1`, `exit=0`, `exited with code 2`, `(exit 1)`: any case, any quote. */
 const exitStatus =
   /(?:\b(?:return[_ ]?code|exit[_ ]?(?:code|status|value))\b["'\]>*`]*\s*(?:is|was|of)?\s*[:=]?\s*["'`[]?|\b(?:exit|rc|returned)\s*=\s*|^\W{0,3}exit(?:\s*:\s*|\s+)(?=\d{1,3}\s*$)|(?:\$\?|\berror_?level\b)\s*(?:is|[:=])\s*|\bexited\s+(?:with\s+)?(?:code|status)?\s*:?\s*|[([]exit(?:\s+(?:code|status))?:?\s+)(-?\d{1,10})\b/gim;
+/** What stands in all of these: the pattern itself takes 100 instructions a character. */
+const namesStatus = /exit|return(?:ed|[_ ]?code)|rc\s*=|\$\?|error_?level/i;
 /** What the names of tests stand behind; they may speak of a status. */
 const testName = /^\s*(?:[✓✔√●○×✗•-]\s*[^\s]|ok\b|not ok\b|PASS|FAIL|test\b|it\b)/;
 /** An error of a program that speaks of the status of another one. */
@@ -207,6 +209,7 @@ function exitStatusIn(text: string): number | undefined {
 }
 
 function statedIn(text: string): number | undefined {
+  if (!namesStatus.test(text)) return undefined;
   for (const { 1: digits, index } of text.matchAll(exitStatus)) {
     const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
     if (!testName.test(line)) return Number(digits);

@@ -191,6 +191,12 @@ describe("what a result was", () => {
     "exit 0",
     "$? = 0",
     "ERRORLEVEL=0",
+    "error_level: 0",
+    "rc = 0",
+    "Return Code: 0",
+    "return_code 0",
+    "returned=0",
+    "Exit Value: 0",
     "✓ exit code 0",
   ])("%s takes precedence over any text", (status) => {
     expect(wrong(`${status}\nTypeError: boom\nFAILED tests/a.py\n1 failed`)).toBe(false);
