@@ -70,6 +70,19 @@ describe("a stream to its caller", () => {
     expect(way.seen()).toEqual({ cancelled: 0, closed: 1 });
   });
 
+  test.each([64, 255, 256, 257, 20_000])(
+    "is written event by event, at once, with %d characters in each",
+    async (length) => {
+      const event = "x".repeat(length);
+      const words = [event, event, event, undefined];
+      const read = reading();
+      await using way = await setUp({ next: async () => words.shift() }, read.of);
+      await way.until(() => way.caller.destroyed || way.caller.readableEnded);
+      const chunk = `${length.toString(16)}\r\n${event}\r\n`;
+      expect(read.text().split("\r\n\r\n").slice(1).join("\r\n\r\n")).toBe(`${chunk.repeat(3)}0\r\n\r\n`);
+    },
+  );
+
   test("is kept alive with comments while the upstream is silent", async () => {
     const read = reading();
     await using way = await setUp({ next: never }, read.of);

@@ -20,6 +20,9 @@ export interface OpenSse {
   endWithError(failure: UpstreamFailure): void;
 }
 
+/** The runtime sends a text of so many characters when it is written. Flushing it would only make a promise for each event. */
+const sentAtOnce = 256;
+
 /** Opens the body of a streamed answer. */
 export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
   return new SseBody(stream, options);
@@ -122,7 +125,7 @@ class SseBody implements OpenSse, CallerReceiver {
   /** Writes at once. The promise, if any, resolves when a slow caller has read the text. */
   #write(sink: ReadableStreamDirectController, text: string): Promise<void> | undefined {
     const taken = sink.write(text);
-    void sink.flush();
+    if (text.length < sentAtOnce) void sink.flush();
     this.#sinceMs = this.#clock.monotonic();
     if (typeof taken === "number") return undefined;
     this.#waitsFor = "caller";
