@@ -24,6 +24,7 @@ const names = {
   85: "decision-block-heads",
   93: "terms-uncompressed",
   110: "ledger-batches",
+  120: "fewer-indexes",
 } as const;
 
 /** The migrations of one dialect, by the SQL of each version. */

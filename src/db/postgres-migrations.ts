@@ -14,6 +14,7 @@ import postgres0075 from "./migrations/postgres/0075-decision-record-filters.sql
 import postgres0085 from "./migrations/postgres/0085-decision-block-heads.sql" with { type: "text" };
 import postgres0093 from "./migrations/postgres/0093-terms-uncompressed.sql" with { type: "text" };
 import postgres0110 from "./migrations/postgres/0110-ledger-batches.sql" with { type: "text" };
+import postgres0120 from "./migrations/postgres/0120-fewer-indexes.sql" with { type: "text" };
 import { migrationsOf } from "./migrations.ts";
 
 export const postgresMigrations = migrationsOf({
@@ -33,4 +34,5 @@ export const postgresMigrations = migrationsOf({
   85: postgres0085,
   93: postgres0093,
   110: postgres0110,
+  120: postgres0120,
 });

@@ -14,6 +14,7 @@ import sqlite0075 from "./migrations/sqlite/0075-decision-record-filters.sql" wi
 import sqlite0085 from "./migrations/sqlite/0085-decision-block-heads.sql" with { type: "text" };
 import sqlite0093 from "./migrations/sqlite/0093-terms-uncompressed.sql" with { type: "text" };
 import sqlite0110 from "./migrations/sqlite/0110-ledger-batches.sql" with { type: "text" };
+import sqlite0120 from "./migrations/sqlite/0120-fewer-indexes.sql" with { type: "text" };
 import { migrationsOf } from "./migrations.ts";
 
 export const sqliteMigrations = migrationsOf({
@@ -33,4 +34,5 @@ export const sqliteMigrations = migrationsOf({
   85: sqlite0085,
   93: sqlite0093,
   110: sqlite0110,
+  120: sqlite0120,
 });

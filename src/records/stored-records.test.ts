@@ -86,15 +86,15 @@ test("records that come while a batch is written wait for a whole batch, or for 
   const written = async (count: number) => {
     while (records.status().written < count) await Bun.sleep(1);
   };
-  add(256);
+  add(512);
   add(20);
-  await written(256);
-  add(236);
   await written(512);
+  add(492);
+  await written(1_024);
   add(3);
   time.advance(250);
-  await written(515);
-  expect(batches).toEqual([256, 256, 3]);
+  await written(1_027);
+  expect(batches).toEqual([512, 512, 3]);
 });
 
 test("the store counts as answering as soon as it has taken a batch, while more and more waits", async () => {
@@ -107,9 +107,9 @@ test("the store counts as answering as soon as it has taken a batch, while more 
   let seen: readonly boolean[] = [];
   onWrite(() => {
     seen = [...seen, records.status().ok];
-    if (seen.length < 3) records.append(Array.from({ length: 300 }, (_, n) => at(n)));
+    if (seen.length < 3) records.append(Array.from({ length: 600 }, (_, n) => at(n)));
   });
-  records.append(Array.from({ length: 300 }, (_, n) => at(n)));
+  records.append(Array.from({ length: 600 }, (_, n) => at(n)));
   await records.save();
   expect(seen.slice(0, 2)).toEqual([false, true]);
 });

@@ -25,8 +25,8 @@ export interface StoredRecordsOptions {
 
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
-/** A whole block: what a block and its transaction cost beside the records is shared by so many. */
-const maxBatch = 256;
+/** Two whole blocks: their transaction adds to the sums once for both of them. */
+const maxBatch = 512;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;

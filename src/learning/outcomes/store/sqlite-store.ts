@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { deleteBeyondRetention } from "#db/retention.ts";
 import { runSqliteWrites, type WriteTransaction } from "#db/sql-writes.ts";
 import { openBackgroundSqlite, writeWithRetries } from "#db/sqlite.ts";
 import { readRecord } from "#learning/outcomes/outcomes.ts";
@@ -13,6 +12,15 @@ import type { OutcomeStore } from "./outcome-store.ts";
 export function openSqliteOutcomes(path: string, sharedWrite?: WriteTransaction): OutcomeStore {
   return sqliteOutcomes(openBackgroundSqlite(path), sharedWrite);
 }
+
+/**
+ * Deletes from the row that was saved first on, up to the first that is not old, and as many more as are above the limit. So no
+ * row pays for an index of times; one that was saved later than a younger one is deleted with that one.
+ */
+const pruneSql = `DELETE FROM routing_outcome WHERE rowid <= (SELECT max(rowid) FROM routing_outcome) - ?2
+  OR rowid < coalesce(
+    (SELECT rowid FROM routing_outcome WHERE at_ms >= ?1 ORDER BY rowid LIMIT 1),
+    (SELECT max(rowid) + 1 FROM routing_outcome))`;
 
 type Row = Parameters<typeof readRecord>[0];
 
@@ -51,7 +59,7 @@ export function sqliteOutcomes(db: Database, sharedWrite?: WriteTransaction): Ou
         .flatMap((row) => readRecord(row) ?? []);
     },
     async prune(fromMs, rows) {
-      const remove = db.query(deleteBeyondRetention("routing_outcome", "at_ms", { from: "?1", rows: "?2" }));
+      const remove = db.query(pruneSql);
       await writeWithRetries(() => remove.run(Math.round(fromMs), rows));
     },
     async close() {

@@ -62,16 +62,17 @@ export class RowRecords {
     const upTo = Number(newest["seq"]);
     const data = this.#sql.kind === "sqlite" ? "LENGTH(data)" : "OCTET_LENGTH(data)";
     const deleted = "(SELECT COUNT(*) FROM decision_record WHERE seq <= ?)";
-    // Blocks with a head are not of these records.
-    const blocks = "last_seq <= ? AND NOT EXISTS (SELECT 1 FROM decision_block_head h WHERE h.id = decision_block.id)";
+    // Blocks with a head are not of these records. Others end behind their id, by which they are found.
+    const blocks =
+      "id <= ? AND last_seq <= ? AND NOT EXISTS (SELECT 1 FROM decision_block_head h WHERE h.id = decision_block.id)";
     await this.#sql.write([
       {
         sql: `UPDATE decision_store SET records = records - ${deleted}, bytes = bytes - ${deleted} * ?
                 - (SELECT COALESCE(SUM(${data}), 0) FROM decision_block WHERE ${blocks}) WHERE id = 1`,
-        rows: [[upTo, upTo, rowBytes, upTo]],
+        rows: [[upTo, upTo, rowBytes, upTo, upTo]],
       },
       { sql: "DELETE FROM decision_record WHERE seq <= ?", rows: [[upTo]] },
-      { sql: `DELETE FROM decision_block WHERE ${blocks}`, rows: [[upTo]] },
+      { sql: `DELETE FROM decision_block WHERE ${blocks}`, rows: [[upTo, upTo]] },
     ]);
     return old.length;
   }
