@@ -16,11 +16,21 @@ test("texts that differ in one place have different tags", () => {
   expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
 });
 
-test("texts that are equal in UTF-8 but differ in characters have different tags", () => {
-  // A lone surrogate has no bytes of its own in UTF-8; it is encoded as U+FFFD.
-  const texts = ["\ud800", "\ufffd", "\udc00", "\ud83d\ude00", "\ude00\ud83d", "", "\0"];
-  expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
-});
+for (const [length, filling] of [
+  ["short", ""],
+  ["long", "z".repeat(5_000)],
+  ["very long", "z".repeat(200_000)],
+  ["longest", "z".repeat(500_000)],
+  ["full of others", "\u6807".repeat(150_000)],
+]) {
+  test(`texts that are equal in UTF-8 but differ in characters have different tags, ${length} texts`, () => {
+    // A lone surrogate has no bytes of its own in UTF-8; it is encoded as U+FFFD.
+    const ends = ["\ud800", "\ufffd", "\udc00", "\ud83d\ude00", "\ude00\ud83d", "", "\0", "\uff0c", "\uff0c\ufffd"];
+    const texts = ends.map((end) => filling + end);
+    expect(new Set(texts.map((text) => tags.ofText(text))).size).toBe(texts.length);
+    expect(texts.map((text) => tags.ofText(text))).toEqual(texts.map((text) => tags.ofText(text)));
+  });
+}
 
 // Tags of short texts are made in another way than those of long ones.
 for (const [length, filling] of [

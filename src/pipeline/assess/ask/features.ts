@@ -59,12 +59,30 @@ export function askFeaturesOf(ask: string): AskFeatures {
   };
 }
 
-const newWording =
-  /(?:\b(?:to|into|as|zu|in|en|par|por|para|em|su|naar|na)|\s(?:на|в)|[为成作にへ]|로)\s?(?:"[^"\n]{1,40}"|“[^”\n]{1,40}”|«[^»\n]{1,40}»|„[^“”\n]{1,40}[“”]|「[^」\n]{1,40}」)/g;
+/** The word before a quotation that says that it is new wording. */
+const wordBeforeQuote = /(?:\b(?:to|into|as|zu|in|en|par|por|para|em|su|naar|na)|\s(?:на|в)|[为成作にへ]|로)\s?$/;
+const longestWordBeforeQuote = 8;
+const quotation = /"[^"\n]{1,40}"|“[^”\n]{1,40}”|«[^»\n]{1,40}»|„[^“”\n]{1,40}[“”]|「[^」\n]{1,40}」/y;
+const openingQuote = /["“«„「]/g;
 
 /** The text without what a label or a title is to say: the ask is not about that. */
 function withoutNewWording(text: string): string {
-  return /["“«„「]/.test(text) ? text.replace(newWording, " ") : text;
+  let rest = "";
+  let copied = 0;
+  openingQuote.lastIndex = 0;
+  // The words are looked for before quotes: at every place of a text they take ten times as long.
+  while (openingQuote.test(text)) {
+    const quote = openingQuote.lastIndex - 1;
+    const before = text.slice(Math.max(0, quote - longestWordBeforeQuote), quote);
+    const word = wordBeforeQuote.exec(before);
+    const from = word === null ? -1 : quote - before.length + word.index;
+    quotation.lastIndex = quote;
+    if (from < copied || !quotation.test(text)) continue;
+    rest += `${text.slice(copied, from)} `;
+    copied = quotation.lastIndex;
+    openingQuote.lastIndex = copied;
+  }
+  return rest + text.slice(copied);
 }
 
 /** A line as programs log: behind a date, a time, an address or a level. */

@@ -80,8 +80,10 @@ const requestTitle =
 const otherTitle =
   /\b(?:context|output|format|rules?|constraints|environment|background|files?|repository|history|guidelines|tools?|memory|notes|response|workspace|instructions|examples?|requirements|settings|capabilities|info|information|structure|state|screen)\b/i;
 /** The same in front of a text alone on its line: `Task Description:`, `[Problem statement]:`; or of a line: `OBJECTIVE: …`. */
-const taskLabel =
-  /\n(?:Body|Description):[ \t]*\n|(?:^|\n)(?:user_(?:request|query|message|prompt|task):[ \t]*\|?[ \t]*\n|\[?(?:(?:User|Current|Your) (?:[Tt]ask|[Rr]equest|[Pp]rompt|[Ii]nput|[Qq]uery)|(?:Task|Problem|Issue) (?:[Dd]escription|[Ss]tatement))\]?:|(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT):)[ \t]*/;
+const taskLabels = String.raw`(?:user_(?:request|query|message|prompt|task):[ \t]*\|?[ \t]*\n|\[?(?:(?:User|Current|Your) (?:[Tt]ask|[Rr]equest|[Pp]rompt|[Ii]nput|[Qq]uery)|(?:Task|Problem|Issue) (?:[Dd]escription|[Ss]tatement))\]?:|(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT):)[ \t]*`;
+/** At the beginning of the text, and in a later line: a pattern that begins with a line end is tried nowhere else. */
+const firstTaskLabel = new RegExp(String.raw`^(?:\n(?:Body|Description):[ \t]*\n|\n?${taskLabels})`);
+const laterTaskLabel = new RegExp(String.raw`\n(?:(?:Body|Description):[ \t]*\n|${taskLabels})`);
 const capitalLabel = /(?:OBJECTIVE|TASK|GOAL|USER REQUEST|INSTRUCTION|PROBLEM STATEMENT): /;
 /** The next label behind it. */
 const nextLabel = /\n(?:\[?[A-Z][\w ]{2,40}\]?:[ \t]*(?:\n|$)|[A-Z][A-Z _]{3,40}:|[a-z_]{3,30}:[ \t]*(?:\n|\|))/;
@@ -94,7 +96,7 @@ const contextLabel =
 /** The task behind a label, of a text in which other labels stand as well; undefined where none says which one it is. */
 export function labelledTaskIn(text: string): string | undefined {
   if (!text.includes(":\n") && !capitalLabel.test(text)) return undefined;
-  const label = taskLabel.exec(text);
+  const label = firstTaskLabel.exec(text) ?? laterTaskLabel.exec(text);
   if (label === null) return undefined;
   const task = text.slice(label.index + label[0].length);
   const next = nextLabel.exec(task);
