@@ -57,9 +57,21 @@ export interface AnswerGuard {
   stream(): GuardedStream;
 }
 
+/** Pieces of a text, each the inside of a JSON string. */
+export interface JsonPieces {
+  readonly json: string;
+  /** Where each piece ends. */
+  readonly ends: readonly number[];
+  /** Where the first begins, and where each other one does, seen from the end of the one before. */
+  readonly first: number;
+  readonly gap: number;
+}
+
 export interface GuardedStream {
   /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. It is a part of `json`. */
   passesUnchanged(json: string, from?: number, to?: number): boolean;
+  /** The same for pieces in a row, as long as they pass: gives back the index of the first that does not. */
+  passUnchanged(pieces: JsonPieces, from: number): number;
   /** What may go out now; the beginning of what may be the key is held back. */
   push(text: string): string;
   /** The same for a text that `mayContainKey` has ruled out, as it stands in JSON and without escapes: nothing in it is searched again. */

@@ -131,6 +131,8 @@ export interface ChunkRun {
   readonly events: string;
   /** How many. */
   readonly count: number;
+  /** Where the content of each event ends. */
+  readonly contentEnds: readonly number[];
   /** Characters of their data. */
   readonly dataLength: number;
   /** Where an event begins in `events`, by its index; for `count` where they end. */

@@ -57,6 +57,39 @@ describe("the guard of the gateway's own key", () => {
     });
   }
 
+  test.each(keys)("gives out the same text of %s if pieces in a row pass together", (key) => {
+    const guard = createAnswerGuard({ rule: "key", value: key });
+    fc.assert(
+      // Other text before and between them, which may look like the key as well.
+      fc.property(
+        piecesOf(key),
+        fc.constantFrom("", "x", key),
+        fc.constantFrom("", "y", key),
+        (pieces, before, between) => {
+          const [together, plain] = [guard?.stream(), withoutFinder(key)?.stream()];
+          const written = pieces.map((piece) => JSON.stringify(piece).slice(1, -1));
+          let json = before;
+          const ends = written.map((piece) => {
+            json += piece;
+            const end = json.length;
+            json += between;
+            return end;
+          });
+          const row = { json, ends, first: before.length, gap: between.length };
+          let out = "";
+          for (let at = 0; at < pieces.length; at++) {
+            const to = together?.passUnchanged(row, at) ?? at;
+            out += pieces.slice(at, to).join("") + (to < pieces.length ? together?.push(pieces[to] ?? "") : "");
+            at = to;
+          }
+          const expected = pieces.map((piece) => plain?.push(piece)).join("") + plain?.flush();
+          expect(out + together?.flush()).toBe(expected);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
   test.each(keys)("takes %s out of long texts as it does out of the same in short pieces", (key) => {
     const guard = createAnswerGuard({ rule: "key", value: key });
     const filler = fc.constantFrom("", "of no matter, ".repeat(5_000), "é\u{1f30d}/".repeat(20_000));

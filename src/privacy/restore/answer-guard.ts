@@ -1,4 +1,4 @@
-import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
+import type { AnswerGuard, GuardedStream, JsonPieces } from "#privacy/redaction.ts";
 import type { ExactValue } from "#privacy/rules/exact-values.ts";
 import { type KeyForm, keyForms } from "./key-forms.ts";
 import { StartFinder } from "./start-finder.ts";
@@ -94,6 +94,23 @@ class KeyGuardStream implements GuardedStream {
     return (
       finder !== undefined && this.#isBetween(finder) && this.#enter(finder.afterJson(this.#state, json, from, to))
     );
+  }
+
+  passUnchanged({ json, ends, first, gap }: JsonPieces, from: number): number {
+    const { finder } = this.#own;
+    if (finder === undefined || !this.#isBetween(finder)) return from;
+    let state = this.#state;
+    let at = from;
+    let begin = from === 0 ? first : (ends[from - 1] ?? 0) + gap;
+    for (; at < ends.length; at++) {
+      const end = ends[at] ?? 0;
+      const next = finder.afterJson(state, json, begin, end);
+      if (next < 0) break;
+      state = next;
+      begin = end + gap;
+    }
+    this.#state = state;
+    return at;
   }
 
   /** Whether nothing is held back or left out. Then what the text given out ends in is all that counts of it. */

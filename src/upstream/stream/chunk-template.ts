@@ -103,17 +103,16 @@ class Run implements ChunkRun {
   readonly kind = "run";
   readonly template: ChunkTemplate;
   readonly events: string;
-  /** Where the content of each event ends. */
-  readonly #ends: readonly number[];
+  readonly contentEnds: readonly number[];
 
-  constructor(template: ChunkTemplate, events: string, ends: readonly number[]) {
+  constructor(template: ChunkTemplate, events: string, contentEnds: readonly number[]) {
     this.template = template;
     this.events = events;
-    this.#ends = ends;
+    this.contentEnds = contentEnds;
   }
 
   get count(): number {
-    return this.#ends.length;
+    return this.contentEnds.length;
   }
 
   get dataLength(): number {
@@ -129,7 +128,7 @@ class Run implements ChunkRun {
   }
 
   contentTo(at: number): number {
-    return this.#ends[at] ?? this.events.length;
+    return this.contentEnds[at] ?? this.events.length;
   }
 }
 

@@ -123,9 +123,9 @@ export class StreamShaper {
     if (fastPath === undefined) return from;
     const { guarded } = fastPath;
     if (guarded === undefined) return run.count;
-    let at = from;
-    while (at < run.count && guarded.passesUnchanged(run.events, run.contentFrom(at), run.contentTo(at))) at += 1;
-    return at;
+    const { events: json, contentEnds: ends, template } = run;
+    const first = template.head.length;
+    return guarded.passUnchanged({ json, ends, first, gap: template.tail.length + first }, from);
   }
 
   /** Shapes a chunk of a pattern, which has this content. */
