@@ -96,7 +96,9 @@ export function lazyMessages(
 }
 
 function unparsedThen(known: number, rest: readonly ChatMessage[]): ChatMessage[] {
-  return [...new Array<ChatMessage>(known).fill(notParsed), ...rest];
+  const messages = new Array<ChatMessage>(known).fill(notParsed);
+  for (const message of rest) messages.push(message);
+  return messages;
 }
 
 /** A message in the place of another one. A spliced one is parsed when it is first looked at. */
@@ -111,10 +113,9 @@ export function replaceMessages(
   replaced: ReadonlyMap<number, Replacement>,
 ): ChatMessage[] {
   const others = new Replacements(replaced);
-  const { beginning } = infoByMessages.get(original) ?? {};
+  const { beginning, target = original } = infoByMessages.get(original) ?? {};
   const runs = knownRunsOf(original).map((run) => others.runWith(run));
-  const known = runs.at(-1)?.to ?? 0;
-  const messages = unparsedThen(known, messagesIn(original, known, original.length));
+  const messages = target.slice();
   for (const [index, message] of replaced) messages[index] = message instanceof SplicedMessage ? notParsed : message;
   const parse = (index: number) => {
     const spliced = replaced.get(index);
@@ -219,7 +220,8 @@ class Replacements {
   }
 
   #isIn(from: number, to: number): boolean {
-    return this.#indexes.some((index) => from <= index && index < to);
+    for (const index of this.#indexes) if (from <= index && index < to) return true;
+    return false;
   }
 }
 

@@ -107,7 +107,7 @@ export async function execute(
 
     attempt.day = reply.day;
     attempt.dispatchedMs = ports.clock.monotonic();
-    const answer = await send(attempt, progress, plan, ports, signal);
+    const answer = await send(attempt, attempt.dispatchedMs, progress, plan, ports, signal);
     if (answer.kind === "answer") {
       return {
         kind: "answered",
@@ -195,6 +195,7 @@ function reserve(
 
 function send(
   { model }: OpenAttempt,
+  dispatchedMs: number,
   progress: Progress,
   plan: ExecutionPlan,
   ports: Ports,
@@ -211,7 +212,7 @@ function send(
       received: plan.received,
       bodyBytes: plan.bodyBytes,
       stream: plan.stream,
-      timeoutsMs: timeoutsOf(model, plan.configuration.policy, plan.deadlineMs - ports.clock.monotonic()),
+      timeoutsMs: timeoutsOf(model, plan.configuration.policy, plan.deadlineMs - dispatchedMs),
       requestId: plan.decisionId,
       trace: plan.trace,
       freshConnection,

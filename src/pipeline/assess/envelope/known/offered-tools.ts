@@ -6,11 +6,14 @@ import { worksInRepository } from "#pipeline/assess/run-signals/calls/tools.ts";
 /** So many tools are looked at. */
 const maxTools = 256;
 
+const noTools: OfferedTools = { count: 0, workInRepository: false };
+
 /** An agent offers the same tools with every turn: what they are is remembered as long as they are known. */
 const remembered = new WeakMap<object, OfferedTools>();
 
 /** What a request offers, in the new style or the old. */
 export function offeredTools(tools: Json | undefined, functions: Json | undefined): OfferedTools {
+  if (tools === undefined && functions === undefined) return noTools;
   const known = knownMemberOf(tools);
   const before = known && remembered.get(known);
   if (before !== undefined) return before;
