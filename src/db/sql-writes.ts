@@ -12,8 +12,11 @@ export interface SqlWrite {
 /** Runs writes as one transaction, all or none of them. */
 export type WriteTransaction = (writes: readonly SqlWrite[]) => Promise<void>;
 
-/** Rows that one statement inserts: the rest of a write is divided among the smaller ones, all of which stay prepared. */
-const rowsPerInsert = [16, 4, 1] as const;
+/**
+ * Rows that one statement inserts: the rest of a write is divided among the smaller ones, all of which stay prepared. Few and small,
+ * as those of the ledger are, because bound texts occupy memory that all statements of the connection need.
+ */
+const rowsPerInsert = [8, 2, 1] as const;
 const rowMarker = "VALUES (?)";
 
 /** Appends writes to one array, which a thread receives at a fraction of the cost of nested ones: `sql, rows, columns, values …` each. */

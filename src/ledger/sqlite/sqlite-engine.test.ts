@@ -66,6 +66,30 @@ describe("the ledger in an SQLite file", () => {
     expect((await inspect()).findings).toEqual([]);
   });
 
+  test("are stored with their own goal, model and hold, whether a batch has one or several of them", async () => {
+    const { say } = open();
+    const batchOf = (count: number, kinds: number) =>
+      Array.from({ length: count }, (_, n): Extract<Operation, { kind: "reserve" }> => {
+        const given = { amount: nanoUsd(n + 1), goal: `team/goal-${n % kinds}`, modelKey: `model_${n % kinds}` };
+        return { kind: "reserve", reservation: reservationOf(given) };
+      });
+    const batches = [batchOf(14, 1), batchOf(14, 3), batchOf(1, 1)];
+    for (const batch of batches) expect(new Set(say(...batch))).toEqual(new Set(["held"]));
+    const db = new Database(path, { readonly: true });
+    const stored = db.query("SELECT id, goal_account, model, hold, state FROM reservation ORDER BY seq").all();
+    db.close();
+    expect(stored).toEqual(
+      batches.flat().map(({ reservation: { id, goal, modelKey, amount } }) => ({
+        id,
+        goal_account: `goal/${goal}`,
+        model: modelKey,
+        hold: amount,
+        state: "HELD",
+      })),
+    );
+    expect((await inspect()).findings).toEqual([]);
+  });
+
   test("are never decided from a batch that could not be written", async () => {
     const { say } = open();
     const first = reserve(600);

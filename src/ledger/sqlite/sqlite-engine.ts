@@ -171,13 +171,18 @@ export class SqliteEngine {
   #insertReservations(rows: readonly ReservationRow[]): void {
     const [first] = rows;
     if (first === undefined) return;
+    const { dayAccount, nodeId, nodeEpoch, createdMs, goalAccount, model } = first;
+    const isOneModel = rows.every((row) => row.goalAccount === goalAccount && row.model === model);
     const values: Value[] = [];
     for (const row of rows) {
       const { seq, lastEntry } = this.#known(row.id);
-      pushReservation(values, row, seq, lastEntry);
+      values.push(seq, lastEntry, row.id, row.hold, row.expiresMs);
+      if (!isOneModel) values.push(row.goalAccount, row.model);
     }
-    // All of a batch are reserved by one node, at one moment.
-    this.#statements.insertReservations([first.dayAccount, first.nodeId, first.nodeEpoch, first.createdMs], values);
+    const { insertReservations, insertReservationsOfOneModel } = this.#statements;
+    const same = [dayAccount, nodeId, nodeEpoch, createdMs];
+    if (isOneModel) insertReservationsOfOneModel([...same, goalAccount, model], values);
+    else insertReservations(same, values);
   }
 
   #update(before: ReservationState, after: ReservationRow): void {
@@ -356,10 +361,4 @@ export class SqliteEngine {
       throw sqliteFailureOf(error);
     }
   }
-}
-
-/** The columns that `insertReservations` takes for each row. */
-function pushReservation(values: Value[], row: ReservationRow, seq: number, lastEntry: number): void {
-  const { id, goalAccount, hold, model, expiresMs } = row;
-  values.push(seq, lastEntry, id, goalAccount, hold, model, expiresMs);
 }

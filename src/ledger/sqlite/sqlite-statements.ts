@@ -30,6 +30,13 @@ interface StoredReservation extends Omit<ReservationRow, "requestId" | "attempt"
 const accountColumns = `id, held, spent, overrun, hard, own_hard AS "ownHard"`;
 const isDayAccount = `(id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')`;
 
+/** All reservations of a batch are made by one node, on one day, at one moment. */
+const batchColumns = ["day_account", "node_id", "node_epoch", "created_ms"];
+const reservationColumns = ["seq", "last_entry", "id", "hold", "expires_ms"];
+/** Often the same in all reservations of a batch; then bound once. */
+const choiceColumns = ["goal_account", "model"];
+const heldColumns = { state: "'HELD'", dispatched: "1" };
+
 function batchStatements(db: Database) {
   return {
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
@@ -51,9 +58,14 @@ function batchStatements(db: Database) {
        FROM reservation WHERE id = ?`,
     ),
     insertReservations: inserter(db, "reservation", {
-      same: ["day_account", "node_id", "node_epoch", "created_ms"],
-      own: ["seq", "last_entry", "id", "goal_account", "hold", "model", "expires_ms"],
-      fixed: { state: "'HELD'", dispatched: "1" },
+      same: batchColumns,
+      own: [...reservationColumns, ...choiceColumns],
+      fixed: heldColumns,
+    }),
+    insertReservationsOfOneModel: inserter(db, "reservation", {
+      same: [...batchColumns, ...choiceColumns],
+      own: reservationColumns,
+      fixed: heldColumns,
     }),
     settleReservation: db.query<unknown, [number | null, string | null, number | null, number, number]>(
       `UPDATE reservation SET state = 'SETTLED', actual = ?, source = ?, closed_ms = ?, last_entry = ?
@@ -173,8 +185,12 @@ interface InsertedColumns {
   readonly fixed: Readonly<Record<string, string>>;
 }
 
-/** Rows of one statement, largest first: several in one statement cost half as much each. */
-const rowsPerInsert = [16, 8, 4, 2, 1];
+/**
+ * Rows of one statement, largest first: several in one statement cost half as much each. A text stays bound until its statement
+ * runs again, in one of the 123 places of memory that SQLite keeps near for what it needs for a moment (its lookaside). If bound
+ * texts occupy them all, each row waits for memory from elsewhere. So sizes are few and small.
+ */
+const rowsPerInsert = [8, 4, 1];
 
 /** Writes rows, given as the values of the columns that are the same in all of them, and their own one row after the other. */
 function inserter(
