@@ -154,22 +154,27 @@ function bytesFor(most: number): number {
 
 const dash = 0x2d;
 
-/**
- * Writes UUIDs, of which the characters follow each other. False where one is not as they are usually written, with small letters.
- * Four digits at a time, and without a loop over their places: both take half as long as a step for each character.
- */
+/** Writes UUIDs, of which the characters follow each other. False where one is not as they are usually written, with small letters. */
 function writeUuids(characters: Buffer, bytes: Uint8Array, from: number): boolean {
   const view = new DataView(characters.buffer, characters.byteOffset, characters.length);
   let wrong = 0;
   for (let id = 0, to = from; id < characters.length; id += uuidLength, to += uuidBytes) {
-    wrong |= writeDigits(view, id, bytes, to) | writeDigits(view, id + 4, bytes, to + 2);
-    wrong |= (view.getUint8(id + 8) ^ dash) | writeDigits(view, id + 9, bytes, to + 4);
-    wrong |= (view.getUint8(id + 13) ^ dash) | writeDigits(view, id + 14, bytes, to + 6);
-    wrong |= (view.getUint8(id + 18) ^ dash) | writeDigits(view, id + 19, bytes, to + 8);
-    wrong |= (view.getUint8(id + 23) ^ dash) | writeDigits(view, id + 24, bytes, to + 10);
-    wrong |= writeDigits(view, id + 28, bytes, to + 12) | writeDigits(view, id + 32, bytes, to + 14);
+    wrong |= writeUuid(view, id, bytes, to);
   }
   return wrong === 0;
+}
+
+/**
+ * Writes the UUID that begins at `id`. Not 0 where it is none. Four digits at a time, and without a loop over their places: both take
+ * half as long as a step for each character. A function by itself: within the loop over all ids it takes twice as long.
+ */
+function writeUuid(view: DataView, id: number, bytes: Uint8Array, to: number): number {
+  let wrong = writeDigits(view, id, bytes, to) | writeDigits(view, id + 4, bytes, to + 2);
+  wrong |= (view.getUint8(id + 8) ^ dash) | writeDigits(view, id + 9, bytes, to + 4);
+  wrong |= (view.getUint8(id + 13) ^ dash) | writeDigits(view, id + 14, bytes, to + 6);
+  wrong |= (view.getUint8(id + 18) ^ dash) | writeDigits(view, id + 19, bytes, to + 8);
+  wrong |= (view.getUint8(id + 23) ^ dash) | writeDigits(view, id + 24, bytes, to + 10);
+  return wrong | writeDigits(view, id + 28, bytes, to + 12) | writeDigits(view, id + 32, bytes, to + 14);
 }
 
 /** Writes four hexadecimal digits as two bytes. Not 0 where one of them is none. */
