@@ -56,7 +56,10 @@ const never = () => new Promise<never>(() => undefined);
 /** Everything that a caller reads, as it arrives. */
 function reading() {
   let text = "";
-  return { text: () => text, of: (caller: Socket) => void caller.on("data", (bytes) => (text += bytes.toString())) };
+  const decoder = new TextDecoder();
+  const of = (caller: Socket) =>
+    void caller.on("data", (bytes: Buffer) => (text += decoder.decode(bytes, { stream: true })));
+  return { text: () => text, of };
 }
 
 describe("a stream to its caller", () => {
@@ -70,15 +73,16 @@ describe("a stream to its caller", () => {
     expect(way.seen()).toEqual({ cancelled: 0, closed: 1 });
   });
 
-  test.each([64, 255, 256, 257, 20_000])(
-    "is written event by event, at once, with %d characters in each",
-    async (length) => {
-      const event = "x".repeat(length);
+  const lengths = [64, 255, 256, 257, 20_000];
+  test.each(lengths.flatMap((length) => ["x", "é", "—"].map((character) => [length, character] as const)))(
+    "is written event by event, at once, with %d characters in each, all %s",
+    async (length, character) => {
+      const event = character.repeat(length);
       const words = [event, event, event, undefined];
       const read = reading();
       await using way = await setUp({ next: async () => words.shift() }, read.of);
       await way.until(() => way.caller.destroyed || way.caller.readableEnded);
-      const chunk = `${length.toString(16)}\r\n${event}\r\n`;
+      const chunk = `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`;
       expect(read.text().split("\r\n\r\n").slice(1).join("\r\n\r\n")).toBe(`${chunk.repeat(3)}0\r\n\r\n`);
     },
   );
