@@ -8,7 +8,7 @@ import type { MemoryRow, RoutingMemoryStore } from "./store/routing-memory-store
 import { sqliteRoutingMemory } from "./store/sqlite-store.ts";
 
 const limits = { remembered: 100, remembered_ms: 60_000 };
-const secretKey = "session-of-ada\ntask-7";
+const secretKey = "session-of-yoko\ntask-7";
 
 /** Several processes on one store; `close` of one does not close the store for the others. */
 function setUp() {
@@ -133,7 +133,7 @@ test("the store contains no key, only salted hashes, different in every store", 
       const one = node();
       one.conversations.remember(secretKey, { model: "pro", atMs: time.clock.now() }, time.clock.now());
       await one.memory.sync();
-      expect(JSON.stringify(rows())).not.toMatch(/ada|task-7/);
+      expect(JSON.stringify(rows())).not.toMatch(/yoko|task-7/);
       return (rows()[0] as unknown as { key_hash: string }).key_hash;
     }),
   );
