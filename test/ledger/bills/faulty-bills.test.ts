@@ -97,11 +97,16 @@ const wholeFaults: readonly ((call: Call) => Promise<void> | void)[] = [
   async (c) => c.exchange.raw(`HTTP/1.1 103 Early Hints\r\n\r\n${head(length("{}"))}{}`).then(() => cut(c)),
   cut,
 ];
-const streamEnds: readonly ((call: Call, event: (value: JsonObject) => Promise<void>) => Promise<void> | void)[] = [
-  async (c, event) => finish(c, event, "[DONE]"),
-  async (c, event) => finish(c, event, ""),
+/** `last`: the usage of the event with the finish reason, where every event has one. */
+const streamEnds: readonly ((
+  call: Call,
+  event: (value: JsonObject) => Promise<void>,
+  last: JsonObject,
+) => Promise<void> | void)[] = [
+  async (c, event, last) => finish(c, event, last, "[DONE]"),
+  async (c, event, last) => finish(c, event, last, ""),
   async (c, event) => event(error(oneOf([...unbilled, ...billed]))).then(() => cut(c)),
-  async (c, event) => event({ choices: [choice({}, "stop")] }).then(() => cut(c)),
+  async (c, event, last) => event({ choices: [choice({}, "stop")], ...last }).then(() => cut(c)),
   async (c) => c.exchange.part("data: {\n\n").then(() => cut(c)),
   cut,
 ];
@@ -118,11 +123,16 @@ async function sendWhole({ exchange }: Call, text: string): Promise<void> {
 
 const choice = (delta: JsonObject, reason: string | null = null) => ({ index: 0, delta, finish_reason: reason });
 
-async function finish(call: Call, event: (value: JsonObject) => Promise<void>, last: string): Promise<void> {
+async function finish(
+  call: Call,
+  event: (value: JsonObject) => Promise<void>,
+  last: JsonObject,
+  end: string,
+): Promise<void> {
   const usage = oneOf(statements)(call);
-  await event({ choices: [choice({}, "stop")] });
+  await event({ choices: [choice({}, "stop")], ...last });
   if (usage !== undefined) await event({ choices: [], usage });
-  if (last !== "") await call.exchange.part(`data: ${last}\n\n`);
+  if (end !== "") await call.exchange.part(`data: ${end}\n\n`);
   await call.exchange.finish();
 }
 
@@ -155,7 +165,8 @@ test(`what an upstream has billed is spent or held, whatever it answers (seed ${
       const usage = counts ? { usage: { ...current.usage, completion_tokens: part } } : {};
       await event({ choices: [choice({ role: "assistant", content: "word " })], ...usage });
     }
-    return oneOf(streamEnds)(current, event);
+    // Who counts along has counted all of it by the finish reason, whatever is stated behind it.
+    return oneOf(streamEnds)(current, event, counts ? { usage: current.usage } : {});
   };
   const health = {
     ...{
