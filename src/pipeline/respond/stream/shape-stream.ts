@@ -219,9 +219,9 @@ export class StreamShaper {
     }
     if (kept.length === 0) return before;
     if (changed) chunk.choices = kept;
-    const same = this.#nameChunk(chunk) && !changed && isOneLine(raw);
-    if (same && this.#template === undefined) this.#noteUnchanged(raw, kept);
-    return before + eventOf(same ? raw : JSON.stringify(chunk));
+    const data = this.#dataOf(raw, chunk, changed);
+    if (!changed && data === raw && this.#template === undefined) this.#noteUnchanged(raw, kept);
+    return before + eventOf(data);
   }
 
   #noteUnchanged(raw: string, [choice]: readonly Json[]): void {
@@ -398,8 +398,13 @@ export class StreamShaper {
   }
 
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
+    return eventOf(this.#dataOf(raw, chunk, changed));
+  }
+
+  /** The chunk as it is sent, with its names; `raw` itself if nothing of it has changed. */
+  #dataOf(raw: string, chunk: JsonObject, changed: boolean): string {
     const same = this.#nameChunk(chunk) && !changed && isOneLine(raw);
-    return eventOf(same ? raw : JSON.stringify(chunk));
+    return same ? raw : JSON.stringify(chunk);
   }
 
   /** Gives a chunk the names that the caller is to see. True if it had them. */
