@@ -56,6 +56,7 @@ const others = fc.constantFrom<object>(
   { tools: [{ type: "function", function: { name: "f", description: line.repeat(500), parameters: {} } }] },
   { metadata: { task_id: "t" } },
   { metadata: { note: line.repeat(300) } },
+  { metadata: { goal_id: "g".repeat(5_000), session_id: "s" } },
   { model: line.repeat(300) },
   { seed: "LONG" },
 );

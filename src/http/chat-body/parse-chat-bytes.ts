@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest, Json, MemberRange } from "#domain/chat.ts";
+import type { ChatMessage, ChatRequest, Json, JsonObject, MemberRange } from "#domain/chat.ts";
 import { lazyMember } from "#domain/received/known-members.ts";
 import { lazyMessages } from "#domain/received/known-messages.ts";
 import { decodeUtf8 } from "#http/request/read-body.ts";
@@ -52,12 +52,14 @@ function parsedInParts(input: ChatBytes): ChatRequest | undefined {
   const rest = withoutLongTexts(bytes);
   const text = rest === undefined ? undefined : decodeUtf8(rest.bytes);
   if (rest === undefined || text === undefined) return undefined;
-  const parsed = parseChatRequest({ ...input, text, bytes: rest.bytes.length, received: rest.bytes, outlined: true });
+  const { length } = rest.bytes;
+  // The checks read the texts: an id, for one, may be too long.
+  const complete = (body: JsonObject) => putTextsBack(body, rest);
+  const parsed = parseChatRequest({ ...input, text, bytes: length, received: rest.bytes, outlined: true, complete });
   // Numbers as they are spelled would be in another copy of the body.
   if (parsed.kind !== "ok" || parsed.request.spelled !== undefined) return undefined;
   const { request } = parsed;
-  if (!putTextsBack(request.body, rest)) return undefined;
-  const bodyBytes = request.bodyBytes + bytes.length - rest.bytes.length;
+  const bodyBytes = request.bodyBytes + bytes.length - length;
   const { received } = request;
   return received === undefined
     ? { ...request, bodyBytes }

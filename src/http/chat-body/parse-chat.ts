@@ -41,6 +41,8 @@ export interface ChatInput {
   readonly received?: Uint8Array;
   /** Whether to note where the members of a short body stand, too. */
   readonly outlined?: true;
+  /** Puts back what was left out of the text, before anything is checked. @returns whether the body is whole then */
+  readonly complete?: (body: JsonObject) => boolean;
   /** Most JSON values that it may hold. */
   readonly maxValues: number;
   readonly headers: Headers;
@@ -67,6 +69,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   } catch {
     return notJson();
   }
+  if (isObject(body) && input.complete?.(body) === false) return notJson();
   const parsed = checkedRequest(body, shape, input);
   if (parsed.kind === "refused") return parsed;
   const { request } = parsed;
