@@ -2,8 +2,9 @@
  * Instructions and processor time per request beside the bare proxy in the same run, for the requests that this gateway is
  * for. Other load on the machine moves instructions by less than a hundredth, and microseconds by a factor of two. Linux only.
  *
- * `bun bench/instructions.ts [--case NAME …] [--rounds 5] [--warmup 15000] [--json] [TREE …]`
+ * `bun bench/instructions.ts [--case NAME …] [--rounds 5] [--warmup 15000] [--rewriting] [--json] [TREE …]`
  * A tree is a checkout of this repository, by default this one; two of them are compared in the same run. Without `--case` all.
+ * `--rewriting` adds a proxy that parses the body, sets the model and writes it again.
  *
  * Instructions are counted by `perf stat -e instructions:u,instructions:k`. Where that is not possible, as on many virtual
  * machines, the report says so and has only the microseconds (lower quartile of the rounds). `bare ÷` is the share of the bare
@@ -23,6 +24,7 @@ const { values: options, positionals } = parseArgs({
     case: { type: "string", multiple: true },
     rounds: { type: "string", default: "5" },
     warmup: { type: "string", default: "15000" },
+    rewriting: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
 });
@@ -117,6 +119,7 @@ for (const { args, kinds } of byUpstream(chosen)) {
   await using servers = new Servers();
   const upstream = await servers.upstream(...args);
   const started = [{ name: "bare proxy", ...(await servers.proxy(upstream)) }];
+  if (options.rewriting) started.push({ name: "rewriting proxy", ...(await servers.proxy(upstream, "rewriting")) });
   for (const tree of positionals.length === 0 ? [root] : positionals)
     started.push({ name: tree, ...(await servers.gateway(upstream, resolve(tree))) });
   for (const kind of kinds) {

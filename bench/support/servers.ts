@@ -75,11 +75,11 @@ export class Servers implements AsyncDisposable {
     return this.#serve(1, root, [join(here, "instant-upstream.ts"), ...args]);
   }
 
-  /** The minimal proxy, on the first core. */
-  proxy(upstream: Started): Promise<Started> {
+  /** The minimal proxy, on the first core; `rewriting`: the minimal one that reads the body and sets the model. */
+  proxy(upstream: Started, kind: "bare" | "rewriting" = "bare"): Promise<Started> {
     // By default `fetch` has 256 requests in flight at most; further ones would wait.
     const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65336" };
-    return this.#serve(0, root, [join(here, "bare-proxy.ts"), upstream.url], env);
+    return this.#serve(0, root, [join(here, `${kind}-proxy.ts`), upstream.url], env);
   }
 
   /** A script of this repository that prints its URL, on the first core. */
