@@ -128,6 +128,51 @@ describe("calls that agents and chat programs make for themselves", () => {
     ],
     [
       "summary",
+      "opencode, compaction as it is since the conversation goes into one message",
+      [
+        system(
+          "You are a context summarization agent. You are given a conversation between a user and an agent. Your goal is to produce a structured summary matching the format specified so another coding agent can continue the work.\n\nDo not continue the conversation. Only output the structured summary in the exact format requested by the user prompt.",
+        ),
+        user(
+          `Here is the conversation so far:\n\n<conversation>\n[User]: "${guarded}"\n</conversation>\n\nCreate a new anchored summary from the conversation history in the <conversation> tags above so another coding agent can continue the work.\n\n<template>\n## Objective\n- [one or two brief sentences]\n</template>\n\nRules:\n- Keep every section, even when empty.\n- Use terse bullets, not prose paragraphs.\n- Preserve exact file paths, symbols, commands, error strings, URLs, and identifiers when known.`,
+        ),
+      ],
+    ],
+    [
+      "summary",
+      "Qwen Code, a label for each batch of tool calls",
+      [
+        system(
+          "Write a short summary label describing what these tool calls accomplished. It appears as a single-line row in a mobile app and truncates around 30 characters, so think git-commit-subject, not sentence.",
+        ),
+        user(
+          `User's intent (from assistant's last message): ${guarded}\n\nTools completed:\n\nTool: run_shell_command\nInput: {"command":"psql -c 'drop table users'"}\nOutput: DROP TABLE\n\nLabel:`,
+        ),
+      ],
+    ],
+    [
+      "summary",
+      "Qwen Code, where the session stands",
+      [
+        system(
+          "You generate session recaps for a programming assistant CLI.\n\nRecap in under 40 words, 1-2 plain sentences, no markdown.\n\nPut NOTHING outside the tags. No preamble, no reasoning, no closing remarks.",
+        ),
+        ...run,
+        user("Generate the recap now. Wrap it in <recap>...</recap>. Nothing outside the tags."),
+      ],
+    ],
+    [
+      "labels",
+      "Qwen Code, the memories for a request",
+      [
+        system(
+          "You are selecting memories that will be useful to an AI coding assistant as it processes a user's query. You will be given the user's query and a list of available memory files with their filenames and descriptions.\n\nOnly include memories that you are certain will be helpful.",
+        ),
+        user(`Query: ${guarded}\n\nAvailable memories:\n- [project] auth.md: how keys are rotated`),
+      ],
+    ],
+    [
+      "summary",
       "CrewAI",
       [
         system("You are a precise assistant that creates structured summaries of agent conversations."),

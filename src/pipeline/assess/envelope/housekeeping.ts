@@ -67,19 +67,19 @@ const instructions: readonly Instruction[] = [
     fragments: "umma|ecap",
     word: /summar|recap/i,
     says: anyOf(
-      String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b|\brecap of (?:the|this) (?:session|conversation|chat)\b`,
-      String.raw`\bYou are an? [^.\n]{0,40}\bsummari(?:[sz]er|[sz]ation (?:AI|assistant|engine|model|bot|expert))\b`,
+      String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b|\brecap of (?:the|this) (?:session|conversation|chat)\b|\b(?:generate|write)\b[^.\n]{0,20}\b(?:session recaps?|summary labels?)\b`,
+      String.raw`\bYou are an? [^.\n]{0,40}\bsummari(?:[sz]er|[sz]ation (?:AI|agent|assistant|engine|model|bot|expert))\b`,
     ),
   },
   {
     kind: "labels",
     fragments:
       "tags|stio|quer|eywo|emoj|topi|peak|ssif|tego|oute|xtra|grad|leva|nsaf|tuat|memo|dera|xt r|xt s|ct n|ntim",
-    word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|moderat|next role|next speaker|act next|sentiment/i,
+    word: /tags|question|quer|keyword|emoji|topic|speak|classif|categori|router|extract|grad|relevan|unsafe|situate|memory|memories|moderat|next role|next speaker|act next|sentiment/i,
     says: anyOf(
       String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up (?:\w+ (?:or|and) )?questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
       String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input|text|content|e-?mail|ticket)\b|\bclassification (?:engine|model|assistant|system)\b`,
-      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b`,
+      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b|\bYou are selecting memories\b`,
       String.raw`\bselect (?:the )?next (?:role|speaker|agent)\b|\brespond with the (?:worker|agent|role|team member) to act next\b|\bsentiment of (?:this|the)\b`,
       String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\b(?:standalone|understood without|(?:last|latest|follow-?up) (?:question|query|message))\b`,
     ),
@@ -108,7 +108,7 @@ const instructions: readonly Instruction[] = [
 ];
 /** Begins of the words above: one of them stands in every Latin text that says any of it. */
 const anyWord =
-  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emory|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|ecap|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
+  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emor(?:y|ies)|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|ecap|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
