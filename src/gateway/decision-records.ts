@@ -1,6 +1,7 @@
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
+import { StoreFailure } from "#ledger/store.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
@@ -125,9 +126,16 @@ function openStoredRecords(ledger: SharedConnection, context: GatewayContext): S
     onStore: (state, problem) =>
       log("records_store_changed", {
         away: state === "unavailable",
-        detail: operatorText(problem === undefined ? "" : (loggedError(problem).code ?? "")),
+        detail: operatorText(problem === undefined ? "" : causeOf(problem)),
       }),
   });
+}
+
+/** Why the database has not taken records; a message of PostgreSQL could repeat values of a row. */
+function causeOf(problem: unknown): string {
+  if (problem instanceof StoreFailure) return problem.message;
+  const { code, error } = loggedError(problem);
+  return code ?? error;
 }
 
 const maxOpenCosts = 10_000;

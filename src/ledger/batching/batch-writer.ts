@@ -417,7 +417,7 @@ export class BatchWriter implements Waiting {
 
   #timeOut(item: QueueItem): void {
     this.#answerUnwritten(item);
-    this.#options.availability.failed("the budget store does not answer", item.sinceMs);
+    this.#options.availability.timedOut(item.sinceMs);
   }
 
   #answerUnwritten(item: QueueItem): void {

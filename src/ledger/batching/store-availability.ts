@@ -13,6 +13,8 @@ export class StoreAvailability {
   readonly #log: (event: LedgerEvent) => void;
   #state: "available" | "failing" | "unavailable" = "available";
   #failingSinceMs = 0;
+  /** Whether the log names what the store itself says, and not only that it takes too long. */
+  #isCauseLogged = false;
   #backoffMs = firstBackoffMs;
 
   constructor(clock: Clock, random: Random, log: (event: LedgerEvent) => void) {
@@ -25,16 +27,29 @@ export class StoreAvailability {
     return this.#state === "unavailable";
   }
 
-  /** `sinceMs`: when the call began that has failed, on the monotonic clock; now when absent. */
-  failed(message: string, sinceMs?: number): void {
-    const nowMs = this.#clock.monotonic();
+  /** The store has answered with a failure. Logged also if the store was found unavailable before, without a cause. */
+  failed(message: string): void {
+    const wasUnavailable = this.#state === "unavailable";
+    if (!this.#isUnavailable(this.#clock.monotonic()) || (wasUnavailable && this.#isCauseLogged)) return;
+    this.#isCauseLogged = true;
+    this.#log({ kind: "store_unavailable", message });
+  }
+
+  /** The store has not answered a call since `sinceMs`, on the monotonic clock. */
+  timedOut(sinceMs: number): void {
+    if (this.#state === "unavailable" || !this.#isUnavailable(sinceMs)) return;
+    this.#isCauseLogged = false;
+    this.#log({ kind: "store_unavailable", message: "the budget store does not answer" });
+  }
+
+  /** Whether the store has been failing for too long now, where it has failed since `sinceMs` or longer. */
+  #isUnavailable(sinceMs: number): boolean {
     if (this.#state === "available") {
       this.#state = "failing";
-      this.#failingSinceMs = sinceMs ?? nowMs;
+      this.#failingSinceMs = sinceMs;
     }
-    if (this.#state === "unavailable" || nowMs - this.#failingSinceMs < unavailableAfterMs) return;
-    this.#state = "unavailable";
-    this.#log({ kind: "store_unavailable", message });
+    if (this.#clock.monotonic() - this.#failingSinceMs >= unavailableAfterMs) this.#state = "unavailable";
+    return this.unavailable;
   }
 
   succeeded(): void {
