@@ -63,6 +63,33 @@ async function someRecords(rules = { retention_days: 30, max_bytes: 1_000_000_00
   return { time, store, records, dropped, states, batches, at, setMode, rules, onWrite: setOnWrite };
 }
 
+test("records that come while many costs are corrected are written in between", async () => {
+  const { records, store, time, at } = await someRecords();
+  let corrected = 0;
+  const correctedBefore: number[] = [];
+  Object.assign(store, {
+    async correct() {
+      corrected += 1;
+      time.advance(50);
+      if (corrected % 20 === 1) records.append([at(corrected)]);
+      const { written } = records.status();
+      while (correctedBefore.length < written) correctedBefore.push(corrected);
+      return true;
+    },
+  });
+  for (let n = 0; n < 100; n++) {
+    records.correct({ decisionId: `d${n}`, attempt: 1, costNanoUsd: 1, state: "known" });
+  }
+  await records.save();
+  expect([corrected, records.status()]).toEqual([5, expect.objectContaining({ queued: 1, written: 0 })]);
+  for (let saves = 0; saves < 100 && corrected < 100; saves++) await records.save();
+  expect(corrected).toBe(100);
+  await records.save();
+  expect(records.status()).toMatchObject({ ok: true, queued: 0, written: 5 });
+  // Each within a few corrections of its coming.
+  for (const [n, before] of correctedBefore.entries()) expect(before).toBeLessThanOrEqual(20 * n + 12);
+});
+
 test("while the store is unavailable records wait; those above the limit are dropped and counted, and the rest is written later", async () => {
   const { records, dropped, states, at, setMode } = await someRecords();
   setMode("away");

@@ -273,17 +273,29 @@ export class StoredRecords implements DecisionRecords {
 
   async #sideWork(store: RecordStore): Promise<void> {
     const { clock } = this.#options;
+    if (this.#openCostsAfter !== undefined && this.#corrections.length < maxOpenCosts) {
+      const { corrections, next } = await store.openCosts(this.#openCostsAfter, maxOpenCosts);
+      this.#corrections.push(...corrections);
+      this.#openCostsAfter = next === 0 ? undefined : next;
+    }
+    const isDone = await this.#writeCorrections(store);
+    if (!isDone || this.#openCostsAfter !== undefined) this.#writeBehind.schedule(writeEveryMs);
+    if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
+  }
+
+  /**
+   * Each takes some milliseconds, more over a network. Records that come meanwhile do not wait longer than otherwise: the rest of the
+   * corrections is written behind them. Returns whether none is left.
+   */
+  async #writeCorrections(store: RecordStore): Promise<boolean> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonic() + writeEveryMs;
     for (let next = this.#corrections[0]; next !== undefined; next = this.#corrections[0]) {
+      if (this.#waiting.length > 0 && clock.monotonic() >= untilMs) return false;
       await store.correct(next, clock.now());
       this.#corrections.shift();
     }
-    if (this.#openCostsAfter !== undefined) {
-      const { corrections, next } = await store.openCosts(this.#openCostsAfter, maxOpenCosts);
-      for (const correction of corrections) await store.correct(correction, clock.now());
-      this.#openCostsAfter = next === 0 ? undefined : next;
-      if (next !== 0) this.#writeBehind.schedule(writeEveryMs);
-    }
-    if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
+    return true;
   }
 
   /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
