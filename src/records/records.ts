@@ -67,7 +67,7 @@ export interface PageRequest {
   readonly before?: number;
   /** `seq` of the newest record seen: the page has newer ones. */
   readonly after?: number;
-  /** 1 to 1000. */
+  /** 1 to 1000. A page has more where several processes gave records the number of its last one. */
   readonly limit: number;
 }
 

@@ -34,6 +34,46 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.query({}, { limit: 5 })).toMatchObject({ more: false });
     });
 
+    test("records of several processes that have one number are on one page, each with its own cost", async () => {
+      const seq = record(3).seq;
+      const batches = [
+        [record(1), record(3)],
+        [record(2), record(4, { seq, recorded_ms: record(3).recorded_ms })],
+        [record(5), record(6)],
+      ];
+      for (const batch of batches) await store.append(batch);
+      const pages = async (limit: number, direction: "after" | "before") => {
+        const found: (readonly string[])[] = [];
+        for (let next: number | undefined = direction === "after" ? 0 : Number.MAX_SAFE_INTEGER; next !== undefined; ) {
+          const { records, more }: RecordPage = await store.query({}, { limit, [direction]: next });
+          found.push(records.map(({ decision_id }) => decision_id).toSorted());
+          next = more ? records.at(-1)?.seq : undefined;
+        }
+        return found;
+      };
+      for (const limit of [1, 2, 3, 4, 5, 6]) {
+        for (const direction of ["after", "before"] as const) {
+          const found = await pages(limit, direction);
+          expect([limit, direction, found.flat().toSorted()]).toEqual([
+            limit,
+            direction,
+            ["d1", "d2", "d3", "d4", "d5", "d6"],
+          ]);
+          for (const page of found) expect(page.includes("d3")).toBe(page.includes("d4"));
+        }
+      }
+      expect(await pages(3, "after")).toEqual([
+        ["d1", "d2", "d3", "d4"],
+        ["d5", "d6"],
+      ]);
+
+      await store.correct({ decisionId: "d3", attempt: 2, costNanoUsd: 7_000_000, state: "known" }, startMs);
+      const costs = new Map(
+        (await store.query({}, { limit: 10 })).records.map((each) => [each.decision_id, each.cost_nano_usd]),
+      );
+      expect([costs.get("d3"), costs.get("d4")]).toEqual([7_000_000, record(4).cost_nano_usd]);
+    });
+
     test("finds records whose field is empty, under the name that the sums use", async () => {
       const refused = {
         cause: null,

@@ -18,7 +18,7 @@ import { headOf, type RecordEntry, type RecordHead } from "./record-head.ts";
 import { correctionWrites, hourMs, minuteMs, sumWrites } from "./record-sums.ts";
 import { RowRecords } from "./rows/row-records.ts";
 import { type SearchRange, searchRange } from "./search-range.ts";
-import { oldestSeq, seqFrom, seqPerMs } from "./seq.ts";
+import { oldestSeq, pageLength, seqFrom, seqPerMs } from "./seq.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { SqlRow } from "./sql-row.ts";
 import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
@@ -120,23 +120,22 @@ export class RecordStore {
     let rows: readonly SqlRow[] = [];
     if (fromSeq !== undefined) rows = await this.#page(filter, page, fromSeq);
     // Fewer than the sums count: floods of refusals have one record for many requests.
-    if (more && rows.length <= page.limit) rows = await this.#page(filter, page);
-    const records = recordsOf(rows.slice(0, page.limit));
+    if (more && rows.length <= pageLength(rows, page.limit)) rows = await this.#page(filter, page);
+    const length = pageLength(rows, page.limit);
+    const records = recordsOf(rows.slice(0, length));
     const { requestId } = filter;
     return {
       // In blocks they are found by a hash of it.
       records: requestId === undefined ? records : records.filter(({ request_id }) => request_id === requestId),
-      more: rows.length > page.limit,
+      more: rows.length > length,
     };
   }
 
   /** The rows of a page, and of one record more if there is one. */
   async #page(filter: RecordFilter, page: PageRequest, fromSeq?: number): Promise<readonly SqlRow[]> {
     const rows = await Promise.all([this.#blocks.page(filter, page, fromSeq), this.#rows.page(filter, page, fromSeq)]);
-    return rows
-      .flat()
-      .toSorted(page.after === undefined ? newestFirst : (a, b) => newestFirst(b, a))
-      .slice(0, page.limit + 1);
+    const sorted = rows.flat().toSorted(page.after === undefined ? newestFirst : (a, b) => newestFirst(b, a));
+    return sorted.slice(0, pageLength(sorted, page.limit) + 1);
   }
 
   /** All records that pass, the oldest first, in batches; reads one batch ahead of what is consumed. */

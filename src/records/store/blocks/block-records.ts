@@ -67,7 +67,7 @@ export class BlockRecords {
       from: Math.max(seqFrom(fromMs), fromSeq, after === undefined ? 0 : after + 1),
       to: Math.min(toMs === undefined ? Number.MAX_SAFE_INTEGER : seqFrom(toMs), before ?? Number.MAX_SAFE_INTEGER),
       newestFirst: after === undefined,
-      limit: limit + 1,
+      limit,
     });
   }
 

@@ -1,6 +1,6 @@
 import type { RecordFilter } from "#records/records.ts";
 import { type Condition, type FilterField, fieldPasses, fieldsIn, joined } from "#records/store/filter-sql.ts";
-import { hourAfter, hourOf } from "#records/store/seq.ts";
+import { hourAfter, hourOf, pageLength } from "#records/store/seq.ts";
 import type { SqlRow } from "#records/store/sql-row.ts";
 import {
   type HeadField,
@@ -24,7 +24,7 @@ export interface BlockSearch {
   readonly from: number;
   readonly to: number;
   readonly newestFirst: boolean;
-  /** Records that are enough. */
+  /** Records of a page (as `pageLength`); one more is found where there is one. */
   readonly limit: number;
 }
 
@@ -75,13 +75,13 @@ export function* searchBlocks(
       opened.set(block.id, block);
     }
     found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq));
-    const last = found[limit - 1];
+    const last = found[pageLength(found, limit)];
     const head = heads[at];
     // Blocks of several processes may overlap: a later one may still have a record that comes before those found.
     if (last === undefined || head === undefined) continue;
     if (newestFirst ? Number(head["last_seq"]) < last.seq : Number(head["id"]) > last.seq) break;
   }
-  return { rows: found.slice(0, limit).map(({ row }) => row), packed, opened };
+  return { rows: found.slice(0, pageLength(found, limit) + 1).map(({ row }) => row), packed, opened };
 }
 
 interface Match {
@@ -105,15 +105,16 @@ function* recordsIn(
   const blocks = yield [`SELECT id, ${content} FROM decision_block WHERE id IN ${list}`, values];
   const haveCosts = heads.some((head) => Number(head["has_costs"]) === 1);
   const costs = haveCosts
-    ? yield [`SELECT seq, delta_nano_usd, cost_state FROM decision_cost WHERE block IN ${list}`, values]
+    ? yield [`SELECT seq, block, delta_nano_usd, cost_state FROM decision_cost WHERE block IN ${list}`, values]
     : [];
-  const costOf = new Map(costs.map(({ seq, ...cost }) => [Number(seq), cost]));
+  const costsOf = Map.groupBy(costs, ({ block }) => Number(block));
   const headOf = new Map(heads.map((head) => [Number(head["id"]), head]));
   const matches: Match[] = [];
   for (const { id, data } of blocks) {
     const block = openBlock(data);
     const head = headOf.get(Number(id));
     if (block === undefined || head === undefined) continue;
+    const costOf = new Map(costsOf.get(Number(id))?.map(({ seq, ...cost }) => [Number(seq), cost]));
     const isWanted = lineTest(search, block, head, costOf);
     for (const [line, seq] of seqsIn(block, Number(head["records"])).entries()) {
       if (seq < search.from || seq >= search.to || !isWanted(line, seq)) continue;
