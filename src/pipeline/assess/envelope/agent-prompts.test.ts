@@ -385,6 +385,23 @@ describe("calls that agents and chat programs make for themselves", () => {
   });
 });
 
+describe("a tool whose arguments are the answer in the form of a schema", () => {
+  const title = system(
+    "Generate a concise, sentence-case title (3-7 words) that captures what this programming-assistant session is about.\n\nRules:\n- No quotes, backticks, or markdown.",
+  );
+
+  test("is no work of its own: Qwen Code asks for a title with it", () => {
+    const { task, housekeeping } = assessed({ messages: [title, user(guarded)], tools: ["respond_in_schema"] });
+    expect(housekeeping).toBe("title");
+    expect(task).toMatchObject({ kind: "SUMMARIZE", risk_level: "LOW" });
+  });
+
+  test("does not hide the tools beside it", () => {
+    const tools = ["respond_in_schema", "bash"];
+    expect(assessed({ messages: [title, user(guarded)], tools }).housekeeping).toBeUndefined();
+  });
+});
+
 describe("compaction at the end of a long session goes on with its task", () => {
   test.each([
     [

@@ -11,7 +11,10 @@ const noTools: OfferedTools = { count: 0, workInRepository: false };
 /** An agent offers the same tools with every turn: what they are is remembered as long as they are known. */
 const remembered = new WeakMap<object, OfferedTools>();
 
-/** What a request offers, in the new style or the old. */
+/** A tool that does nothing: a program reads its arguments as the answer, in the form of a schema. */
+const answerTool = /^respond_in_schema$/;
+
+/** What a request offers, in the new style or the old; a tool that only gives the answer its form is none. */
 export function offeredTools(tools: Json | undefined, functions: Json | undefined): OfferedTools {
   if (tools === undefined && functions === undefined) return noTools;
   const known = knownMemberOf(tools);
@@ -28,7 +31,8 @@ function namesOf(tools: readonly Json[]): string[] {
   for (const tool of tools.slice(0, maxTools)) {
     if (!isObject(tool)) continue;
     const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
-    if (typeof inner["name"] === "string") names.push(inner["name"]);
+    const name = inner["name"];
+    if (typeof name === "string" && !answerTool.test(name)) names.push(name);
   }
   return names;
 }
