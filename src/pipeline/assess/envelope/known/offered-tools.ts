@@ -12,7 +12,7 @@ const noTools: OfferedTools = { count: 0, workInRepository: false };
 const remembered = new WeakMap<object, OfferedTools>();
 
 /** A tool that does nothing: a program reads its arguments as the answer, in the form of a schema. */
-const answerTool = /^respond_in_schema$/;
+const answerTool = "respond_in_schema";
 
 /** What a request offers, in the new style or the old; a tool that only gives the answer its form is none. */
 export function offeredTools(tools: Json | undefined, functions: Json | undefined): OfferedTools {
@@ -32,7 +32,7 @@ function namesOf(tools: readonly Json[]): string[] {
     if (!isObject(tool)) continue;
     const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
     const name = inner["name"];
-    if (typeof name === "string" && !answerTool.test(name)) names.push(name);
+    if (typeof name === "string" && name !== answerTool) names.push(name);
   }
   return names;
 }
