@@ -25,6 +25,7 @@ const names = {
   93: "terms-uncompressed",
   110: "ledger-batches",
   120: "fewer-indexes",
+  130: "late-costs",
 } as const;
 
 /** The migrations of one dialect, by the SQL of each version. */

@@ -15,6 +15,7 @@ import postgres0085 from "./migrations/postgres/0085-decision-block-heads.sql" w
 import postgres0093 from "./migrations/postgres/0093-terms-uncompressed.sql" with { type: "text" };
 import postgres0110 from "./migrations/postgres/0110-ledger-batches.sql" with { type: "text" };
 import postgres0120 from "./migrations/postgres/0120-fewer-indexes.sql" with { type: "text" };
+import postgres0130 from "./migrations/postgres/0130-late-costs.sql" with { type: "text" };
 import { migrationsOf } from "./migrations.ts";
 
 export const postgresMigrations = migrationsOf({
@@ -35,4 +36,5 @@ export const postgresMigrations = migrationsOf({
   93: postgres0093,
   110: postgres0110,
   120: postgres0120,
+  130: postgres0130,
 });

@@ -15,6 +15,7 @@ import sqlite0085 from "./migrations/sqlite/0085-decision-block-heads.sql" with 
 import sqlite0093 from "./migrations/sqlite/0093-terms-uncompressed.sql" with { type: "text" };
 import sqlite0110 from "./migrations/sqlite/0110-ledger-batches.sql" with { type: "text" };
 import sqlite0120 from "./migrations/sqlite/0120-fewer-indexes.sql" with { type: "text" };
+import sqlite0130 from "./migrations/sqlite/0130-late-costs.sql" with { type: "text" };
 import { migrationsOf } from "./migrations.ts";
 
 export const sqliteMigrations = migrationsOf({
@@ -35,4 +36,5 @@ export const sqliteMigrations = migrationsOf({
   93: sqlite0093,
   110: sqlite0110,
   120: sqlite0120,
+  130: sqlite0130,
 });

@@ -60,7 +60,7 @@ export class StoredRecords implements DecisionRecords {
   #configs: StoredConfig[] = [];
   #corrections: CostCorrection[] = [];
   /** Behind which record the ledger is asked about open costs; undefined while nobody wants to know. */
-  #openCostsAfter: number | undefined;
+  #openCostsAfter: string | undefined;
   readonly #writeBehind: WriteBehind<RecordStore, void>;
   #cancelPoll: (() => void) | undefined;
   #followedSinceMs = 0;
@@ -117,7 +117,7 @@ export class StoredRecords implements DecisionRecords {
 
   /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
   correctOpenCosts(): void {
-    this.#openCostsAfter ??= 0;
+    this.#openCostsAfter ??= "";
     this.#writeBehind.schedule(writeEveryMs);
   }
 
@@ -276,7 +276,7 @@ export class StoredRecords implements DecisionRecords {
     if (this.#openCostsAfter !== undefined && this.#corrections.length < maxOpenCosts) {
       const { corrections, next } = await store.openCosts(this.#openCostsAfter, maxOpenCosts);
       this.#corrections.push(...corrections);
-      this.#openCostsAfter = next === 0 ? undefined : next;
+      this.#openCostsAfter = next === "" ? undefined : next;
     }
     const isDone = await this.#writeCorrections(store);
     if (!isDone || this.#openCostsAfter !== undefined) this.#writeBehind.schedule(writeEveryMs);

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { PostgresConnection } from "#db/postgres.ts";
+import { migratePostgres, PostgresConnection } from "#db/postgres.ts";
 import { postgresMigrations } from "#db/postgres-migrations.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
+import { beforeLateCosts, lateCostsContract } from "#records/store/blocks/late-costs.contract.ts";
 import { postgresRecords } from "#records/store/postgres-connection.ts";
 import { recordStoreContract } from "#records/store/record-store.contract.ts";
 import { rowRecordsContract } from "#records/store/rows/row-records.contract.ts";
@@ -24,7 +25,7 @@ if (missing !== undefined) {
     async function empty(): Promise<void> {
       const admin = new PostgresConnection(url, 5_000);
       await admin.run(
-        `TRUNCATE decision_record, decision_block, decision_block_head, decision_cost, decision_correction, decision_sum,
+        `TRUNCATE decision_record, decision_block, decision_block_head, decision_cost, decision_late_cost, decision_correction, decision_sum,
            decision_goal_sum, decision_goal_day_sum, decision_config;
          UPDATE decision_store SET records = 0, bytes = 0`,
       );
@@ -59,6 +60,24 @@ if (missing !== undefined) {
       }
       await admin.close();
       await store.close();
+    });
+    lateCostsContract("PostgreSQL", async () => {
+      const own = await server.createDatabase();
+      await migratePostgres(
+        own,
+        postgresMigrations.filter(({ version }) => version <= beforeLateCosts),
+      );
+      const earlier = new PostgresConnection(own, 5_000);
+      return {
+        async write(sql, rows) {
+          const values = rows.map((row) => `(${row.map((value) => `'${value}'`).join(",")})`);
+          await earlier.run(sql.replace("(?)", values.join(",")));
+        },
+        async open() {
+          await earlier.close();
+          return postgresRecords(own);
+        },
+      };
     });
     rowRecordsContract("PostgreSQL", async () => {
       const connection = await postgresRecords(url);

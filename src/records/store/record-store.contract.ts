@@ -67,11 +67,63 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         ["d5", "d6"],
       ]);
 
-      await store.correct({ decisionId: "d3", attempt: 2, costNanoUsd: 7_000_000, state: "known" }, startMs);
-      const costs = new Map(
-        (await store.query({}, { limit: 10 })).records.map((each) => [each.decision_id, each.cost_nano_usd]),
+      const costs = async () => {
+        const { records } = await store.query({}, { limit: 10 });
+        const byId = new Map(records.map((each) => [each.decision_id, each.cost_nano_usd]));
+        return [byId.get("d3"), byId.get("d4")];
+      };
+      const corrected = (decisionId: string, costNanoUsd: number) =>
+        store.correct({ decisionId, attempt: 2, costNanoUsd, state: "known" }, startMs);
+      expect(await corrected("d3", 7_000_000)).toBe(true);
+      expect(await costs()).toEqual([7_000_000, record(4).cost_nano_usd]);
+      expect(await corrected("d4", 9_000)).toBe(true);
+      expect(await costs()).toEqual([7_000_000, 9_000]);
+      expect([(await store.get("d3"))?.cost_nano_usd, (await store.get("d4"))?.cost_nano_usd]).toEqual([
+        7_000_000, 9_000,
+      ]);
+    });
+
+    test.each([
+      ["of several processes", 1],
+      ["of one batch", 2],
+    ])("records %s that have one number and no cost yet are found until each has its own", async (_, batchLength) => {
+      const [attempt] = record(1).attempts;
+      const open = (n: number) =>
+        record(n, {
+          seq: record(1).seq,
+          cost_nano_usd: 0,
+          cost_state: "unknown",
+          attempts: [{ ...attempt!, cost_nano_usd: null, cost_source: null }],
+        });
+      const later = record(9, { cost_nano_usd: 0, cost_state: "unknown" });
+      // A block is named by its first number, so those of two processes begin differently.
+      const batches = batchLength === 1 ? [[record(0), open(1)], [open(2)]] : [[record(0), open(1), open(2)]];
+      for (const batch of [...batches, [later]]) await store.append(batch);
+      const unknown = async () => (await ids({ costState: ["unknown"] })).toSorted();
+      expect(await unknown()).toEqual(["d1", "d2", "d9"]);
+      const pages: string[] = [];
+      for (let { next } = await store.openCosts("", 1); next !== ""; next = (await store.openCosts(next, 1)).next) {
+        pages.push(next);
+      }
+      expect(pages).toEqual(["d1", "d2", "d9"]);
+      for (const [decisionId, costNanoUsd] of [
+        ["d2", 22],
+        ["d1", 11],
+      ] as const) {
+        await store.correct({ decisionId, attempt: attempt!.number, costNanoUsd, state: "known" }, startMs);
+        expect(await unknown()).toEqual(decisionId === "d2" ? ["d1", "d9"] : ["d9"]);
+      }
+      const { records } = await store.query({ toMs: startMs + 2_000 }, { limit: 9 });
+      expect(new Map(records.map((each) => [each.decision_id, each.cost_nano_usd]))).toEqual(
+        new Map([
+          ["d0", record(0).cost_nano_usd],
+          ["d1", 11],
+          ["d2", 22],
+        ]),
       );
-      expect([costs.get("d3"), costs.get("d4")]).toEqual([7_000_000, record(4).cost_nano_usd]);
+      while ((await store.prune(0, 0, 50)) > 0);
+      expect((await store.openCosts("", 9)).next).toBe("");
+      expect(await store.openCosts("", 1)).toEqual({ corrections: [], next: "" });
     });
 
     test("finds records whose field is empty, under the name that the sums use", async () => {

@@ -65,8 +65,8 @@ export function correctionOf({ requestId, attempt, state, charged }: ClosedReser
 
 export interface OpenCosts {
   readonly corrections: readonly CostCorrection[];
-  /** Where the next look begins; 0 when this one has seen all there are. */
-  readonly next: number;
+  /** Behind which decision id the next look begins; empty when this one has seen all there are. */
+  readonly next: string;
 }
 
 /** The numbers that an attempt may have: the scout's is 1, and the policy allows ten more. */
@@ -237,6 +237,8 @@ export class RecordStore {
       { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * hourMs]] },
       { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
       // Of blocks that another node has deleted while this one corrected a cost.
+      { sql: "DELETE FROM decision_late_cost WHERE seq < ?", rows: [[seqFrom(fromMs - hourMs)]] },
+      // Of an earlier release: nothing reads it any more.
       { sql: "DELETE FROM decision_cost WHERE seq < ?", rows: [[seqFrom(fromMs - hourMs)]] },
       {
         // The last configuration before that moment was still in force after it.
@@ -287,9 +289,10 @@ export class RecordStore {
             rows: [[delta, costState, record.seq]],
           }
         : {
-            sql: `INSERT INTO decision_cost (seq, block, decision_id, delta_nano_usd, cost_state) VALUES (?) ON CONFLICT (seq) DO UPDATE
-                  SET delta_nano_usd = decision_cost.delta_nano_usd + excluded.delta_nano_usd, cost_state = excluded.cost_state`,
-            rows: [[record.seq, found.block, decisionId, delta, costState]],
+            sql: `INSERT INTO decision_late_cost (decision_id, seq, block, delta_nano_usd, cost_state) VALUES (?)
+                  ON CONFLICT (decision_id) DO UPDATE SET
+                    delta_nano_usd = decision_late_cost.delta_nano_usd + excluded.delta_nano_usd, cost_state = excluded.cost_state`,
+            rows: [[decisionId, record.seq, found.block, delta, costState]],
           },
       ...correctionWrites(headOf(record), delta, resolved),
     ] satisfies readonly SqlWrite[];
@@ -304,20 +307,20 @@ export class RecordStore {
   }
 
   /**
-   * What the ledger knows by now of up to `limit` records whose cost is open, of those after `after`: whoever has closed their
-   * attempts, an operator, another node or this one before a restart.
+   * What the ledger knows by now of up to `limit` records whose cost is open, of those behind the decision id `after`: whoever has
+   * closed their attempts, an operator, another node or this one before a restart.
    */
-  async openCosts(after: number, limit: number): Promise<OpenCosts> {
+  async openCosts(after: string, limit: number): Promise<OpenCosts> {
     const open = await this.#sql.read(
       // The first condition of the rows is that of their index.
-      `SELECT seq, decision_id FROM (
-         SELECT seq, decision_id FROM decision_cost WHERE cost_state = 'unknown' AND seq > ?
+      `SELECT decision_id FROM (
+         SELECT decision_id FROM decision_late_cost WHERE cost_state = 'unknown' AND decision_id > ?
          UNION ALL
-         SELECT seq, decision_id FROM decision_record WHERE cost_state <> 'known' AND cost_state = 'unknown' AND seq > ?
-       ) open_cost ORDER BY seq LIMIT ?`,
+         SELECT decision_id FROM decision_record WHERE cost_state <> 'known' AND cost_state = 'unknown' AND decision_id > ?
+       ) open_cost ORDER BY decision_id LIMIT ?`,
       [after, after, limit],
     );
-    if (open.length === 0) return { corrections: [], next: 0 };
+    if (open.length === 0) return { corrections: [], next: "" };
     const ids = open.flatMap((row) => attemptNumbers.map((number) => `${row["decision_id"]}.${number}`));
     const closed = await this.#sql.read(
       `SELECT id, hold, actual, state FROM reservation
@@ -330,7 +333,7 @@ export class RecordStore {
       const charged = chargedOf({ state, actual, hold: Number(row["hold"]) });
       return correctionOf({ ...partsOfReservationId(String(row["id"])), state, charged });
     });
-    return { corrections, next: open.length < limit ? 0 : Number(open.at(-1)?.["seq"]) };
+    return { corrections, next: open.length < limit ? "" : String(open.at(-1)?.["decision_id"]) };
   }
 
   close(): Promise<void> {

@@ -126,7 +126,7 @@ export class BlockRecords {
       },
       { sql: `DELETE FROM decision_block_head WHERE id IN ${ids}`, rows: [[]] },
       { sql: `DELETE FROM decision_block WHERE id IN ${ids}`, rows: [[]] },
-      { sql: `DELETE FROM decision_cost WHERE block IN ${ids}`, rows: [[]] },
+      { sql: `DELETE FROM decision_late_cost WHERE block IN ${ids}`, rows: [[]] },
     ]);
     return records;
   }
@@ -193,8 +193,10 @@ function blockWrites(
 function openCostWrites(block: number, entries: readonly RecordEntry[]): readonly SqlWrite[] {
   const rows: SqlValue[][] = [];
   for (const { head } of entries) {
-    if (head.cost_state === "unknown") rows.push([head.seq, block, head.decision_id, 0, head.cost_state]);
+    if (head.cost_state === "unknown") rows.push([head.decision_id, head.seq, block, 0, head.cost_state]);
   }
   if (rows.length === 0) return [];
-  return [{ sql: "INSERT INTO decision_cost (seq, block, decision_id, delta_nano_usd, cost_state) VALUES (?)", rows }];
+  return [
+    { sql: "INSERT INTO decision_late_cost (decision_id, seq, block, delta_nano_usd, cost_state) VALUES (?)", rows },
+  ];
 }

@@ -105,7 +105,10 @@ function* recordsIn(
   const blocks = yield [`SELECT id, ${content} FROM decision_block WHERE id IN ${list}`, values];
   const haveCosts = heads.some((head) => Number(head["has_costs"]) === 1);
   const costs = haveCosts
-    ? yield [`SELECT seq, block, delta_nano_usd, cost_state FROM decision_cost WHERE block IN ${list}`, values]
+    ? yield [
+        `SELECT decision_id, seq, block, delta_nano_usd, cost_state FROM decision_late_cost WHERE block IN ${list}`,
+        values,
+      ]
     : [];
   const costsOf = Map.groupBy(costs, ({ block }) => Number(block));
   const headOf = new Map(heads.map((head) => [Number(head["id"]), head]));
@@ -114,22 +117,36 @@ function* recordsIn(
     const block = openBlock(data);
     const head = headOf.get(Number(id));
     if (block === undefined || head === undefined) continue;
-    const costOf = new Map(costsOf.get(Number(id))?.map(({ seq, ...cost }) => [Number(seq), cost]));
+    const costOf = costFinder(costsOf.get(Number(id)) ?? [], String(head["hashes"]));
     const isWanted = lineTest(search, block, head, costOf);
     for (const [line, seq] of seqsIn(block, Number(head["records"])).entries()) {
       if (seq < search.from || seq >= search.to || !isWanted(line, seq)) continue;
-      const row = { seq, block: Number(id), line, ...costOf.get(seq) };
+      const row = { seq, block: Number(id), line, ...costOf(line, seq) };
       matches.push({ seq, row, block: { ...block, id: Number(id) }, data });
     }
   }
   return matches;
 }
 
+type CostOf = (line: number, seq: number) => SqlRow | undefined;
+
+/** What has changed in the cost of a line. Records of one block can have one number; the hashes of their ids tell them apart. */
+function costFinder(costs: readonly SqlRow[], hashes: string): CostOf {
+  if (costs.length === 0) return () => undefined;
+  const bySeq = Map.groupBy(costs, ({ seq }) => Number(seq));
+  return (line, seq) => {
+    const cost = bySeq
+      .get(seq)
+      ?.find(({ decision_id }) => hasIdHash(hashes, line, "decision", idHash(String(decision_id))));
+    return cost && { delta_nano_usd: cost["delta_nano_usd"], cost_state: cost["cost_state"] };
+  };
+}
+
 function lineTest(
   { filter, ids }: BlockSearch,
   block: OpenBlock,
   head: SqlRow,
-  costOf: ReadonlyMap<number, SqlRow>,
+  costOf: CostOf,
 ): (line: number, seq: number) => boolean {
   const wanted = idsWanted({ filter, ...(ids === undefined ? {} : { ids }) });
   const hashes = String(head["hashes"]);
@@ -138,7 +155,7 @@ function lineTest(
     const headField = headFieldOf(field);
     if (field === "costState") {
       return (line: number, seq: number) =>
-        fieldPasses(field, anyOf, String(costOf.get(seq)?.["cost_state"] ?? headValue(block, headField, line)));
+        fieldPasses(field, anyOf, String(costOf(line, seq)?.["cost_state"] ?? headValue(block, headField, line)));
     }
     // Most blocks have one value in most fields.
     const isSame = !("each" in (block.heads?.[headField] ?? {}));
@@ -184,15 +201,15 @@ function headsFor(search: BlockSearch, dialect: "sqlite" | "postgres", limit?: n
   parts.push({ sql: `${bounds} AND h.id < ? AND h.last_seq >= ?`, values: [...range, to, from] });
   const { sql, values } = joined(parts);
   const hex = dialect === "sqlite" ? "hex(h.ids)" : "encode(h.ids, 'hex')";
-  const hashes = wanted.length === 0 ? "" : `, lower(${hex}) AS hashes`;
+  const hashes = wanted.length === 0 ? `CASE WHEN ${hasCosts} THEN lower(${hex}) END` : `lower(${hex})`;
   return [
-    `SELECT h.id, h.last_seq, h.records, CASE WHEN ${hasCosts} THEN 1 ELSE 0 END AS has_costs${hashes} FROM decision_block_head h WHERE ${sql}
+    `SELECT h.id, h.last_seq, h.records, CASE WHEN ${hasCosts} THEN 1 ELSE 0 END AS has_costs, ${hashes} AS hashes FROM decision_block_head h WHERE ${sql}
      ORDER BY ${newestFirst ? "h.last_seq DESC" : "h.id"}${limit === undefined ? "" : ` LIMIT ${limit}`}`,
     values,
   ];
 }
 
-const hasCosts = "EXISTS (SELECT 1 FROM decision_cost c WHERE c.block = h.id)";
+const hasCosts = "EXISTS (SELECT 1 FROM decision_late_cost c WHERE c.block = h.id)";
 
 function hasBytes(hash: string, dialect: "sqlite" | "postgres"): string {
   return dialect === "sqlite" ? `instr(h.ids, x'${hash}') > 0` : `position(decode('${hash}', 'hex') IN h.ids) > 0`;

@@ -82,8 +82,8 @@ export function rowRecordsContract(name: string, open: () => Promise<SqlConnecti
       const open = (n: number) => record(n, { cost_nano_usd: 0, cost_state: "unknown", attempts });
       await writeRows(sql, [open(1)]);
       await store.append([open(2), open(3)]);
-      expect(await store.openCosts(0, 2)).toMatchObject({ next: open(2).seq });
-      expect(await store.openCosts(open(2).seq, 2)).toMatchObject({ next: 0 });
+      expect(await store.openCosts("", 2)).toMatchObject({ next: "d2" });
+      expect(await store.openCosts("d2", 2)).toMatchObject({ next: "" });
       const unknown = async () =>
         (await store.query({ costState: ["unknown"] }, { limit: 9 })).records.map(({ decision_id }) => decision_id);
       expect(await unknown()).toEqual(["d3", "d2", "d1"]);
