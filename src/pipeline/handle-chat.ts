@@ -1,4 +1,5 @@
 import type { ChatRequest } from "#domain/chat.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
@@ -71,6 +72,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if (decided.decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice, findings));
 
   let routed: RoutedDecision = decided;
+  let answerHead = head;
   if (decided.decision.action === "SCOUT") {
     const verdict = await askScout(context, decided, scoutCalls(context, ports));
     if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
@@ -83,9 +85,12 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
       return recordRefusal(recorder, refusalOf({ ...head, decision: after.decision }, after.retryAdvice));
     }
     routed = after;
+    const decision = afterScout(decided.decision, after.decision);
+    recorder.recordDecision(decision, findings);
+    answerHead = { ...head, decision };
   }
   const answer = request.stream ? answerStreamed : answerWhole;
-  const answering = answer(context, routed, head, settlement, ports);
+  const answering = answer(context, routed, answerHead, settlement, ports);
   // While the ledger writes the hold.
   recordForLearning(context, routed.decision, ports);
   // Awaited: a promise that is given back as it is costs three microtasks instead of one.
@@ -99,6 +104,11 @@ function recordedBy(recorder: RequestRecorder): NonNullable<Head["explained"]> {
 
 function scoutCalls(context: RequestContext, ports: Ports): Parameters<typeof askScout>[2] {
   return (call) => executeSingleCall(call, context, settlement, ports);
+}
+
+/** The scout's decision with what its verdict led to: headers, log, metrics and record name the same cause. */
+function afterScout({ action, model, purpose }: RoutingDecision, after: RoutingDecision): RoutingDecision {
+  return { ...after, action, model, purpose };
 }
 
 /** Finishes the record of a request that is refused before it is executed. */

@@ -142,7 +142,9 @@ export const DecisionRecord = z.object({
   alias: Alias.nullable(),
   stream: z.boolean(),
   action: Action.nullable().describe("null where the request was refused before a decision."),
-  model: text.nullable().describe("The chosen model's key."),
+  model: text
+    .nullable()
+    .describe("Key of the chosen model; where a scout was asked, of the one that its verdict chose."),
   served_by: text.nullable().describe("Key of the model that answered."),
   upstream_model: text.nullable().describe("The model that answered, as the upstream names it."),
   upstream_host: text.nullable().describe("The provider that served, where the upstream names it."),
@@ -184,7 +186,9 @@ export const DecisionRecord = z.object({
   price_version: text.nullable(),
   is_byok: z.boolean().nullable(),
   forwarded_fields: z.array(text),
-  redactions: z.array(z.object({ rule: text, count })),
+  redactions: z
+    .array(z.object({ rule: text, count }))
+    .describe("What the privacy gate has found, by rule; also in tool definitions, which are forwarded."),
   health: z.record(text, text).describe("State of each model that was not HEALTHY."),
   policy_hash: text
     .nullable()

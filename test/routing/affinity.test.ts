@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { completes } from "#simulator/behaviours.ts";
 import { start } from "../harness/gateway.ts";
 
 const call = (n: number, result: string) => [
@@ -12,18 +13,37 @@ const call = (n: number, result: string) => [
 const hard =
   "Design a distributed, fault-tolerant job queue with exactly-once delivery, sharding and failover, prove that it is correct, and then migrate the concurrent workers step by step.";
 
+const say = (messages: readonly object[], more: object = {}) => ({ model: "smart-router", messages, ...more }) as never; // shaped by hand
+
 test("a run stays on the model of its ask, without any id; the next ask is routed again", async () => {
   await using gateway = await start();
   const ask = { role: "user", content: hard };
-  const first = await gateway.chat({ messages: [ask] });
-  const tier = first.headers.get("x-smart-gateway-model");
+  const first = await gateway.chat(say([ask]));
+  expect(first.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
   const messages: object[] = [ask];
   for (let n = 0; n < 5; n++) {
     messages.push(...call(n, "ok"));
-    const response = await gateway.chat({ messages } as never); // shaped by hand
-    expect(response.headers.get("x-smart-gateway-model")).toBe(tier);
+    const response = await gateway.chat(say(messages));
+    expect(response.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
   }
   messages.push({ role: "assistant", content: "Done." }, { role: "user", content: "Thanks. Say hello." });
-  const next = await gateway.chat({ messages } as never);
+  const next = await gateway.chat(say(messages));
   expect(next.headers.get("x-smart-gateway-model")).toBe("vendor_v4_flash");
 });
+
+// Every score is in the gray zone, and the midpoint would choose pro for the ask.
+for (const stream of [false, true])
+  test(`a run stays on the model that the scout's verdict chose for its ask, ${stream ? "streamed" : "whole"}`, async () => {
+    await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
+    const open = { metadata: { sensitive: false }, stream };
+    const messages: object[] = [{ role: "user", content: hard }];
+    gateway.upstream.next(completes({ text: "FLASH" }));
+    const first = await gateway.chat(say(messages, open));
+    expect(first.headers.get("x-smart-gateway-action")).toBe("SCOUT");
+    await first.text();
+    messages.push(...call(1, "ok"));
+    const next = await gateway.chat(say(messages, open));
+    await next.text();
+    expect(next.headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_flash");
+    expect(next.headers.get("x-smart-gateway-cause")).toBe("affinity");
+  });

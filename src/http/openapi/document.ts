@@ -111,7 +111,9 @@ const commonHeaders = {
 const decisionHeaders = {
   "X-Smart-Gateway-Decision-Id": header("Names the decision's record."),
   "X-Smart-Gateway-Action": header("The decision's action.", decisionField("action")),
-  "X-Smart-Gateway-Model": header("Internal key of the chosen model; empty on refusals."),
+  "X-Smart-Gateway-Model": header(
+    "Internal key of the chosen model, or of the fallback model that was called last. The scout's where one was asked. Empty on refusals.",
+  ),
   "X-Smart-Gateway-Cause": header("The rule that fired.", decisionField("cause")),
   "X-Smart-Gateway-Score": header("The complexity score, 0 to 100.", { type: "number", minimum: 0, maximum: 100 }),
   "X-Smart-Gateway-Kind": header("The kind of work that the request was taken for.", {
@@ -120,7 +122,7 @@ const decisionHeaders = {
   }),
   "X-Smart-Gateway-Rule": header("The hard rules that fired, comma-separated; empty when none did."),
   "X-Smart-Gateway-Answered-By": header(
-    "Internal key of the model that answered: the decision's model, or a fallback model.",
+    "Internal key of the model that answered, or that failed last. Empty where none was called, or a stream began before its answer.",
   ),
   "X-Smart-Gateway-Redactions": header("How many values were taken out before anything was sent.", {
     type: "integer",

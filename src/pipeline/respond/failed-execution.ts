@@ -3,6 +3,7 @@ import type { Execution } from "#pipeline/execute/execute.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import { retryAfterFailure, retryAfterOf } from "#pipeline/retry-after.ts";
+import { findingsIn } from "#privacy/redaction.ts";
 import { callerGone, deniedByLedger, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refusals.ts";
 import type { Head, Refusal } from "./reply.ts";
 
@@ -26,7 +27,7 @@ export function refusalOfExecution(
       const spend = { goal: reply.spend.goalAccount, day: reply.spend.dayAccount };
       addHardCapEvidence(model, { ...routed.snapshot, spend }, evidence);
       const decision = deniedByLedger(head.decision, reply, evidence);
-      recorder.recordDecision(decision, context.redacted.findings);
+      recorder.recordDecision(decision, findingsIn(context.redacted));
       recorder.recordLedgerRefusal(decision, spend);
       recorder.finish("refused", 403, decision.cause);
       return refusalOf({ ...head, decision }, retryAdvice);

@@ -46,7 +46,7 @@ export async function answerStreamed(
     recorder.attempts.push(...execution.attempts);
     if (execution.kind === "answered") throw new Error("unreachable: a stream was asked for");
     if (execution.kind !== "streaming") return refusalOfExecution(execution, context, routed, head, ports);
-    const answered = answeredBy(execution.attempt.model, head, context, execution.firstTokenMs, ports);
+    const answered = answeredBy(execution.attempt.model, routed, head, context, execution.firstTokenMs, ports);
     const stream = streamOf(execution, context, head, settlement, ports);
     const body = stream.takeAll();
     return body === undefined
@@ -72,7 +72,7 @@ function beginLate(
   context.recorder.attempts.push(...execution.attempts);
   if (execution.kind === "answered") throw new Error("unreachable: a stream was asked for");
   if (execution.kind === "streaming") {
-    answeredBy(execution.attempt.model, head, context, execution.firstTokenMs, ports);
+    answeredBy(execution.attempt.model, routed, head, context, execution.firstTokenMs, ports);
     return streamOf(execution, context, head, settlement, ports);
   }
   const refusal = refusalOfExecution(execution, context, routed, head, ports);

@@ -40,7 +40,7 @@ export async function answerWhole(
   const body = isLarge
     ? await finishLargeAnswer(answer, raw, name, restorer)
     : finishAnswer(answer, raw ?? JSON.stringify(answer), name, restorer);
-  const answered = answeredBy(attempt.model, head, context, firstTokenMs, ports);
+  const answered = answeredBy(attempt.model, routed, head, context, firstTokenMs, ports);
   recorder.finish("answered", 200);
   return { kind: "answer", body, head: answered };
 }

@@ -85,7 +85,8 @@ export function createMetrics(): Metrics {
 
   return {
     requestFinished(record) {
-      const key = record.answeredBy ?? record.decision.model;
+      // A scout's decision names the scout, also where the chosen model has not answered.
+      const key = record.answeredBy ?? record.routed?.decision.model ?? record.decision.model;
       countRequest(metrics, record, key === null ? undefined : sources.models?.().get(key)?.role);
     },
     requestRejected(route, status) {

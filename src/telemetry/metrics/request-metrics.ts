@@ -84,9 +84,11 @@ export function declareEventMetrics(registry: MetricsRegistry) {
       "Request fields forwarded although they may change model, terms or price (policy upstream.fields), by field.",
       ["field"],
     ),
-    redactions: registry.counter("smart_gateway_redactions_total", "Values replaced by the privacy gate, by rule.", [
-      "rule",
-    ]),
+    redactions: registry.counter(
+      "smart_gateway_redactions_total",
+      "Values that the privacy gate has found, by rule. They are replaced, except in tool definitions and response formats.",
+      ["rule"],
+    ),
     sensitiveBlocks: registry.counter(
       "smart_gateway_sensitive_blocks_total",
       "Decisions in which the privacy gate forced a downgrade or denial.",
