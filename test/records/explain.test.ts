@@ -1,8 +1,10 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JsonObject } from "#domain/chat.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
+import { fails } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../harness/gateway.ts";
 
 const explain = { "x-smart-gateway-explain": "true" };
@@ -92,6 +94,51 @@ test("a request over its cap shows how much is missing", async () => {
   expect(cap.leads_to).toBe("flash");
   expect(Number(cap.to)).toBeGreaterThan(0.001);
   expect(decision.explanation.sentence).toBe("Refused because it could pass the hard cap of the goal.");
+});
+
+describe("where another model answers than the rule chose, the sentence says why", () => {
+  const sentenceOf = async (gateway: TestGateway, body: JsonObject = {}) =>
+    (await (await gateway.chat(body, explain)).json()).smart_gateway.explanation.sentence;
+  const asked = "because the caller asked for flash.";
+
+  test("after a failed call, in the record too", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(500), fails(500));
+    const reply = await gateway.chat({}, explain);
+    const sentence = `Went to pro after vendor_v4_flash failed. vendor_v4_flash was chosen ${asked}`;
+    expect((await reply.json()).smart_gateway.explanation.sentence).toBe(sentence);
+    expect((await recordOf(gateway, idOf(reply))).explanation.sentence).toStartWith(`${sentence} `);
+  });
+
+  test("while the model is paused by the upstream's rate limit: its state, which would serve, is not the reason", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(429, "slow down", { "retry-after": "60" }));
+    await (await gateway.chat()).text();
+    const { smart_gateway } = await (await gateway.chat({}, explain)).json();
+    expect(smart_gateway.evidence).toContain("replaced_because=paused");
+    expect(smart_gateway.explanation.sentence).toBe(
+      `Went to pro instead of vendor_v4_flash (\`paused\`), which was chosen ${asked}`,
+    );
+    expect(smart_gateway.explanation.stages.at(-1).evidence).toEqual(["health_vendor_v4_flash=paused"]);
+  });
+
+  test("when the replacement fails as well", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(429, "slow down", { "retry-after": "60" }));
+    await (await gateway.chat()).text();
+    gateway.upstream.next(fails(500), fails(500));
+    expect(await sentenceOf(gateway)).toBe(
+      `Went to emergency after vendor_v4_pro failed. vendor_v4_pro was chosen instead of vendor_v4_flash (\`paused\`), which was chosen ${asked}`,
+    );
+  });
+
+  test("in an error, without a cost that is not known yet", async () => {
+    await using gateway = await start();
+    gateway.upstream.next(fails(400));
+    expect(await sentenceOf(gateway)).toBe(
+      `Went to flash ${asked.slice(0, -1)}. No answer came: upstream_rejected (status 500).`,
+    );
+  });
 });
 
 test("with X-Smart-Gateway-Explain the answer has its decision, and nothing else changes", async () => {

@@ -14,11 +14,11 @@ import { stagesOf } from "./stages.ts";
 export function explain(record: DecisionRecord, configuration: DecisionConfiguration | undefined): DecisionExplanation {
   const { inputs } = record;
   const known = inputs !== null && configuration !== undefined;
-  return explanationOf(record, known ? decideInputOf({ ...record, inputs }, configuration) : undefined);
+  const input = known ? decideInputOf({ ...record, inputs }, configuration) : undefined;
+  return explanationOf(record, input, sentenceOf(record, "with_cost"));
 }
 
-function explanationOf(record: DecisionRecord, input: DecideInput | undefined): DecisionExplanation {
-  const sentence = sentenceOf(record);
+function explanationOf(record: DecisionRecord, input: DecideInput | undefined, sentence: string): DecisionExplanation {
   const { cause, rule, model, score, inputs } = record;
   if (input === undefined || cause === null) return { sentence, stages: [], would_change: [] };
   const decided = { model, cause, rule, score: score ?? 0 };
@@ -39,9 +39,10 @@ export function explainDryRun(
   const hasRedactions = redactions > 0;
   const { model, cause, score, evidence } = decision;
   const rule = hardRulesIn(evidence).join(", ") || null;
-  const why = reasonOf(cause, { rule, score, evidence, kind: input.task.kind, hasRedactions });
+  const to = model === null ? null : (tier ?? model);
+  const reason = reasonOf(cause, to, { rule, score, evidence, kind: input.task.kind, hasRedactions });
   return {
-    sentence: model === null ? `Would be refused because ${why}.` : `Would go to ${tier ?? model} because ${why}.`,
+    sentence: model === null ? `Would be refused ${reason}.` : `Would go to ${reason}.`,
     stages: [...stagesOf(input, cause)],
     would_change: [...counterfactualsOf(input, { model, cause, rule, score }, null, hasRedactions)],
   };
@@ -55,7 +56,7 @@ function hardRulesIn(evidence: readonly string[]): readonly string[] {
 export function explainedNow(record: DecisionRecord, routed: RoutedInputs | undefined): object {
   const input = routed === undefined ? undefined : { ...routed, task: { ...routed.task, instruction: "" } };
   // The cost is in the record once it is known.
-  const explanation = explanationOf({ ...record, hold_nano_usd: 0 }, input);
+  const explanation = explanationOf(record, input, sentenceOf(record, "without_cost"));
   const { seq, recorded_ms, outcome, status, timings, conversation, reported, repeated, ...known } = record;
   const { tokens, hold_nano_usd, cost_nano_usd, cost_state, cost_source, baseline_nano_usd, attempts, ...decision } =
     known;

@@ -65,13 +65,30 @@ function ruleReasons(rule: string | null, evidence: readonly string[]): string {
   return names.map((name) => ruleSentences[name]?.(evidence) ?? name).join(", and ") || "a hard rule fired";
 }
 
-/** Why a decision that is not recorded was made, as the end of "Would go to pro because …". */
-export function reasonOf(cause: Cause, decision: Known): string {
-  return reasons[cause](decision);
+/** Why a decision that is not recorded was made: the end of "Would go to …" or "Would be refused …". */
+export function reasonOf(cause: Cause, to: string | null, decision: Known): string {
+  const why = reasons[cause](decision);
+  return to === null ? `because ${why}` : `${to} ${replacementIn(decision.evidence)}because ${why}`;
 }
 
-/** What happened, in two sentences at most. Without a decision: that there was none, and why. */
-export function sentenceOf(record: DecisionRecord): string {
+/** Which model the rule chose, where another one was decided on: the cause is the reason for that choice only. */
+function replacementIn(evidence: readonly string[]): string {
+  const role = fact(evidence, "role_without_model");
+  if (role !== undefined) return `instead of a ${role}, a role that no model has. A ${role} was chosen `;
+  const replaced = fact(evidence, "replaced");
+  if (replaced === undefined) return "";
+  return `instead of ${replaced} (\`${fact(evidence, "replaced_because")}\`), which was chosen `;
+}
+
+/** The same where not the decision's model answered, but a fallback. */
+function failOverIn({ model, served_by, attempts }: DecisionRecord): string {
+  if (served_by === null || served_by === model || model === null) return "";
+  const failed = attempts.some((attempt) => attempt.model === model);
+  return `${failed ? `after ${model} failed` : `instead of ${model}`}. ${model} was chosen `;
+}
+
+/** What happened, in few sentences. Without a decision: that there was none, and why. `cost`: whether the cost is said. */
+export function sentenceOf(record: DecisionRecord, cost: "with_cost" | "without_cost"): string {
   if (record.cause === null) {
     const times = record.repeated > 1 ? ` ${record.repeated} times within a minute` : "";
     return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
@@ -79,23 +96,33 @@ export function sentenceOf(record: DecisionRecord): string {
   const why = reasons[record.cause]({ ...record, hasRedactions: record.redactions.length > 0 });
   if (record.model === null) return `Refused because ${why}.`;
   const to = record.tier ?? record.model;
-  const sentence = `Went to ${to} because ${why}.`;
-  const money =
-    record.cost_state === "unknown"
-      ? `What it cost is not known yet; ${dollarText(record.hold_nano_usd)} was held.`
-      : `Cost ${dollarText(record.cost_nano_usd)} of the ${dollarText(record.hold_nano_usd)} held.`;
-  switch (record.outcome) {
+  const sentence = `Went to ${to} ${failOverIn(record)}${replacementIn(record.evidence)}because ${why}.`;
+  const money = cost === "with_cost" && record.hold_nano_usd > 0 ? ` ${moneyIn(record)}` : "";
+  return `${sentence}${endIn(record)}${money}`;
+}
+
+/** How it ended, where no whole answer came. */
+function endIn({ outcome, error_class, status }: DecisionRecord): string {
+  const error = error_class ?? "unknown";
+  switch (outcome) {
     case "answered":
-      return `${sentence} ${record.hold_nano_usd === 0 ? "" : money}`.trim();
+      return "";
     case "failed":
-      return `${sentence} No answer came: ${record.error_class ?? "unknown"} (status ${record.status}). ${money}`;
+      return ` No answer came: ${error} (status ${status}).`;
     case "broken_stream":
-      return `${sentence} The stream broke: ${record.error_class ?? "unknown"}. ${money}`;
+      return ` The stream broke: ${error}.`;
     case "caller_gone":
-      return `${sentence} The caller left. ${money}`;
+      return " The caller left.";
     case "refused":
-      return `${sentence} It was refused afterwards: ${record.error_class ?? "unknown"}.`;
+      return ` It was refused afterwards: ${error}.`;
   }
+}
+
+function moneyIn({ cost_state, cost_nano_usd, hold_nano_usd }: DecisionRecord): string {
+  const held = dollarText(hold_nano_usd);
+  return cost_state === "unknown"
+    ? `What it cost is not known yet; ${held} was held.`
+    : `Cost ${dollarText(cost_nano_usd)} of the ${held} held.`;
 }
 
 /** The value of a key of the evidence. */

@@ -6,7 +6,7 @@ import { choose } from "#pipeline/decide/rules/precedence.ts";
 import { privacyOf } from "#pipeline/decide/rules/privacy.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
 import { addHardCapEvidence, withinHardCaps, withinSoftCap } from "#pipeline/decide/select/budget.ts";
-import { routable } from "#pipeline/decide/select/select-model.ts";
+import { routable, stateOf } from "#pipeline/decide/select/select-model.ts";
 import type { DecisionStage } from "#records/decision-record.ts";
 import type { DecideInput } from "#records/replay/replay.ts";
 
@@ -103,9 +103,9 @@ function afterRules(wanted: Choice, snapshot: DecideInput["snapshot"]): Record<"
   const choice = withinSoftCap(wanted, snapshot, evidence);
   const role = choice.kind === "execute" ? choice.role : "worker";
   const model = snapshot.registry.byRole[role];
-  const healthEvidence = Object.entries(snapshot.health).flatMap(([key, { state, routable: serves }]) =>
-    state === "HEALTHY" && serves ? [] : [`health_${key}=${state}`],
-  );
+  const healthEvidence = [...snapshot.registry.models.values()]
+    .map((each) => [each.key, stateOf(each, snapshot)])
+    .flatMap(([key, state]) => (state === "HEALTHY" ? [] : [`health_${key}=${state}`]));
   if (model === undefined) {
     return {
       budget: { verdict: "no model of this role", evidence },

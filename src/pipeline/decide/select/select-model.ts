@@ -1,4 +1,5 @@
 import type { Model, ModelKey, Role } from "#domain/model.ts";
+import type { HealthState } from "#health/health.ts";
 import type { DecisionRefusal, Evidence } from "#pipeline/decide/choice.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { addHardCapEvidence, withinHardCaps } from "./budget.ts";
@@ -95,7 +96,15 @@ function denyOverBudget(model: Model, snapshot: Snapshot, evidence: Evidence): D
   return { kind: "refuse", action: "DENY", cause: "budget_hard_cap_exceeded" };
 }
 
-function stateOf(model: Model, { health }: Snapshot): string {
+/**
+ * The health state of a model, as evidence; `paused` where its state would serve but it may not be called now: the upstream has
+ * limited its rate, or the aggregator cannot be reached.
+ */
+export function stateOf(model: Model, { health }: Snapshot): string {
   if (!model.enabled) return "DISABLED";
-  return Object.hasOwn(health, model.key) ? (health[model.key]?.state ?? "HEALTHY") : "HEALTHY";
+  const own = Object.hasOwn(health, model.key) ? health[model.key] : undefined;
+  if (own === undefined) return "HEALTHY";
+  return !own.routable && servingStates.has(own.state) ? "paused" : own.state;
 }
+
+const servingStates: ReadonlySet<HealthState> = new Set(["HEALTHY", "DEGRADED", "STALE"]);
