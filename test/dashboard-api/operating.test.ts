@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AnswerOf } from "#dashboard/api-schema.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 import { disconnects, fails } from "#simulator/behaviours.ts";
 import { eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
@@ -127,6 +128,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(needs_you).toContainEqual(
       expect.objectContaining({
         kind: "unresolved_hold",
+        title: expect.stringContaining(` cost: ${dollarText(totals[0]?.held_nano_usd ?? 0)} is held.`),
         count: holds.length,
         amount_nano_usd: totals[0]?.held_nano_usd,
       }),

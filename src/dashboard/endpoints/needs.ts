@@ -1,7 +1,7 @@
 import type { Need } from "#dashboard/schema/now.ts";
 import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
 import type { DashboardSources, DriftNotice } from "#dashboard/sources.ts";
-import { formatUsd } from "#domain/money/money.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
 
@@ -134,7 +134,7 @@ function capNeeds({ day, goals, pace }: NeedInputs): Need[] {
     if (cap.hard_nano_usd === null || share < nearCapShare) continue;
     const reached = share >= 1;
     const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
-    const figures = `${formatUsd(cap.spent_nano_usd)} USD spent and ${formatUsd(cap.held_nano_usd)} held of ${formatUsd(cap.hard_nano_usd)}`;
+    const figures = `${dollarText(cap.spent_nano_usd)} spent and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
     needs.push(
       need({
         kind: reached ? "cap_reached" : "cap_near",
@@ -177,7 +177,7 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
         kind: "unresolved_hold",
         severity: "watch",
         view: "budgets",
-        title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${formatUsd(amount)} USD is held.`,
+        title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${dollarText(amount)} is held.`,
         todo: "Each is charged in full when it expires, unless you settle or release it before.",
         command: "budgets holds",
         count,
@@ -194,7 +194,7 @@ function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources
         kind: "money_unreconciled",
         severity: "watch",
         view: "budgets",
-        title: `The aggregator has counted ${formatUsd(Math.abs(difference))} USD ${more} on ${counted.day} than the ledger.`,
+        title: `The aggregator has counted ${dollarText(Math.abs(difference))} ${more} on ${counted.day} than the ledger.`,
         todo: "Other users of the same key explain more. Prices that are out of date explain either.",
         command: `budgets reconcile --day ${counted.day}`,
         since_ms: counted.readMs,

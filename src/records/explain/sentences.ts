@@ -1,14 +1,6 @@
-import { formatUsd, nanoUsd } from "#domain/money/money.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 import type { Cause } from "#domain/routing.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-
-/** Money as people read it: cents above a dollar, four significant digits below a cent, never `$0.00` for something. */
-export function dollarText(nano: number): string {
-  const usd = nano / 1e9;
-  if (usd === 0) return "$0";
-  if (usd >= 1) return `$${usd.toFixed(2)}`;
-  return usd >= 0.01 ? `$${usd.toFixed(4)}` : `$${formatUsd(nanoUsd(Number(nano.toPrecision(4))))}`;
-}
 
 type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind"> & { readonly hasRedactions: boolean };
 

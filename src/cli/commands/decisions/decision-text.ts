@@ -1,5 +1,5 @@
+import { dollarText } from "#domain/money/dollar-text.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
-import { dollarText } from "#records/explain/sentences.ts";
 
 /** Durations as people read them: `2 ms`, `3.2 s`, `1 m 04 s`. */
 function durationText(ms: number): string {

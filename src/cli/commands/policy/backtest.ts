@@ -4,9 +4,9 @@ import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { parseTime, spanProblem, withRecords } from "#cli/with-records.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 import { loadConfig } from "#policy/load-config.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
-import { dollarText } from "#records/explain/sentences.ts";
 import { boundedId } from "#records/record-facts.ts";
 import { formatProblems } from "#settings/problem.ts";
 
