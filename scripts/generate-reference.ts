@@ -174,9 +174,33 @@ function settingsPage(): string {
     "# Settings",
     "Settings are read once, at start, from the environment and from a file `.env` in the working directory. An empty value counts as unset. If settings are invalid, all of them are listed, and the exit code is 2. Values of secret settings are never printed.",
     table(["name", "default", "meaning"], rows),
+    "## Further variables",
+    "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in `.env`, because the runtime reads them before that file.",
+    table(["name", "meaning"], furtherVariables),
     "The policy and the model registry are separate files: see [policy](policy.md) and [models](models.md).",
   ]);
 }
+
+const furtherVariables = [
+  [
+    "`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`",
+    "The proxy for the upstream: [the way to the upstream](../operating.md#the-way-to-the-upstream). Loopback is always reached directly.",
+  ],
+  [
+    "`NODE_EXTRA_CA_CERTS`",
+    "File of further certificate authorities, in PEM form. The start fails if it cannot be read or contains no certificate.",
+  ],
+  ["`OTEL_…`", "Export of traces and histograms, off when none is set: [traces](../operating.md#traces)."],
+  [
+    "`MIMALLOC_PURGE_DELAY`",
+    "How long the allocator keeps freed memory, in milliseconds. `npm start` and the `smart-gateway` command set 2000 when it is unset.",
+  ],
+  ["`NO_COLOR`", "Pretty log lines without colours, when set."],
+  [
+    "`SMART_GATEWAY_URL`, `SMART_GATEWAY_GOAL`, `SMART_GATEWAY_TOKEN`",
+    "Defaults of `--url`, `--goal` and `--token` of `statusline`; the first also of `demo traffic`.",
+  ],
+];
 
 function causesPage(): string {
   return page([

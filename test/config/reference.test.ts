@@ -27,6 +27,24 @@ describe("files made from the schemas", () => {
   });
 });
 
+// Set by the launcher or the supervisor for their own processes, or known to every shell.
+const notForOperators = new Set(["SMART_GATEWAY_COMMAND", "SMART_GATEWAY_WORKER", "USER", "SUDO_USER"]);
+
+test("the page of settings has every variable that the gateway and its commands read", () => {
+  const page = readFileSync(join(root, "docs/reference/settings.md"), "utf8");
+  const files = [...new Bun.Glob("src/**/*.ts").scanSync(root)].filter((file) => !file.includes(".test."));
+  const read = [...files, "scripts/toolchain.mjs"].flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(/env(?:\.|\["|, ")([A-Z][A-Z_]+)/g)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  expect(read).toContain("NODE_EXTRA_CA_CERTS");
+  const missing = read.filter(
+    (name) => !name.startsWith("OTEL_") && !notForOperators.has(name) && !page.includes(name),
+  );
+  expect(missing).toEqual([]);
+});
+
 function leaves(node: SchemaNode, chosen: (node: SchemaNode) => boolean = () => true, path = ""): string[] {
   return Object.entries(node.properties ?? {})
     .filter(([key]) => key !== "$schema")
