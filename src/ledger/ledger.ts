@@ -50,7 +50,7 @@ export interface Ledger {
 
 /** Of a store that has one writer (SQLite): other parts write over the ledger's connection, between its own transactions. */
 export interface SharedConnection {
-  /** Absent where every part has a connection of its own. Rejects when the write fails; the ledger is not affected. */
+  /** Absent where every part has a connection of its own. Rejects when the write fails. The ledger goes on, unless the failure means that its own file is damaged. */
   readonly sharedWrite?: WriteTransaction | undefined;
 }
 
@@ -213,7 +213,7 @@ export interface LedgerStatus {
     readonly unresolved: { readonly count: number; readonly amount: number };
   };
   /**
-   * Set when nothing is admitted any more by this process. `restart_needed`: a sync to disk has failed, and only a new process
+   * Set when nothing is admitted any more by this process. `restart_needed`: a sync or read has failed, and only a new process
    * can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to look at it first.
    */
   readonly failed?: "restart_needed" | "store_lost";

@@ -17,7 +17,7 @@ import type {
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
 import type { BatchReply, Operation, OperationReply } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
-import { asStoreFailure, type LedgerStore } from "#ledger/store.ts";
+import { asStoreFailure, type LedgerStore, type StoreFailure } from "#ledger/store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { answerLimitMs, BatchWriter } from "./batch-writer.ts";
 import { HoldDurations } from "./hold-durations.ts";
@@ -65,6 +65,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #holds: HoldMonitor;
   readonly #upkeep: Upkeep;
   readonly #log: (event: LedgerEvent) => void;
+  readonly sharedWrite: SharedConnection["sharedWrite"];
   /** Reserves that wait for their reply. */
   readonly #pending = new Map<ReservationId, Promise<ReserveReply>>();
 
@@ -100,6 +101,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       // What was acknowledged before was a repeat here: the first call's hold is in use.
       mayCancel: (id) => !this.#durations.wasAcknowledged(id),
     });
+    const { sharedWrite } = store;
+    if (sharedWrite !== undefined) {
+      this.sharedWrite = (writes) =>
+        sharedWrite(writes).catch((error: unknown) => {
+          this.#sharedWriteFailed(asStoreFailure(error));
+          throw error;
+        });
+    }
     const batchInFlight = () => this.#writer.batchInFlight;
     this.#reader = new SpendReader(store, this.#cache, batchInFlight);
     this.#upkeep = new Upkeep({
@@ -122,10 +131,6 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
         if (this.#writer.mode !== "closed") this.#writer.storeFailed(asStoreFailure(error));
       },
     });
-  }
-
-  get sharedWrite(): SharedConnection["sharedWrite"] {
-    return this.#store.sharedWrite;
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = noResolutions): Promise<ReserveReply> {
@@ -304,6 +309,11 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
           reason: this.#writer.failure?.reason ?? "the budget store did not answer in time",
         };
     }
+  }
+
+  /** A damaged file is damaged for the ledger too: what another part has found out need not wait for a batch that meets the place. */
+  #sharedWriteFailed(failure: StoreFailure): void {
+    if (failure.isFinal && this.#writer.mode !== "closed") this.#writer.storeFailed(failure);
   }
 
   /** Why a reserve is answered at once; undefined when it may be queued. */

@@ -24,7 +24,7 @@ import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { isEndedProcess } from "./ended-process.ts";
 import { entriesJson } from "./entry-batch.ts";
 import { type FileIdentity, identityOf } from "./file-identity.ts";
-import { sqliteFailureOf } from "./sqlite-failure.ts";
+import { isRefusedWrite, sqliteFailureOf } from "./sqlite-failure.ts";
 import { prune } from "./sqlite-retention.ts";
 import { prepareStatements, type SqliteStatements, type Value } from "./sqlite-statements.ts";
 
@@ -45,6 +45,7 @@ interface Known {
  * (`PRAGMA data_version`, checked under the write lock), so a batch mostly only writes.
  */
 export class SqliteEngine {
+  readonly #path: string;
   readonly #db: Database;
   readonly #statements: SqliteStatements;
   /** `data_version` of the rows in memory; undefined when there are none. */
@@ -64,7 +65,12 @@ export class SqliteEngine {
 
   constructor(path: string) {
     this.#logWithoutDatabase = path !== ":memory:" && !existsSync(path) && existsSync(`${path}-wal`);
-    this.#db = openSqlite(path);
+    this.#path = path;
+    try {
+      this.#db = openSqlite(path);
+    } catch (error) {
+      throw sqliteFailureOf(error, path);
+    }
     this.#statements = prepareStatements(this.#db);
     // Opening has written: the files of the log exist from now on, for as long as any connection is open.
     this.#files = path === ":memory:" ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
@@ -358,7 +364,21 @@ export class SqliteEngine {
     try {
       return work();
     } catch (error) {
-      throw sqliteFailureOf(error);
+      const failure = sqliteFailureOf(error, this.#path);
+      if (isRefusedWrite(error)) this.#emptyLog();
+      throw failure;
+    }
+  }
+
+  /**
+   * Copies the write-ahead log into the database, so that the next transaction need not make it longer. SQLite does so behind commits,
+   * of which there are none where the log has no room left.
+   */
+  #emptyLog(): void {
+    try {
+      this.#db.run("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {
+      // There is no room for that either: what is in the log stays there.
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { closeSync, copyFileSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
@@ -149,6 +149,30 @@ describe("the SQLite ledger, when the file cannot be written", () => {
       await ledger.close(100);
     },
   );
+
+  test("a damaged page that another part's write meets closes the ledger", async () => {
+    await (await openLedger(`sqlite:${path}`, { nodeId: "a", clock })).close(1_000);
+    const db = new Database(path);
+    db.run("CREATE TABLE other (value TEXT)");
+    const root = db.query<{ rootpage: number }, []>("SELECT rootpage FROM sqlite_schema WHERE name = 'other'").get();
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    db.close();
+    const file = openSync(path, "r+");
+    writeSync(file, new Uint8Array(4_096).fill(0xff), 0, 4_096, ((root?.rootpage ?? 0) - 1) * 4_096);
+    closeSync(file);
+    const events: LedgerEvent[] = [];
+    const log = (event: LedgerEvent) => void events.push(event);
+    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "b", clock, log });
+    const wrongly = [{ sql: "INSERT INTO no_such_table VALUES (?)", rows: [[1]] }];
+    expect(await ledger.sharedWrite?.(wrongly).catch(String)).toContain("no such table");
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
+    const write = [{ sql: "INSERT INTO other VALUES (?)", rows: [["x"]] }];
+    expect(await ledger.sharedWrite?.(write).catch(String)).toContain("SQLITE_CORRUPT");
+    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
+    expect(ledger.status()).toMatchObject({ ok: false, failed: "restart_needed" });
+    expect(events).toContainEqual(expect.objectContaining({ kind: "store_failed", failed: "restart_needed" }));
+    await ledger.close(100);
+  });
 
   test("a database that is overwritten in place by an older one closes it too", async () => {
     const time = manualTime(Date.now());

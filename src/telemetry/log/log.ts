@@ -98,7 +98,7 @@ export interface LogEvents {
   ledger_awaited: { detail: OperatorText; within_ms: number };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
-  /** Nothing is admitted any more by this process: after a failed sync to disk, or because the store was deleted or replaced. */
+  /** Nothing is admitted any more by this process: after a failed sync to disk, in a damaged file, or because the store was deleted or replaced. */
   ledger_failed: { remedy: "restart_needed" | "store_lost"; detail: OperatorText };
   /** The gateway begins with an empty ledger. */
   ledger_created: Record<string, never>;
