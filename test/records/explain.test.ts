@@ -120,6 +120,9 @@ describe("where another model answers than the rule chose, the sentence says why
       `Went to pro instead of vendor_v4_flash (\`paused\`), which was chosen ${asked}`,
     );
     expect(smart_gateway.explanation.stages.at(-1).evidence).toEqual(["health_vendor_v4_flash=paused"]);
+    expect(smart_gateway.explanation.would_change).toContainEqual(
+      expect.objectContaining({ input: "health of vendor_v4_flash", from: "paused", to: "HEALTHY", leads_to: "flash" }),
+    );
   });
 
   test("when the replacement fails as well", async () => {

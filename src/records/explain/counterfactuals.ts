@@ -2,6 +2,7 @@ import { tierOfRole } from "#domain/model.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { type Cause, levels, type RoutingDecision } from "#domain/routing.ts";
 import { holdOf } from "#pipeline/decide/select/budget.ts";
+import { stateOf } from "#pipeline/decide/select/select-model.ts";
 import type { Counterfactual, DecisionInputs } from "#records/decision-record.ts";
 import { type DecideInput, decideAgain } from "#records/replay/replay.ts";
 
@@ -227,27 +228,23 @@ function budgetChanges(input: DecideInput): readonly Change[] {
   return changes;
 }
 
+/** In the order of the registry, which a recorded decision is explained in too. */
 function healthChanges(input: DecideInput): readonly Change[] {
   const { snapshot } = input;
-  return Object.entries(snapshot.health).flatMap(([model, health]) =>
-    health.routable
-      ? []
-      : [
-          {
-            input: `health of ${model}`,
-            from: health.state,
-            to: "HEALTHY",
-            distance: 0.5,
-            changed: {
-              ...input,
-              snapshot: {
-                ...snapshot,
-                health: { ...snapshot.health, [model]: { ...health, state: "HEALTHY" as const, routable: true } },
-              },
-            },
-          },
-        ],
-  );
+  return [...snapshot.registry.models.values()].flatMap((model) => {
+    const health = snapshot.health[model.key];
+    if (health === undefined || health.routable) return [];
+    const healthy = { ...health, state: "HEALTHY" as const, routable: true };
+    return [
+      {
+        input: `health of ${model.key}`,
+        from: stateOf(model, snapshot),
+        to: "HEALTHY",
+        distance: 0.5,
+        changed: { ...input, snapshot: { ...snapshot, health: { ...snapshot.health, [model.key]: healthy } } },
+      },
+    ];
+  });
 }
 
 function withPolicy(input: DecideInput, given: Partial<DecideInput["snapshot"]["policy"]>): DecideInput {
