@@ -220,7 +220,9 @@ export const Counterfactual = z.object({
   input: text.describe("What changes: `score`, `same_error_count`, `budget.goal`, `sensitive` …"),
   from: text,
   to: text,
-  leads_to: text.describe("What would have been decided: a tier, or `refused`."),
+  leads_to: text.describe(
+    "What would have been decided: a tier, `refused`, or `scout` where it would have been asked.",
+  ),
   cause: Cause,
   sentence: text,
 });

@@ -227,6 +227,15 @@ describe("the playground", () => {
     expect(await dashboard.gateway.ledger()).toEqual({ spent: 0, held: 0 });
   });
 
+  test("a dry run in the gray zone says that the scout would be asked, and not what it would say", async () => {
+    await using dashboard = await startDashboard("sqlite", { policy: { routing: { flash_below: 0, pro_from: 100 } } });
+    const answer = await dashboard.post("POST route", { text: "Rename this variable.", sensitive: false });
+    expect(answer.decision.action).toBe("SCOUT");
+    expect(answer.sentence).toStartWith("Would ask the scout first because ");
+    expect(answer.would_change).toContainEqual(expect.objectContaining({ input: "score", to: "100", leads_to: "pro" }));
+    expect(answer.would_change.map(({ leads_to }) => leads_to)).not.toContain("scout");
+  });
+
   test("it decides like chat for the same request", async () => {
     await using dashboard = await startDashboard("sqlite");
     const asks = [

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
-import { fails } from "#simulator/behaviours.ts";
+import { fails, silent } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../harness/gateway.ts";
 
 const explain = { "x-smart-gateway-explain": "true" };
@@ -198,4 +198,29 @@ test("a score that would have reached the middle of the gray zone is named exact
     const nearest = decision.explanation.would_change.find(({ input }: Answer) => input === "score");
     expect([content, nearest?.to, nearest?.cause]).toEqual([content, "93.5", "gray_zone_pro"]);
   }
+});
+
+test("a score in the gray zone would have led to the scout, where it may see the request", async () => {
+  await using gateway = await start();
+  const reply = await gateway.chat({ model: "smart-router", metadata: { sensitive: false } }, explain);
+  const { smart_gateway: decision } = await reply.json();
+  const scores = decision.explanation.would_change.filter(({ input }: Answer) => input === "score");
+  expect(scores.map(({ to, leads_to, cause }: Answer) => [to, leads_to, cause])).toEqual([
+    ["90", "scout", "gray_zone_scout"],
+    ["97", "pro", "score_pro"],
+  ]);
+});
+
+test("a request that ends while the scout is asked did not go to the free tier", async () => {
+  await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
+  gateway.upstream.next(silent());
+  const leaving = new AbortController();
+  const body = { model: "smart-router", metadata: { sensitive: false } };
+  const asked = gateway.chat(body, { "x-request-id": "left" }, { signal: leaving.signal }).catch(() => undefined);
+  await gateway.upstream.request(0);
+  leaving.abort();
+  await asked;
+  const { explanation } = await recordOf(gateway, "left");
+  expect(explanation.sentence).toStartWith("The scout was asked because its score of ");
+  expect(explanation.sentence).toContain("The caller left.");
 });

@@ -41,7 +41,7 @@ export function counterfactualsOf(
   for (const { input: name, from, to, changed } of changes) {
     if (found.length === most) break;
     // The ledger's refusal stays for every change but those of the budget.
-    const then = decideAgain(changed, name.startsWith("budget") ? null : ledgerSpend);
+    const then = decideAgain(changed, name.startsWith("budget") ? null : ledgerSpend, true);
     const leadsTo = destinationOf(then, changed);
     // Only the nearest change of an input with the same result is listed.
     if (leadsTo === here || found.some((nearer) => nearer.input === name && nearer.leads_to === leadsTo)) continue;
@@ -88,11 +88,15 @@ function decidedBy(input: string, { cause, rule }: { readonly cause: Cause; read
   return rule?.split(", ").some((name) => (inputsOfRule[name] ?? name) === input) === true;
 }
 
-function destinationOf({ model }: Pick<RoutingDecision, "model">, { snapshot }: DecideInput): string {
+/** A tier, `refused`, or `scout`: it is asked first, and nobody knows what it would say. */
+function destinationOf({ model, cause }: Pick<RoutingDecision, "model" | "cause">, { snapshot }: DecideInput): string {
   if (model === null) return "refused";
+  if (asksScout.has(cause) && model === snapshot.registry.byRole.scout?.key) return "scout";
   const role = snapshot.registry.models.get(model)?.role;
   return role === undefined ? model : tierOfRole[role];
 }
+
+const asksScout: ReadonlySet<Cause> = new Set(["gray_zone_scout", "scout_requested"]);
 
 /** Moving both thresholds by a difference has the same effect as another score. */
 function scoreChanges(input: DecideInput, score: number): readonly Change[] {

@@ -4,7 +4,7 @@ import type { RoutedInputs } from "#records/record.ts";
 import type { DecisionConfiguration } from "#records/replay/configuration.ts";
 import { type DecideInput, decideInputOf } from "#records/replay/replay.ts";
 import { counterfactualsOf } from "./counterfactuals.ts";
-import { reasonOf, sentenceOf } from "./sentences.ts";
+import { sentenceOf, wouldSentenceOf } from "./sentences.ts";
 import { stagesOf } from "./stages.ts";
 
 /**
@@ -39,10 +39,9 @@ export function explainDryRun(
   const hasRedactions = redactions > 0;
   const { model, cause, score, evidence } = decision;
   const rule = hardRulesIn(evidence).join(", ") || null;
-  const to = model === null ? null : (tier ?? model);
-  const reason = reasonOf(cause, to, { rule, score, evidence, kind: input.task.kind, hasRedactions });
+  const known = { rule, score, evidence, kind: input.task.kind, hasRedactions };
   return {
-    sentence: model === null ? `Would be refused ${reason}.` : `Would go to ${reason}.`,
+    sentence: wouldSentenceOf(decision, tier, known),
     stages: [...stagesOf(input, cause)],
     would_change: [...counterfactualsOf(input, { model, cause, rule, score }, null, hasRedactions)],
   };

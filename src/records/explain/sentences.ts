@@ -1,6 +1,6 @@
 import { dollarText } from "#domain/money/dollar-text.ts";
-import type { Cause } from "#domain/routing.ts";
-import type { DecisionRecord } from "#records/decision-record.ts";
+import type { Cause, RoutingDecision } from "#domain/routing.ts";
+import type { DecisionRecord, Tier } from "#records/decision-record.ts";
 
 type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind"> & { readonly hasRedactions: boolean };
 
@@ -57,10 +57,16 @@ function ruleReasons(rule: string | null, evidence: readonly string[]): string {
   return names.map((name) => ruleSentences[name]?.(evidence) ?? name).join(", and ") || "a hard rule fired";
 }
 
-/** Why a decision that is not recorded was made: the end of "Would go to …" or "Would be refused …". */
-export function reasonOf(cause: Cause, to: string | null, decision: Known): string {
-  const why = reasons[cause](decision);
-  return to === null ? `because ${why}` : `${to} ${replacementIn(decision.evidence)}because ${why}`;
+/** What a decision that nothing was done with would do, and why. */
+export function wouldSentenceOf(
+  { action, model, cause }: Pick<RoutingDecision, "action" | "model" | "cause">,
+  tier: Tier | null,
+  known: Known,
+): string {
+  const why = reasons[cause](known);
+  if (model === null) return `Would be refused because ${why}.`;
+  if (action === "SCOUT") return `Would ask the scout first because ${why}.`;
+  return `Would go to ${tier ?? model} ${replacementIn(known.evidence)}because ${why}.`;
 }
 
 /** Which model the rule chose, where another one was decided on: the cause is the reason for that choice only. */
@@ -87,10 +93,15 @@ export function sentenceOf(record: DecisionRecord, cost: "with_cost" | "without_
   }
   const why = reasons[record.cause]({ ...record, hasRedactions: record.redactions.length > 0 });
   if (record.model === null) return `Refused because ${why}.`;
-  const to = record.tier ?? record.model;
-  const sentence = `Went to ${to} ${failOverIn(record)}${replacementIn(record.evidence)}because ${why}.`;
+  const went = endedAtScout(record) ? "The scout was asked" : `Went to ${record.tier ?? record.model}`;
+  const sentence = `${went} ${failOverIn(record)}${replacementIn(record.evidence)}because ${why}.`;
   const money = cost === "with_cost" && record.hold_nano_usd > 0 ? ` ${moneyIn(record)}` : "";
   return `${sentence}${endIn(record)}${money}`;
+}
+
+/** The request ended before the scout's verdict. */
+function endedAtScout({ action, inputs }: DecisionRecord): boolean {
+  return action === "SCOUT" && inputs !== null && inputs.verdict === null;
 }
 
 /** How it ended, where no whole answer came. */
