@@ -483,6 +483,18 @@ describe("the ask in the prompts of further agents", () => {
       `Web page content:\n---\n# Tokens\nRotate the keys.\n---\n\n${ask}\n\nProvide a concise response based only on the content above.`,
     ],
     [
+      "smolagents, a plan",
+      `You are a world expert at analyzing a situation, and plan accordingly.\n\n## 1. Facts survey\n### 1.1. Facts given in the task\n\n## 2. Plan\nYou can leverage these tools:\n\`\`\`python\ndef pay(amount): ...\n\`\`\`\n\n---\nNow begin! Here is your task:\n\`\`\`\n${ask}\n\`\`\`\nFirst in part 1, write the facts survey, then in part 2, write your plan.`,
+    ],
+    [
+      "DSPy, ReAct",
+      `[[ ## question ## ]]\n${ask}\n\n[[ ## trajectory ## ]]\n[[ ## thought_0 ## ]]\nRotate the tokens.\n\n\nRespond with the corresponding output fields, starting with the field \`[[ ## next_thought ## ]]\`.`,
+    ],
+    [
+      "DSPy, answers in JSON",
+      `[[ ## question ## ]]\n${ask}\n\nRespond with a JSON object in the following order of fields: \`answer\`.`,
+    ],
+    [
       "Crush, resumed",
       `The previous session was interrupted because it got too long, the initial user request was: \`${ask}\``,
     ],
@@ -514,6 +526,15 @@ describe("what a harness writes in the user's role goes on with the task", () =>
       "arguments that are no JSON",
       "Invalid JSON in tool arguments: Unexpected token. Please try again with valid JSON.",
     ],
+    [
+      "instructor",
+      "Correct your JSON ONLY RESPONSE, based on the following errors:\n1 validation error for Plan\npassword\n  Field required",
+    ],
+    [
+      "gptme, a command that needs no consent",
+      "Ran allowlisted command: `cat src/login.ts`\n\n```stdout\nrefund()\n```",
+    ],
+    ["gptme, Python", "Executed code block (kernel).\n\nrefund(password)"],
     ["a tool by its name", "Tool 'list_files' returned:\nsrc/login.ts"],
     ["a numbered observation", "Observation 3:\nsrc/login.ts"],
     [

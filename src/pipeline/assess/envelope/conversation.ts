@@ -137,7 +137,9 @@ function turnsIn(roles: readonly MessageRole[]): number {
 function closingOf(messages: readonly ChatMessage[], roles: readonly MessageRole[]): string {
   const last = messages.length - 1;
   if (last < 1 || (roles[last] !== "system" && roles[last] !== "developer")) return "";
-  return windowOf(textOf(messages[last]?.["content"]), 1_200, 600);
+  const text = textOf(messages[last]?.["content"]);
+  // The result of a tool is no instruction, whatever it says.
+  return harnessTurnIn(text) === undefined ? windowOf(text, 1_200, 600) : "";
 }
 
 function systemTextOf(messages: readonly ChatMessage[]): string {

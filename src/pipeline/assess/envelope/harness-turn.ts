@@ -1,4 +1,5 @@
-import type { ChatMessage } from "#domain/chat.ts";
+import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
+import { pythonLiteralAt, pythonLiteralIn } from "#pipeline/assess/run-signals/calls/python-literal.ts";
 import { withoutLeadingFields } from "./blocks.ts";
 import { messageInJson } from "./templates.ts";
 import { textOf } from "./text-window.ts";
@@ -24,14 +25,16 @@ const bracketedResult = /^\s*\[([a-z_]{2,40})(?: for [^\n]{0,400}| completed)?\]
 /** mini-SWE-agent, SWE-agent, OpenHands, ReAct and others: a label or a tag in front of what a command printed. */
 const labelledResult = new RegExp(
   [
-    String.raw`^\s*(?:(?:Observation|OBSERVATION)(?: (?:from|\d)[^\n:]{0,80}| ?[([][^\n:]{0,80})?:[ \t]*\n?|(?:EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:(?:[Nn]ew|[Ll]atest|[Cc]urrent|[Uu]pdated) )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Cc]onsole|[Pp]rogram)(?: call)? (?:[Rr]esult|[Oo]utput|[Rr]esponse|[Ss]creen)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Executed code block|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
+    String.raw`^\s*(?:(?:Observation|OBSERVATION)(?: (?:from|\d)[^\n:]{0,80}| ?[([][^\n:]{0,80})?:[ \t]*\n?|(?:EXECUTION RESULT|Execution (?:result|output)|(?:Here (?:is|are) )?(?:[Tt]he )?(?:(?:[Nn]ew|[Ll]atest|[Cc]urrent|[Uu]pdated) )?(?:[Tt]ool|[Ff]unction|[Cc]ommand|[Cc]ode|[Ss]cript|[Ss]hell|[Tt]erminal|[Cc]onsole|[Pp]rogram)(?: call)? (?:[Rr]esult|[Oo]utput|[Rr]esponse|[Ss]creen)s?|Output of (?:the )?command|Result of (?:the )?(?:command|tool)|Ran (?:the )?command|I ran (?:this|the) command|Your code printed|STDOUT|STDERR|[Ss]td(?:out|err))\b[^\n:]{0,200}:[ \t]*\n?`,
     String.raw`(?:(?:The|Your) (?:command|script|code|tool|function|program)(?: call)?|(?:Tool|Function|Command) ['"\x60]\w{1,60}['"\x60]) (?:returned|printed|produced|responded with|gave)\b[^\n:]{0,40}:[ \t]*\n`,
     String.raw`\[ ?(?:TOOL|FUNCTION|COMMAND|EXECUTION|SHELL)[ _-](?:RESULTS?|OUTPUT|RESPONSE)\b[^\]\n]{0,100}\]|Command \S{1,60} (?:returned|printed|failed with)\b[^\n:]{0,40}:[ \t]*\n?`,
-    String.raw`(?:Step|Command|Process|Job|Script|Run|Execution)\b[^\n]{0,60}\bexit(?:ed)? (?:with )?(?:code|status):? -?\d+\b|[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
+    String.raw`(?:Step|Command|Process|Job|Script|Run|Execution)\b[^\n]{0,60}\bexit(?:ed)? (?:with )?(?:code|status):? -?\d+\b|[Ee]xit ?code: -?\d+\b|The script ran(?:, then exited with an error \(| but produced no output to console\b)|Call id: \S+\n+Error:|Error:\nError in \w+ (?:parsing|execution)|The last command <command>|Executed code block\b|# Fix any errors below\b|(?:Your |The )command ran successfully and did not produce any output\b)`,
   ].join("|"),
 );
 /** Aider, of a command that its user or itself has run. */
 const ranCommand = /^\s*I ran (?:this|the) command:\s*\n([^\n]{1,600})\n+And got this output:[ \t]*\n/;
+/** gptme, of a command that the model has written; it shows only the beginning of one of several lines. */
+const ranInBackticks = /^\s*Ran (?:[a-z]+ )?command: `([^\n]{1,600}?)(\.{3} \(\d+ lines\))?`[ \t]*(?:\n|$)/;
 const taggedResult =
   /^\s*<(?:returncode|exit_?code|output|observation|stdout|stderr|[a-z]{2,20}(?:[_-][a-z]{2,20})?[_-](?:results?|response|output|observation|notification|errors?|diagnostics))\b[^<>]{0,200}>/i;
 /** A message of the harness to the model: a call or an edit it could not read, a reminder, a resumption. */
@@ -41,6 +44,7 @@ const note = new RegExp(
     String.raw`(?:Please |Now )?(?:continue|proceed) (?:working )?(?:on|with|and carry out) (?:the task|whatever|this plan|the plan)\b|(?:\[system\]|\(system\)|system:)\s*(?:please )?(?:continue|proceed|resume|keep going)\b|@\w{1,40} continue: "`,
     String.raw`(?:please )?(?:continue|proceed|resume)(?: working)?(?: on| with)? (?:your (?:prior|previous|last) (?:response|answer|output|message)\b|whatever\b|(?:the|this|your) (?:plan|task|work) (?:according to|as per|following) your instructions\b)`,
     String.raw`(?:(?:your|the) )?(?:last|previous|prior) (?:response|answer|output|message|reply) (?:was|is|did|had|has|contained|could)\b[^\n]{0,60}\b(?:pars\w+|invalid|valid|format|schema|JSON|tool calls?|function calls?|truncated|cut off|empty)\b`,
+    String.raw`(?:correct|fix) your (?:(?:last|previous) )?(?:JSON|response|answer|output)\b[^\n]{0,60}\berrors?\b[^\n]{0,20}:[ \t]*\n`,
     String.raw`validation (?:error|feedback|failure)s?\b[^\n]{0,40}:[ \t]*\n(?=[\s\S]{0,700}\b(?:try again|recall the (?:function|tool)|(?:respond|answer|reply) again|fix the errors?)\b)`,
     String.raw`\[(?:system|automated|automatic|harness)(?:[ _-](?:notice|note|message|reminder|warning|notification|event|alert))?(?:\]|: )(?=\s*[A-Z])(?!\s*[^\n]*\?\s*$)`,
     String.raw`You(?: have|'ve) (?:only )?\d+ (?:more )?(?:turns?|steps?|iterations?|attempts?|tool calls?) (?:left|remaining)\b|You have(?: not|n't) (?:yet )?(?:submitted|called|used)\b`,
@@ -59,6 +63,11 @@ export function harnessTurnIn(text: string): HarnessTurn | undefined {
   if (bracketed !== null) return { kind: "result", tool: bracketed[1], text: text.slice(bracketed[0].length) };
   const ran = ranCommand.exec(head);
   if (ran !== null) return { kind: "result", tool: undefined, command: ran[1], text: text.slice(ran[0].length) };
+  const shown = ranInBackticks.exec(head);
+  if (shown !== null) {
+    const command = shown[2] === undefined ? shown[1] : undefined;
+    return { kind: "result", tool: undefined, command, text: text.slice(shown[0].length) };
+  }
   const labelled = labelledResult.exec(head);
   // A label that does not end with its colon is itself the status and stays in the text, and so does one that says "Error:".
   if (labelled !== null) {
@@ -77,12 +86,17 @@ const functionTag = /<function=([\w.-]{1,60})>([\s\S]{0,6000})/;
 const parameterTag = /<parameter=([\w.-]{1,60})>([\s\S]*?)<\/parameter>/g;
 /** A call as JSON in a tag, which many open models are trained to write. */
 const callInJson = /<tool_call>\s*\{\s*"name":\s*"([\w.-]{1,60})",\s*"arguments":\s*([\s\S]{0,6000})/;
+/** What smolagents writes in front of the calls of a model, which it repeats as Python shows them. */
+const listedCalls = "Calling tools:\n";
 /** What a ReAct agent puts behind the call in the same message: what the tool gave back. */
 const observed = "\nObservation:";
 
-/** An edit that a model has written in a fence, as Aider has it written: blocks to search and replace, a patch, or a whole file under its name. */
+/**
+ * An edit that a model has written in a fence. As Aider has it written: blocks to search and replace, a patch, or a whole file under
+ * its name; as gptme does: the tool and the file behind the fence's signs.
+ */
 const editInFence =
-  /^[`~]{3,}[^\n]{0,200}\n(?:[^\n`]{1,200}\n)?<{5,9} SEARCH\b|^[`~]{3,}diff[ \t]*\n--- |^(?:\*{0,2}[`"]?)[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}(?:[`"]?:?\*{0,2})[ \t]*\n[`~]{3,}/m;
+  /^[`~]{3,}[^\n]{0,200}\n(?:[^\n`]{1,200}\n)?<{5,9} SEARCH\b|^[`~]{3,}diff[ \t]*\n--- |^[`~]{3,}(?:save|append|patch|morph)[ \t]+[^\s`][^\n`]{0,200}\n|^(?:\*{0,2}[`"]?)[\w@./\\-]{1,200}\.[A-Za-z0-9]{1,8}(?:[`"]?:?\*{0,2})[ \t]*\n[`~]{3,}/m;
 
 /** Whether an assistant's text holds an edit that the harness makes. */
 export function holdsEdit(text: string): boolean {
@@ -108,8 +122,10 @@ export function callInText(
   const action = text.includes("Action Input:") ? reactAction.exec(text) : null;
   if (action !== null) {
     const [input = ""] = (action[2] ?? "").split(observed);
-    return { name: action[1] ?? "", args: input };
+    return { name: action[1] ?? "", args: inputOf(input) };
   }
+  const listed = text.includes(listedCalls) ? lastListedCall(text) : undefined;
+  if (listed !== undefined) return listed;
   if (text.includes("<")) {
     const written = functionTag.exec(text);
     if (written !== null) return { name: written[1] ?? "", args: argumentsIn(written[2] ?? "") };
@@ -127,4 +143,22 @@ export function callInText(
 function argumentsIn(text: string): string {
   const values = [...text.matchAll(parameterTag)].map(([, name = "", value = ""]) => [name, value.trim()]);
   return JSON.stringify(Object.fromEntries(values));
+}
+
+/** Arguments that a library shows as Python writes them, as the JSON text that others send. */
+function inputOf(text: string): string {
+  if (!text.startsWith("{") || !text.includes("'")) return text;
+  const read = pythonLiteralIn(text);
+  return isObject(read) ? JSON.stringify(read) : text;
+}
+
+/** The last call of such a list. A call with a text instead of named arguments is the code that an agent runs. */
+function lastListedCall(text: string): { readonly name: string; readonly args: string } | undefined {
+  const list = pythonLiteralAt(text, text.lastIndexOf(listedCalls) + listedCalls.length)?.value;
+  const call = Array.isArray(list) ? list.at(-1) : undefined;
+  const called = isObject(call) ? call["function"] : undefined;
+  if (!isObject(called)) return undefined;
+  const args: Json | undefined = called["arguments"];
+  if (typeof args === "string") return { name: "bash", args };
+  return { name: String(called["name"]), args: JSON.stringify(args ?? {}) };
 }

@@ -18,8 +18,13 @@ const resumed = /^The previous session was interrupted\b[^\n]{0,200}\brequest wa
 const givenText =
   /^\s*(?:[A-Z][\w-]{0,20} ){0,2}(?:[Cc]ontents?|[Pp]age|[Dd]ocument|[Aa]rticle|[Tt]ranscript|[Ff]ile|[Tt]ext)(?: [^\n:]{0,80})?:[ \t]*\n(-{3,}|={3,})[ \t]*\n/;
 
+/** The task in a fence, of a prompt that tells the model how to plan it. */
+const givenTask = /\b[Hh]ere is your task:[ \t]*\n(`{3,})\n([\s\S]*?)\n\1/;
+
 /** The ask behind a text that is given in front of it; undefined where there is none. */
 export function behindGivenText(text: string): string | undefined {
+  const task = holdsFence(text) ? givenTask.exec(text)?.[2] : undefined;
+  if (task !== undefined && task.trim() !== "") return task;
   const given = givenText.exec(text);
   if (given === null) return undefined;
   const end = text.indexOf(`\n${given[1]}\n`, given[0].length);
@@ -115,8 +120,9 @@ export function beforeContext(text: string): string | undefined {
   return ask.trim() === "" || ask.includes("```") ? undefined : ask;
 }
 
-/** What a section of fields ends with in the messages of DSPy. */
-const fieldsEnd = "Respond with the corresponding output fields";
+/** What the fields end with in the messages of DSPy. */
+const fieldsEnd =
+  /\n+Respond with (?:the corresponding output fields|a JSON object in the following order of fields)\b/;
 
 /** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
 export function requestSectionIn(text: string): string | undefined {
@@ -128,7 +134,7 @@ export function requestSectionIn(text: string): string | undefined {
   for (const match of text.matchAll(heading)) {
     const title = (match[1] ?? match[2] ?? match[3] ?? match[4] ?? "").trim();
     if (start === undefined && requestTitle.test(title)) start = match.index + match[0].length;
-    else if (otherTitle.test(title)) {
+    else if (otherTitle.test(title) || (match[3] !== undefined && start !== undefined)) {
       others += 1;
       if (start !== undefined) {
         end = match.index;
@@ -140,7 +146,7 @@ export function requestSectionIn(text: string): string | undefined {
   const section = text.slice(start, end);
   const fenced = /^\s*(`{3,})\w{0,20}\n([\s\S]*?)\n\1/.exec(section)?.[2];
   if (fenced !== undefined && others === 0) return fenced;
-  const fields = section.indexOf(fieldsEnd);
+  const fields = section.search(fieldsEnd);
   if (fields > 0) return section.slice(0, fields).trim();
   return others === 0 ? undefined : withoutClosingSigns(section).trim();
 }

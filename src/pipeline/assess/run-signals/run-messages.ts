@@ -38,24 +38,44 @@ export function runMessageAt(messages: readonly ChatMessage[], index: number): R
       const answers = typeof id === "string" ? { id } : "last_call";
       return { calls: noCalls, result: { answers, text: shown(textOf(message["content"])) } };
     }
-    case "user": {
-      const text = textOf(message["content"]);
-      const turn = harnessTurnIn(text);
-      if (turn === undefined) return undefined;
-      if (turn.kind === "note") return { calls: noCalls, result: { answers: "no_call", text: shown(text) } };
-      const { command } = turn;
-      const call = command === undefined ? callInText(messages[index - 1], turn.tool) : { name: "bash", args: command };
-      return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(turn.text) } };
+    case "user":
+      return harnessMessage(textOf(message["content"]), messages[index - 1]);
+    case "system":
+    case "developer": {
+      // gptme gives results in this role, several in a row where the model has made several calls.
+      const call = assistantBefore(messages, index);
+      return call === undefined ? undefined : harnessMessage(textOf(message["content"]), call);
     }
     default:
       return undefined;
   }
 }
 
+/** A message in which a harness gives the result of a call that the model has written into the message before. */
+function harnessMessage(text: string, before: ChatMessage | undefined): RunMessage | undefined {
+  const turn = harnessTurnIn(text);
+  if (turn === undefined) return undefined;
+  if (turn.kind === "note") return { calls: noCalls, result: { answers: "no_call", text: shown(text) } };
+  const { command } = turn;
+  const call = command === undefined ? callInText(before, turn.tool) : { name: "bash", args: command };
+  return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(turn.text) } };
+}
+
+/** The assistant's message in front of one or more of the system's; undefined where the user's stands there. */
+function assistantBefore(messages: readonly ChatMessage[], index: number): ChatMessage | undefined {
+  let at = index - 1;
+  while (isOfSystem(messages[at])) at--;
+  return messages[at]?.role === "assistant" ? messages[at] : undefined;
+}
+
+export function isOfSystem(message: ChatMessage | undefined): boolean {
+  return message?.role === "system" || message?.role === "developer";
+}
+
 function assistantMessage(message: ChatMessage): RunMessage {
   const calls = callsIn(message);
-  const { content } = message;
-  if (calls.length > 0 || typeof content !== "string") return { calls };
+  if (calls.length > 0) return { calls };
+  const content = textOf(message["content"]);
   // The harness makes such an edit, and says nothing unless it could not.
   if (holdsEdit(content))
     return { calls: [{ id: undefined, call: editInText }], result: { answers: "last_call", text: "" } };

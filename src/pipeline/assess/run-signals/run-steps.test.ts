@@ -7,18 +7,21 @@ import { step } from "#pipeline/assess/fixtures.ts";
 const system: ChatMessage = { role: "system", content: "You are a careful programmer." };
 const ask: ChatMessage = { role: "user", content: "Make the retry test pass." };
 
-/** A run of tool calls, and a run in which calls and results are written as text. */
+/** A run of tool calls, and runs in which calls and results are written as text. */
 const called = (turn: number) =>
   step("bash", { command: `npm test ${turn}` }, "TypeError: x is undefined\nexit code: 1");
 const writtenOut = (turn: number) => [
   { role: "assistant", content: `I run the tests.\n\`\`\`bash\nnpm test ${turn}\n\`\`\`` },
   { role: "user", content: "Observation: TypeError: x is undefined\nexit code: 1" },
 ];
+const ofSystem = (turn: number) =>
+  writtenOut(turn).map((message) => (message.role === "user" ? { ...message, role: "system" } : message));
 
 describe("a conversation that was sent before", () => {
   test.each([
     ["tool calls", called],
     ["calls written out", writtenOut],
+    ["results in the system's role", ofSystem],
   ])("is not parsed again, except its ask and new messages, and its system prompt when that is read: %s", (_, turn) => {
     const all = [system, ask, ...Array.from({ length: 41 }, (_, index) => turn(index)).flat()] as ChatMessage[]; // shaped by hand
     const runs = Array.from({ length: 8 }, (_, index) => {

@@ -5,7 +5,7 @@ import type { ToolCall } from "./calls/tool-call.ts";
 import { worksInRepository } from "./calls/tools.ts";
 import type { UserWords } from "./calls/user-words.ts";
 import { type NamedObservation, observationOf } from "./observation.ts";
-import { type RunMessage, type RunResult, runMessageAt } from "./run-messages.ts";
+import { isOfSystem, type RunMessage, type RunResult, runMessageAt } from "./run-messages.ts";
 import { hashOfText } from "./text-hash.ts";
 
 /** What a call tells, whatever came before it. Holds names and hashes, no text. */
@@ -123,12 +123,15 @@ function stepsIn(messages: readonly ChatMessage[], from: number, to: number): re
   const steps: Step[] = [];
   const byId = new Map<string, ToolCall>();
   let last: ToolCall | undefined;
+  /** The call of a result may stand in front of all that is read here. */
+  let isFirst = true;
   for (let index = from; index < to; index++) {
     const message = runMessageAt(messages, index);
+    const isElsewhere = isFirst && message?.result !== undefined && message.calls.length > 0;
+    isFirst &&= isOfSystem(messages[index]);
     if (message === undefined) continue;
-    // The call of such a result was read in the message before.
-    if (index === from && message.result !== undefined && message.calls.length > 0) {
-      steps.push({ index: 0, calls: [], result: "elsewhere" });
+    if (isElsewhere) {
+      steps.push({ index: index - from, calls: [], result: "elsewhere" });
       continue;
     }
     for (const { id, call } of message.calls) {

@@ -60,6 +60,86 @@ describe("failed repairs are counted in any environment", () => {
   });
 });
 
+describe("failed repairs are counted where calls and results are text", () => {
+  const said = (content: string): JsonObject => ({ role: "assistant", content });
+  const fence = "```";
+  const failure = "E       assert 3 == 2.5\nFAILED test_calc.py::test_even - assert 3 == 2.5\n1 failed in 0.05s";
+  const newText = "def median(xs):\n    return xs[(len(xs) - 1) // 2]";
+  const inPython = (text: string) =>
+    `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'").replaceAll("\n", "\\n")}'`;
+  const listed = (name: string, args: string) =>
+    `Calling tools:\n[{'id': 'call_1', 'type': 'function', 'function': {'name': '${name}', 'arguments': ${args}}}]`;
+
+  /** How a library writes down that a command printed something. */
+  type Wrote = (command: string, printed: string) => JsonObject[];
+  const gptme: Wrote = (command, printed) => {
+    const [first = "", ...more] = command.split("\n");
+    const shown = more.length === 0 ? command : `${first}... (${more.length + 1} lines)`;
+    return [
+      { role: "assistant", content: [{ type: "text", text: `Next.\n\n${fence}shell\n${command}\n${fence}` }] },
+      { role: "system", content: [{ type: "text", text: `Ran command: \`${shown}\`\n\n${printed}` }] },
+    ];
+  };
+  const smolagents: Wrote = (command, printed) => [
+    said(listed("bash", `{'command': ${inPython(command)}}`)),
+    { role: "user", content: `Observation:\n${printed}` },
+  ];
+  const smolagentsCode: Wrote = (command, printed) => {
+    const code = `import subprocess\nr = subprocess.run(${JSON.stringify(command)}, shell=True)\nprint(r.stdout)`;
+    return [
+      said(`<code>\n${code}\n</code>\n${listed("python_interpreter", inPython(code))}`),
+      { role: "user", content: `Observation:\nExecution logs:\n${printed}\nLast output from code snippet:\nNone` },
+    ];
+  };
+  const llamaIndex: Wrote = (command, printed) => [
+    said(`Thought: next.\nAction: bash\nAction Input: {'command': ${inPython(command)}}`),
+    { role: "user", content: `Observation: ${printed}` },
+  ];
+
+  test.each<[string, Wrote]>([
+    ["gptme, in the system's role", gptme],
+    ["smolagents, tools", smolagents],
+    ["smolagents, code", smolagentsCode],
+    ["LlamaIndex, ReAct", llamaIndex],
+  ])("%s", (_, wrote) => {
+    const check = () => wrote("python -m pytest -q", failure);
+    const change = wrote(`cat > calc.py <<'PY'\n${newText}\nPY`, "");
+    const look = wrote("cat calc.py", newText);
+    expect(runtime(...check(), ...look, ...change, ...check())).toMatchObject({ same_error_count: 1, tool_depth: 4 });
+    expect(runtime(...look, ...threeTimes(check, change))).toMatchObject({ same_error_count: 2, tool_depth: 6 });
+  });
+
+  test("gptme: a file that is saved is a change, in a fence and by its tool", () => {
+    const check = () => gptme("pytest -q", failure);
+    const fenced = [
+      said(`${fence}save calc.py\n${newText}\n${fence}`),
+      { role: "system", content: "Saved to calc.py" },
+    ];
+    const called = step("save", { path: "calc.py", content: newText }, "Saved to calc.py (overwritten)");
+    expect(runtime(...threeTimes(check, fenced)).same_error_count).toBe(2);
+    expect(runtime(...threeTimes(check, called))).toMatchObject({ same_error_count: 2, files_touched: 1 });
+  });
+
+  test("several results in a row belong to the calls of one message", () => {
+    const [, linted] = gptme("ruff check", "Found 1 error.\n\nReturn code: 1");
+    expect(runtime(...gptme("pytest -q", failure), linted ?? {}).tool_depth).toBe(4);
+  });
+
+  test("but an instruction of the system is no result, wherever it stands", () => {
+    const like = { role: "system", content: "Ran command: `pytest`\n\n1 failed" };
+    expect(assessed({ messages: [like, ask] }).runtime.tool_depth).toBe(0);
+    expect(runtime(like).tool_depth).toBe(0);
+    expect(runtime(said("Hello"), { role: "system", content: "Answer in German. 1 failed" }).tool_depth).toBe(0);
+  });
+
+  test("and what a command prints is no prompt of the program that ran it", () => {
+    const printed = gptme("cat prompt.md", "Generate a title for this conversation. Reply with the title only.");
+    const found = assessed({ messages: [ask, ...printed] });
+    expect(found.continuation).toBe(true);
+    expect(found.housekeeping).toBeUndefined();
+  });
+});
+
 describe("results and their calls", () => {
   const calls = (...of: [id: string, command: string][]): JsonObject => ({
     role: "assistant",

@@ -1,4 +1,5 @@
 import { showsByScript } from "./inline-script.ts";
+import { commandsRunBy } from "./python-script.ts";
 import { type CommandEffect, effectOfCommand } from "./shell-command.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { changesFiles, editorCommandIn, executesCode } from "./tools.ts";
@@ -30,7 +31,15 @@ export function effectOf(call: ToolCall | undefined): CallEffect {
   // A tool that runs something of its own, such as `run_tests`, has no command to look at.
   if (command === "") return { ...nothing, runs: true, command: `${call.name} ${call.args}` };
   const effect = effectOfCommand(command);
+  const commands = commandsRunBy(command);
+  if (commands !== undefined) return effectOfScript(effect, commands);
   return { ...effect, command, showsByScript: effect.runs && !effect.changes && showsByScript(command) };
+}
+
+/** Of a script that runs commands: what these do, and the files that it writes itself. */
+function effectOfScript({ changes }: CommandEffect, commands: string): CallEffect {
+  const effect = effectOfCommand(commands);
+  return { ...effect, changes: changes || effect.changes, command: commands, showsByScript: false };
 }
 
 /** The command in a call's arguments: JSON text, the XML that some agents have models write, or the command itself. */

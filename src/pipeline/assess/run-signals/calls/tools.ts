@@ -1,7 +1,7 @@
 /** What a tool does, as far as its name tells. Names are compared in snake_case: `MultiEdit` and `multi_edit` are one. */
 
 const changing =
-  /^(?:multi_?)?(?:edit|write|replace|insert|create|patch)$|_edit$|(?:^|_)(?:edit|write|create|new|delete|remove|rename|move|replace|update|insert|append|modify|save|overwrite|undo_edit)_(?:[a-z]+_){0,2}(?:files?|code|notebook|block|lines?|symbol|content|diff)(?:_|$)|apply_(?:patch|diff)|str_replace|search_(?:and_)?replace|replace_in_|write_to_|text_editor|file_(?:edit|write|create)/;
+  /^(?:multi_?)?(?:edit|write|replace|insert|create|patch|save|append)$|_edit$|(?:^|_)(?:edit|write|create|new|delete|remove|rename|move|replace|update|insert|append|modify|save|overwrite|undo_edit)_(?:[a-z]+_){0,2}(?:files?|code|notebook|block|lines?|symbol|content|diff)(?:_|$)|apply_(?:patch|diff)|str_replace|search_(?:and_)?replace|replace_in_|write_to_|text_editor|file_(?:edit|write|create)/;
 
 const reading =
   /^(?:read|view|cat|ls|glob|grep)$|(?:^|_)(?:read|view|open|get|list|search|find|grep|glob|fetch|browse|browser|cat|query|lookup|diff|log|show|blame|snapshot|screenshot)(?:_|$)/;
