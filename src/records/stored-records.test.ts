@@ -382,6 +382,22 @@ test("records beyond the size limit are deleted, the oldest first, however fast 
   expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe("d2999");
 });
 
+test("records pass the size limit by what is written in two seconds, not longer", async () => {
+  const maxBytes = 200_000;
+  const { time, store, records, at } = await someRecords({ retention_days: 30, max_bytes: maxBytes });
+  const sizes: number[] = [];
+  for (let batch = 0; batch < 50; batch++) {
+    records.append(Array.from({ length: 500 }, (_, n) => at(batch * 500 + n)));
+    await records.save();
+    sizes.push((await store.size()).bytes);
+    time.advance(1_000);
+  }
+  const perBatch = sizes[0] ?? 0;
+  const peak = Math.max(...sizes);
+  expect(peak).toBeGreaterThan(maxBytes - perBatch);
+  expect(peak).toBeLessThan(maxBytes + 3 * perBatch);
+});
+
 test("a cost that the ledger learns later reaches the record, also one that still waits to be written", async () => {
   const { time, records, at } = await someRecords();
   const open = at(1);

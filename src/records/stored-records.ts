@@ -30,9 +30,13 @@ const maxBatch = 512;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;
+/** How often their size is read while records are written: they pass the limit by what is written in that time. */
+const sizeEveryMs = 2_000;
 /** Records deleted at a time; the ledger waits meanwhile. */
 const pruneChunk = 256;
 const pruneAgainMs = 50;
+/** Chunks deleted behind a batch while records take too much: more than the batch has added. */
+const chunksPerBatch = (2 * maxBatch) / pruneChunk;
 const pruneSumsEveryMs = 3_600_000;
 const pollEveryMs = 400;
 /** How far a poll looks back: records of another node may become visible after ones that follow them. */
@@ -73,6 +77,7 @@ export class StoredRecords implements DecisionRecords {
   readonly #salt: number;
   #prunedMs = Number.NEGATIVE_INFINITY;
   #sumsPrunedMs = Number.NEGATIVE_INFINITY;
+  #sizeReadMs = Number.NEGATIVE_INFINITY;
   #ok = true;
   #written = 0;
   #dropped = 0;
@@ -259,7 +264,8 @@ export class StoredRecords implements DecisionRecords {
     await store.write(this.#batch);
     this.#written += this.#batch.length;
     this.#batch = [];
-    if (this.#size !== undefined && this.#size.bytes > this.#options.rules().max_bytes) await this.#prune(store);
+    if (this.#options.clock.now() - this.#sizeReadMs >= sizeEveryMs) await this.#readSize(store);
+    for (let chunks = 0; chunks < chunksPerBatch && this.#isTooLarge(); chunks++) await this.#prune(store);
   }
 
   /** After a failed write: the batch may be in the store nevertheless, or another node may have used its numbers. */
@@ -305,13 +311,22 @@ export class StoredRecords implements DecisionRecords {
     const nowMs = clock.now();
     const fromMs = nowMs - retention_days * 86_400_000;
     const deleted = await store.prune(fromMs, max_bytes, pruneChunk);
-    this.#size = await store.size();
+    await this.#readSize(store);
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
       await store.pruneSums(fromMs, nowMs);
       this.#sumsPrunedMs = nowMs;
     }
     if (deleted === 0) this.#prunedMs = nowMs;
     else this.#writeBehind.schedule(pruneAgainMs);
+  }
+
+  #isTooLarge(): boolean {
+    return this.#size !== undefined && this.#size.bytes > this.#options.rules().max_bytes;
+  }
+
+  async #readSize(store: RecordStore): Promise<void> {
+    this.#size = await store.size();
+    this.#sizeReadMs = this.#options.clock.now();
   }
 
   #deliver(records: readonly DecisionRecord[]): void {
