@@ -200,6 +200,23 @@ test("a score that would have reached the middle of the gray zone is named exact
   }
 });
 
+test("the spend at which a request would have stepped down is exact: the soft cap less the estimate", async () => {
+  await using gateway = await start();
+  const body = { model: "smart-router", metadata: { reasoning: "high" }, max_tokens: 1_000 };
+  const { smart_gateway: decision } = await (await gateway.chat(body, explain)).json();
+  const inputs = decision.inputs.size;
+  const estimateUsd = (inputs.input_tokens_estimate * 0.435 + 1_000 * 0.87) / 1e6;
+  const found = (input: string) =>
+    decision.explanation.would_change.find((change: Answer) => change.input === input && change.leads_to === "flash");
+  for (const [input, softUsd] of [
+    ["goal's spend (USD)", 2],
+    ["day's spend (USD)", 20],
+  ] as const) {
+    expect(found(input)?.cause).toBe("budget_soft_cap");
+    expect(Number(found(input)?.to)).toBeCloseTo(softUsd - estimateUsd, 6);
+  }
+});
+
 test("a score in the gray zone would have led to the scout, where it may see the request", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({ model: "smart-router", metadata: { sensitive: false } }, explain);

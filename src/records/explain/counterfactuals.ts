@@ -1,7 +1,7 @@
 import { tierOfRole } from "#domain/model.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { type Cause, levels, type RoutingDecision } from "#domain/routing.ts";
-import { holdOf } from "#pipeline/decide/select/budget.ts";
+import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import { stateOf } from "#pipeline/decide/select/select-model.ts";
 import type { Counterfactual, DecisionInputs } from "#records/decision-record.ts";
 import { type DecideInput, decideAgain } from "#records/replay/replay.ts";
@@ -198,11 +198,12 @@ function budgetChanges(input: DecideInput): readonly Change[] {
   const changes: Change[] = [];
   for (const model of [registry.byRole.senior, registry.byRole.worker]) {
     if (model === undefined) continue;
-    const hold = holdOf(model, size);
     for (const account of ["goal", "day"] as const) {
-      for (const level of ["Hard", "Soft"] as const) {
+      // Above a soft cap only the senior model's requests step down, and by their estimate.
+      for (const level of model.role === "senior" ? (["Hard", "Soft"] as const) : (["Hard"] as const)) {
         const name = `${account}${level}` as const;
-        const after = spend[account].spent + spend[account].held + hold;
+        const amount = level === "Hard" ? holdOf(model, size) : estimateOf(model, size);
+        const after = spend[account].spent + spend[account].held + amount;
         const missing = after - caps[name];
         const cap = Math.max(1, caps[name]);
         if (missing > 0 && Number.isSafeInteger(after)) {
