@@ -3,6 +3,7 @@ import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
 import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
 import { rowOf } from "#dashboard/api/row.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
+import type { Clock } from "#platform/time.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { DecisionRecords, TimeRange } from "#records/records.ts";
 
@@ -66,8 +67,13 @@ function savedOf({ baseline_nano_usd, cost_nano_usd }: DecisionRecord, baselineM
 /** Missed records that a resumed feed gets; if there are more, it gets a `gap` event. */
 const maxResumed = 200;
 
+export interface LiveSources {
+  readonly clock: Pick<Clock, "now">;
+  readonly records: Pick<DecisionRecords, "query" | "subscribe">;
+}
+
 /** `GET decisions/live`: records as they are made, those first that were missed since `Last-Event-ID`. */
-export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"GET decisions/live"> {
+export function liveHandler({ clock, records }: LiveSources): ApiHandler<"GET decisions/live"> {
   return ({ query, lastEventId }, stream) => {
     const { limit: _, before: __, range: ___, from_ms: ____, to_ms: _____, ...named } = query;
     const filter = recordFilterOf(named);
@@ -75,6 +81,8 @@ export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"G
     /** Live records wait until those that were missed have been sent. */
     let waiting: DecisionRecord[] | undefined = after === undefined ? undefined : [];
     let missed = 0;
+    /** What was sent of the missed ones: with several nodes, the store is polled for them too. */
+    const resumed = new Set<string>();
 
     const send = (record: DecisionRecord): void => {
       if (missed > 0 && stream.send({ kind: "gap", since_ms: null, missed })) missed = 0;
@@ -82,6 +90,7 @@ export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"G
     };
     const stop = records.subscribe(filter, (news) => {
       for (const record of news) {
+        if (resumed.has(record.decision_id)) continue;
         if (waiting === undefined) send(record);
         else if (waiting.length < maxResumed) waiting.push(record);
         else missed += 1;
@@ -91,17 +100,16 @@ export function liveHandler({ clock, records }: DashboardSources): ApiHandler<"G
 
     const resume = async (from: number): Promise<void> => {
       const page = await records.query(filter, { after: from, limit: maxResumed }).catch(() => undefined);
-      const sent = new Set<number>();
       if (page === undefined || page.more) stream.send({ kind: "gap", since_ms: null, missed: null });
       else {
         for (const record of page.records) {
-          sent.add(record.seq);
+          resumed.add(record.decision_id);
           send(record);
         }
       }
       const late = waiting ?? [];
       waiting = undefined;
-      for (const record of late) if (!sent.has(record.seq)) send(record);
+      for (const record of late) if (!resumed.has(record.decision_id)) send(record);
     };
     if (after !== undefined) void resume(after);
     return stop;
