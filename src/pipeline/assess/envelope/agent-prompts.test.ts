@@ -40,6 +40,84 @@ describe("calls that agents and chat programs make for themselves", () => {
     ],
     [
       "title",
+      "Forge",
+      [
+        system(
+          `You are Title Generator, an expert assistant that analyzes user tasks and generates precise, impactful titles for user prompts.\n\n## Core Requirements:\n\n- **Length**: 3–7 words preferred\n- **Format**: Title case\n- **Style**: Technical, clear, and informative\n- **Focus**: Capture core functionality without marketing language.`,
+        ),
+        user(`<user_prompt>${guarded}</user_prompt>`),
+      ],
+    ],
+    [
+      "labels",
+      "CrewAI, what to search for",
+      [
+        system(
+          "Your goal is to rewrite the user query so that it is optimized for retrieval from a vector database. Consider how the query will be used to find relevant documents, and aim to make it more specific and context-aware. \n\n Do not include any other text than the rewritten query, especially any preamble.",
+        ),
+        user(`The original query is: ${guarded}.`),
+      ],
+    ],
+    ...[
+      ["a query", "You analyze a query for searching memory."],
+      [
+        "facts",
+        "You extract discrete, reusable memory statements from raw content (e.g. a task description and its result).",
+      ],
+      ["a place", "You analyze content to be stored in a hierarchical memory system."],
+      ["what is known", "You are comparing new content against existing memories to decide how to consolidate them."],
+    ].map(([what, prompt = ""]): [string, string, JsonObject[]] => [
+      "labels",
+      `CrewAI, memory: ${what}`,
+      [
+        system(
+          `${prompt}\nFor the given content, output:\n1. what it is about\n2. how much it matters${" and why".repeat(20)}`,
+        ),
+        user(`Content:\n${guarded}\n\nReturn the analysis as structured output.`),
+      ],
+    ]),
+    [
+      "summary",
+      "gptme, a long output",
+      [
+        system(
+          "You are a helpful assistant that helps summarize messages into bullet format. Dont use any preamble or heading, start directly with a bullet list.",
+        ),
+        user(`Summarize this:\n${guarded}`),
+      ],
+    ],
+    [
+      "summary",
+      "Google ADK",
+      [
+        user(
+          `The following is a conversation history between a user and an AI agent. It may or may not start from a compacted history. Please identify and reiterate the user request, summarize the context so far, focusing on key decisions made. The rest of the summary should be concise and capture the essence of the interaction.\n\nuser: ${guarded}\nagent: Done.`,
+        ),
+      ],
+    ],
+    [
+      "summary",
+      "LlamaIndex",
+      [
+        system(
+          "The following is a conversation between the user and assistant. Write a concise summary about the contents of this conversation.",
+        ),
+        user(`Transcript so far: user: ${guarded}\nassistant: Done.`),
+      ],
+    ],
+    [
+      "summary",
+      "Strands",
+      [
+        system(
+          "You are a conversation summarizer. Provide a concise summary of the conversation history.\n\nFormat Requirements:\n- You MUST create a structured and concise summary in bullet-point format.\n- You MUST NOT respond conversationally.\n- You MUST NOT address the user directly.",
+        ),
+        ...run,
+        user("Please summarize this conversation."),
+      ],
+    ],
+    [
+      "title",
       "Copilot",
       [
         system(
@@ -436,6 +514,14 @@ describe("compaction at the end of a long session goes on with its task", () => 
       "The messages above are a conversation to summarize. Create a structured context checkpoint summary that another LLM will use to continue the work.",
     ],
     [
+      "gptme",
+      "Context budget has been reached — produce a structured checkpoint before history is compacted.\n\nWrite a concise checkpoint with these sections:\n\n## Objective\nOne sentence: what is this conversation trying to accomplish?\n\n## Open Items\nNumbered list of remaining work.",
+    ],
+    [
+      "gptme, a part of the conversation",
+      "The messages above are an older part of a long conversation that no longer fits in a single summarization request. Summarize them for a later checkpoint: the user's requests, decisions made, errors.",
+    ],
+    [
       "Gemini CLI",
       "Generate a new <state_snapshot> based on the provided history.\n\nFirst, reason in your scratchpad. Then, generate the updated <state_snapshot>.",
     ],
@@ -535,6 +621,23 @@ describe("what a harness writes in the user's role goes on with the task", () =>
       "Ran allowlisted command: `cat src/login.ts`\n\n```stdout\nrefund()\n```",
     ],
     ["gptme, Python", "Executed code block (kernel).\n\nrefund(password)"],
+    [
+      "Forge, work that is left",
+      "You have pending todo items that must be completed before finishing the task:\n\n- [pending] Rotate the password",
+    ],
+    [
+      "Forge, a loop",
+      "You appear to be stuck in a repetitive loop, having made 4 similar calls.\nReconsider your approach.",
+    ],
+    ["Forge, a list", "**Current task list:**\n\n- [DONE] Look\n- [PENDING] Rotate the password"],
+    [
+      "CrewAI, after a tool",
+      "Analyze the tool result. If requirements are met, provide the Final Answer. Otherwise, call the next tool.",
+    ],
+    [
+      "CrewAI, after a compaction",
+      "<summary>\nThe password was changed.\n</summary>\n\nContinue the task from where the conversation left off. The above is a structured summary of prior context.",
+    ],
     ["a tool by its name", "Tool 'list_files' returned:\nsrc/login.ts"],
     ["a numbered observation", "Observation 3:\nsrc/login.ts"],
     [
@@ -549,8 +652,12 @@ describe("what a harness writes in the user's role goes on with the task", () =>
     }
   });
 
-  test("but not a sentence of the user's that begins with the same word", () => {
-    const said = "Observation of mine: the README is too long, shorten it";
+  test.each([
+    "Observation of mine: the README is too long, shorten it",
+    "You seem to be stuck in a loop. Shorten the README instead.",
+    "Analyze the tool results in results.json and shorten the README",
+    "Fix your answer: the README is too long",
+  ])("but not a sentence of the user's that begins with the same words: %s", (said) => {
     expect(assessed({ messages: [user(guarded), assistant("Done."), user(said)] }).task.instruction).toBe(said);
   });
 

@@ -45,6 +45,7 @@ const note = new RegExp(
     String.raw`(?:please )?(?:continue|proceed|resume)(?: working)?(?: on| with)? (?:your (?:prior|previous|last) (?:response|answer|output|message)\b|whatever\b|(?:the|this|your) (?:plan|task|work) (?:according to|as per|following) your instructions\b)`,
     String.raw`(?:(?:your|the) )?(?:last|previous|prior) (?:response|answer|output|message|reply) (?:was|is|did|had|has|contained|could)\b[^\n]{0,60}\b(?:pars\w+|invalid|valid|format|schema|JSON|tool calls?|function calls?|truncated|cut off|empty)\b`,
     String.raw`(?:correct|fix) your (?:(?:last|previous) )?(?:JSON|response|answer|output)\b[^\n]{0,60}\berrors?\b[^\n]{0,20}:[ \t]*\n`,
+    String.raw`You (?:have|still have) (?:pending|unfinished|incomplete|open) (?:todos?|todo items|tasks)\b[^\n]{0,80}\bbefore (?:you )?finish|You appear to be stuck in a \w{0,12} ?loop, having made \d|\*{0,2}Current task list:\*{0,2}[ \t]*\n+- \[(?:DONE|IN_PROGRESS|PENDING|CANCELLED)\]|Analy[sz]e the tool result\. If requirements are met\b`,
     String.raw`validation (?:error|feedback|failure)s?\b[^\n]{0,40}:[ \t]*\n(?=[\s\S]{0,700}\b(?:try again|recall the (?:function|tool)|(?:respond|answer|reply) again|fix the errors?)\b)`,
     String.raw`\[(?:system|automated|automatic|harness)(?:[ _-](?:notice|note|message|reminder|warning|notification|event|alert))?(?:\]|: )(?=\s*[A-Z])(?!\s*[^\n]*\?\s*$)`,
     String.raw`You(?: have|'ve) (?:only )?\d+ (?:more )?(?:turns?|steps?|iterations?|attempts?|tool calls?) (?:left|remaining)\b|You have(?: not|n't) (?:yet )?(?:submitted|called|used)\b`,
@@ -53,9 +54,13 @@ const note = new RegExp(
   "i",
 );
 
+/** What CrewAI puts in the place of a conversation that had grown too long. */
+const goesOnBehindSummary = /<\/summary>\s*(?:Please )?continue the (?:task|work|conversation) from where\b/i;
+
 /** What the harness says in a message of the user's role; undefined for the user's own words. */
 export function harnessTurnIn(text: string): HarnessTurn | undefined {
   const head = withoutLeadingFields(text.slice(0, 800));
+  if (text.startsWith("<summary>") && goesOnBehindSummary.test(text.slice(-400))) return { kind: "note" };
   if (note.test(head) || messageInJson(head)?.by === "program") return { kind: "note" };
   const bracketed = bracketedResult.exec(head);
   // What the user says to a finished task is a new ask.

@@ -75,8 +75,17 @@ describe("housekeeping is recognised by what it requests", () => {
     "What does a good commit message look like?",
     "How does fill in the middle work?",
     "Add a title generator to the chat page.",
+    "The following is a conversation between me and my landlord. Summarize it, no quotes:\nHello",
+    "Write down what the memory system does. Return structured output.",
   ])("an ask of the user is not housekeeping: %s", (ask) => {
     expect(kindIn([user(ask)])).toBeUndefined();
+  });
+
+  test.each([
+    "You analyze memory dumps of crashed servers. Answer in JSON.",
+    "You extract the cause of a failure and repair it. Only touch files of the memory system.",
+  ])("nor is the work that a system prompt speaks of: %s", (prompt) => {
+    expect(kindIn([system(prompt), user(guarded)])).toBeUndefined();
   });
 
   test("a call that offers tools is not housekeeping, nor is a turn of a longer conversation", () => {

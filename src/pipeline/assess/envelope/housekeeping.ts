@@ -67,7 +67,8 @@ const instructions: readonly Instruction[] = [
     fragments: "umma|ecap",
     word: /summar|recap/i,
     says: anyOf(
-      String.raw`\bsummar(?:i[sz]e|i[sz]ing|y of|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b|\brecap of (?:the|this) (?:session|conversation|chat)\b|\b(?:generate|write)\b[^.\n]{0,20}\b(?:session recaps?|summary labels?)\b`,
+      String.raw`\bsummar(?:i[sz]e|i[sz]ing|y (?:of|about)|ies of)\b[^.\n]{0,60}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|tool output)\b|\bconversations?\b[^.\n]{0,40}\bcreate a [^.\n]{0,20}\bsummary\b|\bstate summary for an?\b|\brecap of (?:the|this) (?:session|conversation|chat)\b|\b(?:generate|write)\b[^.\n]{0,20}\b(?:session recaps?|summary labels?)\b`,
+      String.raw`\bsummari[sz]e messages into\b|^\s*The following is an? (?:conversation|chat)\b[^.\n]{0,20}\bbetween (?:a|an|the) (?:user|human)\b[\s\S]{0,300}\bsummari[sz]e\b`,
       String.raw`\bYou are an? [^.\n]{0,40}\bsummari(?:[sz]er|[sz]ation (?:AI|agent|assistant|engine|model|bot|expert))\b`,
     ),
   },
@@ -79,9 +80,9 @@ const instructions: readonly Instruction[] = [
     says: anyOf(
       String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up (?:\w+ (?:or|and) )?questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
       String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input|text|content|e-?mail|ticket)\b|\bclassification (?:engine|model|assistant|system)\b`,
-      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b|\bYou are selecting memories\b`,
+      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b|\bYou are selecting memories\b|\byou (?:are )?(?:analy[sz]|extract|compar)(?:e|ing)?\b[^.\n]{0,60}\b(?:searching memory|memory (?:system|statements?)|existing memories)\b`,
       String.raw`\bselect (?:the )?next (?:role|speaker|agent)\b|\brespond with the (?:worker|agent|role|team member) to act next\b|\bsentiment of (?:this|the)\b`,
-      String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\b(?:standalone|understood without|(?:last|latest|follow-?up) (?:question|query|message))\b`,
+      String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\b(?:optimi[sz]ed for (?:retrieval|search)|standalone|understood without|(?:last|latest|follow-?up) (?:question|query|message))\b`,
     ),
   },
   {
@@ -112,9 +113,9 @@ const anyWord =
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
-  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bomitting punctuation\b|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b`,
-  String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|\bbinary score\b|\bcomma[- ]separated list\b|\b(?:shorter|longer) than \d|\b(?:with|in) (?:one|a single) word\b`,
-  String.raw`\b(?:don't|do not) (?:write|return|say|give) anything (?:except|but|else)|\b(?:title|heading|name|answer|summary|label|category)s? (?:only|alone)\b|\b(?:summary|title|name|label|category|standalone question):\s*$|\byou are an? [^.\n]{0,30}\b(?:title|headline|name|commit message)s?[- ]generat(?:ion|ing|or)\b`,
+  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bomitting punctuation\b|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b|\bdo?n'?t use any preamble\b|\bMUST NOT (?:respond|address|explain)\b`,
+  String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|^\s*The following is an? (?:conversation|chat)\b[^.\n]{0,20}\bbetween (?:a|an|the) (?:user|human)\b|\bbinary score\b|\bcomma[- ]separated list\b|\b(?:shorter|longer) than \d|\b(?:with|in) (?:one|a single) word\b|\breturn (?:[^.\n]{0,40}\bas )?structured output\b`,
+  String.raw`\b(?:don't|do not) (?:write|return|say|give) anything (?:except|but|else)|\b(?:title|heading|name|answer|summary|label|category)s? (?:only|alone)\b|\b(?:summary|title|name|label|category|standalone question):\s*$|\byou are (?:an? [^.\n]{0,30}\b)?(?:title|headline|name|commit message)s?[- ]generat(?:ion|ing|or)\b`,
 );
 
 /** What a title names or a summary sums up, in further languages. */
@@ -263,6 +264,7 @@ const compaction = new RegExp(
     String.raw`^\s*(?:please )?(?:summari[sz]e|compact|condense) ${ofConversation}`,
     String.raw`^\s*You have been tasked with (?:summari[sz]ing|compacting)|^\s*The following is a conversation history to be (?:summari[sz]ed|compacted)`,
     String.raw`\b(?:generate|create|update)\b[^.\n]{0,40}<state_snapshot>`,
+    String.raw`\b(?:produce|write|create)\b[^.\n]{0,30}\bcheckpoint\b[^.\n]{0,30}\b(?:history|conversation|context) (?:is|gets|will be) (?:compacted|condensed|summari[sz]ed)\b|^\s*The messages above\b[^\n]{0,120}\bsummari[sz]e them\b`,
     String.raw`^\s*(?:please )?summari[sz]e (?:the |all )?(?:key |main )?(?:takeaways?|points|progress|findings|results?)(?: so far)? (?:from|of|in) ${ofConversation}`,
     String.raw`\b(?:extend|update|refine) the (?:\w+ )?summary\b[^.\n]{0,60}\b(?:new messages|messages above|conversation)\b`,
   ].join("|"),
