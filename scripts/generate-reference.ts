@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardApi } from "#dashboard/api-schema.ts";
-import { causeMeanings } from "#domain/cause-meanings.ts";
+import { causeMeanings } from "#domain/codes/cause-meanings.ts";
+import { errorMeanings, refusalCauses } from "#domain/codes/error-codes.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
 import { loadRegistry } from "../src/models/load-registry.ts";
@@ -30,6 +31,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/models.md", modelsPage(jsonSchemaOf(ModelRegistryFile, ""))],
     ["docs/reference/settings.md", settingsPage()],
     ["docs/reference/causes.md", causesPage()],
+    ["docs/reference/errors.md", errorsPage()],
     ["docs/reference/metrics.md", metricsPage()],
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
@@ -207,6 +209,25 @@ function causesPage(): string {
     "# Causes",
     "The cause says why a request was routed, refused or stopped. It is the `cause` of a decision, the header `X-Smart-Gateway-Cause`, the label `cause` of `smart_gateway_requests_total`, and the `error.code` of a refusal. The list is closed. [Routing](../routing.md#precedence) lists the rules in the order in which they are tried.",
     ...Object.entries(causeMeanings).flatMap(([cause, meaning]) => [`## ${cause}`, meaning]),
+  ]);
+}
+
+function errorsPage(): string {
+  const causes = refusalCauses.map((cause) => [
+    `[\`${cause}\`](causes.md#${cause})`,
+    "403",
+    "The decision refuses the request.",
+  ]);
+  const rows = Object.entries(errorMeanings).map(([code, { status, meaning }]) => [
+    `\`${code}\``,
+    status.join(", "),
+    meaning,
+  ]);
+  return page([
+    "# Errors",
+    'Every error is `{"detail": "…"}`. For SDKs, and with `X-Smart-Gateway-Errors: openai`, it also has `error.code`, which is one of these words and does not change. Records have it as `error_class`. `Retry-After` says how long to wait where that can help; `x-should-retry: false` says that it cannot ([clients](../guides/clients.md#errors)).',
+    "A stream that breaks off ends with a chunk whose `error.metadata.error_type` is the code. Codes of the upstream are there without their beginning (`cut_off`, `timed_out`), except for `upstream_error`.",
+    table(["code", "status", "meaning"], [...causes, ...rows]),
   ]);
 }
 

@@ -1,10 +1,12 @@
+import type { ErrorCode } from "#domain/codes/error-codes.ts";
+
 /** Errors on the wire: exactly `{"detail"}`, and for SDKs that show nothing else an `error` object beside it. */
 
 export interface HttpError {
   readonly status: number;
   /** What is wrong and what to do; names the field; never a prompt, a key or a stack. */
   readonly detail: string;
-  readonly code?: string;
+  readonly code?: ErrorCode;
   /** The request field at fault. */
   readonly param?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,10 +47,10 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
   return response;
 }
 
-const codes = new WeakMap<Response, string>();
+const codes = new WeakMap<Response, ErrorCode>();
 
 /** The code of the error that a response was made of, for its record: bodies without an `error` object do not have it. */
-export function codeOf(response: Response): string | undefined {
+export function codeOf(response: Response): ErrorCode | undefined {
   return codes.get(response);
 }
 

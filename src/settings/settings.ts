@@ -163,7 +163,7 @@ export const settingsTable = {
     schema: z.string().max(4_096),
     fallback: "",
     about:
-      "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label after white space; `#` begins a comment. Without it, any token that is long enough is accepted.",
+      "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label after white space; `#` begins a comment. It is read at start: to add or withdraw a token, restart. Without it, any token that is long enough is accepted.",
   },
   MAX_REQUEST_BYTES: {
     schema: whole(1_024, 1_073_741_824),

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Operator } from "#dashboard/access/access.ts";
 import type { AnswerOf, DashboardApi, DashboardEndpoint } from "#dashboard/api-schema.ts";
 import type { EventStream } from "#dashboard/live/event-stream.ts";
+import type { ErrorCode } from "#domain/codes/error-codes.ts";
 import type { HttpError } from "#http/errors.ts";
 
 /** What a handler is called with: everything has been checked against the endpoint's schemas. */
@@ -31,8 +32,8 @@ export class ApiProblem extends Error {
   readonly error: HttpError;
 
   constructor(error: HttpError);
-  constructor(status: number, detail: string, code: string);
-  constructor(error: HttpError | number, detail = "", code = "") {
+  constructor(status: number, detail: string, code: ErrorCode);
+  constructor(error: HttpError | number, detail = "", code: ErrorCode = "invalid_request") {
     const whole: HttpError =
       typeof error === "object"
         ? error

@@ -114,7 +114,8 @@ function dryRunOf(
   } catch (error) {
     // What the gate throws may quote the text, but for this one.
     const where = error instanceof CredentialNotReplaceable ? ` at ${error.path} (${error.rule})` : "";
-    throw new ApiProblem(422, `The privacy gate would refuse this request${where}.`, "privacy_gate");
+    const code = where === "" ? "privacy_gate_failed" : "credential_not_replaceable";
+    throw new ApiProblem(422, `The privacy gate would refuse this request${where}.`, code);
   }
   if (run.kind === "refusal") throw new ApiProblem(422, `chat answers ${run.status}: ${run.detail}`, run.code);
   return run;

@@ -57,7 +57,11 @@ export async function chatEndpoint(
   }
 }
 
-const incompleteBody: HttpError = { status: 400, detail: "The request body did not arrive whole." };
+const incompleteBody: HttpError = {
+  status: 400,
+  detail: "The request body did not arrive whole.",
+  code: "invalid_request",
+};
 const notJson: HttpError = {
   status: 400,
   detail: "Content-Type must be application/json.",

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "#domain/codes/error-codes.ts";
 import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
 
 /** An upstream failure as the caller reads it: a status before the first byte, an error chunk after it. */
@@ -22,7 +23,8 @@ export function statusOf(failure: UpstreamFailure): (typeof statuses)[FailureKin
 }
 
 /** What programs know a failure by: `error.code` before the first byte, `error_type` (without `upstream_`) after it. */
-export function codeOf({ kind }: UpstreamFailure): string {
+export function codeOf({ kind }: UpstreamFailure): ErrorCode {
+  if (kind === "aborted") return "caller_gone";
   return kind === "upstream_error" ? kind : `upstream_${kind}`;
 }
 

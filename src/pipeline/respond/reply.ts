@@ -1,3 +1,4 @@
+import type { ErrorCode } from "#domain/codes/error-codes.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
 import type { RequestRecord } from "#records/record.ts";
@@ -36,7 +37,7 @@ export interface Refusal {
   readonly status: 403 | 413 | 422 | 499 | 500 | 502 | 503 | 504;
   readonly detail: string;
   /** What SDKs get as `error.code`: the decision's cause, or the kind of failure. */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** The request field at fault, where it is one. */
   readonly param?: string;
   /** Seconds after which asking again makes sense; absent: waiting cannot mend it, or nobody knows. */

@@ -1,4 +1,4 @@
-import type { Cause } from "./routing.ts";
+import type { Cause } from "../routing.ts";
 
 /** What each cause means and what a caller can do about it; `docs/reference/causes.md` is generated from this. */
 export const causeMeanings: { readonly [C in Cause]: string } = {
@@ -25,7 +25,7 @@ export const causeMeanings: { readonly [C in Cause]: string } = {
   score_flash: "`ROUTE` to the worker model: the score is below `routing.flash_below`.",
   score_pro: "`ROUTE` to the senior model: the score is `routing.pro_from` or more.",
   gray_zone_scout:
-    "`SCOUT`: the score is in the gray zone, and a free model may see the task. The scout picks flash or pro, and that model answers (`ROUTE`, `EXECUTE`), with this cause.",
+    "`SCOUT`: the score is in the gray zone, and a free model may see the task. The scout picks flash or pro, and that model answers, with this cause, or with `budget_soft_cap` where pro steps down.",
   gray_zone_flash:
     "`ROUTE` to the worker model: the score is in the gray zone's lower half and the scout could not be asked.",
   gray_zone_pro:
@@ -35,7 +35,7 @@ export const causeMeanings: { readonly [C in Cause]: string } = {
   exploration:
     "`ROUTE` to the tier that the score has not chosen: a share of new tasks is sent there at random (`routing.exploration`, 0 as shipped), so that learning has outcomes of both tiers. Only tasks that the score alone decides are explored, in conversations that are not known yet, and only if both models could answer within the caps. Housekeeping, further turns and dry runs are never explored.",
   budget_soft_cap:
-    "`ROUTE` to the worker model: an optional choice of the senior model would have exceeded a soft cap.",
+    "`ROUTE` to the worker model: an optional choice of the senior model would have exceeded a soft cap. `SCOUT` where the scout had chosen it.",
   budget_hard_cap_exceeded:
     "`DENY`, 403. The request could exceed the hard cap of its goal or of the day. The evidence names the cap and the amounts. A smaller `max_tokens` lowers the bound; waiting helps only for the day's cap.",
   all_models_unhealthy:
