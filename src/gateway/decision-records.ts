@@ -131,10 +131,14 @@ function openStoredRecords(ledger: SharedConnection, context: GatewayContext): S
   });
 }
 
-/** Why the database has not taken records; a message of PostgreSQL could repeat values of a row. */
+/** SQLSTATE of PostgreSQL: connection, read-only, out of resources, locks, ended by an operator, system error. */
+const isOfServer = /^(?:08|25|53|55|57|58)[0-9A-Z]{3}$/;
+
+/** Why the database has not taken records. Other messages of PostgreSQL could repeat values of a row. */
 function causeOf(problem: unknown): string {
   if (problem instanceof StoreFailure) return problem.message;
   const { code, error } = loggedError(problem);
+  if (problem instanceof Error && isOfServer.test(code ?? "")) return `${code}: ${problem.message}`;
   return code ?? error;
 }
 

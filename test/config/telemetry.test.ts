@@ -181,6 +181,12 @@ describe("the log", () => {
     expect(lines.join("")).not.toContain(secret);
   });
 
+  test("has the SQLSTATE of an error that a PostgreSQL server reports", () => {
+    const error = Object.assign(new Error("x"), { code: "ERR_POSTGRES_SERVER_ERROR", errno: "53100" });
+    expect(loggedError(error)).toMatchObject({ code: "53100" });
+    expect(loggedError(Object.assign(error, { errno: -2 }))).toMatchObject({ code: "ERR_POSTGRES_SERVER_ERROR" });
+  });
+
   test("respects its level", () => {
     const { log, events } = capture({ level: "warn" });
     log("request_finished", requestFields(record));

@@ -7,6 +7,7 @@ import { beforeLateCosts, lateCostsContract } from "#records/store/blocks/late-c
 import { postgresRecords } from "#records/store/postgres-connection.ts";
 import { recordStoreContract } from "#records/store/record-store.contract.ts";
 import { rowRecordsContract } from "#records/store/rows/row-records.contract.ts";
+import { eventually, start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const missing = postgresMissing();
@@ -79,6 +80,39 @@ if (missing !== undefined) {
         },
       };
     });
+    test("a gateway on a server that takes no writes says why, and writes what waited when it does again", async () => {
+      const own = await server.createDatabase();
+      const name = new URL(own).pathname.slice(1);
+      const admin = new PostgresConnection(server.url, 5_000);
+      await using gateway = await start({ env: { DATABASE_URL: own } });
+      const answered: string[] = [];
+      const ask = async () => {
+        const reply = await gateway.chat();
+        await reply.text();
+        if (reply.status === 200) answered.push(reply.headers.get("x-request-id") ?? "");
+        return reply.status;
+      };
+      const { records } = gateway.gateway;
+      expect(await ask()).toBe(200);
+      await eventually(() => records.status().written === 1);
+      await admin.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+      await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+      expect(await ask()).toBe(503);
+      const details = () =>
+        gateway.log.flatMap(({ event, fields }) =>
+          event === "records_store_changed" ? [String(fields["detail"])] : [],
+        );
+      // The first message may meet the ended connection; the next is five seconds later.
+      await eventually(() => details().length > 0);
+      if (!details()[0]?.startsWith("25006: ")) expect(details()[0]).toMatch(/^57P01: |^ERR_POSTGRES_CONNECTION/);
+      await admin.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+      await eventually(async () => (await ask()) === 200);
+      await eventually(() => records.status().ok && records.status().queued === 0);
+      expect(records.status().dropped).toBe(0);
+      const recorded = (await records.query({ outcome: ["answered"] }, { limit: 100 })).records;
+      expect(recorded.map(({ request_id }) => request_id).toSorted()).toEqual(answered.toSorted());
+      await admin.close();
+    }, 60_000);
     rowRecordsContract("PostgreSQL", async () => {
       const connection = await postgresRecords(url);
       await empty();

@@ -282,7 +282,8 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
 
   #written({ day, accounts, notices }: BatchReply): void {
     this.#cache.store(day, accounts);
-    this.#availability.succeeded();
+    // A batch that finds nothing to cancel writes nothing: a full disk takes it too.
+    if (accounts.length > 0) this.#availability.succeeded();
     for (const notice of notices) {
       if (notice.kind === "resolved") {
         this.#durations.resolved(notice.id);

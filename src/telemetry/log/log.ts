@@ -280,7 +280,14 @@ export function loggedError(error: unknown): LoggedError {
       .map((line) => line.trim().slice(0, 200))
       .join(" | "),
   );
-  return { error: logId(error.name), ...("code" in error ? { code: logId(String(error.code)) } : {}), at };
+  const code = codeOf(error);
+  return { error: logId(error.name), ...(code === undefined ? {} : { code: logId(code) }), at };
+}
+
+/** Errors that a PostgreSQL server reports all have one `code`; what they mean is in `errno`, the SQLSTATE. */
+function codeOf(error: Error): string | undefined {
+  if ("errno" in error && typeof error.errno === "string" && /^[0-9A-Z]{5}$/.test(error.errno)) return error.errno;
+  return "code" in error ? String(error.code) : undefined;
 }
 
 /** The line of a finished request, from its record. */
