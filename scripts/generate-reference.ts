@@ -7,6 +7,8 @@ import { stringify } from "yaml";
 import { dashboardApi } from "#dashboard/api-schema.ts";
 import { causeMeanings } from "#domain/codes/cause-meanings.ts";
 import { errorMeanings, refusalCauses } from "#domain/codes/error-codes.ts";
+import { eventMeanings } from "#telemetry/log/event-meanings.ts";
+import { levels } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
 import { loadRegistry } from "../src/models/load-registry.ts";
@@ -33,6 +35,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/causes.md", causesPage()],
     ["docs/reference/errors.md", errorsPage()],
     ["docs/reference/metrics.md", metricsPage()],
+    ["docs/reference/log.md", logPage()],
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
   ]);
@@ -228,6 +231,20 @@ function errorsPage(): string {
     'Every error is `{"detail": "…"}`. For SDKs, and with `X-Smart-Gateway-Errors: openai`, it also has `error.code`, which is one of these words and does not change. Records have it as `error_class`. `Retry-After` says how long to wait where that can help; `x-should-retry: false` says that it cannot ([clients](../guides/clients.md#errors)).',
     "A stream that breaks off ends with a chunk whose `error.metadata.error_type` is the code. Codes of the upstream are there without their beginning (`cut_off`, `timed_out`), except for `upstream_error`.",
     table(["code", "status", "meaning"], [...causes, ...rows]),
+  ]);
+}
+
+function logPage(): string {
+  const rows = Object.entries(levels).map(([event, level]) => [
+    `\`${event}\``,
+    level,
+    eventMeanings[event as keyof typeof levels],
+  ]);
+  return page([
+    "# Log",
+    "One event per line, on standard output: `level`, `node` (`NODE_ID`), `event`, `time` in UTC, and the event's own fields, which are flat. `LOG_LEVEL` is the lowest level that is written, `LOG_FORMAT` the form. No field has text of a prompt or an answer, a token or a key. Money in fields that end in `_nano_usd` is in nano-US-dollars (1 USD is 1,000,000,000).",
+    table(["event", "level", "meaning"], rows),
+    "Where whoever reads the output is too slow, lines are left out, and `log_lines_dropped` (warn) says how many: `lines`.",
   ]);
 }
 

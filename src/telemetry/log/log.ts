@@ -165,7 +165,7 @@ export interface RequestFields {
   total_ms: number;
 }
 
-const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
+export const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
   gateway_started: "info",
   gateway_draining: "info",
   gateway_stopped: "info",
