@@ -19,6 +19,13 @@ describe("concepts that make an ask guarded together", () => {
     ["kinds of files, in few words", "the file upload accepts .php, only allow images"],
     ["in Portuguese, in the repository", "A senha do banco está no repositório, troque a senha"],
     ["files that lie open", "Make the bucket with the scanned contracts private"],
+    ["what a request claims of itself", "the report service trusts the user id from the query string"],
+    ["in German", "Der Dienst vertraut der Kopfzeile mit der Kundennummer blind"],
+    ["what separates customers", "Search results are cross-tenant, scope the index"],
+    [
+      "settings with secrets that were committed",
+      "the prod env got pushed to the repo last night, what now. rotate it all",
+    ],
   ])("SECURITY: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("SECURITY");
   });
@@ -40,6 +47,13 @@ describe("concepts that make an ask guarded together", () => {
     ["in Italian", "Chi non ha effettuato l'accesso riesce ad aprire il pannello di amministrazione"],
     ["in Portuguese, fetched", "Qualquer pessoa consegue baixar os contratos dos outros clientes pelo link"],
     ["in Turkish", "Salt okunur jetonlar, yani bu belirteçler yazma yapamasın"],
+    ["what ends up with another", "uploads of the scanner app land in the wrong account and members see them"],
+    ["who is named by a letter", "project members of org A can open boards of org B"],
+    ["an account that was deleted", "deleted members can still use their api token for a day"],
+    ["in German, the same", "Gelöschte Nutzer müssen überall sofort abgemeldet werden"],
+    ["more rights than are needed", "the backup service account is overly permissive, give it only what it needs"],
+    ["in French, the same", "Le compte de service du déploiement a trop de droits, réduis-les"],
+    ["what outlives its replacement", "requests signed with the previous key are still accepted"],
   ])("AUTH: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("AUTH");
   });
@@ -52,6 +66,7 @@ describe("concepts that make an ask guarded together", () => {
     ["fractions of a cent", "VAT is rounded per line, it should be rounded on the sum of the invoice"],
     ["in German", "Die Mehrwertsteuer wird je Zeile gerundet, sie soll auf die Rechnung gerundet werden"],
     ["in Chinese", "发票的税额要按总额四舍五入"],
+    ["in Spanish, more than there is", "Se puede retirar más que el saldo disponible si llegan dos peticiones"],
   ])("PAYMENT: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("PAYMENT");
   });
@@ -65,6 +80,7 @@ describe("concepts that make an ask guarded together", () => {
     ["rows that are merged", "merge the duplicate customer rows in prod and keep the oldest"],
     ["columns in use", "Move orders to the new schema without downtime: copy the rows, then remove the old columns"],
     ["in Japanese", "無停止で users テーブルの列の型を変更する"],
+    ["what is switched off for good", "decommission the old prod cluster and its snapshots"],
   ])("DESTRUCTIVE_MIGRATION: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("DESTRUCTIVE_MIGRATION");
   });
@@ -108,6 +124,20 @@ test.each([
   "把支付页面的标题改成“结算”",
   "Check that the owner field is shown",
   "Make the method private",
+  "Fix the git checkout of tags in the release job",
+  "Bump tracing-subscriber to 0.3.20",
+  "Add the session id to the title of the chat",
+  "聊天会话列表按时间排序",
+  "Address the review comments on the permission table",
+  "Write the release notes: new checkout page, faster exports",
+  "Where in the code do we check the permissions? Only name the file.",
+  "Was bedeutet eigentlich CSRF?",
+  "¿Qué significa XSS en este informe?",
+  "Can you give me an example of a PayPal webhook body?",
+  "Add a storybook page for CreditCardForm",
+  "In login.py change the return type to str",
+  "Fix the docker image of the sandbox",
+  "The list of permissions should be sorted by name",
   "extract the refund table markup into its own component",
   "the build is red, please fix\n\n[INFO] Compiling module security-core\n[INFO] Compiling module payment-api\n[ERROR] cannot find symbol",
   "why do I get this?\n2026-11-02 10:11:12 INFO auth token refresh ok\n2026-11-02 10:11:12 ERROR payment refund failed",

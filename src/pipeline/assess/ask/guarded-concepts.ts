@@ -40,6 +40,7 @@ function opensUp({ topics }: AskFeatures, has: Has): boolean {
   const closes = secures || has("curbing") || has("acting") || has("discarding") || has("exposed") || has("accessing");
   if (has("danger") && (closes || topics.words < reach)) return true;
   if (has("upload") && has("curbing")) return true;
+  if (has("trusting") && has("claimed")) return true;
   if (has("fileStore") && has("notPublic")) return true;
   if (has("escaping") && has("rendered") && !has("elsewhere")) return true;
   if (has("secret")) return secures || has("exposed") || has("curbing");

@@ -201,3 +201,17 @@ else {
     });
   });
 }
+
+test("a long report that money moved wrongly is about payments, though its steps are numbered", () => {
+  const report = `Bug: [SHOP-4711] customers pay twice when the page is reloaded
+
+**Steps to reproduce**
+1. Put something into the cart
+2. Pay with a card
+3. Reload while the spinner turns
+4. Look at the statement of the card a day later, when the bank shows both
+
+**Expected** one debit on the statement of the customer
+**Actual** two debits, and a mail for each of them`;
+  expect(assessed({ ask: report }).task.kind).toBe("PAYMENT");
+});

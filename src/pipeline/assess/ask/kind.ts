@@ -48,7 +48,8 @@ export function kindOf(features: AskFeatures): TaskKind {
   // A long report of what goes wrong, without an order, is to be understood first, whatever part of the program it is about.
   const report = topics.words > 50 && !orders(features) && (failing(features) || features.identifiers >= 8);
   const seeksCause = guarded !== "SECURITY" && has("seekingCause");
-  if ((report || seeksCause) && guarded !== undefined) return "DEBUG";
+  // That money moved wrongly is the whole of such a report.
+  if (((report && meant !== "PAYMENT") || seeksCause) && guarded !== undefined) return "DEBUG";
   if (named === "SECURITY" || guarded === "SECURITY") return "SECURITY";
   if (named !== undefined && !reviews && !describesFailure(features, named)) return named;
   if (meant !== undefined && !reviews) return meant;
@@ -183,7 +184,8 @@ function guardedTopic(features: AskFeatures): "PAYMENT" | "AUTH" | "SECURITY" | 
   const { topics } = features;
   const looks = topics.count("interface") + topics.count("appearance") > 0;
   // Renamed, sorted, shown or counted, what is guarded stays as it is.
-  if (topics.first("light") < (features.verbLast ? earlyWords : opening)) return undefined;
+  const says = features.verbLast || !orders(features) ? earlyWords : opening;
+  if (topics.first("light") < says) return undefined;
   const curbs = Math.min(topics.first("curbing"), topics.first("securing")) < 2;
   const ordered = (orders(features) || curbs) && !looks && features.numbers < 4;
   // How something is done with a word that everyday talk shares is a question on that.

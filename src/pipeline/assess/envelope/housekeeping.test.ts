@@ -64,11 +64,33 @@ describe("housekeeping is recognised by what it requests", () => {
       "completion",
       [system("You are a HOLE FILLER. Answer with only the code."), user("def rotate():\n  {{FILL_HERE}}")],
     ],
+    [
+      "rewrite",
+      [user(`Write an improved version of the following prompt. Reply with only the improved prompt:\n\n${guarded}`)],
+    ],
+    [
+      "rewrite",
+      [
+        system("Your task is to enhance the user's prompts. Do not include any explanations."),
+        user(`<original_prompt>${guarded}</original_prompt>`),
+      ],
+    ],
+    [
+      "labels",
+      [
+        system(
+          "Select the files that are relevant to the task from this list. Do not include any other text.\n- src/auth.ts",
+        ),
+        user(`Question: ${guarded}`),
+      ],
+    ],
   ] as [string, JsonObject[]][])("%s: %p", (kind, messages) => {
     expect(kindIn(messages)).toBe(kind as never); // a word of the union, from the table
   });
 
   test.each([
+    "Improve the system prompt in prompts.ts, only the part on tools.",
+    "Which files are relevant to the login page? Answer with a list only.",
     "Write a function that generates titles for blog posts.",
     "Summarize this article in three sentences.",
     "Give me a title for my essay on chess.",

@@ -80,7 +80,7 @@ const instructions: readonly Instruction[] = [
     says: anyOf(
       String.raw`\b(?:generate|suggest|produce|extract|choose|pick)\b[^.\n]{0,40}\b(?:tags|follow-?up (?:\w+ (?:or|and) )?questions|search quer(?:y|ies)|keywords|emoji)\b|\bnew (?:conversation )?topic\b|\bisNewTopic\b|\bwho should (?:logically )?speak next\b`,
       String.raw`\bYou are an? [^.\n]{0,30}\b(?:classifier|router) (?:for|of)\b[^.\n]{0,40}\b(?:prompts?|requests?|messages?)\b|^\s*(?:your task is to |please )?(?:classify|categori[sz]e|label) (?:the|each|this|a) (?:user(?:'s)? )?(?:message|query|request|prompt|intent|input|text|content|e-?mail|ticket)\b|\bclassification (?:engine|model|assistant|system)\b`,
-      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\bsituate this chunk\b|\bYou are selecting memories\b|\byou (?:are )?(?:analy[sz]|extract|compar)(?:e|ing)?\b[^.\n]{0,60}\b(?:searching memory|memory (?:system|statements?)|existing memories)\b`,
+      String.raw`\bextract(?:ing)?\b[^.\n]{0,60}\b(?:file ?paths|topics|keywords|tags|facts|preferences|memories|triplets|named entities|(?:information|details|nouns|names|entities) from the (?:last line of )?(?:the )?(?:conversation|transcript|dialogue|messages?))\b|\bYou are an? [^.\n]{0,30}\b(?:grader|moderator|guardrail|memory manager)\b|\bgrad(?:e|ing) (?:the )?relevance\b|\b(?:select|choose|pick|identify) (?:the )?files\b[^.\n]{0,40}\brelevant\b|\bsituate this chunk\b|\bYou are selecting memories\b|\byou (?:are )?(?:analy[sz]|extract|compar)(?:e|ing)?\b[^.\n]{0,60}\b(?:searching memory|memory (?:system|statements?)|existing memories)\b`,
       String.raw`\bselect (?:the )?next (?:role|speaker|agent)\b|\brespond with the (?:worker|agent|role|team member) to act next\b|\bsentiment of (?:this|the)\b`,
       String.raw`\bunsafe content\b[^.\n]{0,60}\b(?:conversation|messages?|categories)\b|\b(?:choose|select|pick|return)\b[^.\n]{0,30}\btool(?:s|\(s\))?[^.\n]{0,60}\bbased on the (?:query|question|request)\b|\b(?:rephrase|rewrite|reformulate)\b[^.\n]{0,60}\b(?:optimi[sz]ed for (?:retrieval|search)|standalone|understood without|(?:last|latest|follow-?up) (?:question|query|message))\b`,
     ),
@@ -99,21 +99,23 @@ const instructions: readonly Instruction[] = [
   },
   {
     kind: "rewrite",
-    fragments: "icta|nscr|nctu|nsla|amma|elli|typo",
-    word: /dictat|transcri|punctuat|translat|grammar|spelling|typos/i,
+    fragments: "icta|nscr|nctu|nsla|amma|elli|typo|romp",
+    word: /dictat|transcri|punctuat|translat|grammar|spelling|typos|prompt/i,
     says: anyOf(
       String.raw`^\s*(?:(?:you|your|please|act as)\b[^.\n]{0,60})?\b(?:clean(?:s|ing)? up|correct(?:s|ing)?|fix(?:es|ing)?|polish|proofread|punctuate)\b[^.\n]{0,60}\b(?:dictat\w*|transcri\w*|speech|spelling|grammar|punctuation|typos)\b`,
       String.raw`^\s*(?:you are an? [^.\n]{0,40}\btranslat(?:or|ion)\b|(?:please )?translate (?:the|all|any|what|every|from|into|to)\b)`,
+      // The user's own words, made into a better prompt before they are sent.
+      String.raw`\b(?:generate|create|write|return|reply with|respond with|contain|output|produce)\b[^.\n]{0,30}\b(?:enhanced|improved|enriched|rewritten|refined|optimi[sz]ed) (?:version of (?:this|the|my|your|a) )?(?:\w+ )?prompt\b|\b(?:task|job|role|goal) is to (?:enhance|improve|enrich|rewrite|refine|optimi[sz]e) (?:[\w']+ ){0,3}prompts?\b`,
     ),
   },
 ];
 /** Begins of the words above: one of them stands in every Latin text that says any of it. */
 const anyWord =
-  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emor(?:y|ies)|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|ecap|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
+  /\b(?:a(?:utocomplet|ct next)|c(?:om(?:mit|mand|pletion)|lassif|ategori|ursor|ode_to_edit|orri[gj]|orreggi|hangelog)|dictat|e(?:moji|xtract|ditable_region)|fi(?:m_|ll|lename)|gra(?:d|mmar)|h(?:ole|ead(?:line|ing))|isnewtopic|k(?:eyword|orrig)|label|m(?:emor(?:y|ies)|oderat|essage de|ensa)|n(?:ame|ext role)|p(?:ull request|r (?:title|desc|content)|rompt|unctuat|odsumuj)|que(?:stion|r)|r(?:outer|elevan|ecap|[eé]sum|iassum|elease note)|s(?:lug|hort sentence|ummar|peak|ituate|pelling|amenvat|entiment)|t(?:it(?:l|el|re|ulo|olo)|ítulo|ags|opic|ran(?:scri|slat)|ypos|radu)|u(?:nsafe|ser_cursor)|zusammen)|<(?:pre|suf|mid)>|übersetz/i;
 
 /** Programs ask for the bare result; people who ask for a title in a chat do not. */
 const bareResult = anyOf(
-  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bomitting punctuation\b|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bdo not (?:include|add|output|use|preface|answer)\b|\bdo?n'?t use any preamble\b|\bMUST NOT (?:respond|address|explain)\b`,
+  String.raw`\b(?:only|just|nothing else|nothing but)\b[^\n]{0,80}|\bwithout (?:any )?(?:additional|extra|explan|quotes|comment|preamble|using punctuation)|\bomitting punctuation\b|\bno (?:explanations?|quotes|preamble|markdown|additional|punctuation)|\bNEVER (?:explain|respond|answer)|\bnot include any other text\b|\bdo not (?:include|add|output|use|preface|answer)\b|\bdo?n'?t use any preamble\b|\bMUST NOT (?:respond|address|explain)\b`,
   String.raw`\b(?:max(?:imum)?(?: of)?|at most|≤|<=|fewer than|less than|up to|within)\s*\d{1,5}\b[^\n]{0,20}\b(?:words?|characters?|chars|tokens)|\b(?:\d{1,4}|two|three|four|five|six|seven|eight|ten)[- ](?:words?|characters?) or (?:less|fewer)|\b(?:JSON|YAML)\b|^\s*You are maintaining\b|^\s*The following is an? (?:conversation|chat)\b[^.\n]{0,20}\bbetween (?:a|an|the) (?:user|human)\b|\bbinary score\b|\bcomma[- ]separated list\b|\b(?:shorter|longer) than \d|\b(?:with|in) (?:one|a single) word\b|\breturn (?:[^.\n]{0,40}\bas )?structured output\b`,
   String.raw`\b(?:don't|do not) (?:write|return|say|give) anything (?:except|but|else)|\b(?:title|heading|name|answer|summary|label|category)s? (?:only|alone)\b|\b(?:summary|title|name|label|category|standalone question):\s*$|\byou are (?:an? [^.\n]{0,30}\b)?(?:title|headline|name|commit message)s?[- ]generat(?:ion|ing|or)\b`,
 );

@@ -6,7 +6,7 @@
 export const guardedTerms = {
   /** What only its owner may know or hold. */
   secret: `
-    password* passwd passphrase* credential* creds secret secrets apikey* api-key* api_key* .env env_file dotenv vault hmac cipher* tls ssl openssl certificate* card_number* cvv ssn authorization_header* authorization_headers personal_data pii private_data private_key* ssh_key* signing_key* access_key* encryption_key* aws_key* pan the_pan
+    password* passwd passphrase* credential* creds secret secrets apikey* api-key* api_key* env_file dotenv vault hmac cipher* tls ssl openssl certificate* card_number* cvv ssn authorization_header* authorization_headers personal_data pii private_data private_key* ssh_key* signing_key* access_key* encryption_key* aws_key* pan the_pan
     passwort* passwört* kennwort* kennwört* zugangsdaten geheimnis* api-schlüssel* wachtwoord* api-sleutel* geheimen lösenord*
     mot_de_passe mots_de_passe clé_api clés_api clés_d'api identifiants contraseña* claves_de credencial* secretos senha senhas chaves_de segredos chiavi_api segreti credenziali
     парол* api-ключ* ключи_доступа секрет* учётные_данные учетные_данные hasł* haseł sekret* klucze_api пароль
@@ -16,7 +16,8 @@ export const guardedTerms = {
     sensitive sensitive_data sensitive_information sensitive_values sensitive_fields confidential credit_card_number* personal_information
     vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*
     كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api 주민등록번호*
-    passport* id_card* identity_document* ausweis* reisepässe identiteitsbewij* pièces_d'identité documentos_de_identi* documenti_d'identità dowodów_osobistych skany_dowod* паспорт* kimlik_belge* 身份证 身分証 신분증* 여권*`,
+    passport* id_card* identity_document* ausweis* reisepässe identiteitsbewij* pièces_d'identité documentos_de_identi* documenti_d'identità dowodów_osobistych skany_dowod* паспорт* kimlik_belge* 身份证 身分証 신분증* 여권*
+    prod_env production_env dot_env env_committed env_to_the env_in_git env_in_the env_into_git env_was env_got env_ended`,
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
@@ -35,7 +36,8 @@ export const guardedTerms = {
     logging logged printed_in output_to_log* in_log_files log_output in_error_messages protokolliert journalisé* registrad*_en_logs логир* logowan* 出力される 로깅*
     onversleuteld*
     to_sentry to_datadog to_third_parties request_dumps dans_les_journaux dans_le_journal no_repositório en_el_repositorio dans_le_dépôt nel_repository im_repository im_repo in_de_repo
-    into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in 그대로_찍*`,
+    into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in 그대로_찍*
+    committed_the committed_a committed_our pushed_the checked_in_the in_the_git_history git-history from_git_history in_the_history visible_in_the`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -57,7 +59,7 @@ export const guardedTerms = {
     only_allow only_accept allow_only accept_only`,
   /** Ways in for an attacker: code that is run, input that is not checked, attacks by name. */
   danger: `
-    attacker* malicious untrusted hacker* hacked adversary arbitrary_code arbitrary_command* arbitrary_file* arbitrary_url* remote_code rce code_exec eval(* unpickl* pickle.load* untrusted_pickle* yaml.load* unserialize deserializing_untrusted deserialise* shell=true innerhtml dangerouslysetinnerhtml raw_html renders_raw unescaped inline_script* onerror script_tag* etc/passwd 169.254.169.254 metadata_endpoint path_traversal directory_traversal ../ zip_slip prototype_pollution log4j log4shell concatenates_the
+    attacker* malicious untrusted hacker* hacked adversary arbitrary_code arbitrary_command* arbitrary_file* arbitrary_url* remote_code rce code_exec eval(* unpickl* pickle.load* untrusted_pickle* yaml.load* unserialize deserializing_untrusted deserialise* shell=true innerhtml dangerouslysetinnerhtml raw_html renders_raw unescaped inline_script* onerror script_tag* etc/passwd 169.254.169.254 metadata_endpoint path_traversal directory_traversal zip_slip prototype_pollution log4j log4shell concatenates_the
       sql_injection command_injection code_injection html_injection header_injection template_injection script_injection prompt_injection tamper* forged forgery spoof* bypass* backdoor* security_hole cve cves cve-* ghsa semgrep trivy snyk codeql gitleaks pentest* pen_test* pen-test* content_security_policy csrf xsrf xss ssrf sqli xxe without_signature unsigned_request* unsigned_webhook* unauthenticated without_authentication without_auth without_being_logged brute-forc* brute_forc* bruteforc* credential_stuffing weak_cipher* vulnerab* trust_the_client privilege_escalation security_flaw*
     angreifer* sicherheitslücke* sql-injektion* schadcode ohne_signatur ohne_anmeldung aanvaller beveiligingslek* kwetsba* sårbar* angripare
     attaquant* faille* n'importe_quel_fichier sans_signature sans_authentification atacante* agujero_de_seguridad inyección* inyectar cualquier_archivo sin_firma sin_autenticar sin_autenticación brecha_de_seguridad invasor* brecha_de_segurança injeção* qualquer_arquivo sem_assinatura sem_autenticação attaccante* iniezion* qualsiasi_file senza_firma senza_autenticazione
@@ -68,7 +70,16 @@ export const guardedTerms = {
     bucket_is_public bucket_public publicly_readable publicly_accessible publicly_writable parameterized_quer* parametrized_quer* prepared_statement* escape_the_user* escape_user* escape_html html_escape* denial_of_service dos_attack* redos  executable_type* malware directory_listing server_version account_takeover takeover unverified_email mtls mutual_tls man-in-the-middle man_in_the_middle replay_attack* insecure unsafe_deserial* open_redirect* clickjack* directory_index cors_wildcard
     flood_of_requests flooded_with
     firewall* security_groups security_group_rule* ingress_rule* ingress_port* inbound_rule* inbound_traffic open_port* open_the_port* ssh_access bastion network_polic* source_range* unrestricted_upload* unrestricted_file script_files executable_files executables path_injection idor unauthorised_access unauthorized_access pare-feu cortafuego* межсетев* фаервол* брандмауэр* zapor* güvenlik_duvarı* 防火墙 安全组 ファイアウォール セキュリティグループ 방화벽* 보안_그룹*
-    skip_certificate* skip_server_certificate* skip_ssl* skip_tls* skip_verification skip_signature* skipping_certificate* disable_certificate* disable_ssl disable_tls disable_verification ignore_certificate* ignore_ssl* ignore_validation verify=false insecureskipverify certificate_verification certificate_validation certificate_revalidation zertifikatsprüfung* vérification_du_certificat verificación_del_certificado verificação_do_certificado verifica_del_certificato проверку_сертификат* weryfikacj*_certyfikat* sertifika_doğrulama* 证书校验 证书验证 証明書の検証 인증서_검증* accepts_anything who_sends_it`,
+    skip_certificate* skip_server_certificate* skip_ssl* skip_tls* skip_verification skip_signature* skipping_certificate* disable_certificate* disable_ssl disable_tls disable_verification ignore_certificate* ignore_ssl* ignore_validation verify=false insecureskipverify certificate_verification certificate_validation certificate_revalidation zertifikatsprüfung* vérification_du_certificat verificación_del_certificado verificação_do_certificado verifica_del_certificato проверку_сертификат* weryfikacj*_certyfikat* sertifika_doğrulama* 证书校验 证书验证 証明書の検証 인증서_검증* accepts_anything who_sends_it
+    trust_the_client trusts_the_client trusts_the_caller client-controlled client_controlled caller-controlled user-controlled user_controlled client-supplied client_supplied caller-supplied spoofable spoofed cross-tenant cross_tenant tenant_isolation data_isolation tenant_leak* without_a_signature`,
+  /** To take somebody's word for it. */
+  trusting: `
+    trust trusts trusted trusting blindly believes relies_on relying_on taken_from takes_the_user reads_the_user comes_from_the spoof spoofs
+    vertrau* fait_confiance faire_confiance confía confían confiar confia fida fidarsi vertrouwt ufa доверя* güven* 信任 信頼 신뢰*`,
+  /** What anybody may claim in a request. */
+  claimed: `
+    header headers x-forwarded-for x-forwarded x-user* x-real-ip request_body query_param* query_string hidden_field* form_field* client-side from_the_client from_the_browser from_the_request from_the_body by_the_client by_the_browser user_id user-id userid price_field
+    kopfzeile* en-tête* entête* cabecera* cabeçalho* intestazion* nagłówk* заголовк* 请求头 请求体 ヘッダー ヘッダ 헤더*`,
   /** Who comes in without a special right. */
   actor: `
     anyone anybody everyone everybody user users viewer viewers guest guests visitor* member members customer customers tenant tenants client clients student* employee* editor non-admin* non_admin* stranger* outsider* unauthorized unauthorised unprivileged somebody someone
@@ -94,10 +105,11 @@ export const guardedTerms = {
     be_read be_seen be_accessed be_opened be_viewed be_edited be_downloaded accessible readable_by viewable grant grants granted revoke promote promotes demote demotes elevate cannot_access can_not_edit can_not_access can_remove can_add can_grant make_themselves belongs_to not_belong
     herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*
     رؤية يرى الوصول يمكنه gọi_được
-    leggono si_legge czytać leest lees kun_je_lezen lê leem qualquer_um_lê 읽을_수 読める 読めて 読めてしまう 能读到`,
+    leggono si_legge czytać leest lees kun_je_lezen lê leem qualquer_um_lê 읽을_수 読める 読めて 読めてしまう 能读到
+    people_see ppl_see others_see users_see customers_see guests_see members_see see_other see_others see_each see_someone see_their get_at read_files see_files open_files`,
   /** Where only some may go. */
   restricted: `
-    admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites /admin* themselves_to
+    admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites themselves_to
     anderer anderen_kunden anderer_kunden fremde fremder fremden administrator* adminbereich andermans beheerder* andras
     d'autrui d'autres des_autres administrateur* de_otros de_otro de_otra ajeno ajenos ajenas administrador* de_outros de_outro de_outra alheio* di_altri degli_altri altrui amministrator*
     чужой чужие чужих чужую чужое других_пользовател* другого_пользовател* админк* администратор* cudze cudzych innych_użytkownik* innego_użytkownik* administrator*
@@ -107,14 +119,17 @@ export const guardedTerms = {
     another_compan* another_org* another_team* another_workspace sem_permissão sin_permiso* sans_permission ohne_berechtigung ohne_rechte senza_permess* без_прав bez_uprawnień yetkisi_olmayan yetkisiz 没有权限 无权限 権限のない 権限なし 권한_없는 권한이_없는 अनुमति_के_बिना
     moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*
     d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*
-    الآخرين every_customer's every_user's everyone's quản_trị_viên`,
+    الآخرين every_customer's every_user's everyone's quản_trị_viên
+    other_ppl others_data workspace_filter tenant_filter organization_filter org_filter is_staff staff_only staff_members superadmin* super-admin* super_admin* managers_of their_own_team their_team own_team`,
   /** What belongs to somebody else. */
   othersOwn: `
     someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
     fremde fremder fremden andermans andras d'autrui ajeno ajenos ajena ajenas alheio alheios alheia alheias altrui
     чужой чужие чужих чужую чужое cudze cudzych cudzy cudzą başkasının başkalarının
     别人的 他人的 其他用户的 他人の 他のユーザーの 他の会員の 남의 타인의 다른_사람의 다른_사용자의 다른_회원의 दूसरे_यूज़र दूसरों_का
-    andere_nutzer d'autres_utilisateurs de_otros de_outros altri_utenti van_anderen innych_użytkowników başkalarının_dosyaları`,
+    andere_nutzer d'autres_utilisateurs de_otros de_outros altri_utenti van_anderen innych_użytkowników başkalarının_dosyaları
+    tenant_b org_b organization_b workspace_b company_b customer_b user_b account_b team_b client_b project_b other_tenant's other_tenants' another_org's another_organization's another_company's another_workspace's wrong_account wrong_customer wrong_user wrong_tenant wrong_person wrong_patient
+    mandant_b kunde_b falschen_kunden falschen_konto falsche_konto falschen_nutzer mauvais_compte mauvais_client mauvais_utilisateur cuenta_equivocada usuario_equivocado cliente_equivocado conta_errada usuário_errado cliente_errado account_sbagliato utente_sbagliato verkeerde_account verkeerde_klant не_тому_пользовател* не_тому_клиент* niewłaściwego_użytkownik* yanlış_kullanıcı* yanlış_müşteri* 其他租户 别的租户 租户b 別のテナント 他テナント 다른_테넌트* 다른_회사*`,
   /** A check that is missing. */
   unchecked: `
     never_checks never_check doesn't_check does_not_check don't_check do_not_check isn't_checked is_not_checked without_checking never_verifies doesn't_verify does_not_verify without_verifying never_validates without_a_check no_check
@@ -129,7 +144,7 @@ export const guardedTerms = {
     чей чья чьё чьи кому_принадлежит владел* czyj czyja czyje do_kogo_należy właściciel* kime_ait sahib* 谁的 归属 属于 誰の 所有者 누구의 소유자* 소유*`,
   /** By what somebody is known from one request to the next. */
   credential: `
-    session sessions cookie cookies bearer jwt* token tokens login logins /login sign-in signin sign_in magic_link* reset_link* reset_url* invite_link* share_link* password passwords api_key* logged_in account accounts logout log_out idp identity_provider user_id* link links
+    session sessions cookie cookies bearer jwt* token tokens login logins sign-in signin sign_in magic_link* reset_link* reset_url* invite_link* share_link* password passwords api_key* logged_in account accounts logout log_out idp identity_provider user_id* link links
     sitzung* anmeldung token tokens konto konten zurücksetzen sessie* wachtwoord* inlog* inloggning*
     session sessions jeton* lien connexion mot_de_passe compte comptes sesión sesiones enlace contraseña* cuenta cuentas sessão sessões senha* link conta contas sessione sessioni password link account
     сесси* сеанс* токен* ссылк* парол* аккаунт* учётн* логин* sesj* token* link hasł* haseł konto kont konta logowani* сесі*
@@ -138,7 +153,8 @@ export const guardedTerms = {
     signed_url* signed_download download_link* download_url* signed_link* invitation* invite invites einladung* invitación invitation* convite* invito приглаш* zaproszen* davet* 邀请 招待 초대* sign_out sign-out remember_me
     log_everyone log_users_out
     تسجيل_الدخول كلمة_المرور كلمات_المرور الجلسة رابط الرابط đăng_nhập mật_khẩu liên_kết logować zalogować giriş_yap* giriş_yapabil* masuk kata_sandi tautan लिंक
-    reset-token* jeton_de_réinitialisation token_di_reimpostazione`,
+    reset-token* jeton_de_réinitialisation token_di_reimpostazione
+    logging_in log_in loggt_sich se_connecter iniciar_sesión api_token* access_token* refresh_token* signing_key* old_key previous_key alten_schlüssel ancienne_clé clave_antigua chave_antiga старый_ключ 旧密钥 古い鍵`,
   /** The address by which somebody gets back into an account. */
   recoveryAddress: `
     email_change e-mail_change change_email change_e-mail changing_email changing_the_email changing_e-mail changes_their_email change_their_email change_the_email changes_an_email email_address_change e-mail_address_change new_email_address new_e-mail_address email_verification e-mail_verification verify_email verify_their_email verified_email unverified_email phone_number_change change_phone recovery_email
@@ -162,10 +178,13 @@ export const guardedTerms = {
   /** What opens an interface to a program, and how far. */
   accessToken: `
     token tokens access_token* personal_access_token* pat pats api_key* api_keys api-key* oauth service_account* deploy_key*
-    zugriffstoken* zugangstoken* jeton jetons токен* tokeny anahtar* belirteç* 令牌 トークン 토큰*`,
+    zugriffstoken* zugangstoken* jeton jetons токен* tokeny anahtar* belirteç* 令牌 トークン 토큰*
+    service_principal* iam iam_role* iam_polic* role_binding* rolebinding* clusterrole* workload_identity deploy_user* ci_user* bot_user* db_user* database_user* dienstkonto* servicekonto* compte_de_service comptes_de_service cuenta_de_servicio conta_de_serviço account_di_servizio сервисный_аккаунт* konto_serwisow* hizmet_hesab* 服务账号 サービスアカウント 서비스_계정*`,
   scope: `
     read-only read_only readonly write_access read_access read_and_write read/write scope scopes scoped full_access admin_access least_privilege
-    nur_lesen schreibzugriff* leserecht* lecture_seule en_lecture_seule sólo_lectura solo_lectura somente_leitura sola_lettura только_для_чтения tylko_do_odczytu salt_okunur 只读 読み取り専用 읽기_전용*`,
+    nur_lesen schreibzugriff* leserecht* lecture_seule en_lecture_seule sólo_lectura solo_lectura somente_leitura sola_lettura только_для_чтения tylko_do_odczytu salt_okunur 只读 読み取り専用 읽기_전용*
+    least-privilege least_permission* minimal_permission* minimum_permission* minimum_required too_broad overly_broad overly_permissive too_permissive over-privileged overprivileged excessive_permission* excess_permission* excess_privilege* what_it_needs what_they_need only_needs has_owner as_owner owner_on owner_role owner_rights has_admin admin_on admin_rights root_rights wildcard_permission* full_control
+    zu_viele_rechte mehr_rechte_als trop_de_droits trop_de_permissions demasiados_permisos permisos_excesivos permissões_demais excesso_de_permissões troppi_permessi te_veel_rechten слишком_много_прав лишние_права za_duże_uprawnienia zbyt_szerokie fazla_yetki* 权限过大 最小权限 権限が広すぎ 最小権限 과도한_권한*`,
   /** Money in fractions that do not exist. */
   rounding: `
     rounding rounded rounds round_up round_down round_half decimal_places a_cent one_cent a_penny cents_off
@@ -191,7 +210,9 @@ export const guardedTerms = {
     disabled_user* disabled_account* disabled_member* deactivated_user* deactivated_account* deactivated_employee* suspended_user* suspended_account* banned_user* blocked_user* revoked_user* disable_an_account disable_a_user disable_the_account disabling_a_user disabling_an_account disabling_logged user_is_disabled account_is_disabled account_was_disabled been_disabled been_deactivated been_suspended been_banned user_is_deactivated user_is_banned former_employee* ex-employee*
     gesperrte_nutzer* gesperrte_konten deaktivierte_nutzer* deaktivierte_konten ehemalige_mitarbeiter* compte_désactivé comptes_désactivés anciens_employés cuenta_desactivada cuentas_desactivadas usuarios_desactivados antiguos_empleados conta_desativada contas_desativadas usuários_desativados account_disattivat* utenti_disattivati
     заблокированн* деактивирован* отключённ* zablokowan* dezaktywowan* devre_dışı* eski_çalışan* 被禁用 停用的 离职员工 無効化された 停止された 退職者 비활성화된* 정지된* 퇴사자*
-    we_removed_them people_who_left who_has_left leavers ex-staff ausgeschieden* oud-medewerker* ex-medewerker* voormalige_medewerker* ex-employé* ex-salarié* ex-empleado* byli_pracown* byłych_pracown* byłym_pracown* zwolnieni zwolnionych бывшие_сотрудник* бывших_сотрудник* уволенн* уволивш* колишні_співробітник* колишніх_співробітник* звільнен* işten_ayrıl* işten_çık* ayrılan_çalışan* eski_personel حذفناهم الموظفون_السابقون الموظفين_السابقين المحذوفين đã_nghỉ_việc nhân_viên_cũ tài_khoản_bị_khóa tài_khoản_đã_khóa पूर्व_कर्मचारी निकाले_गए नौकरी_छोड़* mantan_karyawan karyawan_yang_keluar 离职的 已离职 退職した 退職済 辞めた 퇴사한* contract_ends contract_has_ended`,
+    we_removed_them people_who_left who_has_left leavers ex-staff ausgeschieden* oud-medewerker* ex-medewerker* voormalige_medewerker* ex-employé* ex-salarié* ex-empleado* byli_pracown* byłych_pracown* byłym_pracown* zwolnieni zwolnionych бывшие_сотрудник* бывших_сотрудник* уволенн* уволивш* колишні_співробітник* колишніх_співробітник* звільнен* işten_ayrıl* işten_çık* ayrılan_çalışan* eski_personel حذفناهم الموظفون_السابقون الموظفين_السابقين المحذوفين đã_nghỉ_việc nhân_viên_cũ tài_khoản_bị_khóa tài_khoản_đã_khóa पूर्व_कर्मचारी निकाले_गए नौकरी_छोड़* mantan_karyawan karyawan_yang_keluar 离职的 已离职 退職した 退職済 辞めた 퇴사한* contract_ends contract_has_ended
+    deleted_user* deleted_account* deleted_member* deleted_employee* removed_user* removed_member* user_is_deleted user_was_deleted account_is_deleted account_was_deleted been_deleted are_deleted terminated_employee* offboarded ex_employee* ex_staff left_the_company
+    gelöschte_benutzer* gelöschte_nutzer* gelöschte_konten gelöschter_benutzer gekündigte_mitarbeiter* utilisateurs_supprimés comptes_supprimés compte_supprimé usuarios_eliminados usuarios_borrados cuentas_eliminadas usuários_excluídos usuários_removidos contas_excluídas utenti_eliminati verwijderde_gebruikers verwijderde_accounts удаленные_пользователи удалённые_пользователи удаленный_пользователь удалённый_пользователь usunięci_użytkownicy usunięte_konta silinen_kullanıcı* 已删除的用户 被删除的用户 已注销 削除されたユーザー 削除済みユーザー 退会した 삭제된_사용자* 탈퇴한*`,
   /** How long, how often and whether it opens the door. */
   lifetime: `
     expir* single_use single-use one-time one_time only_once works_once work_once used_twice used_again still_valid still_works still_work still_working never_expire* lifetime idle inactivity valid_for stays_valid remains_valid remain_valid invalidat* invalid_after revoke* revocation after_logout after_log_out after_logging_out log_out_everywhere all_devices other_devices server_side server-side password_change* change_password password_is_changed password_was_changed changes_their_password changes_his_password renewed force_logout sign_out_everywhere lockout lock_out lock_the_account locked_after wrong_passwords failed_attempt* too_many_attempts rate_limit* rate-limit* brute_forc* kicked_out fixation
@@ -206,7 +227,9 @@ export const guardedTerms = {
     funktioniert_noch funktioniert_auch_noch fonctionne_encore fonctionne_toujours marche_encore todavía_funciona aún_funciona ainda_funciona funziona_ancora werkt_nog nadal_działa wciąż_działa всё_ещё_работает все_еще_работает по-прежнему_работает hâlâ_çalış* 还有效
     never_stops_working never_stops 一回限り 一度限り 1回限り 何度でも 只能用一次 反复使用 여러_번_사용*
     can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access dolmuyor
-    läuft_nie läuft_nicht_ab vervallen vervalt verloopt invalidée* invalidé* cerrarse cerrar_todas caducar encerradas encerrados encerrar недействительн* аннулир* invalidate invalidati invalidare invalidadas`,
+    läuft_nie läuft_nicht_ab vervallen vervalt verloopt invalidée* invalidé* cerrarse cerrar_todas caducar encerradas encerrados encerrar недействительн* аннулир* invalidate invalidati invalidare invalidadas
+    still_accepted still_accepts still_accept still_honored still_honoured still_authenticated still_lets still_let stays_signed keeps_working keep_working immediately_logged logged_out_immediately log_them_out log_him_out kick_them kicks_them kick_out kicked_off stays_alive after_rotation after_the_rotation until_it_expires never_die never_dies
+    ausgeloggt ausloggen abgemeldet gültig déconnect* desconect* disconnett* uitgelogd uitloggen разлогин* выкин* wyloguj* wylogowan* 踢下线 強制ログアウト ログアウトさせ 강제_로그아웃*`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -220,7 +243,8 @@ export const guardedTerms = {
     charged_incorrect* repeated_charges repeated_payments repeated_billing
     balance_goes_negative negative_balance more_than_the_balance more_than_their_balance more_than_balance in_parallel concurrent* simultaneous* race_condition* race below_balance insufficient_funds overdraw* overdraft* not_in_agreement discrepanc* mismatch* inconsistent reconcil* off_by_one gleichzeitig en_même_temps simultané* simultáne* simultâne* одновремен* jednocześnie równocześnie aynı_anda 同时 并发 同時 동시*
     applied_once only_once many_times as_many_times again_and_again repeatedly not_enforced unlimited_times completely_free for_free free_items below_cost more_than_the_price stack stacks stacked stacking combine_with einmal_anwend* mehrmals неоднократно wielokrotnie birden_fazla_kez 無制限 여러_번*
-    مرتين مكرر مكررة hai_lần trùng_lặp dua_kali ganda`,
+    مرتين مكرر مكررة hai_lần trùng_lặp dua_kali ganda
+    mais_do_que_o_saldo mais_que_o_saldo más_que_el_saldo más_del_saldo más_de_lo_que_tien* plus_que_le_solde plus_que_son_solde più_del_saldo più_di_quanto_ha mehr_als_das_guthaben mehr_als_guthaben mehr_als_er_hat meer_dan_het_saldo больше_чем_есть больше_баланса więcej_niż_saldo więcej_niż_ma bakiyeden_fazla 超过余额 超出余额 残高以上 残高を超え 잔액보다* full_amount_again wrong_currency charged_the_wrong charges_the_wrong billed_the_wrong wrong_plan wrong_total instead_of_the_remaining`,
   /** Money moves. */
   paying: `
     charge charged charges charging bill bills billed billing double-bill* pay pays paid payment* payout* pay_out refund* reimburse* debit* debited deduct* withdraw* settlement disburse* send_money transfer_money prorat* checkout stripe paypal adyen klarna undercharge* overcharge*
@@ -233,7 +257,8 @@ export const guardedTerms = {
     declined declines cobrad* zwróć वापस abgelehnt 返金 退钱 geri_öde* iade_et* parayı_iade reembolse
     withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*
     خصم يتم_خصم خصمنا استرداد_المبلغ trừ_tiền bị_trừ thu_tiền thanh_toán hoàn_tiền ditagih didebit dibayar pengembalian_dana पैसे_कट*
-    верни_клиенту верни_сумму верни_деньги вернуть_деньги 退还 退钱 被扣 扣两次 扣了两次 多扣`,
+    верни_клиенту верни_сумму верни_деньги вернуть_деньги 退还 退钱 被扣 扣两次 扣了两次 多扣
+    sacar sacan sacado retirar retiran abheben abgehoben снимать снять_деньг* wypłaca* para_çek* instalment* installment* recurring_payment* payroll salary salaries wage wages`,
   /** What is paid, with what, for what. */
   money: `
     money card cards price prices amount amounts balance balances wallet* order orders total totals cart basket coupon* voucher* discount* invoice* credit_note* currency currencies vat sales_tax taxes plan plans trial trials subscription* membership* customer customers people webhook webhooks merchant* seller sellers gift_card* ledger fee fees commission* stripe paypal apple_pay google_pay
@@ -256,7 +281,8 @@ export const guardedTerms = {
     tear_down tears_down teardown abreiß* abbauen
     reset resets dropped
     merge_the_duplicate* merge_duplicate* dedupe dedup deduplicate*
-    احذف حذف امسح xóa xoá hapus`,
+    احذف حذف امسح xóa xoá hapus
+    kill kills kill_off decommission* sunset retire retires scrap vaporize bin_the abschalten stilllegen mettre_hors_service dar_de_baja desmantel* dismett* buitengebruik* вывести_из_эксплуатации wycofaj 下线 下架 廃止`,
   /** Stored data, where losing it hurts. */
   stored: `
     table tables database databases db dbs schema schemas rows records columns postgres postgresql mysql mariadb mongo mongodb redis dynamodb cassandra elasticsearch rds s3 bucket buckets snapshot snapshots backup backups volume volumes pvc dump dev/sd* customer_data user_data personal_data data accounts customers tenant tenants soft-deleted soft_deleted chat_logs history events sequences column alembic flyway liquibase migration migrations
@@ -269,7 +295,8 @@ export const guardedTerms = {
     customer_info customer_information user_info personal_information data_transfer_columns facility_data customer_records user_records accounts_table users_table orders_table customers_table uploaded_files attachments tenants'_data
     la_base
     قاعدة_البيانات قاعدة_بيانات الحسابات cơ_sở_dữ_liệu tài_khoản basis_data akun
-    hesapları hesaplarını учётные_записи учетные_записи аккаунт* konta 账号 账户 アカウント 계정*`,
+    hesapları hesaplarını учётные_записи учетные_записи аккаунт* konta 账号 账户 アカウント 계정*
+    rds_instance* db_instance* database_instance* postgres prod_database* prod-db* replica replicas read_replica* firestore bigquery snowflake warehouse dataset datasets volumes pvcs`,
   /** Where it is the real thing. */
   live: `
     prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db
@@ -305,7 +332,8 @@ export const guardedTerms = {
   wording: `
     docs documentation docstring* readme document documenting tutorial walkthrough changelog diagram newsletter slogan names_for wording phrasing typo typos grammar jsdoc faq runbook slides
     doku dokumentation* dokumentiere anleitung documentatie dokumentera documenter documentación documenta documentação documente documentazione
-    документац* документир* dokumentacj* udokumentuj dokümantasyon* belgele* दस्तावेज़ डॉक्यूमेंटेशन 文档 文章 文案 注释 ドキュメント 文言 문서* 문구*`,
+    документац* документир* dokumentacj* udokumentuj dokümantasyon* belgele* दस्तावेज़ डॉक्यूमेंटेशन 文档 文章 文案 注释 ドキュメント 文言 문서* 문구*
+    release_notes release_note patch_notes announcement* press_release* storybook`,
   /** Who may and who may not. */
   permitting: `
     only may may_not must_not should_not shouldn't mustn't not_be_able allowed_to is_allowed are_allowed permitted
@@ -322,7 +350,8 @@ export const guardedTerms = {
     types_to add_types type_hints type_annotations aria comment commonjs esm log_the logs_the_duration fake dummy tipos tipi типы_в тип типов tip_ekle kommentar kommentiere commentaire comentario comentário commento комментар* komentarz* yorum_ekle 注释 类型 型を コメント 타입* 주석* where_is où_est où_sont wo_wird wo_ist dónde_está onde_está dov'è где_ gdzie_jest nerede 在哪里 どこ 어디* wyświetl* el_nombre_de le_nom_de o_nome_d* il_nome_d* den_namen
     sorting filtering column_label
     whitespace trailing_whitespace trailing_spaces indentation leerzeichen espaces_inutiles espacios_en_blanco espaços_em_branco spazi_finali spaties spacje пробел* boşlukları 空格 空白 공백*
-    zeigt shows`,
+    zeigt shows
+    storybook translations i18n l10n localiz* localis* list_the list_every list_which where_in where_do where_does where_are where_is_the which_file which_files find_where tell_me_where tell_me_the_file wo_im wo_in_dem dónde_en où_dans 哪个文件 哪些文件 どのファイル 어느_파일* списком перечисли enumera énumère liste_auf zähle_auf elenca wypisz listele*`,
   /** A question on how something is done, or how much of it there is. */
   asking: `
     how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마

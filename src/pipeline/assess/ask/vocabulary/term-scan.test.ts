@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { betweenWords, classOf } from "./term-characters.ts";
+import { termMeanings } from "./term-meanings.ts";
 import {
   beginsWord,
   maxScannedCharacters,
@@ -100,7 +102,8 @@ function expected(text: string): ReturnType<typeof scanned> {
       if (found !== undefined) {
         const { term, end, begins } = found;
         if (term.skips) skipTo = end;
-        const inName = text[end] === "(" || text[at - 1] === "_";
+        const isFile = text[end] === "." && isWord(text[end + 1]);
+        const inName = text[end] === "(" || text[at - 1] === "_" || isFile;
         list.push({ term: term.text, begins, inName, before: Math.floor(halves / 2) });
       }
     }
@@ -140,4 +143,9 @@ test("finds what a search step by step finds, whatever was scanned before", () =
 test("reads texts of the greatest length, and none that are longer", () => {
   expect(scanned("a ".repeat(maxScannedCharacters / 2)).words).toBe(maxScannedCharacters / 2);
   expect(() => scan("a".repeat(maxScannedCharacters + 1))).toThrow(RangeError);
+});
+
+test("every term of the vocabulary begins where a word begins, as only there it is looked for", () => {
+  const unreachable = termMeanings().filter(({ text }) => classOf[text.charCodeAt(0)] === betweenWords);
+  expect(unreachable.map(({ text }) => text)).toEqual([]);
 });

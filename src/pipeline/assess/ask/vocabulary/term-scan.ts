@@ -34,6 +34,7 @@ const foundWordShift = 18;
 
 const underscore = 95;
 const openParenthesis = 40;
+const point = 46;
 /** Of the hash of a word (FNV). */
 const hashFactor = 0x0100_0193;
 
@@ -125,8 +126,15 @@ function findTerm({ get, set, add }: Variables): readonly Code[] {
       when(get("skips"), set("skipTo", get("foundEnd"))),
       when(
         i32.or(
-          i32.equals(i32.load16(get("foundEnd")), i32.const(openParenthesis)),
-          i32.equals(i32.load16(i32.subtract(get("at"), i32.const(2))), i32.const(underscore)),
+          i32.or(
+            i32.equals(i32.load16(get("foundEnd")), i32.const(openParenthesis)),
+            i32.equals(i32.load16(i32.subtract(get("at"), i32.const(2))), i32.const(underscore)),
+          ),
+          // `login.py`, `session.token`
+          i32.and(
+            i32.equals(i32.load16(get("foundEnd")), i32.const(point)),
+            i32.equals(classOf(letterAt(i32.add(get("foundEnd"), i32.const(2)))), i32.const(inWord)),
+          ),
         ),
         set("found", i32.or(get("found"), i32.const(foundInName))),
       ),
