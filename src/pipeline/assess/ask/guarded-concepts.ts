@@ -20,8 +20,8 @@ export function guardedByConcepts(features: AskFeatures): GuardedKind | undefine
   const { topics } = features;
   const has = (topic: Topic) => topics.first(topic) < reach;
   const looks = has("appearance") || has("interface");
-  if (opensUp(features, has)) return "SECURITY";
-  if (has("unchecked") && has("ownership")) return "AUTH";
+  if (opensUp(features, has, looks)) return "SECURITY";
+  if (has("unchecked") && (has("ownership") || (has("actor") && has("accessing")))) return "AUTH";
   if (has("asking")) return undefined;
   if (paysWrongly(features, has, looks)) return "PAYMENT";
   // A column is on a page or in a table; what is in use is in a table.
@@ -34,7 +34,7 @@ export function guardedByConcepts(features: AskFeatures): GuardedKind | undefine
 type Has = (topic: Topic) => boolean;
 
 /** A secret is seen or to be kept, or there is a way in that is to be closed. */
-function opensUp({ topics }: AskFeatures, has: Has): boolean {
+function opensUp({ topics }: AskFeatures, has: Has, looks: boolean): boolean {
   if (topics.first("asking") < 1) return false;
   const secures = has("securing");
   const closes = secures || has("curbing") || has("acting") || has("discarding") || has("exposed") || has("accessing");
@@ -43,7 +43,7 @@ function opensUp({ topics }: AskFeatures, has: Has): boolean {
   if (has("trusting") && has("claimed")) return true;
   if (has("fileStore") && has("notPublic")) return true;
   if (has("escaping") && has("rendered") && !has("elsewhere")) return true;
-  if (has("secret")) return secures || has("exposed") || has("curbing");
+  if (has("secret")) return secures || has("exposed") || (has("curbing") && !looks);
   return has("secretWeak") && (secures || has("exposed"));
 }
 
@@ -53,6 +53,7 @@ function paysWrongly({ topics, numbers }: AskFeatures, has: Has, looks: boolean)
   if ((has("paying") || has("reduction")) && has("amiss")) return true;
   if (looks) return false;
   if (has("rounding") && has("duty")) return true;
+  if (has("money") && has("callerSide") && (has("accessing") || has("trusting") || has("danger"))) return true;
   const ordered = topics.first("acting") < 4 || topics.first("paying") < 2;
   if (has("paying") && has("money") && ordered) return true;
   const amounts = topics.count("paying") + topics.count("money");
@@ -67,6 +68,7 @@ function letsIn({ topics }: AskFeatures, has: Has): boolean {
   if (has("recoveryAddress") && has("confirming")) return true;
   if (has("closedAccount") && (has("credential") || has("accessing") || has("lifetime"))) return true;
   if (has("othersOwn") && has("accessing")) return true;
+  if (has("approving") && has("ownThing")) return true;
   if (!has("restricted")) return false;
   if (has("actor") && (has("accessing") || has("permitting"))) return true;
   // Who stands above whom: "owners may do what admins may not".
@@ -77,6 +79,7 @@ function letsIn({ topics }: AskFeatures, has: Has): boolean {
 function destroysLiveData({ topics }: AskFeatures, has: Has): boolean {
   if (has("reshaping") && has("schemaPart") && has("inUse") && !has("inMemory")) return true;
   if (has("erasure") && (has("discarding") || has("acting"))) return true;
+  if (has("merging") && has("container") && (has("live") || has("production"))) return true;
   if (!has("discarding") || !has("stored")) return false;
   if (has("live") || has("production")) return true;
   if (has("inMemory")) return false;

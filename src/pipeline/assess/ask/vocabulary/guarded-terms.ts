@@ -21,7 +21,8 @@ export const guardedTerms = {
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
-    ключ ключи ключей ключа токен* klucz* токени anahtar* टोकन 令牌 签名 トークン 鍵 署名 토큰* 키 키를 서명*`,
+    ключ ключи ключей ключа токен* klucz* токени anahtar* टोकन 令牌 签名 トークン 鍵 署名 토큰* 키 키를 서명*
+    env_vars env_variables environment_variables umgebungsvariablen variables_de_entorno 环境变量 環境変数 환경_변수*`,
   /** Where others see it. */
   exposed: `
     leak leaks leaked leaking exposed exposes exposing committed_to was_committed were_committed got_committed is_committed pushed_to plaintext plain_text plain-text clear_text cleartext in_the_clear unencrypted unhashed
@@ -37,7 +38,9 @@ export const guardedTerms = {
     onversleuteld*
     to_sentry to_datadog to_third_parties request_dumps dans_les_journaux dans_le_journal no_repositório en_el_repositorio dans_le_dépôt nel_repository im_repository im_repo in_de_repo
     into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in 그대로_찍*
-    committed_the committed_a committed_our pushed_the checked_in_the in_the_git_history git-history from_git_history in_the_history visible_in_the`,
+    committed_the committed_a committed_our pushed_the checked_in_the in_the_git_history git-history from_git_history in_the_history visible_in_the
+    from_logs from_log from_the_logs from_the_log from_our_logs from_log_output showing_in shows_in shown_in visible_in appears_in appear_in printed_to in_console in_the_console console_log to_the_client to_clients to_the_browser on_web_ui on_the_web_ui screen_sharing in_stack_traces
+    loggen mitloggen ins_log aus_dem_log du_log des_logs de_los_logs dai_log из_логов z_logów ログから 로그에서`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -49,14 +52,15 @@ export const guardedTerms = {
     mã_hóa mã_hoá băm شفّر شفر تشفير enkripsi छिपाओ छिपाएं`,
   /** The same in words with other meanings. */
   curbing: `
-    escape escaping mask masks masked masking hash hashing hashed sign signed verify verifies verifying restrict* block blocks blocking lock locks lockout patch refuse* forbid* deny denies reject* rate_limit* rate-limit* rate_limiting throttl* expire expires plug ban protect* prevent* validate validates validating upgrade rotation move_them store_only mandatory
+    escape escaping mask masks masked masking hash hashing hashed signed verify verifies verifying restrict* block blocks blocking lock locks lockout patch refuse* forbid* deny denies reject* rate_limit* rate-limit* rate_limiting throttl* expire expires plug ban protect* prevent* validate validates validating upgrade rotation move_them store_only mandatory
     sperre sperren sperrt blockier* einschränk* verhinder* hashen   schließ* schliess* prüf* blokkeer* intrekken
     masqu* bloqu* restreindre restreins validez valider vérifi* empêch*  hacher limite* restring* valida* bloquea* bloquear impide* impedir bloquei* bloqueia restrinj* validar valide blocca* bloccare limita*
     скрой скрыть заблокир* блокир* огранич* запрет* провер* закрой закрыть zablok* blokuj blokow* ogranicz* cofnij sprawdz* wymień 
     engelle* iptal_et* kısıtla* doğrula* kapat* sınırla* मास्क ब्लॉक रोको रोकें जांच
     屏蔽 撤销 失效 限制 校验 哈希 防止 禁止 拦截 無効化 制限 検証 防ぎ 防ぐ 防止 禁止 ブロック 무효화* 차단* 제한* 검증* 막아* 방지* 금지*
     cancel* suspend* freeze freezes deactivat* disable disables limit limits limiter begrenz* beschränk* annul* suspend* congel* odwoł* anuluj* отмен* приостанов* iptal 取消 冻结 停用 キャンセル 停止 凍結 취소* 정지*
-    only_allow only_accept allow_only accept_only`,
+    only_allow only_accept allow_only accept_only
+    sign_the sign_all sign_each sign_every sign_our sign_outgoing sign_requests sign_webhooks sign_responses`,
   /** Ways in for an attacker: code that is run, input that is not checked, attacks by name. */
   danger: `
     attacker* malicious untrusted hacker* hacked adversary arbitrary_code arbitrary_command* arbitrary_file* arbitrary_url* remote_code rce code_exec eval(* unpickl* pickle.load* untrusted_pickle* yaml.load* unserialize deserializing_untrusted deserialise* shell=true innerhtml dangerouslysetinnerhtml raw_html renders_raw unescaped inline_script* onerror script_tag* etc/passwd 169.254.169.254 metadata_endpoint path_traversal directory_traversal zip_slip prototype_pollution log4j log4shell concatenates_the
@@ -71,7 +75,9 @@ export const guardedTerms = {
     flood_of_requests flooded_with
     firewall* security_groups security_group_rule* ingress_rule* ingress_port* inbound_rule* inbound_traffic open_port* open_the_port* ssh_access bastion network_polic* source_range* unrestricted_upload* unrestricted_file script_files executable_files executables path_injection idor unauthorised_access unauthorized_access pare-feu cortafuego* межсетев* фаервол* брандмауэр* zapor* güvenlik_duvarı* 防火墙 安全组 ファイアウォール セキュリティグループ 방화벽* 보안_그룹*
     skip_certificate* skip_server_certificate* skip_ssl* skip_tls* skip_verification skip_signature* skipping_certificate* disable_certificate* disable_ssl disable_tls disable_verification ignore_certificate* ignore_ssl* ignore_validation verify=false insecureskipverify certificate_verification certificate_validation certificate_revalidation zertifikatsprüfung* vérification_du_certificat verificación_del_certificado verificação_do_certificado verifica_del_certificato проверку_сертификат* weryfikacj*_certyfikat* sertifika_doğrulama* 证书校验 证书验证 証明書の検証 인증서_검증* accepts_anything who_sends_it
-    trust_the_client trusts_the_client trusts_the_caller client-controlled client_controlled caller-controlled user-controlled user_controlled client-supplied client_supplied caller-supplied spoofable spoofed cross-tenant cross_tenant tenant_isolation data_isolation tenant_leak* without_a_signature`,
+    trust_the_client trusts_the_client trusts_the_caller client-controlled client_controlled caller-controlled user-controlled user_controlled client-supplied client_supplied caller-supplied spoofable spoofed cross-tenant cross_tenant tenant_isolation data_isolation tenant_leak* without_a_signature
+    administratoraccess poweruseraccess cluster-admin cluster_admin full_admin run_as_root runs_as_root running_as_root privileged_container* privileged_mode docker.sock without_password without_a_password user_enumeration username_enumeration email_enumeration math.random predictable_id* sequential_id* guessable_id* insecure_random* weak_random* default_password* default_credential* debug_endpoint* zip_bomb* billion_laughs external_entit* xml_entit* unpinned_action*
+    ohne_passwort sans_mot_de_passe sin_contraseña sem_senha senza_password без_пароля bez_hasła şifresiz 没有密码 无密码 パスワードなし 비밀번호_없이`,
   /** To take somebody's word for it. */
   trusting: `
     trust trusts trusted trusting blindly believes relies_on relying_on taken_from takes_the_user reads_the_user comes_from_the spoof spoofs
@@ -80,6 +86,17 @@ export const guardedTerms = {
   claimed: `
     header headers x-forwarded-for x-forwarded x-user* x-real-ip request_body query_param* query_string hidden_field* form_field* client-side from_the_client from_the_browser from_the_request from_the_body by_the_client by_the_browser user_id user-id userid price_field
     kopfzeile* en-tête* entête* cabecera* cabeçalho* intestazion* nagłówk* заголовк* 请求头 请求体 ヘッダー ヘッダ 헤더*`,
+  /** Where the caller has it in the hand. */
+  callerSide: `
+    localstorage local_storage sessionstorage in_the_browser devtools dev_tools client-side client_side in_the_request hidden_input hidden_form server-side server_side on_the_server
+    im_browser serverseitig clientseitig côté_client côté_serveur en_el_cliente en_el_servidor no_cliente no_servidor lato_client lato_server в_запросе на_сервере на_клиенте w_przeglądarce 前端传 服务端计算 クライアント側 サーバー側 클라이언트에서 서버에서`,
+  /** To say yes to what others asked for, and to what is one's own. */
+  approving: `
+    approve approves approved approving approval approvals freigeben freigabe* genehmig* approuv* aproba* aprova* approva* одобр* утвержд* zatwierdz* onayla* 审批 批准 承認 승인*`,
+  ownThing: `
+    their_own his_own her_own your_own my_own own_request* own_timesheet* own_expense* eigene eigenen leurs_propres propias próprios propri свои własne kendi 自己的 自分の 자신의 본인의`,
+  /** Two that become one. */
+  merging: "merge merges merging consolidate fold zusammenführ* fusionn* fusiona* unir unisci объедин* scal* birleştir* 合并 統合 병합*",
   /** Who comes in without a special right. */
   actor: `
     anyone anybody everyone everybody user users viewer viewers guest guests visitor* member members customer customers tenant tenants client clients student* employee* editor non-admin* non_admin* stranger* outsider* unauthorized unauthorised unprivileged somebody someone
@@ -91,7 +108,8 @@ export const guardedTerms = {
     nobody no_one agents admin admins administrator* former_employee* ehemalige
     anonymous anonymous_visitors support_agents another_company
     chi_non quien_no quienes_no quem_não wer_nicht wie_niet kto_nie biri birisi
-    أي_شخص المستخدم المستخدمين người_dùng`,
+    أي_شخص المستخدم المستخدمين người_dùng
+    teacher teachers pupil pupils doctor doctors nurse nurses patients manager managers driver drivers vendor vendors partners contractor contractors intern interns reviewers parents subscribers resellers supporters operators regular_users normal_users basic_users lehrer* schüler* arzt ärzte patienten enseignant* élève* médecin* profesor* alumno* médico* professor* aluno* docent* учител* врач* nauczyciel* lekarz* öğretmen* 老师 学生 医生 教師 生徒 선생님 학생*`,
   /** What an actor then does. */
   accessing: `
     can_see can_read can_open can_access can_view can_edit can_delete can_call can_patch can_download can_post can_change can_reach can_modify could_see could_read could_access able_to_view able_to_see able_to_access able_to_read able_to_edit able_to_delete able_to_change allowed_to access accesses directly_access impersonat* escalat* promote_them* belong_to belonging_to visible_to permitted
@@ -120,7 +138,8 @@ export const guardedTerms = {
     moderator* mods permission permissions permission_group* privilege* ownership acl acls rbac access_control other_organi* another_organi* other_workspaces other_clients private_document* private_file* private_area* unpublished_draft* regardless_of_the_permission* direct_link berechtigung* rechte_von rolle rollen permissões permisos permessi uprawnie* разрешени* права_ роли роль yetki* roller 权限 角色 版主 権限 モデレーター 권한* 역할*
     d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*
     الآخرين every_customer's every_user's everyone's quản_trị_viên
-    other_ppl others_data workspace_filter tenant_filter organization_filter org_filter is_staff staff_only staff_members superadmin* super-admin* super_admin* managers_of their_own_team their_team own_team`,
+    other_ppl others_data workspace_filter tenant_filter organization_filter org_filter is_staff staff_only staff_members superadmin* super-admin* super_admin* managers_of their_own_team their_team own_team
+    of_other of_another from_other belonging_to_other superusers user_admin users_admin make_user administrators administration-role admin_role admin_rights admin_privilege*`,
   /** What belongs to somebody else. */
   othersOwn: `
     someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
@@ -136,12 +155,14 @@ export const guardedTerms = {
     prüft_nicht nicht_geprüft ohne_zu_prüfen ohne_prüfung controleert_niet zonder_te_controleren kontrollerar_inte
     ne_vérifie_pas ne_vérifie_jamais sans_vérifier no_comprueba no_verifica sin_comprobar sin_verificar não_verifica não_checa sem_verificar non_controlla non_verifica senza_controllare
     не_проверяет не_проверяется не_проверяем без_проверки nie_sprawdza bez_sprawdzenia kontrol_etmiyor kontrol_edilmiyor
-    不检查 没检查 没有检查 没有校验 未校验 没有验证 チェックしていな チェックせず 確認していな 検証していな 확인하지_않* 검사하지_않* 검증하지_않*`,
+    不检查 没检查 没有检查 没有校验 未校验 没有验证 チェックしていな チェックせず 確認していな 検証していな 확인하지_않* 검사하지_않* 검증하지_않*
+    has_no_permission no_permission_check* no_auth_check missing_permission* missing_authorization missing_auth ohne_berechtigungsprüfung 没做权限 没有做权限 没有权限校验`,
   /** To whom something belongs. */
   ownership: `
     whose who_owns owner owners ownership belongs belong_to who_it_belongs
     wem gehört* besitzer* eigentümer* eigenaar* à_qui appartien* propriétaire* de_quién pertenec* propietari* dueño* de_quem pertence* dono di_chi proprietari*
-    чей чья чьё чьи кому_принадлежит владел* czyj czyja czyje do_kogo_należy właściciel* kime_ait sahib* 谁的 归属 属于 誰の 所有者 누구의 소유자* 소유*`,
+    чей чья чьё чьи кому_принадлежит владел* czyj czyja czyje do_kogo_należy właściciel* kime_ait sahib* 谁的 归属 属于 誰の 所有者 누구의 소유자* 소유*
+    sea_del sea_de es_del es_de_su del_usuario du_client dell'utente do_usuário des_benutzers пользователя użytkownika`,
   /** By what somebody is known from one request to the next. */
   credential: `
     session sessions cookie cookies bearer jwt* token tokens login logins sign-in signin sign_in magic_link* reset_link* reset_url* invite_link* share_link* password passwords api_key* logged_in account accounts logout log_out idp identity_provider user_id* link links
@@ -154,7 +175,8 @@ export const guardedTerms = {
     log_everyone log_users_out
     تسجيل_الدخول كلمة_المرور كلمات_المرور الجلسة رابط الرابط đăng_nhập mật_khẩu liên_kết logować zalogować giriş_yap* giriş_yapabil* masuk kata_sandi tautan लिंक
     reset-token* jeton_de_réinitialisation token_di_reimpostazione
-    logging_in log_in loggt_sich se_connecter iniciar_sesión api_token* access_token* refresh_token* signing_key* old_key previous_key alten_schlüssel ancienne_clé clave_antigua chave_antiga старый_ключ 旧密钥 古い鍵`,
+    logging_in log_in loggt_sich se_connecter iniciar_sesión api_token* access_token* refresh_token* signing_key* old_key previous_key alten_schlüssel ancienne_clé clave_antigua chave_antiga старый_ключ 旧密钥 古い鍵
+    pin pins passcode* token_audience`,
   /** The address by which somebody gets back into an account. */
   recoveryAddress: `
     email_change e-mail_change change_email change_e-mail changing_email changing_the_email changing_e-mail changes_their_email change_their_email change_the_email changes_an_email email_address_change e-mail_address_change new_email_address new_e-mail_address email_verification e-mail_verification verify_email verify_their_email verified_email unverified_email phone_number_change change_phone recovery_email
@@ -170,7 +192,8 @@ export const guardedTerms = {
   /** Where it would run. */
   rendered: `
     html template templates templating markup innerhtml markdown rendered renders rendering user_input user-input user_supplied user-supplied query queries shell
-    vorlage* modèle* gabarit* plantilla* modelo_html шаблон* szablon* şablon* 模板 テンプレート 템플릿*`,
+    vorlage* modèle* gabarit* plantilla* modelo_html шаблон* szablon* şablon* 模板 テンプレート 템플릿*
+    excel spreadsheet spreadsheets`,
   /** All that belongs to a group of people. */
   container: `
     workspace workspaces tenant tenants organization organizations organisation organisations account accounts project_data team_data mailbox*
@@ -196,7 +219,8 @@ export const guardedTerms = {
   /** A change of the shape of stored data that writes all of it anew. */
   reshaping: `
     column_type column_types type_of_the_column change_the_type change_type type_change alter_column alter_table widen narrow convert converts split_the_table transform_columns
-    spaltentyp* typ_der_spalte type_de_la_colonne type_de_colonne tipo_de_la_columna tipo_de_columna tipo_da_coluna tipo_della_colonna тип_столбца тип_колонки typ_kolumny sütun_tip* 列类型 字段类型 カラムの型 列の型 컬럼_타입*`,
+    spaltentyp* typ_der_spalte type_de_la_colonne type_de_colonne tipo_de_la_columna tipo_de_columna tipo_da_coluna tipo_della_colonna тип_столбца тип_колонки typ_kolumny sütun_tip* 列类型 字段类型 カラムの型 列の型 컬럼_타입*
+    rename_column* rename_the_column rename_a_column rename_table* rename_the_table change_the_primary primary_key_from spalte_umbenennen renommer_la_colonne renombrar_la_columna renomear_a_coluna переименуй_колонк*`,
   /** While it is in use. */
   inUse: `
     without_downtime zero-downtime zero_downtime no_downtime live online migration migrations rows_are_written while_traffic
@@ -229,7 +253,8 @@ export const guardedTerms = {
     can_still_open can_still_access can_still_use can_still_view can_still_see mehrmals_benutz* mehrmals_verwend* mehrfach_benutz* ما_زال ما_زالوا لا_تنتهي لا_ينتهي vẫn_đăng_nhập vẫn_dùng vẫn_còn không_hết_hạn masih_bisa 还能再用 还可以用 仍能 أكثر_من_مرة keep_their_access keeps_access dolmuyor
     läuft_nie läuft_nicht_ab vervallen vervalt verloopt invalidée* invalidé* cerrarse cerrar_todas caducar encerradas encerrados encerrar недействительн* аннулир* invalidate invalidati invalidare invalidadas
     still_accepted still_accepts still_accept still_honored still_honoured still_authenticated still_lets still_let stays_signed keeps_working keep_working immediately_logged logged_out_immediately log_them_out log_him_out kick_them kicks_them kick_out kicked_off stays_alive after_rotation after_the_rotation until_it_expires never_die never_dies
-    ausgeloggt ausloggen abgemeldet gültig déconnect* desconect* disconnett* uitgelogd uitloggen разлогин* выкин* wyloguj* wylogowan* 踢下线 強制ログアウト ログアウトさせ 강제_로그아웃*`,
+    ausgeloggt ausloggen abgemeldet gültig déconnect* desconect* disconnett* uitgelogd uitloggen разлогин* выкин* wyloguj* wylogowan* 踢下线 強制ログアウト ログアウトさせ 강제_로그아웃*
+    min_length minimum_length password_polic* password_strength breached haveibeenpwned pwned weak_password* common_password* password_history wrong_pin wrong_pins wrong_code wrong_codes pin_attempt* whose_aud whose_audience aud_claim issuer_claim token_claims mindestlänge longueur_minimale longitud_mínima comprimento_mínimo lunghezza_minima`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -244,7 +269,8 @@ export const guardedTerms = {
     balance_goes_negative negative_balance more_than_the_balance more_than_their_balance more_than_balance in_parallel concurrent* simultaneous* race_condition* race below_balance insufficient_funds overdraw* overdraft* not_in_agreement discrepanc* mismatch* inconsistent reconcil* off_by_one gleichzeitig en_même_temps simultané* simultáne* simultâne* одновремен* jednocześnie równocześnie aynı_anda 同时 并发 同時 동시*
     applied_once only_once many_times as_many_times again_and_again repeatedly not_enforced unlimited_times completely_free for_free free_items below_cost more_than_the_price stack stacks stacked stacking combine_with einmal_anwend* mehrmals неоднократно wielokrotnie birden_fazla_kez 無制限 여러_번*
     مرتين مكرر مكررة hai_lần trùng_lặp dua_kali ganda
-    mais_do_que_o_saldo mais_que_o_saldo más_que_el_saldo más_del_saldo más_de_lo_que_tien* plus_que_le_solde plus_que_son_solde più_del_saldo più_di_quanto_ha mehr_als_das_guthaben mehr_als_guthaben mehr_als_er_hat meer_dan_het_saldo больше_чем_есть больше_баланса więcej_niż_saldo więcej_niż_ma bakiyeden_fazla 超过余额 超出余额 残高以上 残高を超え 잔액보다* full_amount_again wrong_currency charged_the_wrong charges_the_wrong billed_the_wrong wrong_plan wrong_total instead_of_the_remaining`,
+    mais_do_que_o_saldo mais_que_o_saldo más_que_el_saldo más_del_saldo más_de_lo_que_tien* plus_que_le_solde plus_que_son_solde più_del_saldo più_di_quanto_ha mehr_als_das_guthaben mehr_als_guthaben mehr_als_er_hat meer_dan_het_saldo больше_чем_есть больше_баланса więcej_niż_saldo więcej_niż_ma bakiyeden_fazla 超过余额 超出余额 残高以上 残高を超え 잔액보다* full_amount_again wrong_currency charged_the_wrong charges_the_wrong billed_the_wrong wrong_plan wrong_total instead_of_the_remaining
+    overbill* underbill* still_get still_gets still_getting not_deducted not_reduced never_deducted isn't_deducted not_refunded not_credited credited_twice without_being_deducted`,
   /** Money moves. */
   paying: `
     charge charged charges charging bill bills billed billing double-bill* pay pays paid payment* payout* pay_out refund* reimburse* debit* debited deduct* withdraw* settlement disburse* send_money transfer_money prorat* checkout stripe paypal adyen klarna undercharge* overcharge*
@@ -258,7 +284,8 @@ export const guardedTerms = {
     withdrawal* deposit deposits top-up* topup* cash_out cashout wire_transfer* bank_transfer* money_transfer* renewal* overpay* underpay* double-spend* double_spend* spending auszahlung* retrait* retiro* saque* prelievo* вывод_средств снятие wypłat* para_çekme* 提现 転送 출금*
     خصم يتم_خصم خصمنا استرداد_المبلغ trừ_tiền bị_trừ thu_tiền thanh_toán hoàn_tiền ditagih didebit dibayar pengembalian_dana पैसे_कट*
     верни_клиенту верни_сумму верни_деньги вернуть_деньги 退还 退钱 被扣 扣两次 扣了两次 多扣
-    sacar sacan sacado retirar retiran abheben abgehoben снимать снять_деньг* wypłaca* para_çek* instalment* installment* recurring_payment* payroll salary salaries wage wages`,
+    sacar sacan sacado retirar retiran abheben abgehoben снимать снять_деньг* wypłaca* para_çek* instalment* installment* recurring_payment* payroll salary salaries wage wages
+    overbill* underbill* deduction cashback`,
   /** What is paid, with what, for what. */
   money: `
     money card cards price prices amount amounts balance balances wallet* order orders total totals cart basket coupon* voucher* discount* invoice* credit_note* currency currencies vat sales_tax taxes plan plans trial trials subscription* membership* customer customers people webhook webhooks merchant* seller sellers gift_card* ledger fee fees commission* stripe paypal apple_pay google_pay
@@ -269,7 +296,8 @@ export const guardedTerms = {
     钱 银行卡 价格 金额 余额 订单 购物车 优惠券 发票 订阅 微信支付 支付宝 回调 お金 カード 価格 金額 残高 注文 カート クーポン 請求書 定期 サブスク 돈 카드* 가격* 금액* 잔액* 주문* 장바구니* 쿠폰* 구독* 정기*
     credits tax declined_card unpaid billing_address
     funds escrow liquidity deposit_account fee_amount vat_rate tax_rate balances payout* refund* invoice* transactions sold_tickets stock_value cost costs price_difference guthaben fonds fondos fundos средств środki bakiye 资金 資金 자금*
-    المبلغ العميل العملاء الطلب khách_hàng đơn_hàng số_tiền pelanggan pesanan `,
+    المبلغ العميل العملاء الطلب khách_hàng đơn_hàng số_tiền pelanggan pesanan 
+    loyalty_point* loyalty bonus_point* points_balance point_balance cashback referral_bonus* seat_count iban credit_limit* spending_limit*`,
   /** Doing away with something, large or small. */
   discarding: `
     delete deletes deleting deletion remove removes removing drop drops dropping truncate purge purges purging wipe wipes wiping erase erases erasing nuke nukes destroy destroys flush flushes clear clears clearing clear_out clean_up cleanup cleaning get_rid_of throw_away throw_out shred prune prunes empty reformat reformats overwrite overwrites hard-delete* hard_delete* rm expunge
@@ -327,7 +355,8 @@ export const guardedTerms = {
   erasure: `
     gdpr right_to_be_forgotten right_to_erasure lgpd ccpa data_subject data_retention retention_job retention_policy dsgvo rgpd löschfrist* aufbewahrungsfrist* droit_à_l'oubli derecho_al_olvido direito_ao_esquecimento diritto_all'oblio rodo 个人信息保护法
     s_data their_account_and
-    lose_rows lose_data lose_any_data data_loss without_losing can't_lose restore_it_from restore_from_backup restore_the_backup restore_the_dump restores_the_dump`,
+    lose_rows lose_data lose_any_data data_loss without_losing can't_lose restore_it_from restore_from_backup restore_the_backup restore_the_dump restores_the_dump
+    retention_polic* retention_period* retention_and retention_rule*`,
   /** Work on words about something. */
   wording: `
     docs documentation docstring* readme document documenting tutorial walkthrough changelog diagram newsletter slogan names_for wording phrasing typo typos grammar jsdoc faq runbook slides
@@ -336,7 +365,7 @@ export const guardedTerms = {
     release_notes release_note patch_notes announcement* press_release* storybook`,
   /** Who may and who may not. */
   permitting: `
-    only may may_not must_not should_not shouldn't mustn't not_be_able allowed_to is_allowed are_allowed permitted
+    restricted_to limited_to reserved_for only_for only_by only may may_not must_not should_not shouldn't mustn't not_be_able allowed_to is_allowed are_allowed permitted
     nur dürfen darf alleen mogen mag endast får seuls seul seulement uniquement solo sólo únicamente apenas somente só soltanto
     только лишь tylko sadece yalnızca केवल सिर्फ 只有 只能 仅 だけ のみ 만_ 만이`,
   /** Deeds that leave what they are done to as it is: names, orders, lists, counts. */
@@ -351,7 +380,8 @@ export const guardedTerms = {
     sorting filtering column_label
     whitespace trailing_whitespace trailing_spaces indentation leerzeichen espaces_inutiles espacios_en_blanco espaços_em_branco spazi_finali spaties spacje пробел* boşlukları 空格 空白 공백*
     zeigt shows
-    storybook translations i18n l10n localiz* localis* list_the list_every list_which where_in where_do where_does where_are where_is_the which_file which_files find_where tell_me_where tell_me_the_file wo_im wo_in_dem dónde_en où_dans 哪个文件 哪些文件 どのファイル 어느_파일* списком перечисли enumera énumère liste_auf zähle_auf elenca wypisz listele*`,
+    storybook translations i18n l10n localiz* localis* list_the list_every list_which where_in where_do where_does where_are where_is_the which_file which_files find_where tell_me_where tell_me_the_file wo_im wo_in_dem dónde_en où_dans 哪个文件 哪些文件 どのファイル 어느_파일* списком перечисли enumera énumère liste_auf zähle_auf elenca wypisz listele*
+    logger imports swap_imports reorder_imports`,
   /** A question on how something is done, or how much of it there is. */
   asking: `
     how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마
