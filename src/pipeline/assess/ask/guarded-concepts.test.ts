@@ -22,6 +22,13 @@ describe("concepts that make an ask guarded together", () => {
     ["what a request claims of itself", "the report service trusts the user id from the query string"],
     ["in German", "Der Dienst vertraut der Kopfzeile mit der Kundennummer blind"],
     ["what separates customers", "Search results are cross-tenant, scope the index"],
+    ["a secret that a console shows", "The access key is showing in the console of the worker"],
+    ["in German, a log", "Zugangsdaten nicht mitloggen"],
+    ["settings that a page shows", "error pages print env vars to the browser, stop it"],
+    ["a container with all rights", "our worker pods are running as root"],
+    ["a door without a lock", "redis answers the whole office without a password"],
+    ["in Russian, a key in an image", "в образе лежит приватный ключ, перевыпусти"],
+    ["random numbers that can be guessed", "reset codes come from Math.random"],
     [
       "settings with secrets that were committed",
       "the prod env got pushed to the repo last night, what now. rotate it all",
@@ -53,6 +60,12 @@ describe("concepts that make an ask guarded together", () => {
     ["in German, the same", "Gelöschte Nutzer müssen überall sofort abgemeldet werden"],
     ["more rights than are needed", "the backup service account is overly permissive, give it only what it needs"],
     ["in French, the same", "Le compte de service du déploiement a trop de droits, réduis-les"],
+    ["one's own requests", "buyers must not approve their own purchase requests"],
+    ["one's own rights", "whoever accepts an invite can set their own role"],
+    ["a check that is missing, for anybody", "the download never checks anything, any member can get at the file"],
+    ["how often a code may be wrong", "three wrong PINs should block the terminal"],
+    ["what others have to themselves", "assistants can open the private calendar of doctors"],
+    ["keys that are carried along", "ask for a security key at login"],
     ["what outlives its replacement", "requests signed with the previous key are still accepted"],
   ])("AUTH: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("AUTH");
@@ -66,6 +79,11 @@ describe("concepts that make an ask guarded together", () => {
     ["fractions of a cent", "VAT is rounded per line, it should be rounded on the sum of the invoice"],
     ["in German", "Die Mehrwertsteuer wird je Zeile gerundet, sie soll auf die Rechnung gerundet werden"],
     ["in Chinese", "发票的税额要按总额四舍五入"],
+    ["what browsers send is paid", "the cart total is calculated client-side, calculate it on the server"],
+    ["a tax that is worked out wrongly", "Incorrect VAT amount on credit notes"],
+    ["in German, the same sum", "Die Steuer auf der Rechnung wird falsch berechnet"],
+    ["what goes on after the end", "cancelled members still get charged"],
+    ["a discount after its day", "expired vouchers are still taken at the till, expired means expired"],
     ["in Spanish, more than there is", "Se puede retirar más que el saldo disponible si llegan dos peticiones"],
   ])("PAYMENT: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("PAYMENT");
@@ -80,6 +98,8 @@ describe("concepts that make an ask guarded together", () => {
     ["rows that are merged", "merge the duplicate customer rows in prod and keep the oldest"],
     ["columns in use", "Move orders to the new schema without downtime: copy the rows, then remove the old columns"],
     ["in Japanese", "無停止で users テーブルの列の型を変更する"],
+    ["a column that is renamed in use", "rename the column mail to contact_mail on the live table"],
+    ["two that become one", "merge the workspaces of both teams in production"],
     ["what is switched off for good", "decommission the old prod cluster and its snapshots"],
   ])("DESTRUCTIVE_MIGRATION: %s", (_, ask) => {
     expect(kindOf(ask)).toBe("DESTRUCTIVE_MIGRATION");
@@ -124,6 +144,14 @@ test.each([
   "把支付页面的标题改成“结算”",
   "Check that the owner field is shown",
   "Make the method private",
+  "align the fields of the sign in and the password reset page",
+  "Why do we need the CSRF token here?",
+  "use the new logger in the payment service",
+  "purge unused classes in the prod build",
+  "Approve button: make it green",
+  "merge main into the release branch",
+  "Implement a function that validates an IBAN",
+  "Improve logging of session ids",
   "Fix the git checkout of tags in the release job",
   "Bump tracing-subscriber to 0.3.20",
   "Add the session id to the title of the chat",

@@ -49,11 +49,15 @@ function opensUp({ topics }: AskFeatures, has: Has, looks: boolean): boolean {
 
 /** Money moves twice or wrongly, or how it moves is to be changed. */
 function paysWrongly({ topics, numbers }: AskFeatures, has: Has, looks: boolean): boolean {
-  if (numbers >= manyNumbers || topics.first("quantity") < 2) return false;
+  if (numbers >= manyNumbers) return false;
+  if (has("duty") && has("reckoning") && has("wrong") && numbers < 2) return true;
+  if (topics.first("quantity") < 2) return false;
   if ((has("paying") || has("reduction")) && has("amiss")) return true;
   if (looks) return false;
   if (has("rounding") && has("duty")) return true;
-  if (has("money") && has("callerSide") && (has("accessing") || has("trusting") || has("danger"))) return true;
+  if (has("reduction") && has("lifetime")) return true;
+  if (has("money") && has("callerSide") && (has("accessing") || has("trusting") || has("danger") || has("reckoning")))
+    return true;
   const ordered = topics.first("acting") < 4 || topics.first("paying") < 2;
   if (has("paying") && has("money") && ordered) return true;
   const amounts = topics.count("paying") + topics.count("money");
@@ -68,7 +72,8 @@ function letsIn({ topics }: AskFeatures, has: Has): boolean {
   if (has("recoveryAddress") && has("confirming")) return true;
   if (has("closedAccount") && (has("credential") || has("accessing") || has("lifetime"))) return true;
   if (has("othersOwn") && has("accessing")) return true;
-  if (has("approving") && has("ownThing")) return true;
+  if (has("ownThing") && (has("approving") || (has("restricted") && has("accessing")))) return true;
+  if (has("notPublic") && has("accessing") && has("actor")) return true;
   if (!has("restricted")) return false;
   if (has("actor") && (has("accessing") || has("permitting"))) return true;
   // Who stands above whom: "owners may do what admins may not".

@@ -17,12 +17,15 @@ export const guardedTerms = {
     vertraulich* sensible_daten persönliche_daten données_sensibles données_personnelles datos_sensibles datos_personales dados_sensíveis dados_pessoais dati_sensibili dati_personali gevoelige_gegevens персональн* конфиденциальн* dane_osobowe poufn* hassas kişisel_veri* 敏感 隐私 個人データ 機密 민감* 기밀*
     كلمة_المرور كلمات_المرور مفتاح_api مفاتيح_api بيانات_حساسة mật_khẩu khóa_api khoá_api kata_sandi kunci_api एपीआई_कुंजी api_कुंजी klucz_api 주민등록번호*
     passport* id_card* identity_document* ausweis* reisepässe identiteitsbewij* pièces_d'identité documentos_de_identi* documenti_d'identità dowodów_osobistych skany_dowod* паспорт* kimlik_belge* 身份证 身分証 신분증* 여권*
-    prod_env production_env dot_env env_committed env_to_the env_in_git env_in_the env_into_git env_was env_got env_ended`,
+    prod_env production_env dot_env env_committed env_to_the env_in_git env_in_the env_into_git env_was env_got env_ended
+    bank_details social_security_number* health_data medical_record* patient_data tax_id
+    private_signing приватный_ключ приватного_ключа приватные_ключи закрытый_ключ закрытого_ключа klucz_prywatny klucza_prywatnego clé_privée clave_privada chave_privada chiave_privata privater_schlüssel privaten_schlüssel özel_anahtar* 私钥`,
   /** The same in words with other meanings. */
   secretWeak: `
     key keys token tokens signature signatures session_id* cookie cookies jwt* schlüssel* sleutel* nyckel* token* jeton* clé clés clef clefs clave claves chave chaves chiave chiavi
     ключ ключи ключей ключа токен* klucz* токени anahtar* टोकन 令牌 签名 トークン 鍵 署名 토큰* 키 키를 서명*
-    env_vars env_variables environment_variables umgebungsvariablen variables_de_entorno 环境变量 環境変数 환경_변수*`,
+    env_vars env_variables environment_variables umgebungsvariablen variables_de_entorno 环境变量 環境変数 환경_변수*
+    iban ibans`,
   /** Where others see it. */
   exposed: `
     leak leaks leaked leaking exposed exposes exposing committed_to was_committed were_committed got_committed is_committed pushed_to plaintext plain_text plain-text clear_text cleartext in_the_clear unencrypted unhashed
@@ -40,7 +43,8 @@ export const guardedTerms = {
     into_the_log into_the_logs into_logs into_our_logs in_log_files بدون_تشفير غير_مشفرة نص_واضح في_السجلات مكشوفة văn_bản_thuần không_mã_hóa bị_lộ trong_log lộ_ra teks_biasa tanpa_enkripsi bocor di_log लॉग_में लॉग्स_में do_logów vào_log ke_log show_up_in shows_up_in 그대로_찍*
     committed_the committed_a committed_our pushed_the checked_in_the in_the_git_history git-history from_git_history in_the_history visible_in_the
     from_logs from_log from_the_logs from_the_log from_our_logs from_log_output showing_in shows_in shown_in visible_in appears_in appear_in printed_to in_console in_the_console console_log to_the_client to_clients to_the_browser on_web_ui on_the_web_ui screen_sharing in_stack_traces
-    loggen mitloggen ins_log aus_dem_log du_log des_logs de_los_logs dai_log из_логов z_logów ログから 로그에서`,
+    loggen mitloggen ins_log aus_dem_log du_log des_logs de_los_logs dai_log из_логов z_logów ログから 로그에서
+    in_plain in_the_image from_the_image docker_image in_the_container_image из_образа в_образе im_image dans_l'image en_la_imagen na_imagem`,
   /** Verbs that are mostly said of making something safe. */
   securing: `
     rotate rotating revoke* revoking sanitis* sanitiz* redact* encrypt* rehash* salted scrub harden* remediat* mitigat* constant_time constant-time timing-safe lock_down lock_out locks_out close_that_hole close_the_hole plug_the_hole patch_the invalidat* safe_loader blacklist allowlist
@@ -49,7 +53,8 @@ export const guardedTerms = {
     зашифр* захешир* замаск* отзыв* отозв* отзывать экранир* закрой_дыр* zaszyfr* zahasz* zamask* unieważn* zabezpiecz* załat*
     şifrele* maskele* एन्क्रिप्ट सुरक्षित_करो सुरक्षित_करें
     加密 脱敏 吊销 轮换 验签 堵上 封堵 マスク 暗号化 ハッシュ化 失効 塞 마스킹* 암호화* 해시* 폐기*
-    mã_hóa mã_hoá băm شفّر شفر تشفير enkripsi छिपाओ छिपाएं`,
+    mã_hóa mã_hoá băm شفّر شفر تشفير enkripsi छिपाओ छिपाएं
+    перевыпус* reissue reissues neu_ausstell* réémett* reemit*`,
   /** The same in words with other meanings. */
   curbing: `
     escape escaping mask masks masked masking hash hashing hashed signed verify verifies verifying restrict* block blocks blocking lock locks lockout patch refuse* forbid* deny denies reject* rate_limit* rate-limit* rate_limiting throttl* expire expires plug ban protect* prevent* validate validates validating upgrade rotation move_them store_only mandatory
@@ -96,7 +101,16 @@ export const guardedTerms = {
   ownThing: `
     their_own his_own her_own your_own my_own own_request* own_timesheet* own_expense* eigene eigenen leurs_propres propias próprios propri свои własne kendi 自己的 自分の 자신의 본인의`,
   /** Two that become one. */
-  merging: "merge merges merging consolidate fold zusammenführ* fusionn* fusiona* unir unisci объедин* scal* birleştir* 合并 統合 병합*",
+  merging:
+    "merge merges merging consolidate fold zusammenführ* fusionn* fusiona* unir unisci объедин* scal* birleştir* 合并 統合 병합*",
+  /** Not as it should be. */
+  wrong: `
+    wrong incorrect incorrectly mistake mistakes not_correct isn't_correct inaccurate miscalculat* fixes fix
+    falsch* faux fausse* erroné* incorrecte* incorrecto* incorreto* erróne* errad* sbagliat* verkeerd* неверн* неправильн* błędn* yanlış* 不对 算错 間違 誤り 잘못*`,
+  /** Sums as they are worked out. */
+  reckoning: `
+    calculation calculations calculate calculates calculated calculating compute computes computed amount amounts total totals
+    berechn* betrag* summe* calcul calculs calcule montant* cálculo* importe* calcolo calcoli calcola importo berekening* расчёт* расчет* сумм* obliczan* kwot* hesapla* tutar* 计算 金额 総額 計算 合計 계산* 합계*`,
   /** Who comes in without a special right. */
   actor: `
     anyone anybody everyone everybody user users viewer viewers guest guests visitor* member members customer customers tenant tenants client clients student* employee* editor non-admin* non_admin* stranger* outsider* unauthorized unauthorised unprivileged somebody someone
@@ -109,7 +123,8 @@ export const guardedTerms = {
     anonymous anonymous_visitors support_agents another_company
     chi_non quien_no quienes_no quem_não wer_nicht wie_niet kto_nie biri birisi
     أي_شخص المستخدم المستخدمين người_dùng
-    teacher teachers pupil pupils doctor doctors nurse nurses patients manager managers driver drivers vendor vendors partners contractor contractors intern interns reviewers parents subscribers resellers supporters operators regular_users normal_users basic_users lehrer* schüler* arzt ärzte patienten enseignant* élève* médecin* profesor* alumno* médico* professor* aluno* docent* учител* врач* nauczyciel* lekarz* öğretmen* 老师 学生 医生 教師 生徒 선생님 학생*`,
+    teacher teachers pupil pupils doctor doctors nurse nurses patients manager managers driver drivers vendor vendors partners contractor contractors intern interns reviewers parents subscribers resellers supporters operators regular_users normal_users basic_users lehrer* schüler* arzt ärzte patienten enseignant* élève* médecin* profesor* alumno* médico* professor* aluno* docent* учител* врач* nauczyciel* lekarz* öğretmen* 老师 学生 医生 教師 生徒 선생님 학생*
+    helpdesk help_desk support_staff`,
   /** What an actor then does. */
   accessing: `
     can_see can_read can_open can_access can_view can_edit can_delete can_call can_patch can_download can_post can_change can_reach can_modify could_see could_read could_access able_to_view able_to_see able_to_access able_to_read able_to_edit able_to_delete able_to_change allowed_to access accesses directly_access impersonat* escalat* promote_them* belong_to belonging_to visible_to permitted
@@ -124,7 +139,8 @@ export const guardedTerms = {
     herunterladen einloggen télécharger ouvrir abrir baixar conseguir consegue scaricare aprire riesce downloaden openen pobrać otworzyć скачать indirebil* 下载 打开 ダウンロード 開け 다운로드*
     رؤية يرى الوصول يمكنه gọi_được
     leggono si_legge czytać leest lees kun_je_lezen lê leem qualquer_um_lê 읽을_수 読める 読めて 読めてしまう 能读到
-    people_see ppl_see others_see users_see customers_see guests_see members_see see_other see_others see_each see_someone see_their get_at read_files see_files open_files`,
+    people_see ppl_see others_see users_see customers_see guests_see members_see see_other see_others see_each see_someone see_their get_at read_files see_files open_files
+    lets_you lets_u let_you lets_him demoted promoted demotion keeps_editing keep_editing 返らない 返さない 返ってくる`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites themselves_to
@@ -254,7 +270,8 @@ export const guardedTerms = {
     läuft_nie läuft_nicht_ab vervallen vervalt verloopt invalidée* invalidé* cerrarse cerrar_todas caducar encerradas encerrados encerrar недействительн* аннулир* invalidate invalidati invalidare invalidadas
     still_accepted still_accepts still_accept still_honored still_honoured still_authenticated still_lets still_let stays_signed keeps_working keep_working immediately_logged logged_out_immediately log_them_out log_him_out kick_them kicks_them kick_out kicked_off stays_alive after_rotation after_the_rotation until_it_expires never_die never_dies
     ausgeloggt ausloggen abgemeldet gültig déconnect* desconect* disconnett* uitgelogd uitloggen разлогин* выкин* wyloguj* wylogowan* 踢下线 強制ログアウト ログアウトさせ 강제_로그아웃*
-    min_length minimum_length password_polic* password_strength breached haveibeenpwned pwned weak_password* common_password* password_history wrong_pin wrong_pins wrong_code wrong_codes pin_attempt* whose_aud whose_audience aud_claim issuer_claim token_claims mindestlänge longueur_minimale longitud_mínima comprimento_mínimo lunghezza_minima`,
+    min_length minimum_length password_polic* password_strength breached haveibeenpwned pwned weak_password* common_password* password_history wrong_pin wrong_pins wrong_code wrong_codes pin_attempt* whose_aud whose_audience aud_claim issuer_claim token_claims mindestlänge longueur_minimale longitud_mínima comprimento_mínimo lunghezza_minima
+    after_expiry after_expiration abgelaufen* nach_ablauf après_expiration tras_vencer`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -310,7 +327,8 @@ export const guardedTerms = {
     reset resets dropped
     merge_the_duplicate* merge_duplicate* dedupe dedup deduplicate*
     احذف حذف امسح xóa xoá hapus
-    kill kills kill_off decommission* sunset retire retires scrap vaporize bin_the abschalten stilllegen mettre_hors_service dar_de_baja desmantel* dismett* buitengebruik* вывести_из_эксплуатации wycofaj 下线 下架 廃止`,
+    kill kills kill_off decommission* sunset retire retires scrap vaporize bin_the abschalten stilllegen mettre_hors_service dar_de_baja desmantel* dismett* buitengebruik* вывести_из_эксплуатации wycofaj 下线 下架 廃止
+    squash`,
   /** Stored data, where losing it hurts. */
   stored: `
     table tables database databases db dbs schema schemas rows records columns postgres postgresql mysql mariadb mongo mongodb redis dynamodb cassandra elasticsearch rds s3 bucket buckets snapshot snapshots backup backups volume volumes pvc dump dev/sd* customer_data user_data personal_data data accounts customers tenant tenants soft-deleted soft_deleted chat_logs history events sequences column alembic flyway liquibase migration migrations
