@@ -192,6 +192,11 @@ describe("a password is found", () => {
     "as an argument of PowerShell": (s) => `Set-ItemProperty -Path x -Name DefaultPassword -Value '${s}'`,
     "behind -u and -p": (s) => `cqlsh -u cassandra -p ${s} host`,
     "piped to passwd": (s) => `echo '${s}' | passwd --stdin bob`,
+    "piped to a store of secrets": (s) => `echo '${s}' | docker secret create db_root -`,
+    "printed into a store of secrets": (s) => `printf '%s' '${s}' | gh secret set DB_ROOT`,
+    "inserted into a column": (s) => `INSERT INTO users (id, password) VALUES (1, '${s}');`,
+    "inserted into a column, in the second row": (s) =>
+      `insert into \`users\` (\`password\`, \`name\`) values (NULL, 'ann'), ('${s}', 'bob')`,
     "behind --auth": (s) => `http --auth bob:${s} GET x.test`,
     "in R": (s) => `password <- "${s}"`,
     "as what Rust falls back to": (s) => `env::var("PASS").unwrap_or("${s}".into())`,
@@ -238,6 +243,9 @@ describe("a key is found", () => {
   for (const text of [
     `const INTERNAL_APIKEY = "${key}";`,
     `X-Api-Key: ${key}`,
+    `Cookie: lang=de; sid=${key}`,
+    `{"name": "Cookie", "value": "lang=de; connect.sid=s%3A${key}"}`,
+    `INSERT INTO api_keys (name, api_key) VALUES ('ci', '${key}');`,
     `https://x.test/?a=1&api_key=${key}&b=2`,
     `| api key | ${key} |`,
     `--client-secret ${key}`,
@@ -336,6 +344,10 @@ describe("is not changed:", () => {
     "Pass the key to the parser, then pass2 to the second stage",
     `data:image/png;base64,iVBORw0KGgoAAAANSUhEUg${"Y4cKChyk".repeat(20)}`,
     "password = models.CharField(max_length=128)",
+    "INSERT INTO users (id, password_hash, token_count) VALUES (7, crypt(md5, 'x'), 4096);",
+    "SHA256 (build/secrets.tar.gz) = 5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
+    "md5(password.txt) = 5f4dcc3b5aa765d61d8327deb882cf99",
+    " b315373358c40702793925595dd00d052107f048 vendor/secrets-lib (v1.2.0-3-gb315373)",
     "-----BEGIN PUBLIC KEY-----\nMIIBYXpwp1HP2xcClJFNs3Tn7VZcQOUw0aPsxp2xyJrfFzpzS11Bi8ozwet+8hQe\n-----END PUBLIC KEY-----",
   ]) {
     test(text.slice(0, 60), () => expect(redact(text)).toBe(text));

@@ -14,6 +14,7 @@ import { scanPem, scanPutty } from "./notations/private-keys.ts";
 import { scanPhrase } from "./notations/seed-phrases.ts";
 import { scanSql } from "./notations/sql-statements.ts";
 import { scanUrl } from "./notations/url-credentials.ts";
+import { addRepeatedValues } from "./repeated-values.ts";
 import { eachTokenRun } from "./run-index.ts";
 import { TokenRunScanner } from "./token-runs.ts";
 import { TokenScanner } from "./tokens.ts";
@@ -68,6 +69,7 @@ class CredentialScanner {
       }
     }
     for (const dump of dumps) addSpansOfDump(dump, this.scan(dump.text, 1), spans);
+    if (depth === 0 && spans.length > 0) addRepeatedValues(text, [...spans], spans);
     spans = mergeSpans(spans);
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
   }
@@ -130,6 +132,7 @@ class CredentialScanner {
   #scanName(normalized: NormalizedText, at: number, word: string, found: Span[]): number {
     if (word === "pass" && readsPasswordFromStdin(normalized.text, at)) scanPiped(normalized, at, found);
     if (word === "pass" && normalized.text.startsWith("chpasswd", at - 2)) scanPiped(normalized, at - 2, found);
+    if (word === "secret" && storesSecret(normalized.text, at)) scanPiped(normalized, at, found);
     const length = nameLength(word);
     // `5pw=` in base64: names do not begin with a digit.
     if (length === 2 && (isDigitAt(normalized, at - 1) || isPadding(normalized, at + 2))) return at + 2;
@@ -171,6 +174,11 @@ function isDigitAt(normalized: NormalizedText, at: number): boolean {
 /** Options and commands that read a password from a pipe. */
 function readsPasswordFromStdin(text: string, at: number): boolean {
   return text.startsWith("password-stdin", at) || text.startsWith("passwd --stdin", at);
+}
+
+/** `docker secret create`, `gh secret set`, `wrangler secret put`, `fly secrets import`. */
+function storesSecret(text: string, at: number): boolean {
+  return /^secrets? (?:create|set|put|import|versions add) /.test(text.slice(at, at + 24));
 }
 
 /** `pw:` is looked for as it stands, but only `pw` is the name. */

@@ -1,3 +1,4 @@
+import { scanInsert } from "#privacy/detect/notations/insert-statements.ts";
 import { isPassword } from "#privacy/detect/values/values.ts";
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
 import {
@@ -66,6 +67,8 @@ export class AssignmentScanner {
   /** The stretch without white space in which the last name stood. */
   #scannedFrom = 0;
   #scannedTo = 0;
+  /** The end of the statement that was read last. */
+  #insertedTo = 0;
 
   readonly #tables: TableScanner;
 
@@ -78,6 +81,7 @@ export class AssignmentScanner {
   reset(): void {
     this.#scannedFrom = 0;
     this.#scannedTo = 0;
+    this.#insertedTo = 0;
     this.#tables.reset();
   }
 
@@ -93,6 +97,8 @@ export class AssignmentScanner {
     const end = to;
     while (to > keywordAt + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
     if (mayEndTableCell(bytes[to] ?? 0)) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
+    if (keywordAt >= this.#insertedTo && mayEndColumn(bytes[to] ?? 0))
+      this.#insertedTo = scanInsert(normalized, keywordAt, this.#disabled, found);
     if (!mayHoldValue(bytes, to)) {
       if (isAsPassword(bytes, keywordAt)) this.#scanValueBeforeName(normalized, keywordAt, to, found);
       return end;
@@ -101,6 +107,7 @@ export class AssignmentScanner {
     const valueAt = valueStartAfterAssignment(normalized, to);
     if (valueAt >= 0 && !namesPair(bytes, keywordAt) && isCodeExpression(bytes, valueAt)) return end;
     const from = wordStart(bytes, keywordAt);
+    if (bytes[to] === CLOSE_PAREN && isInChecksumLine(normalized.text, from)) return end;
     const name = new KeyReference(normalized, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
     const inside = from < this.#scannedTo && from > this.#scannedFrom;
@@ -134,6 +141,14 @@ export class AssignmentScanner {
   }
 }
 
+/** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums: the name is a file's. */
+const checksumOf = /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|crc32|rmd160)\s?\([^()\n]{0,100}$/i;
+const maxChecksumLead = 120;
+
+function isInChecksumLine(text: string, from: number): boolean {
+  return checksumOf.test(text.slice(Math.max(0, from - maxChecksumLead), from));
+}
+
 /** Where the name around a place begins. */
 function wordStart(bytes: Uint8Array, keywordAt: number): number {
   let from = keywordAt;
@@ -143,6 +158,10 @@ function wordStart(bytes: Uint8Array, keywordAt: number): number {
 }
 
 /** What can stand behind the name of a column: a separator, the end of the line, a blank before one of them, a quote, a star. */
+function mayEndColumn(c: number): boolean {
+  return c === COMMA || c === CLOSE_PAREN || c === BACKTICK || c === DOUBLE_QUOTE || c === CLOSE_BRACKET;
+}
+
 function mayEndTableCell(c: number): boolean {
   return (
     c === LF ||

@@ -102,7 +102,8 @@ function isCommandPassword(value: string): boolean {
   return shape.digits > 0 || shape.others > 0 || isRandom(shape) || value.length >= 8;
 }
 
-const piped = /\becho[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
+const piped =
+  /\b(?:echo[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?|printf[ \t]{1,3}(?:["']?%s(?:\\n)?["']?[ \t]{1,3})?)["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
 
 /** `echo … | docker login --password-stdin`. */
 export function scanPiped(normalized: NormalizedText, keywordAt: number, found: Span[]): void {

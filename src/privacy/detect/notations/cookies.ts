@@ -3,7 +3,8 @@ import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { matchAt } from "./match-at.ts";
 
-const cookieHead = /["'`]?\]?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?/y;
+/** Also of a header that is an object: `{"name": "Cookie", "value": "…"}`. */
+const cookieHead = /["'`]?\]?[ \t]{0,4}(?:,\s{0,40}["'`]?value["'`]?[ \t]{0,4})?[:=,][ \t]{0,4}["'`]?/y;
 const cookiePair = /[ \t]{0,2}([\w.%-]{1,64})=([^;\s"'`,]{1,4096})["'`]?;?/y;
 /** Attributes of `Set-Cookie`, and cookies that hold nothing secret. */
 const nonSecretCookies = /^(?:path|domain|expires|max-age|samesite|_ga\w*|_gid|_fbp|theme|lang|locale|consent\w*)$/i;

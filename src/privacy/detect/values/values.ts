@@ -29,7 +29,7 @@ const fileName =
   /\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|md|ts|js|py|go|rs|java|php|rb|sh|html|css|conf|cfg|ini|xml|csv|log|p12|pfx|jks)$/i;
 const uuid = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
 const hexText = /^(?:0x)?[0-9a-f]+$/i;
-const version = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?$|^\d{4}-\d{2}-\d{2}/;
+const version = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.+-]{1,40})?$|^\d{4}-\d{2}-\d{2}/;
 
 const algorithmParts = new Set(
   "scram hmac pbkdf rsa ecdsa ed ecdh aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
