@@ -138,11 +138,9 @@ function shapeOf(text: string) {
     const indent = at - lineStart;
     const start = at < length ? lineStartAt(text, at, text.charCodeAt(at), indent) : 0;
     if (start === optionLine) options++;
-    else if (start === listLine) {
-      listItems++;
-      // The number of a step is none of the ask.
-      if (isDigit(text.charCodeAt(at))) numbers--;
-    } else if (start === traceLine) traceLines++;
+    else if (start === listLine) listItems++;
+    else if (start === traceLine) traceLines++;
+    if (start === listLine && isDigit(text.charCodeAt(at))) at++; // The number of a step is none of the ask.
     let brackets = 0; // brackets, semicolons, equals signs of the line
     line: for (; at < length; at++) {
       switch (countsAs[text.charCodeAt(at)]) {
