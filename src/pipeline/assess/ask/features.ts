@@ -140,9 +140,8 @@ function shapeOf(text: string) {
     if (start === optionLine) options++;
     else if (start === listLine) listItems++;
     else if (start === traceLine) traceLines++;
-    if (start === listLine && isDigit(text.charCodeAt(at))) at++; // The number of a step is none of the ask.
     let brackets = 0; // brackets, semicolons, equals signs of the line
-    line: for (; at < length; at++) {
+    line: for (at = behindNumber(text, at, start); at < length; at++) {
       switch (countsAs[text.charCodeAt(at)]) {
         case nothing: // most of most texts
           break;
@@ -200,6 +199,11 @@ function shapeOf(text: string) {
     identifiers,
     verbLast,
   };
+}
+
+/** Behind the number of a step, which is no number of the ask. */
+function behindNumber(text: string, at: number, lineStart: number): number {
+  return lineStart === listLine && isDigit(text.charCodeAt(at)) ? at + 1 : at;
 }
 
 /** The last character of a line that is no blank; there is one. */
