@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pendingMigrations } from "./migrations.ts";
 import { postgresMigrations } from "./postgres-migrations.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite, sqliteVersionOf } from "./sqlite.ts";
 import { sqliteMigrations } from "./sqlite-migrations.ts";
 
 describe("an SQLite database", () => {
@@ -108,4 +108,16 @@ describe("the migrations", () => {
     const steps = [3, 1, 2].map((version) => ({ version, name: "", sql: "" }));
     expect(pendingMigrations([1], steps).map(({ version }) => version)).toEqual([2, 3]);
   });
+});
+
+test.each([
+  ["3.51.2", false],
+  ["3.9.9", false],
+  ["2.99.99", false],
+  ["3.51.3", true],
+  ["3.52.0", true],
+  ["4.0.0", true],
+])("SQLite %s is safe to use: %p", (version, supported) => {
+  const db = { query: () => ({ get: () => ({ version }) }) } as unknown as Database;
+  expect(sqliteVersionOf(db)).toEqual({ version, supported });
 });
