@@ -54,8 +54,11 @@ export function codeOf(response: Response): ErrorCode | undefined {
   return codes.get(response);
 }
 
-/** SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. */
-const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk)\/|openrouter/i;
+/**
+ * SDKs of the Stainless family name their language; the Vercel AI SDK and OpenRouter's SDK name themselves. The AI SDK writes
+ * `ai-sdk/openai-compatible/2.0.87`, from version 7 on `ai-sdk-openai-compatible/3.0.92`.
+ */
+const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk(?:-[\w-]{1,40})?)\/|openrouter/i;
 
 function wantsErrorObject(headers: Headers): boolean {
   if (headers.has("x-stainless-lang")) return true;

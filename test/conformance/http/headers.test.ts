@@ -106,6 +106,7 @@ describe("the error format", () => {
       { "x-stainless-lang": "js" },
       { "user-agent": "ai/6.0.1 ai-sdk/openai-compatible/2.0.0 runtime/bun" },
       { "user-agent": "ai-sdk/openai-compatible/2.0.87" },
+      { "user-agent": "ai-sdk-openai-compatible/3.0.92 ai-sdk-provider-utils/5.0.81 node.js/24" },
       { "user-agent": "speakeasy-sdk/typescript 1.3.19 2.0.0 1.0.0 @openrouter/sdk" },
       { "x-smart-gateway-errors": "openai" },
     ]) {
