@@ -30,6 +30,20 @@ export function extraCaCertsProblems(path: string): Problem[] {
   return broken < 0 ? [] : problem(`certificate ${broken + 1} of its file cannot be read`);
 }
 
+/**
+ * Whether the variable is only in `.env`: the runtime reads that file after its certificate authorities, so it has no effect. False
+ * where that cannot be found out.
+ */
+export function isReadTooLate(path: string): boolean {
+  if (process.env["NODE_EXTRA_CA_CERTS"] !== path) return false;
+  try {
+    // The environment with which the process was started (Linux).
+    return !readFileSync("/proc/self/environ", "utf8").split("\0").includes(`NODE_EXTRA_CA_CERTS=${path}`);
+  } catch {
+    return false;
+  }
+}
+
 function isCertificate(pem: string): boolean {
   try {
     return new X509Certificate(pem).subject !== undefined;

@@ -2,7 +2,7 @@ import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { processNodeId } from "#domain/node-id.ts";
-import { extraCaCertsProblems } from "./extra-ca-certs.ts";
+import { extraCaCertsProblems, isReadTooLate } from "./extra-ca-certs.ts";
 import { canonicalHost, isLoopback, listenAddress } from "./host-names.ts";
 import { nearest } from "./nearest.ts";
 import { type OpenTelemetrySettings, openTelemetryIn } from "./open-telemetry.ts";
@@ -345,6 +345,13 @@ function warningsOf(settings: Settings, env: Readonly<Record<string, string | un
   }
   if (settings.workers > availableParallelism()) {
     warnings.push(`WORKERS=${settings.workers} is more than the ${availableParallelism()} processors of this machine.`);
+  }
+  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
+  // Workers are started with what the supervisor has read.
+  if (isGiven(extraCaCerts) && settings.workers === 1 && isReadTooLate(extraCaCerts)) {
+    warnings.push(
+      "NODE_EXTRA_CA_CERTS has no effect in .env, because the runtime reads it before: set it in the environment.",
+    );
   }
   for (const name of Object.keys(env)) {
     if (name in settingsTable || !isGiven(env[name])) continue;

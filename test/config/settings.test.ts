@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { generate } from "selfsigned";
 import { parseAuthKeys } from "#settings/auth-keys.ts";
 import { editDistance, nearest } from "#settings/nearest.ts";
 import { formatProblems } from "#settings/problem.ts";
@@ -213,6 +214,31 @@ describe("NODE_EXTRA_CA_CERTS", () => {
       expect(problemsOf({ NODE_EXTRA_CA_CERTS: path })).toMatchObject([{ path: "NODE_EXTRA_CA_CERTS", message }]);
     });
   }
+
+  test.skipIf(process.platform !== "linux")(
+    "in .env only is warned of, because the runtime reads it before",
+    async () => {
+      const folder = join(scratch, "with-env");
+      mkdirSync(folder);
+      const path = join(folder, "authority.pem");
+      writeFileSync(path, (await generate([{ name: "commonName", value: "test" }])).cert);
+      const doctor = async (env: Record<string, string>) => {
+        const main = join(import.meta.dir, "..", "..", "src", "main.ts");
+        const command = Bun.spawn([process.execPath, main, "doctor"], {
+          cwd: folder,
+          env: { PATH: process.env["PATH"] ?? "", HOME: folder, PORT: "1", ...env },
+          stdout: "pipe",
+          stderr: "ignore",
+        });
+        return new Response(command.stdout).text();
+      };
+      const warning = "NODE_EXTRA_CA_CERTS has no effect in .env";
+      expect(await doctor({ NODE_EXTRA_CA_CERTS: path })).not.toContain(warning);
+      writeFileSync(join(folder, ".env"), `NODE_EXTRA_CA_CERTS=${path}\n`);
+      expect(await doctor({})).toContain(warning);
+      expect(await doctor({ NODE_EXTRA_CA_CERTS: path })).not.toContain(warning);
+    },
+  );
 
   test("that is empty is ignored", () => {
     expect(problemsOf({ NODE_EXTRA_CA_CERTS: "" })).toEqual([]);
