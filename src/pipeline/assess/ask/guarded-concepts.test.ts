@@ -60,6 +60,7 @@ describe("concepts that make an ask guarded together", () => {
     ["in German, the same", "Gelöschte Nutzer müssen überall sofort abgemeldet werden"],
     ["more rights than are needed", "the backup service account is overly permissive, give it only what it needs"],
     ["in French, the same", "Le compte de service du déploiement a trop de droits, réduis-les"],
+    ["somebody who has left", "people who left the project keep seeing its files: they still have access"],
     ["one's own requests", "buyers must not approve their own purchase requests"],
     ["one's own rights", "whoever accepts an invite can set their own role"],
     ["a check that is missing, for anybody", "the download never checks anything, any member can get at the file"],

@@ -22,7 +22,7 @@ export function guardedByConcepts(features: AskFeatures): GuardedKind | undefine
   const looks = has("appearance") || has("interface");
   if (opensUp(features, has, looks)) return "SECURITY";
   if (has("unchecked") && (has("ownership") || (has("actor") && has("accessing")))) return "AUTH";
-  if (has("asking")) return undefined;
+  if (has("asking") || topics.first("person") < 1) return undefined;
   if (paysWrongly(features, has, looks)) return "PAYMENT";
   // A column is on a page or in a table; what is in use is in a table.
   const inUse = has("inUse") || has("live");

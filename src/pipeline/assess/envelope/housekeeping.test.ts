@@ -78,6 +78,13 @@ describe("housekeeping is recognised by what it requests", () => {
     [
       "labels",
       [
+        system("You extract relevant pieces of information from conversations. Return the facts as JSON."),
+        user(guarded),
+      ],
+    ],
+    [
+      "labels",
+      [
         system(
           "Select the files that are relevant to the task from this list. Do not include any other text.\n- src/auth.ts",
         ),

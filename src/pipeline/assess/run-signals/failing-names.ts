@@ -29,17 +29,25 @@ const counts = /^\W*\d+ (?:problems?|errors?|failed|failing)\b/;
 const streamLabel =
   /^\s*(?:\{\s*"\w{1,20}"\s*:\s*"|(?:Stdout|Stderr|Output|STDOUT|STDERR|stdout|stderr): |Observation: )/;
 
-/** Lines that name what failed, one for each, without numbers: fit to be compared, not to be shown. */
-export function failingNamesIn(text: string, areTests: boolean): readonly string[] {
+/** What failed, as the lines of an output name it. */
+export interface FailingNames {
+  /** One for each that differs from the others, without numbers: fit to be compared, not to be shown. */
+  readonly names: readonly string[];
+  /** How many lines name something that failed: the same fault may stand at several places. */
+  readonly count: number;
+}
+
+export function failingNamesIn(text: string, areTests: boolean): FailingNames {
   const names = new Set<string>();
+  let count = 0;
   for (const labelled of text.split("\n")) {
     const line = labelled.replace(streamLabel, "");
     if (!failingTest.test(line) && !faultInCode.test(line) && !(areTests && inListOfTests.test(line))) continue;
     if (counts.test(line)) continue;
-    names.add(withoutNumbers(line));
-    if (names.size === maxNames) break;
+    count++;
+    if (names.size < maxNames) names.add(withoutNumbers(line));
   }
-  return [...names];
+  return { names: [...names], count };
 }
 
 function withoutNumbers(line: string): string {

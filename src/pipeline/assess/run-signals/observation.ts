@@ -3,7 +3,7 @@ import type { ToolCall, ToolResult } from "./calls/tool-call.ts";
 import { inSnakeCase } from "./calls/tools.ts";
 import { isRefusedByUser, type UserWords, userWordsIn } from "./calls/user-words.ts";
 import { checkOf, fnv1a, fromErrorType, normalizedError } from "./error-signature.ts";
-import { failingNamesIn } from "./failing-names.ts";
+import { type FailingNames, failingNamesIn } from "./failing-names.ts";
 import { statusOf } from "./result-status.ts";
 import { failedTestsIn } from "./test-summary.ts";
 import { shortened } from "./text-hash.ts";
@@ -77,7 +77,7 @@ function observe(call: ToolCall | undefined, text: string): Observation {
   const check = checkOf(command);
   const failed = status.kind === "failed" ? status : undefined;
   const failedTests = runs && !effect.showsByScript ? failedTestsIn(output) : undefined;
-  const names = failed === undefined || !runs ? [] : failingNamesIn(output, failedTests !== undefined);
+  const failing = failed === undefined || !runs ? noNames : failingNamesIn(output, failedTests !== undefined);
   return {
     changes,
     reverts,
@@ -86,11 +86,13 @@ function observe(call: ToolCall | undefined, text: string): Observation {
     failedTests,
     check: fnv1a(check),
     errorType: failed?.errorType ?? "",
-    signatures: failed === undefined ? [] : signaturesOf(check, names, failed.line),
-    failures: failedTests || names.length || undefined,
+    signatures: failed === undefined ? [] : signaturesOf(check, failing.names, failed.line),
+    failures: failedTests || failing.count || undefined,
     user,
   };
 }
+
+const noNames: FailingNames = { names: [], count: 0 };
 
 function signaturesOf(check: string, names: readonly string[], line: string): readonly string[] {
   const failing = names.length > 0 ? names : [normalizedError(fromErrorType(line))];

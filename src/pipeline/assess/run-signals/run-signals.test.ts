@@ -86,6 +86,18 @@ describe("failed repairs", () => {
     expect(runtime(...bash(line, "pytest a.py"), ...edit(), ...bash(line, "pytest b.py")).same_error_count).toBe(0);
   });
 
+  test("fewer errors of one kind, at fewer places, are progress", () => {
+    const cargo = (places: number) => {
+      const errors = Array.from(
+        { length: places },
+        (_, at) => `error[E0308]: mismatched types\n --> src/m${at}.rs:7:5`,
+      );
+      return bash(`${errors.join("\n")}\nerror: could not compile`, "cargo build");
+    };
+    expect(runtime(...cargo(20), ...edit(), ...cargo(15), ...edit(), ...cargo(1)).same_error_count).toBe(0);
+    expect(runtime(...cargo(15), ...edit(), ...cargo(15), ...edit(), ...cargo(15)).same_error_count).toBe(2);
+  });
+
   test("a check that passes resolves its error, which is still remembered if it returns much later", () => {
     const wrong = [...failing(), ...edit(), ...failing(), ...edit(), ...failing()];
     const reading = Array.from({ length: 40 }, (_, n) => step("read_file", { path: `${n}` }, `${n}`)).flat();

@@ -252,7 +252,8 @@ export const guardedTerms = {
     заблокированн* деактивирован* отключённ* zablokowan* dezaktywowan* devre_dışı* eski_çalışan* 被禁用 停用的 离职员工 無効化された 停止された 退職者 비활성화된* 정지된* 퇴사자*
     we_removed_them people_who_left who_has_left leavers ex-staff ausgeschieden* oud-medewerker* ex-medewerker* voormalige_medewerker* ex-employé* ex-salarié* ex-empleado* byli_pracown* byłych_pracown* byłym_pracown* zwolnieni zwolnionych бывшие_сотрудник* бывших_сотрудник* уволенн* уволивш* колишні_співробітник* колишніх_співробітник* звільнен* işten_ayrıl* işten_çık* ayrılan_çalışan* eski_personel حذفناهم الموظفون_السابقون الموظفين_السابقين المحذوفين đã_nghỉ_việc nhân_viên_cũ tài_khoản_bị_khóa tài_khoản_đã_khóa पूर्व_कर्मचारी निकाले_गए नौकरी_छोड़* mantan_karyawan karyawan_yang_keluar 离职的 已离职 退職した 退職済 辞めた 퇴사한* contract_ends contract_has_ended
     deleted_user* deleted_account* deleted_member* deleted_employee* removed_user* removed_member* user_is_deleted user_was_deleted account_is_deleted account_was_deleted been_deleted are_deleted terminated_employee* offboarded ex_employee* ex_staff left_the_company
-    gelöschte_benutzer* gelöschte_nutzer* gelöschte_konten gelöschter_benutzer gekündigte_mitarbeiter* utilisateurs_supprimés comptes_supprimés compte_supprimé usuarios_eliminados usuarios_borrados cuentas_eliminadas usuários_excluídos usuários_removidos contas_excluídas utenti_eliminati verwijderde_gebruikers verwijderde_accounts удаленные_пользователи удалённые_пользователи удаленный_пользователь удалённый_пользователь usunięci_użytkownicy usunięte_konta silinen_kullanıcı* 已删除的用户 被删除的用户 已注销 削除されたユーザー 削除済みユーザー 退会した 삭제된_사용자* 탈퇴한*`,
+    gelöschte_benutzer* gelöschte_nutzer* gelöschte_konten gelöschter_benutzer gekündigte_mitarbeiter* utilisateurs_supprimés comptes_supprimés compte_supprimé usuarios_eliminados usuarios_borrados cuentas_eliminadas usuários_excluídos usuários_removidos contas_excluídas utenti_eliminati verwijderde_gebruikers verwijderde_accounts удаленные_пользователи удалённые_пользователи удаленный_пользователь удалённый_пользователь usunięci_użytkownicy usunięte_konta silinen_kullanıcı* 已删除的用户 被删除的用户 已注销 削除されたユーザー 削除済みユーザー 退会した 삭제된_사용자* 탈퇴한*
+    they_left he_left she_left left_the_team left_the_project left_the_workspace left_the_group who_left have_left has_left ex-member* former_member* ehemalige_mitglieder* anciens_membres antiguos_miembros antigos_membros бывшие_участник* byli_członk* eski_üye* 已退出的成员 元メンバー 탈퇴_멤버*`,
   /** How long, how often and whether it opens the door. */
   lifetime: `
     expir* single_use single-use one-time one_time only_once works_once work_once used_twice used_again still_valid still_works still_work still_working never_expire* lifetime idle inactivity valid_for stays_valid remains_valid remain_valid invalidat* invalid_after revoke* revocation after_logout after_log_out after_logging_out log_out_everywhere all_devices other_devices server_side server-side password_change* change_password password_is_changed password_was_changed changes_their_password changes_his_password renewed force_logout sign_out_everywhere lockout lock_out lock_the_account locked_after wrong_passwords failed_attempt* too_many_attempts rate_limit* rate-limit* brute_forc* kicked_out fixation
@@ -404,8 +405,9 @@ export const guardedTerms = {
   asking: `
     how_can_i how_could_i how_do_i how_to how_would_i how_much how_many wie_kann_ich wie_viel comment_puis-je combien cómo_puedo cuánto como_posso quanto сколько как_мне jak_mogę ile nasıl kaç कितना 怎么 如何 多少 いくら 何個 어떻게 얼마
     is_this are_these is_it_possible is_it_safe
-    who whose
     wie_viele`,
+  /** A question on somebody at the beginning, and elsewhere what tells somebody from others. */
+  person: "who whose",
   /** What is seen on a page. */
   appearance: `
     colour colors blue aligned align centre center centered border borders shadow spinner icons pixel* z-index dark_mode animation animated mobile_view mobile_layout greyed
