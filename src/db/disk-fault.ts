@@ -6,7 +6,7 @@ const probeBytes = 64 * 1_024;
 const meanings: { readonly [code: string]: string } = {
   EACCES: "the process may not write in the database's directory",
   EDQUOT: "the disk quota is used up",
-  EFBIG: "a file may not grow as large: a limit of the process or of the file system",
+  EFBIG: "a limit of the process or of the file system on the size of files is reached",
   EIO: "the disk fails",
   EMFILE: "the process has too many open files",
   ENFILE: "the system has too many open files",
@@ -37,7 +37,9 @@ export function diskFaultOf(path: string): string | undefined {
 }
 
 function writeProbe(path: string, from: number): void {
-  const file = openSync(path, "w", 0o600);
+  // Left behind by a process that was killed; and a link that somebody has put there is not followed.
+  rmSync(path, { force: true });
+  const file = openSync(path, "wx", 0o600);
   try {
     // A write may end early at a limit; the one behind it names the cause.
     for (let written = 0; written < probeBytes; ) {
