@@ -65,7 +65,8 @@ export const guardedTerms = {
     屏蔽 撤销 失效 限制 校验 哈希 防止 禁止 拦截 無効化 制限 検証 防ぎ 防ぐ 防止 禁止 ブロック 무효화* 차단* 제한* 검증* 막아* 방지* 금지*
     cancel* suspend* freeze freezes deactivat* disable disables limit limits limiter begrenz* beschränk* annul* suspend* congel* odwoł* anuluj* отмен* приостанов* iptal 取消 冻结 停用 キャンセル 停止 凍結 취소* 정지*
     only_allow only_accept allow_only accept_only
-    sign_the sign_all sign_each sign_every sign_our sign_outgoing sign_requests sign_webhooks sign_responses`,
+    sign_the sign_all sign_each sign_every sign_our sign_outgoing sign_requests sign_webhooks sign_responses
+    secure secures securing`,
   /** Ways in for an attacker: code that is run, input that is not checked, attacks by name. */
   danger: `
     attacker* malicious untrusted hacker* hacked adversary arbitrary_code arbitrary_command* arbitrary_file* arbitrary_url* remote_code rce code_exec eval(* unpickl* pickle.load* untrusted_pickle* yaml.load* unserialize deserializing_untrusted deserialise* shell=true innerhtml dangerouslysetinnerhtml raw_html renders_raw unescaped inline_script* onerror script_tag* etc/passwd 169.254.169.254 metadata_endpoint path_traversal directory_traversal zip_slip prototype_pollution log4j log4shell concatenates_the
@@ -106,7 +107,8 @@ export const guardedTerms = {
   /** Not as it should be. */
   wrong: `
     wrong incorrect incorrectly mistake mistakes not_correct isn't_correct inaccurate miscalculat* fixes fix
-    falsch* faux fausse* erroné* incorrecte* incorrecto* incorreto* erróne* errad* sbagliat* verkeerd* неверн* неправильн* błędn* yanlış* 不对 算错 間違 誤り 잘못*`,
+    falsch* faux fausse* erroné* incorrecte* incorrecto* incorreto* erróne* errad* sbagliat* verkeerd* неверн* неправильн* błędn* yanlış* 不对 算错 間違 誤り 잘못*
+    should_be_before should_be_after should_be_calculated should_be_computed instead_of`,
   /** Sums as they are worked out. */
   reckoning: `
     calculation calculations calculate calculates calculated calculating compute computes computed amount amounts total totals
@@ -140,7 +142,8 @@ export const guardedTerms = {
     رؤية يرى الوصول يمكنه gọi_được
     leggono si_legge czytać leest lees kun_je_lezen lê leem qualquer_um_lê 읽을_수 読める 読めて 読めてしまう 能读到
     people_see ppl_see others_see users_see customers_see guests_see members_see see_other see_others see_each see_someone see_their get_at read_files see_files open_files
-    lets_you lets_u let_you lets_him demoted promoted demotion keeps_editing keep_editing 返らない 返さない 返ってくる`,
+    lets_you lets_u let_you lets_him demoted promoted demotion keeps_editing keep_editing 返らない 返さない 返ってくる
+    get_into gets_into get_in gets_in kommen_noch kommt_noch reinkomm* ins_system entrent_encore siguen_entrando ainda_entram entrano_ancora заходят`,
   /** Where only some may go. */
   restricted: `
     admin admins administrator* superuser owners other_users other_users' other_user's another_user another_user's another_person* another_tenant other_tenants other_customers other_people someone_else someone_else's another_customer another_account own_account own_data created_by_them staff-only role roles privileg* tenancy without_permission other_sites themselves_to
@@ -155,7 +158,8 @@ export const guardedTerms = {
     d'un_autre d'une_autre panneau_d'administration panel_de_administración de_otra_persona painel_de_administração painel_administrativo pannello_di_amministrazione area_riservata adminpanel beheerpaneel yönetim_panel* panel_administra* панел*_администратор* 管理面板 관리_페이지*
     الآخرين every_customer's every_user's everyone's quản_trị_viên
     other_ppl others_data workspace_filter tenant_filter organization_filter org_filter is_staff staff_only staff_members superadmin* super-admin* super_admin* managers_of their_own_team their_team own_team
-    of_other of_another from_other belonging_to_other superusers user_admin users_admin make_user administrators administration-role admin_role admin_rights admin_privilege*`,
+    of_other of_another from_other belonging_to_other superusers user_admin users_admin make_user administrators administration-role admin_role admin_rights admin_privilege*
+    anonymous anonymously not_logged_in every_account every_customer all_accounts to_owner to_admin anonyme anónimo* anônimo* anonimo* анонимн* anonimow* anonim* 匿名 익명*`,
   /** What belongs to somebody else. */
   othersOwn: `
     someone_else's somebody_else's another_user's other_user's other_users' another_customer's other_customers' other_people's another_tenant's
@@ -272,7 +276,8 @@ export const guardedTerms = {
     still_accepted still_accepts still_accept still_honored still_honoured still_authenticated still_lets still_let stays_signed keeps_working keep_working immediately_logged logged_out_immediately log_them_out log_him_out kick_them kicks_them kick_out kicked_off stays_alive after_rotation after_the_rotation until_it_expires never_die never_dies
     ausgeloggt ausloggen abgemeldet gültig déconnect* desconect* disconnett* uitgelogd uitloggen разлогин* выкин* wyloguj* wylogowan* 踢下线 強制ログアウト ログアウトさせ 강제_로그아웃*
     min_length minimum_length password_polic* password_strength breached haveibeenpwned pwned weak_password* common_password* password_history wrong_pin wrong_pins wrong_code wrong_codes pin_attempt* whose_aud whose_audience aud_claim issuer_claim token_claims mindestlänge longueur_minimale longitud_mínima comprimento_mínimo lunghezza_minima
-    after_expiry after_expiration abgelaufen* nach_ablauf après_expiration tras_vencer`,
+    after_expiry after_expiration abgelaufen* nach_ablauf après_expiration tras_vencer
+    current_password only_work only_works only_valid works_only valid_only work_only`,
   /** The same again, though it must happen once; or the wrong amount of it. */
   amiss: `
     twice double doubly doubled double-* duplicate* second_time two_times multiple_times more_than_once several_times below_zero negative overcharg* undercharg* idempot* ran_twice
@@ -343,7 +348,8 @@ export const guardedTerms = {
     la_base
     قاعدة_البيانات قاعدة_بيانات الحسابات cơ_sở_dữ_liệu tài_khoản basis_data akun
     hesapları hesaplarını учётные_записи учетные_записи аккаунт* konta 账号 账户 アカウント 계정*
-    rds_instance* db_instance* database_instance* postgres prod_database* prod-db* replica replicas read_replica* firestore bigquery snowflake warehouse dataset datasets volumes pvcs`,
+    rds_instance* db_instance* database_instance* postgres prod_database* prod-db* replica replicas read_replica* firestore bigquery snowflake warehouse dataset datasets volumes pvcs
+    orders`,
   /** Where it is the real thing. */
   live: `
     prod production live_database live_db live_system live_data the_live_* the_primary on_live real_customer* prod_db production_db
