@@ -111,13 +111,18 @@ function* recordsIn(
       ]
     : [];
   const costsOf = Map.groupBy(costs, ({ block }) => Number(block));
+  const hashes =
+    costs.length > 0
+      ? yield [`SELECT h.id, ${hashesIn(dialect)} AS hashes FROM decision_block_head h WHERE h.id IN ${list}`, values]
+      : [];
+  const hashesOf = new Map(hashes.map((row) => [Number(row["id"]), String(row["hashes"])]));
   const headOf = new Map(heads.map((head) => [Number(head["id"]), head]));
   const matches: Match[] = [];
   for (const { id, data } of blocks) {
     const block = openBlock(data);
     const head = headOf.get(Number(id));
     if (block === undefined || head === undefined) continue;
-    const costOf = costFinder(costsOf.get(Number(id)) ?? [], String(head["hashes"]));
+    const costOf = costFinder(costsOf.get(Number(id)) ?? [], hashesOf.get(Number(id)) ?? "");
     const isWanted = lineTest(search, block, head, costOf);
     for (const [line, seq] of seqsIn(block, Number(head["records"])).entries()) {
       if (seq < search.from || seq >= search.to || !isWanted(line, seq)) continue;
@@ -200,16 +205,20 @@ function headsFor(search: BlockSearch, dialect: "sqlite" | "postgres", limit?: n
   const range = newestFirst ? [from, Math.min(hourAfter(to), Number.MAX_SAFE_INTEGER)] : [hourOf(from), to];
   parts.push({ sql: `${bounds} AND h.id < ? AND h.last_seq >= ?`, values: [...range, to, from] });
   const { sql, values } = joined(parts);
-  const hex = dialect === "sqlite" ? "hex(h.ids)" : "encode(h.ids, 'hex')";
-  const hashes = wanted.length === 0 ? `CASE WHEN ${hasCosts} THEN lower(${hex}) END` : `lower(${hex})`;
+  const hashes = wanted.length === 0 ? "" : `, ${hashesIn(dialect)} AS hashes`;
   return [
-    `SELECT h.id, h.last_seq, h.records, CASE WHEN ${hasCosts} THEN 1 ELSE 0 END AS has_costs, ${hashes} AS hashes FROM decision_block_head h WHERE ${sql}
+    `SELECT h.id, h.last_seq, h.records, CASE WHEN ${hasCosts} THEN 1 ELSE 0 END AS has_costs${hashes} FROM decision_block_head h WHERE ${sql}
      ORDER BY ${newestFirst ? "h.last_seq DESC" : "h.id"}${limit === undefined ? "" : ` LIMIT ${limit}`}`,
     values,
   ];
 }
 
 const hasCosts = "EXISTS (SELECT 1 FROM decision_late_cost c WHERE c.block = h.id)";
+
+/** The hashes of the ids in a block, hexadecimal. */
+function hashesIn(dialect: "sqlite" | "postgres"): string {
+  return dialect === "sqlite" ? "lower(hex(h.ids))" : "encode(h.ids, 'hex')";
+}
 
 function hasBytes(hash: string, dialect: "sqlite" | "postgres"): string {
   return dialect === "sqlite" ? `instr(h.ids, x'${hash}') > 0` : `position(decode('${hash}', 'hex') IN h.ids) > 0`;
