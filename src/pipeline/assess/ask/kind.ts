@@ -44,7 +44,9 @@ export function kindOf(features: AskFeatures): TaskKind {
   const named = changesNothing ? undefined : guardedTopic(features);
   const meant = changesNothing ? undefined : guardedByConcepts(features);
   const guarded = named ?? meant;
-  const reviews = topics.first("reviewing") < 3;
+  // Who looks at something and then changes it does more than to review it; where tests are named, these may be all that changes.
+  const changesToo = has("furtherOrder") && !has("testing");
+  const reviews = topics.first("reviewing") < 3 && !changesToo;
   // A long report of what goes wrong, without an order, is to be understood first, whatever part of the program it is about.
   const report = topics.words > 50 && !orders(features) && (failing(features) || features.identifiers >= 8);
   const seeksCause = guarded !== "SECURITY" && has("seekingCause");

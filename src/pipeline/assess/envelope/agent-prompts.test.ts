@@ -540,6 +540,36 @@ describe("compaction at the end of a long session goes on with its task", () => 
   });
 });
 
+describe("a task whose beginning was compacted away", () => {
+  const question = user(
+    "What did we do so far?\n\n<environment_details>\nWorking directory: /srv/login\n</environment_details>",
+  );
+  const summary = (goal: string) =>
+    assistant(`## Objective\n- ${goal}\n\n## Important Details\n- none\n\n## Relevant Files\n- src/login.ts`);
+  const goesOn = [...step("bash", { command: "ls" }, "a"), user("Continue if you have next steps")];
+
+  test.each([guarded, "Rename foo to bar."])("goes on as its summary names it: %s", (ask) => {
+    const { task, continuation } = assessed({ messages: [system("You are Kilo."), question, summary(ask), ...goesOn] });
+    expect(task).toMatchObject({ kind: assessed({ ask }).task.kind, instruction: `- ${ask}` });
+    expect(continuation).toBe(true);
+  });
+
+  test("goes on with the ask where that is still there, and with what the user asks next", () => {
+    expect(assessed({ messages: [user(guarded), question, summary("to look"), ...goesOn] }).task.instruction).toBe(
+      guarded,
+    );
+    const consent = [question, summary(guarded), user("Yes, continue.")];
+    expect(assessed({ messages: consent }).task.kind).toBe(assessed({ ask: guarded }).task.kind);
+    const next = [question, summary(guarded), user("Rename foo to bar.")];
+    expect(assessed({ messages: next }).task.instruction).toBe("Rename foo to bar.");
+  });
+
+  test("but a question of the user's is one where nothing was compacted", () => {
+    expect(assessed({ ask: "What did we do so far?" }).task.instruction).toBe("What did we do so far?");
+    expect(assessed({ ask: "What did we do so far to protect logins?" }).task.instruction).toContain("protect logins");
+  });
+});
+
 describe("the ask in the prompts of further agents", () => {
   const ask = "Rename foo to bar.";
   test.each([
@@ -583,6 +613,10 @@ describe("the ask in the prompts of further agents", () => {
     [
       "Crush, resumed",
       `The previous session was interrupted because it got too long, the initial user request was: \`${ask}\``,
+    ],
+    [
+      "Crush, resumed for the third time",
+      `${"The previous session was interrupted because it got too long, the initial user request was: `".repeat(3)}${ask}${"`".repeat(3)}`,
     ],
   ])("%s", (_, text) => {
     expect(askIn(text)).toBe(ask);

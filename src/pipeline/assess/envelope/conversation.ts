@@ -8,7 +8,7 @@ import { harnessTurnIn } from "./harness-turn.ts";
 import { KnownAsks } from "./known/known-asks.ts";
 import { offeredTools } from "./known/offered-tools.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
-import { labelledTaskIn } from "./templates.ts";
+import { labelledTaskIn, taskInSummary } from "./templates.ts";
 import { textOf, windowOf } from "./text-window.ts";
 
 /** Characters of the newest user message that are read: the head and the tail. */
@@ -68,9 +68,12 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
   const oldest = Math.max(0, messages.length - maxMessagesSearched);
   let newest: { text: string; at: number } | undefined;
   let found: { ask: string; at: number } | undefined;
+  let first = -1;
   const asks = new KnownAsks(messages);
   for (let at = messages.length - 1; at >= oldest; at--) {
-    if (roles[at] !== "user" || (newest !== undefined && asks.isWithoutAsk(at))) continue;
+    if (roles[at] !== "user") continue;
+    first = at;
+    if (newest !== undefined && asks.isWithoutAsk(at)) continue;
     const text = textOf(messages[at]?.["content"]);
     newest ??= { text, at };
     const { ask, compacts, continues } = asks.read(at, windowOf(text, askHead, askTail));
@@ -80,13 +83,24 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
     return { ...found, subject: ask, newest: newest.text, goesOn: found.at < newest.at };
   }
   if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "", goesOn: false };
+  const summedUp = taskBehind(messages, first);
   if (found === undefined) {
     // A harness has written all there is: its label may still say what the user wants.
     const shown = windowOf(newest.text, askHead, askTail).trim();
-    found = { ask: labelledTaskIn(shown) ?? shown, at: newest.at };
+    const task = labelledTaskIn(shown);
+    found =
+      task === undefined && summedUp !== undefined
+        ? { ask: summedUp, at: first }
+        : { ask: task ?? shown, at: newest.at };
   }
   const goesOn = found.at < newest.at;
-  return { ...found, subject: found.ask, newest: newest.text, goesOn };
+  return { ...found, subject: summedUp ?? found.ask, newest: newest.text, goesOn };
+}
+
+/** The task of a conversation that was compacted: opencode and Kilo Code put a question and a summary in the place of what was said. */
+function taskBehind(messages: readonly ChatMessage[], at: number): string | undefined {
+  const next = messages[at + 1];
+  return next?.role === "assistant" ? taskInSummary(windowOf(textOf(next["content"]), askHead, 0)) : undefined;
 }
 
 interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}

@@ -11,8 +11,19 @@ const instructionsBehind =
 /** What an issue frame begins with. */
 const leadIn =
   /^\s*(?:(?:Please |Now )?(?:solve|fix|resolve|implement|address|complete|work on) (?:this|the following) (?:issue|task|problem|request|ticket)\s*:\s*|consider the following (?:PR description|pull request|issue|task|problem|request|ticket)\s*:\s*|(?:new|current) task:\s+|# \S{1,40}\.md instructions\b[^\n]*\n\s*|(?:This session is being continued from a previous|Another language model started to solve|The conversation history before this point was compacted)\b[^\n]*\n\s*)/i;
-/** What stands before the ask where a session goes on that had grown too long; the ask stands in backticks. */
-const resumed = /^The previous session was interrupted\b[^\n]{0,200}\brequest was: `([\s\S]+)`\s*$/;
+/** What stands before the ask where a session goes on that had grown too long; the ask stands in backticks. Once for each time that it had. */
+const resumed = /^The previous session was interrupted\b[^\n`]{0,200}\brequest was: `([\s\S]+)`\s*$/;
+const maxResumed = 20;
+
+/** The heading in a summary of a conversation under which its task stands. */
+const goal =
+  /^#{1,3} (?:\d\. )?(?:Goal|Objective|Task(?: Overview| Description)?|(?:User |Primary )?Request(?: and Intent)?)[ \t]*\n+([\s\S]*?)(?=\n#{1,3} |$(?![\s\S]))/im;
+
+/** The task of the conversation that a text sums up; undefined where it names none. */
+export function taskInSummary(text: string): string | undefined {
+  const task = goal.exec(text)?.[1]?.trim();
+  return task === "" ? undefined : task;
+}
 
 /** A text that is given between two lines, labelled, in front of what is asked about it. */
 const givenText =
@@ -34,10 +45,20 @@ export function behindGivenText(text: string): string | undefined {
 
 /** The ask without the frame's first words and without the instructions behind it. */
 export function withoutFrame(text: string): string {
-  if (text.startsWith("The previous session")) return resumed.exec(text)?.[1] ?? text;
+  if (text.startsWith("The previous session")) return withoutResumptions(text);
   const lead = leadIn.exec(text)?.[0].length ?? 0;
   const behind = instructionsBehind.exec(text);
   return behind === null || behind.index < lead ? text.slice(lead) : text.slice(lead, behind.index);
+}
+
+function withoutResumptions(text: string): string {
+  let ask = text;
+  for (let times = 0; times < maxResumed; times++) {
+    const inner = resumed.exec(ask)?.[1];
+    if (inner === undefined) break;
+    ask = inner;
+  }
+  return ask;
 }
 
 const firstLabel = /^(?:(?:User(?:'s)? )?(?:Question|Query|Request|Input|Message)|Your task)[ \t]*:[ \t]*/i;
