@@ -157,11 +157,12 @@ function wordStart(bytes: Uint8Array, keywordAt: number): number {
   return from;
 }
 
-/** What can stand behind the name of a column: a separator, the end of the line, a blank before one of them, a quote, a star. */
+/** What can stand behind a name in the list of columns of `INSERT INTO`. */
 function mayEndColumn(c: number): boolean {
   return c === COMMA || c === CLOSE_PAREN || c === BACKTICK || c === DOUBLE_QUOTE || c === CLOSE_BRACKET;
 }
 
+/** What can stand behind the name of a table's column: a separator, the end of the line, a blank before one of them, a quote, a star. */
 function mayEndTableCell(c: number): boolean {
   return (
     c === LF ||
