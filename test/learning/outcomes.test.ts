@@ -126,3 +126,23 @@ test("housekeeping and refusals leave no record", async () => {
   });
   expect(records).toEqual([]);
 });
+
+test("neither housekeeping nor a continuation whose beginning is unknown is explored", async () => {
+  // Each draw would explore.
+  await using gateway = await start({ policy: { routing: { exploration: 0.5 } }, overrides: { random: () => 0 } });
+  const causeOf = async (messages: readonly object[], more: object = {}) =>
+    (await gateway.chat({ model: "smart-router", messages, ...more } as never)).headers.get("x-smart-gateway-cause"); // shaped by hand
+  const call = { id: "c1", type: "function", function: { name: "ls", arguments: "{}" } };
+  const turn = [
+    ask("Say hello."),
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: "a.txt" },
+  ];
+  expect(await causeOf(turn)).toBe("score_flash");
+  const title = {
+    role: "system",
+    content: "Generate a short title for this conversation. Answer with the title only.",
+  };
+  expect(await causeOf([title, ask("Fix the layout.")], { max_tokens: 20 })).toBe("score_flash");
+  expect(await causeOf([ask("Say goodbye.")])).toBe("exploration");
+});

@@ -47,3 +47,18 @@ for (const stream of [false, true])
     expect(next.headers.get("x-smart-gateway-answered-by")).toBe("vendor_v4_flash");
     expect(next.headers.get("x-smart-gateway-cause")).toBe("affinity");
   });
+
+test("a call that the agent makes for itself does not change the model of the run", async () => {
+  await using gateway = await start();
+  const task = { "X-Task-Id": "t1" };
+  const messages: object[] = [{ role: "user", content: hard }];
+  expect((await gateway.chat(say(messages), task)).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+  const title = {
+    role: "system",
+    content: "Generate a short title for this conversation. Answer with the title only.",
+  };
+  const own = await gateway.chat(say([title, { role: "user", content: "hello" }], { max_tokens: 20 }), task);
+  expect(own.headers.get("x-smart-gateway-model")).toBe("vendor_v4_flash");
+  messages.push(...call(1, "ok"));
+  expect((await gateway.chat(say(messages), task)).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+});

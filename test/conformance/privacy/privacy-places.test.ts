@@ -57,3 +57,27 @@ test("if the operator's policy allows it, it is forwarded unchanged", async () =
   expect((await gateway.chat({ metadata })).status).toBe(200);
   expect(gateway.upstream.requests.map(({ body }) => body?.["metadata"])).toEqual([metadata]);
 });
+
+const usesSecret = { type: "object", properties: { key: { type: "string", description: `such as ${secret}` } } };
+const declared: [place: string, body: JsonObject][] = [
+  ["tools", { tools: [{ type: "function", function: { name: "f", parameters: usesSecret } }] }],
+  ["functions", { functions: [{ name: "f", parameters: usesSecret }] }],
+  ["response_format", { response_format: { type: "json_schema", json_schema: { name: "f", schema: usesSecret } } }],
+];
+
+test.each(declared)(
+  "a credential in %s, which is forwarded unchanged, keeps the request from free models",
+  async (place, body) => {
+    // Every score is in the gray zone, where the scout is asked if it may see the request.
+    await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
+    const open = { sensitive: false, repo_free_opt_in: true };
+    const free = await gateway.chat({ ...body, model: "smart-router-free", metadata: open });
+    expect(free.status).toBe(403);
+    expect((await free.json()).detail).toContain("github_token");
+    expect((await gateway.chat({ ...body, metadata: open }, { "X-Scout": "true" })).status).toBe(403);
+    expect(gateway.upstream.received()).toBe(0);
+    const answered = await gateway.chat({ ...body, model: "smart-router", metadata: open });
+    expect(answered.headers.get("x-smart-gateway-cause")).toMatch(/^gray_zone_(flash|pro)$/);
+    expect(gateway.upstream.requests.map((request) => request.body?.[place])).toEqual([body[place]]);
+  },
+);
