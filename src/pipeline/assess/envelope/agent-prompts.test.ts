@@ -665,6 +665,10 @@ describe("what a harness writes in the user's role goes on with the task", () =>
     ],
     ["Forge, a list", "**Current task list:**\n\n- [DONE] Look\n- [PENDING] Rotate the password"],
     [
+      "OpenHands, after a compaction",
+      "USER_CONTEXT: The login fails and refunds are stuck.\n\nTASK_TRACKING: none\n\nCOMPLETED: changed the password",
+    ],
+    [
       "CrewAI, after a tool",
       "Analyze the tool result. If requirements are met, provide the Final Answer. Otherwise, call the next tool.",
     ],
