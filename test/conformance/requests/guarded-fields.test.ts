@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { replies, streams, usageChunk } from "#simulator/behaviours.ts";
+import { chunk, replies, streams, usageChunk } from "#simulator/behaviours.ts";
 import type { Script } from "#simulator/simulator.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
@@ -196,6 +196,28 @@ describe("a field that may change the model, the terms or the price", () => {
     }
     expect(holds[0]).toBeGreaterThan(1_000 * 280);
     expect(holds[1]).toBe(Math.ceil((holds[0] ?? 0) * 2.5));
+  });
+
+  test("that the operator allows is charged with its hold if the caller leaves, as nobody knows what it made of the price", async () => {
+    const fields = { service_tier: { action: "forward", price_factor: 2 } };
+    await using gateway = await start({ policy: { upstream: { billing_stops_on_cancel: true, fields } } });
+    const spent: number[] = [];
+    for (const body of [{}, { service_tier: "priority" }]) {
+      const { promise: never } = Promise.withResolvers<void>();
+      gateway.upstream.next(
+        streams({ events: [chunk({ content: "a" })], gate: (at) => (at === 1 ? never : undefined) }),
+      );
+      const leaving = new AbortController();
+      const asked = { ...body, stream: true, max_tokens: 1_000 };
+      const response = await gateway.chat(asked, {}, { signal: leaving.signal });
+      await response.body?.getReader().read();
+      leaving.abort();
+      spent.push((await gateway.ledger(({ spent: sum, held }) => held === 0 && sum > (spent[0] ?? 0))).spent);
+    }
+    const [cancelled = 0, both = 0] = spent;
+    const output = 1_000 * 280;
+    expect(cancelled).toBeLessThan(output);
+    expect(both - cancelled).toBeGreaterThan(2 * output);
   });
 
   test("that the operator allows with a price factor raises the price limit of the call", async () => {
