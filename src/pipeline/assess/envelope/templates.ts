@@ -34,7 +34,8 @@ const givenTask = /\b[Hh]ere is your task:[ \t]*\n(`{3,})\n([\s\S]*?)\n\1/;
 
 /** The ask behind a text that is given in front of it; undefined where there is none. */
 export function behindGivenText(text: string): string | undefined {
-  const task = holdsFence(text) ? givenTask.exec(text)?.[2] : undefined;
+  // Sought natively first: nearly no text says it.
+  const task = text.includes("ere is your task:") ? givenTask.exec(text)?.[2] : undefined;
   if (task !== undefined && task.trim() !== "") return task;
   const given = givenText.exec(text);
   if (given === null) return undefined;
