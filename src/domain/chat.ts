@@ -16,6 +16,11 @@ export function isObject(value: unknown): value is JsonObject {
 export const messageRoles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 export type MessageRole = (typeof messageRoles)[number];
 
+/** Whether a message of this role is the program's own. Newer models take `developer` for what was `system`. */
+export function isSystemRole(role: MessageRole | undefined): boolean {
+  return role === "system" || role === "developer";
+}
+
 /**
  * One chat message, validated in shape at the edge: a known role, content that is text, text parts, null or absent.
  * All other fields are the caller's and travel unchanged.

@@ -103,9 +103,10 @@ function afterRules(wanted: Choice, snapshot: DecideInput["snapshot"]): Record<"
   const choice = withinSoftCap(wanted, snapshot, evidence);
   const role = choice.kind === "execute" ? choice.role : "worker";
   const model = snapshot.registry.byRole[role];
-  const healthEvidence = [...snapshot.registry.models.values()]
-    .map((each) => [each.key, stateOf(each, snapshot)])
-    .flatMap(([key, state]) => (state === "HEALTHY" ? [] : [`health_${key}=${state}`]));
+  const healthEvidence = [...snapshot.registry.models.values()].flatMap((each) => {
+    const state = stateOf(each, snapshot);
+    return state === "HEALTHY" ? [] : [`health_${each.key}=${state}`];
+  });
   if (model === undefined) {
     return {
       budget: { verdict: "no model of this role", evidence },

@@ -1,4 +1,4 @@
-import type { ChatMessage, JsonObject, MessageRole } from "#domain/chat.ts";
+import { type ChatMessage, isSystemRole, type JsonObject, type MessageRole } from "#domain/chat.ts";
 import { rolesOf } from "#domain/received/known-messages.ts";
 import { wordsOfUser } from "#pipeline/assess/run-signals/calls/user-words.ts";
 import { type RunSteps, runStepsFrom, type Spoken } from "#pipeline/assess/run-signals/run-steps.ts";
@@ -150,7 +150,7 @@ function turnsIn(roles: readonly MessageRole[]): number {
 
 function closingOf(messages: readonly ChatMessage[], roles: readonly MessageRole[]): string {
   const last = messages.length - 1;
-  if (last < 1 || (roles[last] !== "system" && roles[last] !== "developer")) return "";
+  if (last < 1 || !isSystemRole(roles[last])) return "";
   const text = textOf(messages[last]?.["content"]);
   // The result of a tool is no instruction, whatever it says.
   return harnessTurnIn(text) === undefined ? windowOf(text, 1_200, 600) : "";
@@ -158,5 +158,5 @@ function closingOf(messages: readonly ChatMessage[], roles: readonly MessageRole
 
 function systemTextOf(messages: readonly ChatMessage[]): string {
   const first = messages[0];
-  return first !== undefined && (first.role === "system" || first.role === "developer") ? textOf(first["content"]) : "";
+  return isSystemRole(first?.role) ? textOf(first?.["content"]) : "";
 }

@@ -1,4 +1,4 @@
-import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
+import { type ChatMessage, isObject, isSystemRole, type Json } from "#domain/chat.ts";
 import { callInText, harnessTurnIn, holdsEdit, resultBehindCall } from "#pipeline/assess/envelope/harness-turn.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
@@ -61,15 +61,14 @@ function harnessMessage(text: string, before: ChatMessage | undefined): RunMessa
   return { calls: [{ id: undefined, call }], result: { answers: "last_call", text: shown(turn.text) } };
 }
 
+/** Results of one message's calls in a row. Without a bound, thousands of messages of the system would cost their square. */
+const maxResultsInRow = 100;
+
 /** The assistant's message in front of one or more of the system's; undefined where the user's stands there. */
 function assistantBefore(messages: readonly ChatMessage[], index: number): ChatMessage | undefined {
   let at = index - 1;
-  while (isOfSystem(messages[at])) at--;
+  while (isSystemRole(messages[at]?.role) && index - at < maxResultsInRow) at--;
   return messages[at]?.role === "assistant" ? messages[at] : undefined;
-}
-
-export function isOfSystem(message: ChatMessage | undefined): boolean {
-  return message?.role === "system" || message?.role === "developer";
 }
 
 function assistantMessage(message: ChatMessage): RunMessage {

@@ -1,11 +1,11 @@
-import type { ChatMessage } from "#domain/chat.ts";
+import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
 import { type KnownRun, type KnownRunAt, knownBeginningOf, knownRunsOf } from "#domain/received/known-messages.ts";
 import { filesNamedBy } from "./calls/files-touched.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 import { worksInRepository } from "./calls/tools.ts";
 import type { UserWords } from "./calls/user-words.ts";
 import { type NamedObservation, observationOf } from "./observation.ts";
-import { isOfSystem, type RunMessage, type RunResult, runMessageAt } from "./run-messages.ts";
+import { type RunMessage, type RunResult, runMessageAt } from "./run-messages.ts";
 import { hashOfText } from "./text-hash.ts";
 
 /** What a call tells, whatever came before it. Holds names and hashes, no text. */
@@ -128,7 +128,7 @@ function stepsIn(messages: readonly ChatMessage[], from: number, to: number): re
   for (let index = from; index < to; index++) {
     const message = runMessageAt(messages, index);
     const isElsewhere = isFirst && message?.result !== undefined && message.calls.length > 0;
-    isFirst &&= isOfSystem(messages[index]);
+    isFirst &&= isSystemRole(messages[index]?.role);
     if (message === undefined) continue;
     if (isElsewhere) {
       steps.push({ index: index - from, calls: [], result: "elsewhere" });

@@ -1,4 +1,4 @@
-import type { ChatMessage, GatewayFields } from "#domain/chat.ts";
+import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
 import { type KnownRun, knownRunsOf } from "#domain/received/known-messages.ts";
 import { isAskTag } from "#pipeline/assess/envelope/blocks.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
@@ -28,7 +28,7 @@ function hashOfBeginning(messages: readonly ChatMessage[]): string {
   // By index: the iterator of entries makes an array for each.
   for (let index = 0; index < messages.length; index++) {
     const { role, content } = messages[index] ?? nothingSaid;
-    if (role !== "system" && role !== "developer" && role !== "user") continue;
+    if (!isSystemRole(role) && role !== "user") continue;
     const text = textOf(content);
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.

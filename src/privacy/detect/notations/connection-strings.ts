@@ -1,3 +1,4 @@
+import { matchAt } from "#platform/text-search/match-at.ts";
 import {
   BACKTICK,
   DOUBLE_QUOTE,
@@ -10,7 +11,6 @@ import {
 } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { matchAt } from "./match-at.ts";
 import { isUrlPassword } from "./url-credentials.ts";
 
 /** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it. */

@@ -1,7 +1,7 @@
+import { matchAt } from "#platform/text-search/match-at.ts";
 import { isSecret } from "#privacy/detect/values/values.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { matchAt } from "./match-at.ts";
 
 /** Also of a header that is an object: `{"name": "Cookie", "value": "…"}`. */
 const cookieHead = /["'`]?\]?[ \t]{0,4}(?:,\s{0,40}["'`]?value["'`]?[ \t]{0,4})?[:=,][ \t]{0,4}["'`]?/y;

@@ -1,8 +1,8 @@
+import { matchAt } from "#platform/text-search/match-at.ts";
 import { readKeyName } from "#privacy/detect/assignments/key-names.ts";
 import { isPassword, isSecret } from "#privacy/detect/values/values.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { matchAt } from "./match-at.ts";
 
 /** Longest list of columns before the name of one, and most rows that are read. */
 const maxColumnsLength = 400;

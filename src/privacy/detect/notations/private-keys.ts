@@ -1,8 +1,8 @@
+import { matchAt } from "#platform/text-search/match-at.ts";
 import { EQUALS, PLUS, SLASH } from "#privacy/text/bytes.ts";
 import { classes, inToken } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { matchAt } from "./match-at.ts";
 
 /** Longest private key that is read as one; a longer block is cut there. */
 const maxKeyLength = 24_576;

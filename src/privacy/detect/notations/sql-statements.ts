@@ -1,7 +1,7 @@
+import { matchAt } from "#platform/text-search/match-at.ts";
 import { isPassword } from "#privacy/detect/values/values.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { matchAt } from "./match-at.ts";
 
 const identified =
   /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?(["'`]?)([^"'`\s;]{3,256})\1/iy;

@@ -1,7 +1,7 @@
+import { matchAt } from "#platform/text-search/match-at.ts";
 import { isDummyValue, looksRandom } from "#privacy/detect/values/randomness.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { matchAt } from "./match-at.ts";
 
 const userInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s/?#"'<>\\]{1,256}?)@(?=[\w[.$%{-])/y;
 const looseUserInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s"'<>\\]{1,256})@(?=[\w.-]{1,253}(?:[:/?\s"',]|$))/y;

@@ -1,4 +1,5 @@
 import type { Json } from "#domain/chat.ts";
+import { matchAt } from "#platform/text-search/match-at.ts";
 
 /**
  * Literals as Python writes them. Libraries put the arguments of a call into a conversation as `repr()` gives them:
@@ -35,7 +36,7 @@ export function pythonLiteralAt(text: string, from: number, depth = 0): ReadLite
   if (text[at] === "[") return itemsAt(text, at, "]", depth);
   if (text[at] === "(") return itemsAt(text, at, ")", depth);
   const quoted = matchAt(string, text, at);
-  if (quoted !== null) {
+  if (quoted !== undefined) {
     const value = (quoted[1] ?? quoted[2] ?? quoted[3] ?? quoted[4] ?? "").replace(escaped, unescaped);
     return { value, end: at + quoted[0].length };
   }
@@ -68,11 +69,6 @@ function itemsAt(text: string, start: number, close: string, depth: number): Rea
 
 function behindWhite(text: string, at: number): number {
   return at + (matchAt(white, text, at)?.[0].length ?? 0);
-}
-
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
 }
 
 function unescaped(_: string, byte?: string, unit?: string, character?: string): string {
