@@ -1,4 +1,4 @@
-// `npm run check`: formatting, lints, boundaries between folders, types, unused code, sizes of folders and functions.
+// `npm run check`: formatting, lints, boundaries between folders, types, unused code, and the weight of the project.
 // `npm run check -- --fix` repairs what can be repaired.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -12,8 +12,7 @@ const steps = [
   [bin("tsc"), ["--noEmit"]],
   [bin("tsc"), ["--noEmit", "-p", "dashboard"]],
   [bin("knip"), ["--no-progress"]],
-  [process.execPath, [join(root, "scripts", "check-folders.mjs")]],
-  [process.execPath, [join(root, "scripts", "check-functions.mjs")]],
+  [process.execPath, [join(root, "scripts", "weight.mjs"), "--warn"]],
 ];
 let failed = false;
 for (const [command, args] of steps) {
