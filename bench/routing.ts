@@ -1,17 +1,14 @@
 /**
- * The quality and the cost of routing: prompts with recorded outcomes, envelopes, captured requests and recorded runs of
- * agents, and the time of `assess`. `bun bench/routing.ts [prompts] [envelopes] [captured] [runs] [times] [--write]`; without a name
- * all of them. `--write` puts the table into docs/routing.md. Needs the development data in ../shared; what is absent is left out.
+ * The quality and the cost of routing: prompts with recorded outcomes, captured requests and recorded runs of agents.
+ * `bun bench/routing.ts [prompts] [captured] [runs] [--write]`; without a name all of them. `--write` puts the table into docs/routing.md. Needs the development data in ../shared; what is absent is left out.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Form, replayRuns } from "./routing/agent-runs.ts";
 import { assessCaptured } from "./routing/captured.ts";
-import { measureEnvelopes } from "./routing/envelopes.ts";
 import { measurePrompts } from "./routing/prompts.ts";
-import { measureTimes } from "./routing/times.ts";
 
-const parts = ["prompts", "envelopes", "captured", "runs", "times"] as const;
+const parts = ["prompts", "captured", "runs"] as const;
 const asked = parts.filter((part) => process.argv.includes(part));
 const wanted = new Set(asked.length === 0 ? parts : asked);
 const lines: string[] = [];
@@ -60,20 +57,6 @@ if (prompts !== undefined) {
   );
 }
 
-const envelopes = wanted.has("envelopes") ? measureEnvelopes() : undefined;
-if (envelopes !== undefined) {
-  say(
-    `| envelopes, ${envelopes.prompts} prompts in each | rank correlation | mean shift | same kind | guarded kept | same ask |`,
-    "|---|---|---|---|---|---|",
-    ...envelopes.effects.map(
-      ({ name, rankCorrelation, shift, sameKind, guarded, guardedKept, sameAsk }) =>
-        `| ${name} | ${rankCorrelation.toFixed(4)} | ${shift.toFixed(2)} | ${percent(sameKind)} | ${guardedKept} of ${guarded} | ${percent(sameAsk)} |`,
-    ),
-    `| taken for housekeeping | ${envelopes.falseHousekeeping} of ${envelopes.prompts} | | | | |`,
-    "",
-  );
-}
-
 const captured = wanted.has("captured") ? assessCaptured() : undefined;
 if (captured !== undefined) {
   const { right, wrong } = captured;
@@ -116,18 +99,6 @@ if (wanted.has("runs")) {
       console.log(`${form}, ${asks}: ${replay.readingUs.toFixed(0)} µs a call; ${causes}`);
     }
   }
-}
-
-if (wanted.has("times")) {
-  say(
-    "| CPU time of `assess`, µs | bytes | fastest tenth | median | p99 |",
-    "|---|---|---|---|---|",
-    ...measureTimes().map(
-      ({ name, bytes, p10, p50, p99 }) =>
-        `| ${name} | ${bytes} | ${p10.toFixed(0)} | ${p50.toFixed(0)} | ${p99.toFixed(0)} |`,
-    ),
-    "",
-  );
 }
 
 if (process.argv.includes("--write")) {

@@ -1,10 +1,7 @@
 import { randomSequence } from "#learning/fit/random-sequence.ts";
 import { zoneOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
-import { freshAsks } from "./fresh-asks.ts";
-import { furtherAsks } from "./further-asks.ts";
-import { guardedAsks, guardedKinds, heldOutGuardedAsks } from "./guarded-asks.ts";
-import { type HeldOutAsks, heldOutAsks } from "./held-out-asks.ts";
+import { guardedKinds, judgedAsks, judgedSets } from "./guarded-asks.ts";
 import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
 
 /** How well a score selects, with the bounds of its 95 % interval (bootstrap over the rows). */
@@ -111,7 +108,7 @@ export function measurePrompts(resamples = 1_000): PromptQuality | undefined {
     kinds: { right: guesses.filter(({ row, kind }) => row.kind === kind).length, of: guesses.length },
     guarded: guardedOf(guesses),
     falseAlarms,
-    judged: judgedSets(),
+    judged: judgedQuality(),
     languages: languagesRight(),
     zones,
   };
@@ -158,15 +155,8 @@ function isGuardedWork(prompt: string): boolean {
 }
 
 /** How well the guarded asks of each set are distinguished. */
-export function judgedSets(): GuardedQuality[] {
-  const sets: readonly (readonly [string, HeldOutAsks])[] = [
-    ["first", { guarded: freshAsks.guarded, ordinary: freshAsks.lookalikes }],
-    ["second, development", heldOutAsks.development],
-    ["third, development", furtherAsks.second],
-    ["fourth, development", furtherAsks.third],
-    ["second, held out until the end", heldOutAsks.judged],
-  ];
-  return sets.map(([name, { guarded, ordinary }]) => {
+function judgedQuality(): GuardedQuality[] {
+  return judgedSets().map(({ name, guarded, ordinary }) => {
     const [right, wrong] = [guarded.filter(isGuardedWork).length, ordinary.filter(isGuardedWork).length];
     return {
       name,
@@ -179,9 +169,7 @@ export function judgedSets(): GuardedQuality[] {
 }
 
 function languagesRight() {
-  const cases = [guardedAsks, heldOutGuardedAsks].flatMap((set) =>
-    Object.values(set).flatMap((asks) => guardedKinds.map((kind, at) => ({ kind, prompt: asks[at] ?? "" }))),
-  );
+  const cases = judgedAsks.filter(({ language }) => language !== undefined);
   const right = cases.filter(({ kind, prompt }) => assessedPrompt({ prompt }).task.kind === kind).length;
   return { right, of: cases.length };
 }

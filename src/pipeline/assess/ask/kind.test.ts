@@ -1,10 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { levels, type TaskKind } from "#domain/routing.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
-import { freshAsks } from "../../../../bench/routing/fresh-asks.ts";
-import { furtherAsks } from "../../../../bench/routing/further-asks.ts";
-import { guardedAsks, guardedKinds, heldOutGuardedAsks } from "../../../../bench/routing/guarded-asks.ts";
-import { heldOutAsks } from "../../../../bench/routing/held-out-asks.ts";
+import { judgedAsks, judgedSets } from "../../../../bench/routing/guarded-asks.ts";
 import { type Row, routingDev } from "../../../../bench/routing/prompt-data.ts";
 
 const task = (ask: string) => assessed({ ask }).task;
@@ -99,10 +96,8 @@ describe("the kind of an ask", () => {
 });
 
 describe("guarded asks in twelve languages", () => {
-  const cases = [guardedAsks, heldOutGuardedAsks].flatMap((set) =>
-    Object.entries(set).flatMap(([language, asks]) =>
-      guardedKinds.map((kind, at) => [language, kind, asks[at] ?? ""] as const),
-    ),
+  const cases = judgedAsks.flatMap(({ language, kind, prompt }) =>
+    language === undefined || kind === undefined ? [] : [[language, kind, prompt] as const],
   );
   test.each(cases)("%s: %s: %s", (_, kind, ask) => {
     const { kind: found, risk_level } = task(ask);
@@ -130,13 +125,15 @@ describe("asks written to judge the rules", () => {
   const isGuarded = (ask: string) => guarded.includes(task(ask).kind) && levels.indexOf(task(ask).risk_level) >= 2;
   const takenFor = (asks: readonly string[]) => asks.filter((ask) => isGuarded(ask)).length;
 
-  test.each([
-    ["first", freshAsks.guarded, freshAsks.lookalikes, 0.95, 0.98],
-    ["second, development", heldOutAsks.development.guarded, heldOutAsks.development.ordinary, 0.95, 0.95],
-    ["third, development", furtherAsks.second.guarded, furtherAsks.second.ordinary, 0.9, 0.95],
-    ["fourth, development", furtherAsks.third.guarded, furtherAsks.third.ordinary, 0.9, 0.95],
-    ["second, held out until the end", heldOutAsks.judged.guarded, heldOutAsks.judged.ordinary, 0.9, 0.9],
-  ] as const)("%s: recall and precision of guarded asks", (_, asked, ordinary, recall, precision) => {
+  const least: Readonly<Record<string, readonly [recall: number, precision: number]>> = {
+    first: [0.95, 0.98],
+    "second, development": [0.95, 0.95],
+    "third, development": [0.9, 0.95],
+    "fourth, development": [0.9, 0.95],
+    "second, held out until the end": [0.9, 0.9],
+  };
+  test.each(judgedSets())("$name: recall and precision of guarded asks", ({ name, guarded: asked, ordinary }) => {
+    const [recall, precision] = least[name] ?? [1, 1];
     const [right, wrong] = [takenFor(asked), takenFor(ordinary)];
     expect(right / asked.length).toBeGreaterThanOrEqual(recall);
     expect(right / (right + wrong)).toBeGreaterThanOrEqual(precision);
