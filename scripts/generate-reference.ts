@@ -279,7 +279,7 @@ function dashboardApiPage(): string {
   });
   return page([
     "# The dashboard's API",
-    "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0250](../decisions/0250-who-may-use-the-dashboard.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
+    "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0145](../decisions/0145-web-pages-may-not-call-a-gateway-on-loopback.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
     'Times are milliseconds since the Unix epoch, durations end in `_ms`, money is whole nano-US-dollars (1 USD is 1,000,000,000). `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range.',
     ...sections,
   ]);

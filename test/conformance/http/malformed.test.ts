@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
-/** What is no valid HTTP/1.1 request: the runtime answers it before any code of the gateway (decision 0385). */
+/** What is no valid HTTP/1.1 request: the runtime answers it before any code of the gateway (decision 0001). */
 describe("a malformed request", () => {
   let gateway: TestGateway;
   beforeAll(async () => {
