@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { nextOf, valuesOf } from "#platform/receiver.ts";
 import { HttpAgent } from "./http-agent.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
@@ -24,46 +25,47 @@ function server(answer: string) {
   };
 }
 
-/** Reads one text without a promise in between, and returns the order of the events. */
-function pulled(exchange: HttpExchange, onText: (text: string) => void): Promise<void> {
-  return new Promise((resolve) => {
-    exchange.pull({
-      onText(text) {
-        onText(text);
-        setImmediate(resolve);
-        return false;
-      },
-      onEnd: resolve,
-      onError: () => resolve(),
-    });
-  });
-}
-
 test("a receiver gets the text in the socket's event, before the response is complete", async () => {
   using upstream = server(whole);
   const exchange = upstream.post();
   const seen: (string | boolean)[] = [];
   const head = exchange.head();
-  await pulled(exchange, (text) => seen.push(text, exchange.ended));
+  await new Promise<void>((resolve) => {
+    const onValue = (text: string) => {
+      seen.push(text, exchange.ended);
+      setImmediate(resolve);
+    };
+    exchange.read({ onValue, onEnd: resolve, onError: () => resolve() });
+  });
   expect(seen).toEqual(["hello", false]);
   expect((await head).status).toBe(200);
-  expect(await exchange.read()).toEqual({ done: true });
+  expect(await nextOf(exchange)).toBeUndefined();
 });
 
 test("a connection whose exchange is cancelled during its last text is not reused", async () => {
   using upstream = server(whole);
   const exchange = upstream.post();
-  await pulled(exchange, () => exchange.cancel());
-  await expect(exchange.read()).rejects.toThrow("CANCELLED");
+  const error = await new Promise((resolve) => {
+    const receiver = {
+      onValue() {
+        exchange.cancel();
+        exchange.read(receiver);
+      },
+      onEnd: () => resolve(undefined),
+      onError: resolve,
+    };
+    exchange.read(receiver);
+  });
+  expect(error).toHaveProperty("code", "CANCELLED");
   const next = upstream.post();
   expect((await next.head()).status).toBe(200);
-  expect(await next.read()).toEqual({ done: false, value: "hello" });
+  expect(await nextOf(next)).toBe("hello");
   expect(upstream.connections()).toBe(2);
 });
 
 test("a connection whose text was read to the end is reused", async () => {
   using upstream = server(whole);
-  for (let count = 0; count < 3; count++) await pulled(upstream.post(), () => {});
+  for (let count = 0; count < 3; count++) expect(await Array.fromAsync(valuesOf(upstream.post()))).toEqual(["hello"]);
   expect(upstream.connections()).toBe(1);
 });
 
@@ -78,7 +80,7 @@ test("a body that has come with its head is taken at once, one that has not is n
   const rest = partial.post();
   await rest.head();
   expect(rest.takeWhole()).toBeUndefined();
-  expect(await rest.read()).toEqual({ done: false, value: "hel" });
+  expect(await nextOf(rest)).toBe("hel");
   rest.cancel();
 });
 
@@ -86,44 +88,9 @@ test("a reader that waits for text is notified at once when the exchange is canc
   using upstream = server(whole);
   const exchange = upstream.post();
   const errors: unknown[] = [];
-  exchange.pull({ onText: () => false, onEnd: () => {}, onError: (error) => errors.push(error) });
+  exchange.read({ onValue: () => {}, onEnd: () => {}, onError: (error) => errors.push(error) });
   exchange.cancel();
   expect(errors).toHaveLength(1);
-});
-
-test("a receiver that asks for more gets all text in order, including text that arrived before, and then the end", async () => {
-  using upstream = server(whole);
-  const exchange = upstream.post();
-  await exchange.head();
-  const seen: string[] = [];
-  await new Promise<void>((resolve) => {
-    exchange.pull({
-      onText(text) {
-        seen.push(text);
-        return true;
-      },
-      onEnd: resolve,
-      onError: () => resolve(),
-    });
-  });
-  expect(seen.join("")).toBe("hello");
-  expect(exchange.ended).toBe(true);
-});
-
-test("a receiver that cancels and asks for more gets the end", async () => {
-  using upstream = server(whole);
-  const exchange = upstream.post();
-  const error = await new Promise((resolve) => {
-    exchange.pull({
-      onText() {
-        exchange.cancel();
-        return true;
-      },
-      onEnd: () => resolve(undefined),
-      onError: resolve,
-    });
-  });
-  expect(error).toHaveProperty("code", "CANCELLED");
 });
 
 test("a request is sent whole though its bytes are freed once the response has begun", async () => {
@@ -169,14 +136,15 @@ test("a body is the same text wherever its pieces are cut, also within character
     for (let second = first; second <= bytes.length; second++) {
       const exchange = new HttpExchange(() => undefined);
       let received = "";
-      exchange.pull({
-        onText(piece) {
+      const receiver = {
+        onValue(piece: string) {
           received += piece;
-          return true;
+          exchange.read(receiver);
         },
         onEnd: () => undefined,
         onError: () => undefined,
-      });
+      };
+      exchange.read(receiver);
       exchange.onBody(bytes, 0, first);
       exchange.onBody(bytes, first, second);
       exchange.onBody(bytes, second, bytes.length);

@@ -1,11 +1,10 @@
+import type { Receiver } from "#platform/receiver.ts";
 import { ConnectionError, type ConnectionStage } from "./connection-error.ts";
-import { type BodyDecoder, latin1Decoder, Utf8Decoder, wholeText } from "./response/body-decoder.ts";
+import { type BodyDecoder, latin1Decoder, type TextReader, Utf8Decoder } from "./response/body-text.ts";
 import type { ResponseHead } from "./response/response-head.ts";
-import type { TextReader, TextReadResult, TextReceiver } from "./response/text-reader.ts";
 
 /** Most characters kept of a body that nobody reads; above that the connection is paused. */
 const maxUnreadChars = 65_536;
-const endOfBody: TextReadResult = { done: true };
 
 /** The connection under an exchange, as the exchange sees it. */
 export interface Transport {
@@ -21,10 +20,7 @@ export interface Transport {
  * time, and may cancel at any time. The connection is paused while the caller does not read.
  */
 export class HttpExchange implements TextReader {
-  // What each piece of the body needs comes first, side by side in memory.
-  #receiver: TextReceiver | undefined;
-  /** The decoder is not needed for whole characters. Nor looked at: in a paced stream, each object means a wait for memory. */
-  #isBetweenCharacters = false;
+  #receiver: Receiver<string> | undefined;
   #unread = "";
   #complete = false;
   #failure: Error | undefined;
@@ -67,31 +63,16 @@ export class HttpExchange implements TextReader {
    * All of the body received since the last read; if none, the next part. Text received before a failure is returned
    * before the failure. Reads must not overlap.
    */
-  read(): Promise<TextReadResult> {
-    return new Promise((resolve, reject) => {
-      this.pull({
-        onText: (value) => {
-          resolve({ done: false, value });
-          return false;
-        },
-        onEnd: () => resolve(endOfBody),
-        onError: reject,
-      });
-    });
-  }
-
-  /** The same for a receiver, which is called in the very event of the socket that brings the text. It may cancel the exchange. */
-  pull(receiver: TextReceiver): void {
-    while (this.#unread !== "") {
-      const text = this.#unread;
+  read(receiver: Receiver<string>): void {
+    const text = this.#unread;
+    if (text !== "") {
       this.#unread = "";
       if (this.#paused) {
         this.#paused = false;
         this.#transport?.resume();
       }
-      if (!receiver.onText(text)) return;
-    }
-    if (this.#complete) receiver.onEnd();
+      receiver.onValue(text);
+    } else if (this.#complete) receiver.onEnd();
     else if (this.#failure !== undefined) receiver.onError(this.#failure);
     else this.#receiver = receiver;
   }
@@ -139,14 +120,7 @@ export class HttpExchange implements TextReader {
 
   /** From the connection: the next part of the body. */
   onBody(bytes: Buffer, from: number, to: number): void {
-    const text = this.#isBetweenCharacters ? wholeText(bytes, from, to) : undefined;
-    this.#deliver(text ?? this.#decode(bytes, from, to));
-  }
-
-  #decode(bytes: Buffer, from: number, to: number): string {
-    const text = this.#decoder.decode(bytes, from, to);
-    this.#isBetweenCharacters = this.#decoder.hasNoState;
-    return text;
+    this.#deliver(this.#decoder.decode(bytes, from, to));
   }
 
   /** From the connection: the response is complete. */
@@ -180,8 +154,7 @@ export class HttpExchange implements TextReader {
     const receiver = this.#receiver;
     if (receiver !== undefined) {
       this.#receiver = undefined;
-      // It may have cancelled the exchange meanwhile.
-      if (receiver.onText(text)) this.pull(receiver);
+      receiver.onValue(text);
       return;
     }
     // Compiled, `"" + text` makes a string of two parts, and reading it copies the text.

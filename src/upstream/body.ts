@@ -1,4 +1,5 @@
-import type { TextReader } from "#http-client/response/text-reader.ts";
+import type { TextReader } from "#http-client/response/body-text.ts";
+import { nextOf } from "#platform/receiver.ts";
 import type { Attempt } from "./attempt.ts";
 
 /** The text of a body; `too_large` when it exceeds the bound, with the text received so far. */
@@ -39,13 +40,13 @@ async function readParts(
   let size = 0;
   attempt.deadlines.await(first, first === "idle" ? now() + idle : attempt.startedAt + first_event);
   for (;;) {
-    const read = await body.read();
-    if (read.done) return { kind: "whole", text };
+    const read = await nextOf(body);
+    if (read === undefined) return { kind: "whole", text };
     const room = maxBytes - size;
-    size += Buffer.byteLength(read.value);
+    size += Buffer.byteLength(read);
     // The caller ends the attempt, which closes the connection.
-    if (size > maxBytes) return { kind: "too_large", text: text + read.value.slice(0, room) };
-    text += read.value;
+    if (size > maxBytes) return { kind: "too_large", text: text + read.slice(0, room) };
+    text += read;
     if (body.ended) return { kind: "whole", text };
     attempt.deadlines.await("idle", now() + idle);
   }

@@ -2,17 +2,17 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { spliceBody } from "#domain/received/splice-body.ts";
 import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
-import { decompressed } from "#http-client/response/compressed-body.ts";
+import { decompressed, type TextReader } from "#http-client/response/body-text.ts";
 import type { ResponseHead } from "#http-client/response/response-head.ts";
 import { retryAfterMs } from "#http-client/response/retry-after.ts";
-import type { TextReader } from "#http-client/response/text-reader.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
-import { largeBodyBytes, largeWorkTurn, runInTurns } from "#platform/event-loop-turns.ts";
+import { largeBodyBytes, runInTurns } from "#platform/event-loop-turns.ts";
 import { parseJsonInSteps, writeJsonInSteps } from "#platform/json/json-in-steps.ts";
 import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody, type WholeBody } from "./body.ts";
+import { chunkOf } from "./completion-chunk.ts";
 import {
   cleanMessage,
   type ErrorBody,
@@ -22,11 +22,17 @@ import {
   statusFailure,
   withErrorDetail,
 } from "./failures.ts";
-import { chunkOf } from "./stream/completion-chunk.ts";
-import { splitChunk } from "./stream/split-chunk.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
-import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
+import type {
+  EventBatch,
+  EventStream,
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamReply,
+  UsageReport,
+} from "./upstream.ts";
 import { usageReport } from "./usage.ts";
 
 export interface UpstreamClientOptions {
@@ -294,7 +300,7 @@ class UpstreamClient implements Upstream {
     const events = new StreamEvents(body, attempt, this.#limits(), this.#now);
     const failure = await events.open();
     if (failure !== undefined) {
-      void events.return();
+      events.close();
       const retryAfter = failure.retryAfterMs ?? wait.ms();
       return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
     }
@@ -367,12 +373,23 @@ function answerDefect(answer: JsonObject): UpstreamFailure | undefined {
   return undefined;
 }
 
-/** A whole completion as a stream; a long one in pieces, each in a turn of its own. */
-async function* eventsOf(chunk: JsonObject, report: UsageReport): AsyncGenerator<readonly UpstreamEvent[]> {
-  let pieces = 0;
-  for (const piece of splitChunk(chunk)) {
-    if (pieces++ > 0) await largeWorkTurn();
-    yield [piece];
-  }
-  yield [{ kind: "end", report }];
+/** A whole completion as a stream of one chunk. */
+function eventsOf(chunk: JsonObject, report: UsageReport): EventStream {
+  let batch: EventBatch | undefined = [
+    { kind: "chunk", raw: JSON.stringify(chunk), chunk },
+    { kind: "end", report },
+  ];
+  const takeAll = () => {
+    const all = batch;
+    batch = undefined;
+    return all;
+  };
+  return {
+    takeAll,
+    read(receiver) {
+      const all = takeAll();
+      if (all === undefined) receiver.onEnd();
+      else receiver.onValue(all);
+    },
+  };
 }

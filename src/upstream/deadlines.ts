@@ -3,12 +3,6 @@ import type { Clock, Timers } from "#platform/time.ts";
 /** What an attempt can wait for too long. */
 export type Phase = "connect" | "headers" | "first_event" | "idle" | "idle_data" | "total";
 
-/** A wait that is extended too often to say so each time; asked when it seems to be over. */
-export interface ExtendedWait {
-  /** Until when it has been extended. */
-  readonly extendedTo: number;
-}
-
 /**
  * The deadlines of one attempt behind a single timer. Moving a deadline only writes a field; the timer, when it fires,
  * compares the deadlines and sleeps again. So a stream costs no timer per read.
@@ -20,7 +14,6 @@ export class Deadlines {
   readonly #totalAt: number;
   #phase: Phase = "total";
   #phaseAt = Number.POSITIVE_INFINITY;
-  #extended: ExtendedWait | undefined;
   #wakesAt = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
   #ended = false;
@@ -33,11 +26,10 @@ export class Deadlines {
     this.#expired = expired;
   }
 
-  /** Waits for `phase` until `at`, or as long as it is extended, beside the total deadline; replaces what was waited for before. */
-  await(phase: Phase, at: number, extended?: ExtendedWait): void {
+  /** Waits for `phase` until `at`, beside the total deadline; replaces what was waited for before. */
+  await(phase: Phase, at: number): void {
     this.#phase = phase;
     this.#phaseAt = at;
-    this.#extended = extended;
     const next = this.#next();
     if (next < this.#wakesAt) this.#sleep(next);
   }
@@ -45,7 +37,6 @@ export class Deadlines {
   /** Nothing is waited for but the total deadline: the reader is busy elsewhere. */
   pause(): void {
     this.#phaseAt = Number.POSITIVE_INFINITY;
-    this.#extended = undefined;
   }
 
   end(): void {
@@ -69,7 +60,6 @@ export class Deadlines {
     this.#cancel = undefined;
     if (this.#ended) return;
     const now = this.#clock.monotonic();
-    this.#phaseAt = this.#extended?.extendedTo ?? this.#phaseAt;
     const at = this.#next();
     if (now < at) {
       // A paused reader has only the total deadline left; `await` shortens the sleep again.

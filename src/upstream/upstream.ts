@@ -3,6 +3,7 @@ import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
+import type { Source } from "#platform/receiver.ts";
 
 /** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
 export interface Upstream {
@@ -39,7 +40,6 @@ export type UpstreamReply =
       readonly report: UsageReport;
       readonly firstByteMs: number;
     }
-  /** `events` yields batches: all that one read from the network completed. Leaving the loop early aborts the call. */
   | {
       readonly kind: "stream";
       readonly events: EventStream;
@@ -48,39 +48,13 @@ export type UpstreamReply =
   /** `report` when the failed answer said what it cost: an answer that cannot be used may have been billed all the same. */
   | { readonly kind: "failure"; readonly failure: UpstreamFailure; readonly report?: UsageReport };
 
-/** Batches of events. A stream that offers `pull` may be read with it instead, but not both ways at the same time. */
-export interface EventStream extends AsyncIterable<readonly UpstreamEvent[]> {
-  /**
-   * Reads one batch without a promise: calls one method of the receiver, once, which may be before it returns; again for as
-   * long as `onEvents` asks for more.
-   */
-  pull?(receiver: EventReceiver): void;
+/** Batches of events: what one read from the network brought. Whoever does not read to the end has to abort the call. */
+export interface EventStream extends Source<EventBatch> {
   /** All events, if the last one has come already and none was read; undefined if some are to come. */
-  takeAll?(): readonly UpstreamEvent[] | undefined;
+  takeAll(): EventBatch | undefined;
 }
 
-/** Gets one batch. Must not throw. */
-export interface EventReceiver {
-  /** True: it goes on waiting, as if it had pulled again. Then it must not have pulled meanwhile. */
-  onEvents(batch: readonly UpstreamEvent[]): boolean;
-  /** There are no more. */
-  onOver(): void;
-  onError(error: unknown): void;
-  /**
-   * Asked after a run, while it goes on waiting: what takes further events of this template, where they need nothing that
-   * `onEvents` does besides. It holds until `onEvents` or another method is called again. Undefined: there is no such way.
-   */
-  fastPathFor?(template: ContentTemplate): FastPath | undefined;
-}
-
-/** The fast path of events that differ from the one before them in nothing but their content. */
-export interface FastPath {
-  /**
-   * One event as it came; its content is the JSON text from `from` to `to`. True: taken, and it goes on waiting. False: taken.
-   * Undefined: not taken, it has to go the usual way.
-   */
-  forward(event: string, from: number, to: number): boolean | undefined;
-}
+export type EventBatch = readonly UpstreamEvent[];
 
 /** Tokens and cost as the upstream reported them. Absent is not zero; zero is a value. */
 export interface UsageReport {
@@ -106,8 +80,6 @@ export interface UsageReport {
 export type UpstreamEvent =
   | ChunkEvent
   | ChunkRun
-  /** Only comments were received. */
-  | { readonly kind: "keepalive" }
   | { readonly kind: "end"; readonly report: UsageReport }
   | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport };
 
@@ -119,37 +91,21 @@ export interface ChunkEvent {
   readonly chunk: JsonObject;
 }
 
-/** Chunks in a row that are like one before them, and need not be read. */
+/** Chunks in a row that differ from one before them in nothing but the text of their content, and need not be parsed. */
 export interface ChunkRun {
   readonly kind: "run";
-  /**
-   * One object for all chunks of a stream that differ in nothing but the text of their content. They have one choice,
-   * which goes on, and content that is not empty; no usage.
-   */
+  /** One object for all chunks that are alike. They have one choice, which goes on, and content that is not empty; no usage. */
   readonly template: ContentTemplate;
   /** The events as they came, each one data line and the blank line after it. */
   readonly events: string;
-  /** How many. */
-  readonly count: number;
-  /** Where the content of each event ends. */
+  /** Where the content of each event ends: JSON text without quotes. */
   readonly contentEnds: readonly number[];
-  /** Characters of their data. */
-  readonly dataLength: number;
-  /** Where an event begins in `events`, by its index; for `count` where they end. */
-  eventFrom(index: number): number;
-  /** Where its content begins and ends, which is JSON text without quotes. */
-  contentFrom(index: number): number;
-  contentTo(index: number): number;
 }
 
 export interface ContentTemplate {
-  /** The text of the chunk that it was learned from. */
-  readonly source: string;
   /** What an event of this template begins with, up to its content, and what it ends with. */
   readonly head: string;
   readonly tail: string;
-  /** The text of a chunk with other content, which is JSON text without quotes. */
-  withContent(contentJson: string): string;
 }
 
 export const failureKinds = [

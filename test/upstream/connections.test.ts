@@ -177,7 +177,7 @@ describe("`Connection: close` in an answer's head", () => {
         async ({ server, send }) => {
           for (let calls = 0; calls < 2; calls++) {
             const reply = await send(callOf(streamed));
-            if (reply.kind === "stream") for await (const _ of reply.events);
+            if (reply.kind === "stream") await eventsOf(reply);
           }
           expect(server.connections).toBe(2);
           await first;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { valuesOf } from "#platform/receiver.ts";
 import { defaultAnswerLimits } from "#upstream/client.ts";
 import { contentChunk, failureOf, noDeadlines, repeat, streamHead, turn, whileTimePasses } from "./passing-time.ts";
 import { type Connection, callOf, chunked, eventsOf, headOf, lastChunk, limits, withUpstream } from "./raw-server.ts";
@@ -208,7 +209,7 @@ describe("a deadline", () => {
         const timeoutsMs = { ...noDeadlines, idle: 1_000, idle_data: 1_000 };
         const reply = await send(callOf(true, { timeoutsMs }));
         if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
-        const events = reply.events[Symbol.asyncIterator]();
+        const events = valuesOf(reply.events);
         expect((await events.next()).value).toMatchObject([{ kind: "chunk" }]);
         for (let i = 0; i < 50; i++) {
           time.advance(1_000);
@@ -229,7 +230,7 @@ describe("a deadline", () => {
       async ({ time, send }) => {
         const reply = await send(callOf(true));
         if (reply.kind !== "stream") throw new Error("no stream");
-        const batches = reply.events[Symbol.asyncIterator]();
+        const batches = valuesOf(reply.events);
         let finished = false;
         while (!finished) finished = JSON.stringify((await batches.next()).value).includes('"stop"');
         const end = batches.next();

@@ -3,8 +3,9 @@ import type { JsonObject } from "#domain/chat.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
 import { type ManualTime, manualTime } from "#platform/manual-time.ts";
+import { valuesOf } from "#platform/receiver.ts";
 import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
-import type { ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
+import type { ChunkEvent, ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 
 /** A connection of the raw server: the received requests, and a way to write. */
 export interface Connection {
@@ -161,7 +162,7 @@ export const lastChunk = "0\r\n\r\n";
 export async function eventsOf(reply: UpstreamReply): Promise<SingleEvent[]> {
   if (reply.kind !== "stream") throw new Error(`not a stream: ${JSON.stringify(reply)}`);
   const events: SingleEvent[] = [];
-  for await (const batch of reply.events) events.push(...batch.flatMap(singly));
+  for await (const batch of valuesOf(reply.events)) events.push(...batch.flatMap(singly));
   return events;
 }
 
@@ -169,9 +170,16 @@ type SingleEvent = Exclude<UpstreamEvent, ChunkRun>;
 
 /** An event, or the chunks of a run one by one. */
 function singly(event: UpstreamEvent): SingleEvent[] {
-  if (event.kind !== "run") return [event];
-  return Array.from({ length: event.count }, (_, at) => {
-    const raw = event.template.withContent(event.events.slice(event.contentFrom(at), event.contentTo(at)));
-    return { kind: "chunk", raw, chunk: JSON.parse(raw) };
-  });
+  return event.kind === "run" ? chunksOf(event) : [event];
+}
+
+function chunksOf({ events }: ChunkRun): ChunkEvent[] {
+  return events
+    .split("\n\n")
+    .slice(0, -1)
+    .map((event) => ({
+      kind: "chunk",
+      raw: event.slice("data: ".length),
+      chunk: JSON.parse(event.slice("data: ".length)),
+    }));
 }

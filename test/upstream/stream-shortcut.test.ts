@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ShapeOptions } from "#pipeline/respond/stream/shape-options.ts";
-import { StreamShaper } from "#pipeline/respond/stream/shape-stream.ts";
+import { type ShapeOptions, StreamShaper } from "#pipeline/respond/stream/shape-stream.ts";
 import { createAnswerGuard } from "#privacy/restore/answer-guard.ts";
 import { SseReader } from "#upstream/stream/sse-reader.ts";
 import { StreamValidator } from "#upstream/stream/stream-validator.ts";
@@ -57,7 +56,7 @@ function answer(pieces: readonly string[], shortcut: boolean, options: Partial<S
   const known = (text: string, from: number, until: number) => {
     const run = failed ? undefined : validator.matchTemplate(text, from, until);
     if (run === undefined) return from;
-    spared += run.count;
+    spared += run.contentEnds.length;
     take(run);
     return from + run.events.length;
   };

@@ -1,6 +1,13 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { CallEnd, CallSpan, Tracing } from "#telemetry/tracing/tracing.ts";
-import type { Upstream, UpstreamCall, UpstreamEvent, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import type {
+  EventBatch,
+  EventStream,
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UsageReport,
+} from "#upstream/upstream.ts";
 
 /** The upstream with a span for each call; its context goes out with the call. Only where there is tracing. */
 export function tracedUpstream(upstream: Upstream, tracing: Tracing, baseUrl: string): Upstream {
@@ -39,30 +46,37 @@ function startOf({ model, body, stream }: UpstreamCall) {
   };
 }
 
-/** The same events; the span ends with them, or when nobody reads on. */
-async function* tracedEvents(
-  events: AsyncIterable<readonly UpstreamEvent[]>,
-  span: CallSpan,
-): AsyncGenerator<readonly UpstreamEvent[]> {
+/** The same events; the span ends with them. They are read to the end even if the caller leaves. */
+function tracedEvents(events: EventStream, span: CallSpan): EventStream {
   let seen: CallEnd = {};
-  try {
-    for await (const batch of events) {
-      for (const event of batch) {
-        if (event.kind === "chunk") {
-          span.chunk();
-          seen = { ...seen, ...answerOf(event.chunk) };
-        } else if (event.kind === "run") {
-          // Chunks like others before them have neither names nor finish reasons of their own.
-          for (let chunk = 0; chunk < event.count; chunk++) span.chunk();
-        } else if (event.kind === "end") span.end({ ...seen, ...usageOf(event.report) });
-        else if (event.kind === "broken") span.end({ ...seen, ...failureOf(event.failure), ...usageOf(event.report) });
-      }
-      yield batch;
+  const note = (batch: EventBatch): void => {
+    for (const event of batch) {
+      if (event.kind === "chunk") {
+        span.chunk();
+        seen = { ...seen, ...answerOf(event.chunk) };
+      } else if (event.kind === "run") {
+        // Chunks like others before them have neither names nor finish reasons of their own.
+        for (const _ of event.contentEnds) span.chunk();
+      } else if (event.kind === "end") span.end({ ...seen, ...usageOf(event.report) });
+      else span.end({ ...seen, ...failureOf(event.failure), ...usageOf(event.report) });
     }
-  } finally {
-    // The caller has left, and the call with it. A span that has ended already is not changed.
-    span.end({ ...seen, errorType: "aborted" });
-  }
+  };
+  return {
+    takeAll() {
+      const batch = events.takeAll();
+      if (batch !== undefined) note(batch);
+      return batch;
+    },
+    read: (receiver) =>
+      events.read({
+        onValue(batch) {
+          note(batch);
+          receiver.onValue(batch);
+        },
+        onEnd: () => receiver.onEnd(),
+        onError: (error) => receiver.onError(error),
+      }),
+  };
 }
 
 /** Id, model and finish reason of an answer or a chunk; never its text. */

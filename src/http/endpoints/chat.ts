@@ -176,8 +176,8 @@ function wholeResponse(
 ): Response {
   const explained = explanationOf(reply.head, endpoint);
   if (reply.kind === "whole_stream") {
-    const parts = explained === undefined ? reply.body : [commentOf(explained), ...reply.body];
-    return new Response(wholeBody(parts), {
+    const text = explained === undefined ? reply.body : commentOf(explained) + reply.body;
+    return new Response(wholeBody(text), {
       headers: endpoint.streamHeaders.of(Object.assign(headers, streamHeaders)),
     });
   }
@@ -214,11 +214,11 @@ function commentOf(explained: object): string {
 function withComment(stream: CallerStream, explained: object): CallerStream {
   let comment = commentOf(explained);
   return {
-    async next() {
-      const text = await stream.next();
-      const before = comment;
+    read(receiver) {
+      const text = comment;
       comment = "";
-      return before === "" ? text : before + (text ?? "");
+      if (text === "") stream.read(receiver);
+      else receiver.onValue(text);
     },
     cancel: () => stream.cancel(),
     breakOff: (failure) => stream.breakOff(failure),

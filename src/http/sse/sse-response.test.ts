@@ -1,18 +1,26 @@
 import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import type { CallerStream } from "#pipeline/respond/reply.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { openSse } from "./sse-response.ts";
 
 const failure = { kind: "timed_out", message: "", dispatched: true } as const;
 
 /** A server that answers with this stream, and a caller on a raw socket. */
-async function setUp(stream: Pick<CallerStream, "next">, with_: (caller: Socket) => void) {
+async function setUp(stream: { next: () => Promise<string | undefined> }, with_: (caller: Socket) => void) {
   const time = manualTime();
   let cancelled = 0;
   let closed = 0;
   const sse = openSse(
-    { next: stream.next, cancel: () => void cancelled++, breakOff: () => "data: broken\n\n" },
+    {
+      read(receiver) {
+        stream.next().then(
+          (text) => (text === undefined ? receiver.onEnd() : receiver.onValue(text)),
+          (error) => receiver.onError(error),
+        );
+      },
+      cancel: () => void cancelled++,
+      breakOff: () => "data: broken\n\n",
+    },
     {
       timers: time.timers,
       clock: time.clock,

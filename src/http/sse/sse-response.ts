@@ -1,4 +1,5 @@
-import { type CallerReceiver, type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
+import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
+import type { Receiver } from "#platform/receiver.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
@@ -32,7 +33,7 @@ export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
  * The body of a streamed answer. Text is read only when the caller has taken the text before it, so a slow caller slows
  * the upstream and nothing is queued here. A caller that disconnects cancels the upstream call.
  */
-class SseBody implements OpenSse, CallerReceiver {
+class SseBody implements OpenSse, Receiver<string> {
   #open = true;
   /** Where to write; provided by the server when it sends the answer. */
   #sink: ReadableStreamDirectController | undefined;
@@ -59,7 +60,7 @@ class SseBody implements OpenSse, CallerReceiver {
       type: "direct",
       pull: (sink) => {
         this.#sink = sink;
-        if (this.#open) this.#readOn();
+        if (this.#open) this.#stream.read(this);
         else this.#finish(sink, this.#finalText);
       },
       cancel: () => this.#cancel(),
@@ -75,45 +76,28 @@ class SseBody implements OpenSse, CallerReceiver {
     else this.#finish(this.#sink, text);
   }
 
-  #readOn(): void {
-    if (this.#stream.pull !== undefined) this.#stream.pull(this);
-    else {
-      this.#stream.next().then(
-        (text) => {
-          if (text === undefined) this.onEnd();
-          else if (this.onText(text)) this.#readOn();
-        },
-        (error) => this.onError(error),
-      );
-    }
-  }
-
-  /** Called in the event of the upstream's socket that brought the text. */
-  onText(text: string): boolean {
+  onValue(text: string): void {
     const sink = this.#sink;
-    if (!this.#open || sink === undefined) return false;
+    if (!this.#open || sink === undefined) return;
     try {
       const taken = this.#write(sink, text);
       // The write may have found out that the caller has left.
-      if (taken === undefined) return this.#open;
-      taken.then(
-        () => this.#open && this.#readOn(),
-        (error) => this.onError(error),
-      );
+      if (!this.#open) return;
+      if (taken === undefined) this.#stream.read(this);
+      else
+        taken.then(
+          () => this.#open && this.#stream.read(this),
+          (error) => this.onError(error),
+        );
     } catch (error) {
       this.onError(error);
     }
-    return false;
   }
 
   onEnd(): void {
     if (!this.#open) return;
     this.#close();
-    try {
-      this.#sink?.close();
-    } catch {
-      // The caller has gone in this moment: there is nothing left to end.
-    }
+    if (this.#sink !== undefined) this.#finish(this.#sink, "");
   }
 
   onError(error: unknown): void {
@@ -136,8 +120,12 @@ class SseBody implements OpenSse, CallerReceiver {
   }
 
   #finish(sink: ReadableStreamDirectController, text: string): void {
-    if (text !== "") void sink.write(text);
-    sink.close();
+    try {
+      if (text !== "") void sink.write(text);
+      sink.close();
+    } catch {
+      // The caller has gone in this moment: there is nothing left to end.
+    }
   }
 
   #watchIn(ms: number): () => void {

@@ -1,6 +1,7 @@
 import type { ErrorCode } from "#domain/codes/error-codes.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
+import type { Source } from "#platform/receiver.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
@@ -8,8 +9,8 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 export type Reply =
   /** `body` is JSON text, or its UTF-8. */
   | { readonly kind: "answer"; readonly body: string | Uint8Array; readonly head: Head }
-  /** A stream that had come to its end before anything of it was sent; `body` is all of its events, in parts. */
-  | { readonly kind: "whole_stream"; readonly body: readonly string[]; readonly head: Head }
+  /** A stream that had come to its end before anything of it was sent; `body` is all of its events. */
+  | { readonly kind: "whole_stream"; readonly body: string; readonly head: Head }
   | {
       readonly kind: "stream";
       readonly stream: CallerStream;
@@ -52,24 +53,9 @@ export interface Refusal {
 export const keepAlive = ": keep-alive\n\n";
 
 /** The events of one answer as text, pulled by the edge as fast as the caller reads. */
-export interface CallerStream {
-  /** The next text, undefined after the last. Not to be called again before it has answered. */
-  next(): Promise<string | undefined>;
-  /**
-   * The same without a promise, where a stream offers it: calls one method of the receiver, which may be before it returns;
-   * again for as long as `onText` asks for more.
-   */
-  pull?(receiver: CallerReceiver): void;
+export interface CallerStream extends Source<string> {
   /** The caller has disconnected: every call made for the request stops. */
   cancel(): void;
   /** Ends the stream from our side; the text tells the caller why. */
   breakOff(failure: UpstreamFailure): string;
-}
-
-/** Gets what a stream has for its caller. Must not throw. */
-export interface CallerReceiver {
-  /** True: it goes on waiting, as if it had pulled again. Then it must not have pulled meanwhile. */
-  onText(text: string): boolean;
-  onEnd(): void;
-  onError(error: unknown): void;
 }

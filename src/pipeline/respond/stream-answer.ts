@@ -19,8 +19,7 @@ import type { Head, Reply } from "./reply.ts";
 import type { Settlement } from "./settlement.ts";
 import { AnswerStream, type StreamEnd } from "./stream/answer-stream.ts";
 import { type BegunStream, LateStream } from "./stream/late-stream.ts";
-import type { CompletionIdentity, ReasoningMode } from "./stream/shape-options.ts";
-import { StreamShaper } from "./stream/shape-stream.ts";
+import { type CompletionIdentity, type ReasoningMode, StreamShaper } from "./stream/shape-stream.ts";
 import { restorerOf } from "./text-restorer.ts";
 
 /**

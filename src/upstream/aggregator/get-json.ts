@@ -1,7 +1,8 @@
 import type { Json } from "#domain/chat.ts";
 import { HttpAgent } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
-import { decompressed } from "#http-client/response/compressed-body.ts";
+import { decompressed } from "#http-client/response/body-text.ts";
+import { valuesOf } from "#platform/receiver.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { awaitedBy, transportFailure } from "#upstream/failures.ts";
 
@@ -67,10 +68,10 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
     if (body === undefined) return failed("its answer is compressed in a way that is not known");
     const parts: string[] = [];
     let bytes = 0;
-    for (let read = await body.read(); !read.done; read = await body.read()) {
-      bytes += Buffer.byteLength(read.value);
+    for await (const read of valuesOf(body)) {
+      bytes += Buffer.byteLength(read);
       if (bytes > maxBytes) return failed(`its answer is larger than ${maxBytes} bytes`);
-      parts.push(read.value);
+      parts.push(read);
     }
     const value = parsed(parts.join(""));
     // The parser's message quotes the answer, which must not be repeated.

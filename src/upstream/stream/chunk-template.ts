@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { ChunkRun, ContentTemplate } from "#upstream/upstream.ts";
+import type { ChunkRun } from "#upstream/upstream.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -15,19 +15,14 @@ const probe = "probe";
  * a chunk that starts and ends like the template, with valid JSON string characters in between, need not be parsed: it is
  * valid JSON, and the same object except for its content.
  */
-export class ChunkTemplate implements ContentTemplate {
-  readonly #before: string;
-  readonly #after: string;
-  readonly source: string;
+export class ChunkTemplate {
+  /** What an event of this template begins with, up to its content, and what it ends with. */
   readonly head: string;
   readonly tail: string;
   /** What is between the contents of two consecutive events. */
   readonly #between: string;
 
-  private constructor(source: string, before: string, after: string) {
-    this.source = source;
-    this.#before = before;
-    this.#after = after;
+  private constructor(before: string, after: string) {
     this.head = `data: ${before}`;
     this.tail = `${after}\n\n`;
     this.#between = this.tail + this.head;
@@ -56,17 +51,7 @@ export class ChunkTemplate implements ContentTemplate {
     } catch {
       return undefined;
     }
-    return isObject(other) && contentOf(other) === probe ? new ChunkTemplate(raw, before, after) : undefined;
-  }
-
-  /** Where the content begins in an event of this template. */
-  get contentStart(): number {
-    return this.head.length;
-  }
-
-  /** How much of an event of this template is behind its content. */
-  get tailLength(): number {
-    return this.tail.length;
+    return isObject(other) && contentOf(other) === probe ? new ChunkTemplate(before, after) : undefined;
   }
 
   /** The events of this template that follow each other in `text`, from `from` and up to `until` at most. */
@@ -88,47 +73,8 @@ export class ChunkTemplate implements ContentTemplate {
     if (ends.length === 0) return undefined;
     const to = from + (ends.at(-1) ?? 0) + this.tail.length;
     // The same string, where there is nothing else in it.
-    return new Run(this, from === 0 && to === text.length ? text : text.slice(from, to), ends);
-  }
-
-  withContent(contentJson: string): string {
-    return this.#before + contentJson + this.#after;
-  }
-}
-
-/** What an event is beside its data. */
-const eventFraming = "data: \n\n";
-
-class Run implements ChunkRun {
-  readonly kind = "run";
-  readonly template: ChunkTemplate;
-  readonly events: string;
-  readonly contentEnds: readonly number[];
-
-  constructor(template: ChunkTemplate, events: string, contentEnds: readonly number[]) {
-    this.template = template;
-    this.events = events;
-    this.contentEnds = contentEnds;
-  }
-
-  get count(): number {
-    return this.contentEnds.length;
-  }
-
-  get dataLength(): number {
-    return this.events.length - this.count * eventFraming.length;
-  }
-
-  eventFrom(at: number): number {
-    return at === 0 ? 0 : this.contentTo(at - 1) + this.template.tailLength;
-  }
-
-  contentFrom(at: number): number {
-    return this.eventFrom(at) + this.template.contentStart;
-  }
-
-  contentTo(at: number): number {
-    return this.contentEnds[at] ?? this.events.length;
+    const events = from === 0 && to === text.length ? text : text.slice(from, to);
+    return { kind: "run", template: this, events, contentEnds: ends };
   }
 }
 
@@ -137,16 +83,6 @@ function contentOf(chunk: JsonObject): Json | undefined {
   const choice = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   const delta = isObject(choice) ? choice["delta"] : undefined;
   return isObject(delta) ? delta["content"] : undefined;
-}
-
-/** Where the content ends in a text that is one event with this head and tail and nothing else; -1 for any other text. */
-export function endOfOnlyContent(text: string, head: string, tail: string): number {
-  const start = head.length;
-  const last = text.length - tail.length;
-  // The lengths first: so the processor loads both strings at the same time.
-  if (last <= start || !text.startsWith(head)) return -1;
-  const end = endOfString(text, start, last);
-  return end === last && text.startsWith(tail, end) ? end : -1;
 }
 
 /**

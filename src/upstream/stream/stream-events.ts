@@ -1,13 +1,10 @@
-import type { TextReader, TextReadResult, TextReceiver } from "#http-client/response/text-reader.ts";
-import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+import type { TextReader } from "#http-client/response/body-text.ts";
+import { nextOf, type Receiver } from "#platform/receiver.ts";
 import type { Attempt } from "#upstream/attempt.ts";
-import type { ExtendedWait } from "#upstream/deadlines.ts";
 import { cutOffFailure, garbageFailure } from "#upstream/failures.ts";
-import type { EventReceiver, EventStream, FastPath, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
-import { endOfOnlyContent } from "./chunk-template.ts";
-import { LargeEvents } from "./large-events.ts";
+import type { EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
-import { StreamValidator, type ValidatedEvent } from "./stream-validator.ts";
+import { StreamValidator } from "./stream-validator.ts";
 
 /** What one event may be at most, in bytes and in JSON values. */
 export interface StreamLimits {
@@ -15,45 +12,29 @@ export interface StreamLimits {
   readonly maxValues: number;
 }
 
-export type EventBatch = readonly UpstreamEvent[];
-
 /** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
 const lingerMs = 5_000;
 const drainMs = 1_000;
 
-const over: IteratorResult<EventBatch> = { done: true, value: undefined };
-
 /**
  * The events of one SSE answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
- * pauses the network, and the idle deadlines with it. Calls of `next` and `pull` must not overlap.
+ * pauses the network, and the idle deadlines with it.
  */
-export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStream, TextReceiver, ExtendedWait {
-  // What the fast path needs comes first, side by side in memory.
-  /** Where events of the template go that come alone in a read, while nothing is to be done but to look at their content. */
-  #fastPath: FastPath | undefined;
-  /** What such events begin and end with. Not in the template's object: each object that an event looks at is one more wait for memory. */
-  #head = "";
-  #tail = "";
-  /** How many went there. */
-  #forwarded = 0;
-  /** Who waits for the next batch. */
-  #receiver: EventReceiver | undefined;
-  readonly #now: () => number;
-  #idleFrom: number;
-  #dataFrom: number;
-  #pausedAt: number | undefined;
-  #ended = false;
-  readonly #silenceMs: number;
-  readonly #attempt: Attempt;
+export class StreamEvents implements EventStream, Receiver<string> {
   readonly #text: TextReader;
+  readonly #attempt: Attempt;
+  readonly #now: () => number;
   readonly #sse: SseReader;
   readonly #validator: StreamValidator;
-  /** What has been read of the stream and not handed out, because it takes several turns. Nothing more is read meanwhile. */
-  readonly #large: LargeEvents;
   /** Bound of what is held until the first real event comes, in characters. */
   readonly #maxHeld: number;
   /** Choices to expect: `n` of the request. */
   readonly #choices: number;
+  #receiver: Receiver<EventBatch> | undefined;
+  #idleFrom: number;
+  #dataFrom: number;
+  #pausedAt: number | undefined;
+  #ended = false;
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
@@ -66,16 +47,10 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
     this.#validator = new StreamValidator(limits.maxValues, attempt.identity);
-    this.#large = new LargeEvents(this.#validator);
-    this.#sse = new SseReader(limits.maxEventBytes, this.#shortcut);
+    this.#sse = new SseReader(limits.maxEventBytes, this.#takeRun);
     this.#choices = Math.max(1, attempt.choices);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;
-    this.#silenceMs = Math.min(attempt.timeoutsMs.idle, attempt.timeoutsMs.idle_data);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
   }
 
   get report() {
@@ -83,25 +58,26 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   }
 
   /**
-   * Reads until the first event that carries something; the first batch is what came up to then, comments left out. An
-   * answer that fails before that is still a plain failure, which is given back.
+   * Reads until the first event that carries something; the first batch is what came up to then. An answer that fails
+   * before that is still a plain failure, which is given back.
    */
   async open(): Promise<UpstreamFailure | undefined> {
     const { deadlines, timeoutsMs, startedAt } = this.#attempt;
-    const firstEventAt = startedAt + timeoutsMs.first_event;
-    deadlines.await("first_event", firstEventAt);
+    deadlines.await("first_event", startedAt + timeoutsMs.first_event);
     const opening: UpstreamEvent[] = [];
     let held = 0;
     for (;;) {
-      const batch = await this.#nextBatch();
-      deadlines.await("first_event", firstEventAt);
+      const batch = await nextOf(this.#text).then(
+        (text) => (text === undefined ? this.#onClose() : this.#onText(text)),
+        (error) => this.#onReadError(error),
+      );
       for (const event of batch) {
         if (event.kind === "broken") {
           if (!this.#validator.hasContent) return event.failure;
         } else if (event.kind === "end" && !this.#validator.hasContent) {
           return garbageFailure("the upstream's stream ended without content");
         }
-        if (event.kind !== "keepalive") opening.push(event);
+        opening.push(event);
         if (event.kind === "chunk") held += event.raw.length;
         else if (event.kind === "run") held += event.events.length;
       }
@@ -117,42 +93,17 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     }
   }
 
-  #nextBatch(): Promise<EventBatch> {
-    if (!this.#large.isEmpty) return this.#readLarge();
-    return this.#text
-      .read()
-      .then((read: TextReadResult) => (read.done ? this.#onClose() : this.#onText(read.value)), this.#onReadError);
-  }
-
-  next(): Promise<IteratorResult<EventBatch>> {
-    return new Promise((resolve, reject) => {
-      this.pull({
-        onEvents: (value) => {
-          resolve({ done: false, value });
-          return false;
-        },
-        onOver: () => resolve(over),
-        onError: reject,
-      });
-    });
-  }
-
-  /** Nothing waits for a promise between the socket and the receiver: that would cost as much as the event itself. */
-  pull(receiver: EventReceiver): void {
-    this.#leaveFastPath();
+  read(receiver: Receiver<EventBatch>): void {
     const opening = this.#openingBatch;
     if (opening !== undefined) {
       this.#openingBatch = undefined;
-      if (!receiver.onEvents(opening)) return;
-    }
-    if (this.#ended) receiver.onOver();
-    else if (!this.#large.isEmpty) {
-      this.#receiver = receiver;
-      this.#deliverLarge();
+      receiver.onValue(opening);
+    } else if (this.#ended) {
+      receiver.onEnd();
     } else {
       this.#receiver = receiver;
       this.#resume();
-      this.#readOn();
+      this.#text.read(this);
     }
   }
 
@@ -163,160 +114,40 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     return opening;
   }
 
-  #readOn(): void {
-    if (this.#text.pull !== undefined) this.#text.pull(this);
-    else {
-      this.#text.read().then(
-        (read) => {
-          if (read.done) this.onEnd();
-          else if (this.onText(read.value)) this.#readOn();
-        },
-        (error) => this.onError(error),
-      );
-    }
+  /** Aborts the call. */
+  close(): void {
+    this.#openingBatch = undefined;
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#attempt.end(true);
   }
 
-  onText(text: string): boolean {
-    if (this.#fastPath !== undefined) {
-      const goesOn = this.#forwardFast(text, this.#fastPath);
-      if (goesOn !== undefined) return goesOn;
-      this.#leaveFastPath();
-    }
-    return this.#deliver(this.#onText, text);
-  }
-
-  /**
-   * Takes a text that is one more event of the template, as nearly every read of a stream brings; undefined for another. Does for
-   * it what `deliver` does in general, with few looks at few objects: in a paced stream each of them waits for memory. The deadlines
-   * ask for `extendedTo`.
-   */
-  #forwardFast(text: string, fastPath: FastPath): boolean | undefined {
-    const end = text.length > largeBodyBytes ? -1 : endOfOnlyContent(text, this.#head, this.#tail);
-    if (end < 0) return undefined;
-    const receiver = this.#receiver;
-    const now = this.#now();
-    this.#receiver = undefined;
-    this.#idleFrom = now;
-    this.#dataFrom = now;
-    this.#pausedAt = now;
-    const goesOn = fastPath.forward(text, this.#head.length, end);
-    if (goesOn !== undefined) this.#forwarded += 1;
-    if (goesOn === false || this.#ended) {
-      // Unless the receiver has pulled again meanwhile.
-      if (this.#pausedAt !== undefined) this.#attempt.deadlines.pause();
-      if (goesOn === true) receiver?.onOver();
-      return false;
-    }
-    this.#receiver = receiver;
-    this.#pausedAt = undefined;
-    return goesOn;
-  }
-
-  get extendedTo(): number {
-    return this.#idleFrom + this.#silenceMs;
-  }
-
-  /** Looks after a batch whether further events like its only one may take the fast path. */
-  #enterFastPath(batch: EventBatch, receiver: EventReceiver | undefined): void {
-    const [event] = batch;
-    if (batch.length !== 1 || event?.kind !== "run" || receiver?.fastPathFor === undefined) return;
-    const { template } = this.#validator;
-    if (event.template !== template || !this.#sse.isBetweenEvents || this.#finished()) return;
-    this.#head = template.head;
-    this.#tail = template.tail;
-    this.#fastPath = receiver.fastPathFor(template);
-  }
-
-  #leaveFastPath(): void {
-    if (this.#fastPath === undefined) return;
-    this.#fastPath = undefined;
-    this.#validator.addMatches(this.#forwarded);
-    this.#forwarded = 0;
+  onValue(text: string): void {
+    this.#deliver(this.#onText(text));
   }
 
   onEnd(): void {
-    if (this.#deliver(this.#onClose, undefined)) this.#readOn();
+    this.#deliver(this.#onClose());
   }
 
   onError(error: unknown): void {
-    if (this.#deliver(this.#onReadError, error)) this.#readOn();
+    this.#deliver(this.#onReadError(error));
   }
 
-  /** Hands out what a read brought. True if more is to be read: it was nothing, or the receiver goes on waiting. */
-  #deliver<T>(take: (read: T) => EventBatch, read: T): boolean {
+  /** Hands out what a read brought, or reads on. */
+  #deliver(batch: EventBatch): void {
+    if (batch.length === 0) {
+      this.#setDeadline();
+      this.#text.read(this);
+      return;
+    }
     const receiver = this.#receiver;
-    let batch: EventBatch;
-    try {
-      batch = take(read);
-    } catch (error) {
-      this.#receiver = undefined;
-      receiver?.onError(error);
-      return false;
-    }
-    if (batch.length > 0) {
-      this.#receiver = undefined;
-      if (!this.#ended) this.#pausedAt = this.#idleFrom;
-      const goesOn = receiver?.onEvents(batch) === true;
-      if (!goesOn || this.#ended) {
-        // Unless the receiver has pulled again meanwhile.
-        if (this.#pausedAt !== undefined) this.#attempt.deadlines.pause();
-        if (goesOn) receiver?.onOver();
-        return false;
-      }
-      this.#pausedAt = undefined;
-      this.#receiver = receiver;
-      this.#enterFastPath(batch, receiver);
-    }
-    if (!this.#large.isEmpty) {
-      this.#deliverLarge();
-      return false;
-    }
-    if (this.#ended) {
-      this.#receiver = undefined;
-      receiver?.onOver();
-      return false;
-    }
-    this.#setDeadline();
-    return true;
-  }
-
-  /** Hands out what is queued. */
-  #deliverLarge(): void {
-    const same = (batch: EventBatch) => batch;
-    this.#readLarge().then(
-      (batch) => {
-        if (this.#deliver(same, batch)) this.#readOn();
-      },
-      (error) => this.onError(error),
-    );
-  }
-
-  /** Events up to the end of the next piece of a large one. The upstream is not waited for in the meantime. */
-  async #readLarge(): Promise<EventBatch> {
+    this.#receiver = undefined;
+    receiver?.onValue(batch);
+    // Mostly it has read again meanwhile.
+    if (this.#ended || this.#receiver !== undefined || this.#pausedAt !== undefined) return;
+    this.#pausedAt = this.#idleFrom;
     this.#attempt.deadlines.pause();
-    const pausedAt = this.#now();
-    const batch: UpstreamEvent[] = [];
-    this.#batch = batch;
-    while (batch.length === 0 && !this.#ended) {
-      const validated = await this.#large.next();
-      if (validated === undefined) break;
-      if (!this.#ended) this.#take(validated);
-    }
-    const paused = this.#now() - pausedAt;
-    this.#idleFrom += paused;
-    this.#dataFrom += paused;
-    return batch;
-  }
-
-  /** Leaving early aborts the call. */
-  return(): Promise<IteratorResult<EventBatch>> {
-    this.#openingBatch = undefined;
-    this.#large.clear();
-    if (!this.#ended) {
-      this.#ended = true;
-      this.#attempt.end(true);
-    }
-    return Promise.resolve(over);
   }
 
   /** The time the reader took does not count as the upstream's silence. */
@@ -332,70 +163,46 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
 
   #setDeadline(): void {
     const { idle, idle_data } = this.#attempt.timeoutsMs;
-    const idleAt = this.#idleFrom + (this.#finished() ? Math.min(idle, lingerMs) : idle);
+    const finished = this.#validator.complete && this.#validator.finishedChoices >= this.#choices;
+    const idleAt = this.#idleFrom + (finished ? Math.min(idle, lingerMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
-    const extended = this.#fastPath === undefined ? undefined : this;
-    if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt, extended);
-    else this.#attempt.deadlines.await("idle_data", dataAt, extended);
+    if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
+    else this.#attempt.deadlines.await("idle_data", dataAt);
   }
 
-  #finished(): boolean {
-    return this.#validator.complete && this.#validator.finishedChoices >= this.#choices;
-  }
-
-  /** What one read from the network brought; the last batch ends in `end` or `broken`. */
-  readonly #onText = (text: string): UpstreamEvent[] => {
+  /** The events of one read; the last batch ends in `end` or `broken`. */
+  #onText(text: string): EventBatch {
     this.#batch = [];
     const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
-    if (this.#sse.push(text, this.#sink) === "too_large" && !this.#ended) {
-      const tooLarge = garbageFailure("the upstream sent an event that is too large");
-      if (!this.#large.fail(tooLarge)) this.#endBroken(tooLarge);
-    }
-    if (this.#batch.length > 0 || !this.#large.isEmpty) {
+    if (this.#sse.push(text, this.#takeEvent) === "too_large" && !this.#ended)
+      this.#endBroken(garbageFailure("the upstream sent an event that is too large"));
+    if (this.#batch.length > 0) {
       this.#dataFrom = this.#idleFrom;
       this.#charsWithoutData = 0;
-      return this.#batch;
+    } else if (this.#sse.comments === comments) {
+      // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
+      this.#charsWithoutData += text.length;
+      if (this.#charsWithoutData > 2 * this.#maxHeld)
+        this.#endBroken(garbageFailure("the upstream sends much, but no data"));
     }
-    if (this.#sse.comments > comments) {
-      this.#batch.push({ kind: "keepalive" });
-      return this.#batch;
-    }
-    // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
-    this.#charsWithoutData += text.length;
-    if (this.#charsWithoutData > 2 * this.#maxHeld)
-      this.#endBroken(garbageFailure("the upstream sends much, but no data"));
     return this.#batch;
-  };
+  }
 
-  readonly #shortcut = (text: string, from: number, until: number): number => {
-    if (this.#ended || !this.#large.isEmpty) return from;
-    const run = this.#validator.matchTemplate(text, from, Math.min(until, from + largeBodyBytes));
+  readonly #takeRun = (text: string, from: number, until: number): number => {
+    const run = this.#ended ? undefined : this.#validator.matchTemplate(text, from, until);
     if (run === undefined) return from;
     this.#batch.push(run);
     return from + run.events.length;
   };
 
-  readonly #sink = (data: string, name: string): void => {
-    if (this.#ended || this.#large.take(data, name)) return;
-    this.#take(this.#validator.validate(data, name));
+  readonly #takeEvent = (data: string, name: string): void => {
+    if (this.#ended) return;
+    const validated = this.#validator.validate(data, name);
+    if (validated.kind === "chunk") this.#batch.push(validated);
+    else if (validated.kind === "failed") this.#endBroken(validated.failure);
+    else if (validated.kind === "done") this.#onDone();
   };
-
-  #take(validated: ValidatedEvent): void {
-    switch (validated.kind) {
-      case "chunk":
-        this.#batch.push(validated);
-        return;
-      case "done":
-        this.#onDone();
-        return;
-      case "failed":
-        this.#endBroken(validated.failure);
-        return;
-      case "nothing":
-        return;
-    }
-  }
 
   #onDone(): void {
     if (!this.#validator.complete) {
@@ -409,7 +216,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   }
 
   /** The connection closed: the content decides whether that was the end. */
-  readonly #onClose = (): UpstreamEvent[] => {
+  #onClose(): EventBatch {
     this.#batch = [];
     this.#sse.finish((data, name) => {
       const validated = this.#ended ? undefined : this.#validator.validate(data, name);
@@ -419,16 +226,16 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
     });
     if (!this.#ended) this.#endOrFail(cutOffFailure("the upstream's stream was cut off"));
     return this.#batch;
-  };
+  }
 
   /** The read failed: reset, aborted, timed out. After the last finish reason only the caller's abort is still bad news. */
-  readonly #onReadError = (error: unknown): UpstreamEvent[] => {
+  #onReadError(error: unknown): EventBatch {
     this.#batch = [];
     const failure = this.#attempt.failureFrom(error);
     if (failure.kind === "aborted") this.#endBroken(failure);
     else this.#endOrFail(failure);
     return this.#batch;
-  };
+  }
 
   #endOrFail(failure: UpstreamFailure): void {
     if (!this.#validator.complete) {
@@ -453,8 +260,7 @@ export class StreamEvents implements AsyncIterableIterator<EventBatch>, EventStr
   async #drain(): Promise<void> {
     const keep = this.#attempt.closeAfter(drainMs);
     try {
-      const { done } = await this.#text.read();
-      if (!done) this.#attempt.end(true);
+      if ((await nextOf(this.#text)) !== undefined) this.#attempt.end(true);
     } catch {
       // The answer is whole; how its connection dies is of no interest.
     }

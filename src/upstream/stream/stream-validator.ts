@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -83,20 +82,10 @@ export class StreamValidator {
    */
   matchTemplate(text: string, from: number, until: number): ChunkRun | undefined {
     const run = this.#template?.match(text, from, until);
-    if (run !== undefined) this.addMatches(run.count);
-    return run;
-  }
-
-  /** What chunks are compared with; undefined before there is one with text. */
-  get template(): ChunkTemplate | undefined {
-    return this.#template;
-  }
-
-  /** So many events have been found to match the template without being asked for here. */
-  addMatches(count: number): void {
-    if (count === 0) return;
-    this.#matches += count;
+    if (run === undefined) return undefined;
+    this.#matches += run.contentEnds.length;
     this.#usageIsInterim = true;
+    return run;
   }
 
   validate(data: string, name: string): ValidatedEvent {
@@ -105,7 +94,8 @@ export class StreamValidator {
       if (word === "[DONE]") return done;
       if (word === "") return nothing;
     }
-    if (hasMoreValuesThan(data, this.#maxValues)) return this.#tooManyValues();
+    if (hasMoreValuesThan(data, this.#maxValues))
+      return failedAs(`an event of more than ${this.#maxValues} JSON values`);
     let chunk: Json;
     try {
       chunk = JSON.parse(data);
@@ -113,23 +103,6 @@ export class StreamValidator {
       return notJson;
     }
     return this.#validateJson(data, name, chunk);
-  }
-
-  /** The same for a large event, in steps. */
-  *validateInSteps(data: string, name: string): Generator<undefined, ValidatedEvent> {
-    if (yield* hasMoreValuesInSteps(data, this.#maxValues)) return this.#tooManyValues();
-    yield;
-    let chunk: Json;
-    try {
-      chunk = (yield* parseJsonInSteps(data)) as Json; // JSON text gives nothing else
-    } catch {
-      return notJson;
-    }
-    return this.#validateJson(data, name, chunk);
-  }
-
-  #tooManyValues(): ValidatedEvent {
-    return failedAs(`an event of more than ${this.#maxValues} JSON values`);
   }
 
   #validateJson(data: string, name: string, chunk: Json): ValidatedEvent {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { EventReceiver, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { Receiver } from "#platform/receiver.ts";
+import type { EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { AnswerStream, type StreamEnd } from "./answer-stream.ts";
 import { StreamShaper } from "./shape-stream.ts";
 
@@ -34,83 +35,48 @@ function setUp(events: EventStream, onAbort: () => void = () => {}) {
   });
   const received: string[] = [];
   const receiver = {
-    /** Whether it waits for more. */
-    eager: false,
-    onText(text: string) {
-      received.push(text);
-      return this.eager;
-    },
+    onValue: (text: string) => void received.push(text),
     onEnd: () => void received.push("end"),
     onError: () => void received.push("error"),
   };
   return { stream, ends, received, receiver };
 }
 
-class Pulled implements EventStream {
-  waiting: EventReceiver | undefined;
-  pull(receiver: EventReceiver): void {
+class Scripted implements EventStream {
+  waiting: Receiver<EventBatch> | undefined;
+  read(receiver: Receiver<EventBatch>): void {
     this.waiting = receiver;
   }
   give(...batch: UpstreamEvent[]): void {
     const receiver = this.waiting;
     this.waiting = undefined;
-    if (receiver?.onEvents(batch) === true) this.waiting = receiver;
+    receiver?.onValue(batch);
   }
-  [Symbol.asyncIterator](): AsyncIterator<readonly UpstreamEvent[]> {
-    return { next: () => Promise.reject(new Error("unreachable: read with pull")) };
+  takeAll() {
+    return undefined;
   }
 }
 
-const iterated = (...batches: UpstreamEvent[][]): EventStream => ({
-  async *[Symbol.asyncIterator]() {
-    yield* batches;
-  },
-});
-
 test("the output for an event is delivered in the call that delivers the event", () => {
-  const events = new Pulled();
+  const events = new Scripted();
   const { stream, ends, received, receiver } = setUp(events);
-  stream.pull(receiver);
-  events.give({ kind: "keepalive" });
+  stream.read(receiver);
   events.give(chunk("one"), chunk("two"));
   expect(received).toHaveLength(1);
   expect(received[0]).toContain("one");
   expect(received[0]).toContain("two");
-  stream.pull(receiver);
+  stream.read(receiver);
   events.give(chunk("three", "stop"), { kind: "end", report: {} });
   expect(received[1]).toEndWith("data: [DONE]\n\n");
-  stream.pull(receiver);
+  stream.read(receiver);
   expect(received[2]).toBe("end");
   expect(ends).toMatchObject([{ kind: "complete", empty: false }]);
 });
 
-test("a receiver that asks for more gets the next output, and the end, without another pull", () => {
-  const events = new Pulled();
-  const { stream, ends, received, receiver } = setUp(events);
-  receiver.eager = true;
-  stream.pull(receiver);
-  events.give(chunk("one"));
-  events.give({ kind: "keepalive" });
-  events.give(chunk("two"));
-  expect(received).toHaveLength(2);
-  events.give(chunk("three", "stop"), { kind: "end", report: {} });
-  expect(received[2]).toEndWith("data: [DONE]\n\n");
-  expect(received.slice(3)).toEqual(["end"]);
-  expect(events.waiting).toBeUndefined();
-  expect(ends).toMatchObject([{ kind: "complete" }]);
-});
-
 test("a caller who disconnects while receiving text is settled once, and the events that the abort leaves are read", () => {
-  const events = new Pulled();
+  const events = new Scripted();
   const { stream, ends } = setUp(events);
-  stream.pull({
-    onText() {
-      stream.cancel();
-      return false;
-    },
-    onEnd: () => {},
-    onError: () => {},
-  });
+  stream.read({ onValue: () => stream.cancel(), onEnd: () => {}, onError: () => {} });
   events.give(chunk("one"));
   expect(events.waiting).toBeDefined();
   events.give(chunk("two"));
@@ -121,13 +87,13 @@ test("a caller who disconnects while receiving text is settled once, and the eve
 test.each(["while a read is under way", "between two reads"])(
   "a caller who disconnects %s is settled once, as disconnected",
   (when) => {
-    const events = new Pulled();
+    const events = new Scripted();
     const { stream, ends, receiver } = setUp(events, () => events.give(broken));
-    stream.pull(receiver);
+    stream.read(receiver);
     events.give(chunk("one"));
-    if (when === "while a read is under way") stream.pull(receiver);
+    if (when === "while a read is under way") stream.read(receiver);
     stream.cancel();
-    // Between two reads the caller must pull the events that the abort has left.
+    // Between two reads somebody must read the events that the abort has left.
     events.give(broken);
     stream.cancel();
     expect(ends).toMatchObject([{ kind: "caller_gone" }]);
@@ -135,29 +101,24 @@ test.each(["while a read is under way", "between two reads"])(
 );
 
 test("the caller counts as disconnected as well if the abort reaches the upstream call first", () => {
-  const events = new Pulled();
+  const events = new Scripted();
   const { stream, ends, receiver } = setUp(events);
-  stream.pull(receiver);
+  stream.read(receiver);
   events.give(chunk("one"));
-  stream.pull(receiver);
+  stream.read(receiver);
   events.give(broken);
   stream.cancel();
   expect(ends).toMatchObject([{ kind: "caller_gone" }]);
   expect(ends[0]).toHaveProperty("outputBytesSeen");
 });
 
-test("events without pull are read one after the other, and to their end for a disconnected caller", async () => {
-  const { stream, ends } = setUp(iterated([chunk("one")], [{ kind: "keepalive" }], [chunk("two")], [broken]));
-  expect(await stream.next()).toContain("one");
-  stream.cancel();
-  for (let turn = 0; turn < 20 && ends.length === 0; turn++) await Promise.resolve();
-  expect(ends).toMatchObject([{ kind: "caller_gone" }]);
-  expect(await stream.next()).toBeUndefined();
-});
-
-test("events that stop without an end are a broken stream", async () => {
-  const { stream, ends } = setUp(iterated([chunk("one")]));
-  await stream.next();
-  expect(await stream.next()).toContain('"finish_reason":"error"');
+test("events that stop without an end are a broken stream", () => {
+  const events = new Scripted();
+  const { stream, ends, received, receiver } = setUp(events);
+  stream.read(receiver);
+  events.give(chunk("one"));
+  stream.read(receiver);
+  events.waiting?.onEnd();
+  expect(received[1]).toContain('"finish_reason":"error"');
   expect(ends).toMatchObject([{ kind: "broken", failure: { kind: "cut_off" } }]);
 });

@@ -1,9 +1,9 @@
 import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
 import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
+import type { Receiver } from "#platform/receiver.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import type { CompletionIdentity } from "./shape-options.ts";
-import { StreamShaper } from "./shape-stream.ts";
+import { type CompletionIdentity, StreamShaper } from "./shape-stream.ts";
 
 /** What follows once the upstream has answered: its stream, or the error to end the caller's stream with. */
 export type BegunStream = CallerStream | InBandError;
@@ -26,19 +26,24 @@ export class LateStream implements CallerStream {
     this.#identity = identity;
   }
 
-  async next(): Promise<string | undefined> {
-    if (this.#failed) return undefined;
-    if (!this.#headSent) {
+  read(receiver: Receiver<string>): void {
+    if (this.#failed) receiver.onEnd();
+    else if (this.#stream !== undefined) this.#stream.read(receiver);
+    else if (this.#headSent) {
+      this.#begun.then(
+        (begun) => {
+          if ("read" in begun) {
+            this.#stream = begun;
+            begun.read(receiver);
+          } else receiver.onValue(this.#fail(begun));
+        },
+        (error) => receiver.onError(error),
+      );
+    } else {
       // The runtime sends the head of a response with the first bytes of its body: the caller gets both now.
       this.#headSent = true;
-      return keepAlive;
+      receiver.onValue(keepAlive);
     }
-    const begun = this.#stream ?? (await this.#begun);
-    if ("next" in begun) {
-      this.#stream = begun;
-      return begun.next();
-    }
-    return this.#fail(begun);
   }
 
   cancel(): void {

@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
 import type { UpstreamEvent } from "#upstream/upstream.ts";
-import type { ShapeOptions } from "./shape-options.ts";
-import { StreamShaper } from "./shape-stream.ts";
+import { type ShapeOptions, StreamShaper } from "./shape-stream.ts";
 
 const model = "vendor/model";
 const identity = { id: "chatcmpl-own", created: 7 };

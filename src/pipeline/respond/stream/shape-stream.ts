@@ -3,10 +3,9 @@ import { otherModel } from "#domain/model-names.ts";
 import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
 import { hasContentOnly, StreamGuard } from "#pipeline/respond/guard-answer.ts";
 import type { TextRestorer } from "#pipeline/respond/text-restorer.ts";
-import type { GuardedStream } from "#privacy/redaction.ts";
+import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
 import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
 import { fieldsOf, type HeldReasoning, hasReasoningText, holdReasoning, textOf } from "./held-reasoning.ts";
-import type { ShapeOptions } from "./shape-options.ts";
 
 /** What has happened to one choice of the answer so far. */
 interface ChoiceState {
@@ -22,30 +21,33 @@ interface ChoiceState {
   readonly restorer: TextRestorer | undefined;
 }
 
-/** Whether chunks of a choice go on as the last one did: neither is it finished, nor does it hold anything back. */
-function isOpen({ finished, held }: ChoiceState): boolean {
-  return !finished && held === undefined;
+/** What a completion is called, and when it was made, in Unix seconds. */
+export interface CompletionIdentity {
+  readonly id: string;
+  readonly created: number;
 }
 
-/** What chunks of one pattern become on their way to the caller: this text around their content. */
-interface ChunkTemplate {
-  readonly pattern: ContentTemplate;
-  readonly choice: ChoiceState;
-  readonly guarded: GuardedStream | undefined;
-  /** They leave as they came. */
-  readonly unchanged: boolean;
-  readonly before: string;
-  readonly after: string;
+export interface ShapeOptions {
+  /** The upstream id of the model that was asked; every chunk names it, or the one that answers instead. */
+  readonly model: string;
+  /** For chunks of our own making, when the upstream has said nothing of its own. */
+  readonly identity: CompletionIdentity;
+  /** Whether the caller asked for the usage chunk. */
+  readonly wantsUsage: boolean;
+  /** Where the reasoning goes that comes before the answer's text. */
+  readonly reasoning: ReasoningMode;
+  /** Reasoning held back for the first content delta is sent as a delta of its own beyond this many characters. */
+  readonly maxHeldCharacters: number;
+  readonly restorer?: () => TextRestorer;
+  /** Keeps the gateway's own key out of what is sent. */
+  readonly guard?: AnswerGuard;
 }
 
-/** A chunk that left as it came. Those that differ from it in their content only will do so too, unless the state of its choice changes. */
-interface UnchangedChunk {
-  readonly raw: string;
-  readonly index: number;
-}
-
-/** Placeholder of the content while a template is made. JSON does not escape it; where it occurs twice, there is no template. */
-const contentPlaceholder = "content-of-the-chunk";
+/**
+ * `field`: held back and put into the first content delta as its reasoning fields; `content`: held back and put in front
+ * of the text; `live`: passed on as it comes.
+ */
+export type ReasoningMode = "field" | "content" | "live";
 
 const chunkObject = "chat.completion.chunk";
 
@@ -61,9 +63,10 @@ export class StreamShaper {
   /** The upstream's names for the completion, as far as it has said them. */
   #id: Json | undefined;
   #created: Json | undefined;
-  #template: ChunkTemplate | undefined;
-  /** The last chunk, if it left as it came and has no text but the content of one choice. */
-  #lastUnchanged: UnchangedChunk | undefined;
+  /** Chunks of this template leave as they came, because the one before them did. */
+  #passing: ContentTemplate | undefined;
+  /** Looks for the gateway's own key in their content. */
+  #passingGuard: GuardedStream | undefined;
   /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
   #usage: JsonObject | undefined;
   /** What the upstream last called its model, and that name if it is another than the one asked. */
@@ -83,9 +86,8 @@ export class StreamShaper {
   /** The server-sent events, as text, that one upstream event becomes; "" when the caller is to see nothing. */
   shape(event: UpstreamEvent): string {
     switch (event.kind) {
-      case "keepalive":
-        return "";
       case "chunk":
+        this.#passing = undefined;
         return this.#shapeChunk(event.raw, event.chunk);
       case "run":
         return this.#shapeRun(event);
@@ -96,97 +98,47 @@ export class StreamShaper {
     }
   }
 
-  /** What decides for each chunk of a pattern whether it leaves as it came; undefined where more is to be done. */
-  fastPathFor(pattern: ContentTemplate): { readonly guarded: GuardedStream | undefined } | undefined {
-    const template = this.#template;
-    return template?.pattern === pattern && template.unchanged && isOpen(template.choice) ? template : undefined;
-  }
-
-  /** Shapes chunks as the last one of their pattern was, without reading them, as long as that comes to the same. */
-  #shapeRun(run: ChunkRun): string {
-    const { events, count, template: pattern } = run;
-    if (this.#template?.pattern !== pattern) this.#template = this.#templateOf(pattern);
+  /** Chunks of a template go on unread once one of them has left as it came: all the others have the same effect. */
+  #shapeRun({ template, events, contentEnds }: ChunkRun): string {
+    const endOf = (at: number) => (at < 0 ? 0 : (contentEnds[at] ?? 0) + template.tail.length);
     let out = "";
-    for (let from = 0; from < count; ) {
-      const to = this.#passing(run, from);
-      if (to - from === count) return events;
-      out += events.slice(run.eventFrom(from), run.eventFrom(to));
-      if (to < count) out += this.#shapeLike(pattern, events.slice(run.contentFrom(to), run.contentTo(to)));
-      from = to + 1;
+    for (let at = 0; at < contentEnds.length; at++) {
+      if (this.#passing === template) {
+        const to = this.#passUnchanged(template, events, contentEnds, at);
+        if (to - at === contentEnds.length) return events;
+        out += events.slice(endOf(at - 1), endOf(to - 1));
+        at = to;
+        if (at === contentEnds.length) break;
+      }
+      const raw = events.slice(endOf(at - 1) + "data: ".length, endOf(at) - "\n\n".length);
+      const chunk: JsonObject = JSON.parse(raw);
+      const shaped = this.#shapeChunk(raw, chunk);
+      this.#passing = shaped === events.slice(endOf(at - 1), endOf(at)) && this.#mayPass(chunk) ? template : undefined;
+      out += shaped;
     }
     return out;
   }
 
-  /** Where the events of a run end that leave as they came, from one on. */
-  #passing(run: ChunkRun, from: number): number {
-    const fastPath = this.fastPathFor(run.template);
-    if (fastPath === undefined) return from;
-    const { guarded } = fastPath;
-    if (guarded === undefined) return run.count;
-    const { events: json, contentEnds: ends, template } = run;
-    const first = template.head.length;
-    return guarded.passUnchanged({ json, ends, first, gap: template.tail.length + first }, from);
+  /** Which chunk of a run is the first, from one on, whose content has to be looked at. */
+  #passUnchanged({ head, tail }: ContentTemplate, json: string, ends: readonly number[], from: number): number {
+    const guard = this.#passingGuard;
+    if (guard === undefined) return ends.length;
+    return guard.passUnchanged({ json, ends, first: head.length, gap: tail.length + head.length }, from);
   }
 
-  /** Shapes a chunk of a pattern, which has this content. */
-  #shapeLike(pattern: ContentTemplate, contentJson: string): string {
-    const template = this.#template;
-    if (template?.pattern !== pattern) {
-      const text = this.#shapeRead(pattern, contentJson);
-      this.#template = this.#templateOf(pattern);
-      return text;
-    }
-    const { choice, guarded, before, after } = template;
-    if (!isOpen(choice) || guarded?.passesUnchanged(contentJson) === false) {
-      return this.#shapeRead(pattern, contentJson);
-    }
-    if (choice.restorer === undefined) return before + contentJson + after;
-    const content: string = JSON.parse(`"${contentJson}"`);
-    return before + JSON.stringify(choice.restorer.push(content)).slice(1, -1) + after;
-  }
-
-  #shapeRead(pattern: ContentTemplate, contentJson: string): string {
-    const raw = pattern.withContent(contentJson);
-    return this.#shapeChunk(raw, JSON.parse(raw));
-  }
-
-  /** The frame of a pattern, one chunk of which has been shaped; undefined before its choice has its role and content. */
-  #templateOf(pattern: ContentTemplate): ChunkTemplate | undefined {
-    const last = this.#lastUnchanged;
-    this.#lastUnchanged = undefined;
-    if (last?.raw === pattern.source) {
-      const { head: before, tail: after } = pattern;
-      const choice = this.#choice(last.index);
-      return { pattern, choice, guarded: this.#guard?.contentOf(last.index), unchanged: true, before, after };
-    }
-    const raw = pattern.withContent(contentPlaceholder);
-    const chunk: JsonObject = JSON.parse(raw);
-    const only = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
-    if (!isObject(only)) return undefined;
-    // Another model has been named meanwhile.
-    if (chunk.model != null && chunk.model !== this.#lastModel) return undefined;
-    const index = typeof only.index === "number" ? only.index : 0;
-    const choice = this.#choice(index);
-    const delta = only.delta;
-    // Reasoning beside content leaves as it came only while nothing is held back.
-    if (!isOpen(choice) || !choice.contentSent || !isObject(delta)) return undefined;
-    const sent = this.#send(raw, chunk, choice.restorer !== undefined);
-    const [before, after, ...more] = sent.split(contentPlaceholder);
-    if (before === undefined || after === undefined || more.length > 0) return undefined;
-    if (this.#guard?.isOnlyInContent(raw, chunk) === false) return undefined;
-    const guarded = this.#guard?.contentOf(index);
-    const unchanged = choice.restorer === undefined && sent === `data: ${raw}\n\n`;
-    return { pattern, choice, guarded, unchanged, before, after };
+  /** Whether chunks like one that has left as it came will do so too: no other text of them comes in pieces. */
+  #mayPass({ choices }: JsonObject): boolean {
+    const choice = Array.isArray(choices) ? choices[0] : undefined;
+    if (!isObject(choice) || !isObject(choice.delta) || !hasContentOnly(choice.delta)) return false;
+    this.#passingGuard = this.#guard?.contentOf(typeof choice.index === "number" ? choice.index : 0);
+    return true;
   }
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
-    this.#lastUnchanged = undefined;
     const guarded = this.#guard?.chunk(raw, chunk) === true;
     if (chunk.model !== this.#lastModel && chunk.model != null) {
       this.#lastModel = chunk.model;
       this.#otherModel = otherModel(this.#options.model, chunk.model);
-      // Chunks of its pattern name the model as before; the next one has to be read for that.
-      this.#template = undefined;
     }
     this.#id ??= chunk.id;
     this.#created ??= chunk.created;
@@ -219,14 +171,7 @@ export class StreamShaper {
     }
     if (kept.length === 0) return before;
     if (changed) chunk.choices = kept;
-    const data = this.#dataOf(raw, chunk, changed);
-    if (!changed && data === raw && this.#template === undefined) this.#noteUnchanged(raw, kept);
-    return before + eventOf(data);
-  }
-
-  #noteUnchanged(raw: string, [choice]: readonly Json[]): void {
-    if (!isObject(choice) || !isObject(choice.delta) || !hasContentOnly(choice.delta)) return;
-    this.#lastUnchanged = { raw, index: typeof choice.index === "number" ? choice.index : 0 };
+    return before + this.#send(raw, chunk, changed);
   }
 
   #takeUsage(): string {
@@ -397,14 +342,10 @@ export class StreamShaper {
     return state;
   }
 
+  /** The event of a chunk, with its names; in the very text that it came in if nothing of it has changed and it is one line. */
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
-    return eventOf(this.#dataOf(raw, chunk, changed));
-  }
-
-  /** The chunk as it is sent, with its names; `raw` itself if nothing of it has changed. */
-  #dataOf(raw: string, chunk: JsonObject, changed: boolean): string {
-    const same = this.#nameChunk(chunk) && !changed && isOneLine(raw);
-    return same ? raw : JSON.stringify(chunk);
+    const same = this.#nameChunk(chunk) && !changed && !raw.includes("\n");
+    return `data: ${same ? raw : JSON.stringify(chunk)}\n\n`;
   }
 
   /** Gives a chunk the names that the caller is to see. True if it had them. */
@@ -426,15 +367,6 @@ export class StreamShaper {
     }
     return same;
   }
-}
-
-/** An event has one data line. */
-function isOneLine(raw: string): boolean {
-  return !raw.includes("\n");
-}
-
-function eventOf(data: string): string {
-  return `data: ${data}\n\n`;
 }
 
 /** Whether a delta carries an answer that is not text. */

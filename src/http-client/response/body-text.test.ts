@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { latin1Decoder, Utf8Decoder } from "./body-decoder.ts";
+import { latin1Decoder, Utf8Decoder } from "./body-text.ts";
 
 /** The text of these pieces, each passed as part of a larger buffer. */
 function decoded(pieces: readonly Uint8Array[]): string {

@@ -1,10 +1,18 @@
+import { nextOf, type Source } from "#platform/receiver.ts";
+
+/** A body as text, read in pieces. The connection is paused while nobody reads. */
+export interface TextReader extends Source<string> {
+  /** All of the body, where it has been received whole and none of it was read; undefined where some is to come. */
+  takeWhole?(): string | undefined;
+  /** The whole body has been read: the next read would bring nothing. */
+  readonly ended: boolean;
+}
+
 /** Decodes a body piece by piece. A piece may end anywhere, also within a character. */
 export interface BodyDecoder {
   decode(bytes: Buffer, from: number, to: number): string;
   /** The text of an incomplete character at the end of the body. */
   end(): string;
-  /** A piece that ends with a whole character is the same text without this decoder: see `wholeText`. */
-  readonly hasNoState: boolean;
 }
 
 const BYTE_ORDER_MARK = 0xfeff;
@@ -44,10 +52,6 @@ export class Utf8Decoder implements BodyDecoder {
     return this.#withoutByteOrderMark(text);
   }
 
-  get hasNoState(): boolean {
-    return this.#started && this.#partial.length === 0;
-  }
-
   #withoutByteOrderMark(text: string): string {
     if (this.#started || text === "") return text;
     this.#started = true;
@@ -59,13 +63,7 @@ export class Utf8Decoder implements BodyDecoder {
 export const latin1Decoder: BodyDecoder = {
   decode: (bytes, from, to) => bytes.toString("latin1", from, to),
   end: () => "",
-  hasNoState: false,
 };
-
-/** The text of a piece of UTF-8, behind whole characters, that ends with a whole character too; undefined for other pieces. */
-export function wholeText(bytes: Buffer, from: number, to: number): string | undefined {
-  return incompleteTailLength(bytes, from, to) === 0 ? bytes.toString("utf8", from, to) : undefined;
-}
 
 /** Length in bytes of an incomplete UTF-8 sequence at the end. */
 function incompleteTailLength(bytes: Buffer, from: number, to: number): number {
@@ -79,4 +77,48 @@ function incompleteTailLength(bytes: Buffer, from: number, to: number): number {
     }
   }
   return 0;
+}
+
+const formats: ReadonlyMap<string, "gzip" | "deflate" | "brotli" | "zstd"> = new Map([
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["deflate", "deflate"],
+  ["br", "brotli"],
+  ["zstd", "zstd"],
+]);
+
+/**
+ * The decompressed text of a body whose server ignored `Accept-Encoding: identity`; undefined for an unknown coding. `body`
+ * returns one character for each byte. Reads reject with the decompressor's error when the data is malformed.
+ */
+export function decompressed(body: TextReader, coding: string): TextReader | undefined {
+  const format = formats.get(coding);
+  if (format === undefined) return undefined;
+  const bytes = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        const piece = await nextOf(body);
+        if (piece === undefined) controller.close();
+        else controller.enqueue(Buffer.from(piece, "latin1"));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const text = bytes.pipeThrough(new DecompressionStream(format)).pipeThrough(new TextDecoderStream()).getReader();
+  let ended = false;
+  return {
+    get ended() {
+      return ended;
+    },
+    read(receiver) {
+      text.read().then(
+        ({ done, value }) => {
+          ended = done;
+          if (done) receiver.onEnd();
+          else receiver.onValue(value);
+        },
+        (error) => receiver.onError(error),
+      );
+    },
+  };
 }
