@@ -6,8 +6,7 @@ import type { LearnedInput } from "#pipeline/decide/learned/learned-score.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Configuration, Ports } from "./ports.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
-import { type RetryAdvice, retryAdviceFor } from "./retry-advice.ts";
-import { retryAfterOf } from "./retry-after.ts";
+import { type RetryAdvice, retryAdviceFor, retryAfterOf } from "./retry-advice.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
 
 export type Decided = RoutedDecision & {

@@ -4,7 +4,7 @@ import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { callerEvidence } from "./execute/caller-faults/caller-evidence.ts";
+import { callerEvidence } from "./execute/caller-evidence.ts";
 import { fieldRulesOf } from "./field-rules.ts";
 import { handleChat } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";

@@ -4,25 +4,28 @@ import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import { findingsIn } from "#privacy/redaction.ts";
-import { decideWithSpend } from "./decide-with-spend.ts";
-import { executeSingleCall } from "./execute/single-call.ts";
+import { type Decided, decideWithSpend } from "./decide-with-spend.ts";
+import { askScout } from "./execute/ask-scout.ts";
+import { type Execution, execute } from "./execute/execute.ts";
+import { RequestPlan } from "./execute/plan.ts";
 import { guardFields, withGuardedFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
+import { inBandErrorOf, inBandErrorOfRefusal } from "./respond/failure-answer.ts";
 import { callerGone, fieldRefused, freeTermsRefused, refusalOf, storeUnavailable } from "./respond/refusals.ts";
+import { refusalOfExecution } from "./respond/refused-execution.ts";
 import type { Head, Refusal, Reply } from "./respond/reply.ts";
-import { answerStreamed } from "./respond/stream-answer.ts";
-import { answerWhole } from "./respond/whole-answer.ts";
-import { askScout } from "./scout/ask-scout.ts";
+import { type BegunStream, LateStream, wholeStream } from "./respond/stream/late-stream.ts";
+import { identityOf, openStream } from "./respond/stream/open-stream.ts";
+import { wholeAnswer } from "./respond/whole-answer.ts";
 import { recordForLearning } from "./settle/record-for-learning.ts";
 import { RequestRecorder } from "./settle/request-recorder.ts";
-import { settlement } from "./settle/settlement.ts";
+import { recordAnswer, settleAnswer } from "./settle/settle.ts";
 
 /**
- * One chat request. Each step is a folder beside this file: assess, decide, scout, execute, respond, settle. No step
- * imports a later one; what it needs of a later step is handed in here. Never throws for anything that a caller or an
- * upstream can do.
+ * The way of one chat request. Each step is a folder beside this file, in this order: assess, decide, execute, respond; settle
+ * closes what execute has opened. Never throws for anything that a caller or an upstream can do.
  */
 export async function handleChat(received: ChatRequest, ports: Ports, caller: AbortControllerLike): Promise<Reply> {
   const configuration = ports.config();
@@ -30,13 +33,8 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
   const request = guarded === undefined ? received : withGuardedFields(received, guarded);
   ports.retryBudget.countRequest();
-  const recorder = new RequestRecorder(
-    request,
-    ports.newId(),
-    ports.clock,
-    ports.record,
-    configuration.registry.priceVersion,
-  );
+  const { priceVersion } = configuration.registry;
+  const recorder = new RequestRecorder(request, ports.newId(), ports.clock, ports.record, priceVersion);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
 
   const redacting = redactRequest(request, configuration);
@@ -56,54 +54,37 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   const assessment = withRedactedIds(assessed, request, configuration);
   const context: RequestContext = { request, configuration, redacted, assessment, recorder, caller, deadlineMs };
 
-  const decided = await decideWithSpend(context, ports);
-  recorder.recordDecision(decided.decision, findings);
+  let decided = await decideWithSpend(context, ports);
+  let decision = decided.decision;
+  let head = headOf(context, decision);
+  recorder.recordDecision(decision, findings);
   recorder.recordRouting(assessment, decided, configuration.learned);
-  const head: Head = {
-    decisionId: recorder.decisionId,
-    decision: decided.decision,
-    taskKind: assessment.task.kind,
-    answeredBy: null,
-    redactions: redacted.total,
-    explained: request.routing.explain === true ? recordedBy(recorder) : undefined,
-  };
+  if (decision.action === "SCOUT" && isRouted(decided)) {
+    const verdict = await askScout(context, decided, ports);
+    if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
+    decided = await decideWithSpend(context, ports, verdict);
+    decision = isRouted(decided) ? afterScout(decision, decided.decision) : decided.decision;
+    recorder.recordRouting(assessment, decided, configuration.learned);
+    if (decided.kind !== "store_unavailable") {
+      recorder.recordDecision(decision, findings);
+      head = headOf(context, decision);
+    }
+  }
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
-  if (decided.decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice, findings));
+  if (decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice, findings));
 
-  let routed: RoutedDecision = decided;
-  let answerHead = head;
-  if (decided.decision.action === "SCOUT") {
-    const verdict = await askScout(context, decided, scoutCalls(context, ports));
-    if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
-    const after = await decideWithSpend(context, ports, verdict);
-    recorder.recordRouting(assessment, after, configuration.learned);
-    if (after.kind === "store_unavailable")
-      return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
-    if (after.decision.model === null) {
-      recorder.recordDecision(after.decision, findings);
-      return recordRefusal(recorder, refusalOf({ ...head, decision: after.decision }, after.retryAdvice));
-    }
-    routed = after;
-    const decision = afterScout(decided.decision, after.decision);
-    recorder.recordDecision(decision, findings);
-    answerHead = { ...head, decision };
-  }
-  const answer = request.stream ? answerStreamed : answerWhole;
-  const answering = answer(context, routed, answerHead, settlement, ports);
+  const executing = execute(new RequestPlan(context, decided, ports), ports, caller.signal);
   // While the ledger writes the hold.
-  recordForLearning(context, routed.decision, ports);
-  // Awaited: a promise that is given back as it is costs three microtasks instead of one.
-  return await answering;
+  recordForLearning(context, decided.decision, ports);
+  const execution = request.stream ? await untilSilence(executing, context, ports) : await executing;
+  return execution === undefined
+    ? lateReply(executing, context, decided, head, ports)
+    : respond(execution, context, decided, head, ports);
 }
 
-/** Functions of their own: a closure within `handleChat` would make an object for each request that all others are moved to. */
-function recordedBy(recorder: RequestRecorder): NonNullable<Head["explained"]> {
-  return () => recorder.recorded();
-}
-
-function scoutCalls(context: RequestContext, ports: Ports): Parameters<typeof askScout>[2] {
-  return (call) => executeSingleCall(call, context, settlement, ports);
+function isRouted({ kind, decision }: Decided): boolean {
+  return kind === "decided" && decision.model !== null;
 }
 
 /** The scout's decision with what its verdict led to: headers, log, metrics and record name the same cause. */
@@ -111,9 +92,87 @@ function afterScout({ action, model, purpose }: RoutingDecision, after: RoutingD
   return { ...after, action, model, purpose };
 }
 
+function headOf({ request, redacted, assessment, recorder }: RequestContext, decision: RoutingDecision): Head {
+  return {
+    decisionId: recorder.decisionId,
+    decision,
+    taskKind: assessment.task.kind,
+    answeredBy: null,
+    redactions: redacted.total,
+    explained: request.routing.explain === true ? recordedBy(recorder) : undefined,
+  };
+}
+
+/** A function of its own: a closure keeps its scope alive, here the conversation. */
+function recordedBy(recorder: RequestRecorder): NonNullable<Head["explained"]> {
+  return () => recorder.recorded();
+}
+
 /** Finishes the record of a request that is refused before it is executed. */
 function recordRefusal(recorder: RequestRecorder, refusal: Refusal): Refusal {
   const outcome = refusal.status === 499 ? "caller_gone" : refusal.status === 403 ? "refused" : "failed";
   recorder.finish(outcome, refusal.status, refusal.code);
   return refusal;
+}
+
+/** The execution, if it brings something before the caller has to see that the gateway is alive. */
+async function untilSilence(
+  executing: Promise<Execution>,
+  { configuration }: RequestContext,
+  { timers }: Ports,
+): Promise<Execution | undefined> {
+  let cancel = () => {};
+  const silence = new Promise<undefined>((resolve) => {
+    cancel = timers.after(configuration.policy.stream.keepalive_ms, () => resolve(undefined));
+  });
+  const execution = await Promise.race([executing, silence]);
+  cancel();
+  return execution;
+}
+
+/** What the caller gets of an execution: its answer, or why there is none. */
+function respond(
+  execution: Execution,
+  context: RequestContext,
+  routed: RoutedDecision,
+  head: Head,
+  ports: Ports,
+): Reply {
+  const { recorder } = context;
+  recorder.attempts.push(...execution.attempts);
+  if (execution.kind !== "answered" && execution.kind !== "streaming")
+    return refusalOfExecution(execution, context, routed, head, ports);
+  const { attempt, firstTokenMs } = execution;
+  const answeredHead = { ...head, answeredBy: attempt.model.key };
+  recordAnswer(attempt.model, routed, context, firstTokenMs, ports);
+  if (execution.kind === "streaming") {
+    const stream = openStream(execution, context, ports);
+    // A stream of which all has come is sent as a whole.
+    const body = stream.takeAll();
+    if (body === undefined) return { kind: "stream", stream, head: answeredHead };
+    return { kind: "whole_stream", body, head: answeredHead };
+  }
+  const { body, ...end } = wholeAnswer(execution, context);
+  settleAnswer(end, attempt, firstTokenMs, recorder, ports);
+  recorder.finish("answered", 200);
+  return { kind: "answer", body, head: answeredHead };
+}
+
+/** A stream that begins towards the caller before there is anything of an answer; retries and fail-over go on. */
+function lateReply(
+  executing: Promise<Execution>,
+  context: RequestContext,
+  routed: RoutedDecision,
+  head: Head,
+  ports: Ports,
+): Reply {
+  const begun = executing.then((execution): BegunStream => {
+    const reply = respond(execution, context, routed, head, ports);
+    if (execution.kind === "failed") return inBandErrorOf(execution.failure);
+    if (reply.kind === "refusal") return inBandErrorOfRefusal(reply);
+    return reply.kind === "stream" ? reply.stream : wholeStream(reply.body);
+  });
+  const model = context.configuration.registry.models.get(routed.decision.model ?? "")?.upstreamId ?? "";
+  const stream = new LateStream(begun, context.caller, model, identityOf(context.recorder.decisionId, ports));
+  return { kind: "stream", stream, head, isCalling: true };
 }

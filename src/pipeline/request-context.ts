@@ -25,17 +25,3 @@ export interface RoutedDecision {
   readonly decision: RoutingDecision;
   readonly snapshot: Snapshot;
 }
-
-/**
- * The part of the request context that a stream needs until it ends. The request context itself holds the conversation,
- * as received and as sent; it must not live as long as the stream, because thousands of streams last for minutes.
- */
-export interface StreamContext {
-  readonly recorder: RequestRecorder;
-  readonly configuration: Configuration;
-  readonly inputTokensBound: number;
-}
-
-export function streamContextOf({ recorder, configuration, assessment }: RequestContext): StreamContext {
-  return { recorder, configuration, inputTokensBound: assessment.size.inputTokensBound };
-}

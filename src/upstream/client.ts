@@ -7,8 +7,8 @@ import type { ResponseHead } from "#http-client/response/response-head.ts";
 import { retryAfterMs } from "#http-client/response/retry-after.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import { largeBodyBytes, runInTurns } from "#platform/event-loop-turns.ts";
-import { parseJsonInSteps, writeJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesInSteps, hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { writeJsonInSteps } from "#platform/json/json-in-steps.ts";
+import { hasMoreValuesThan } from "#platform/json/json-values.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody, type WholeBody } from "./body.ts";
@@ -251,12 +251,11 @@ class UpstreamClient implements Upstream {
     return this.#wholeAnswer(await reading, received);
   }
 
-  #wholeAnswer(body: WholeBody, received: ReceivedAnswer): UpstreamReply | Promise<UpstreamReply> {
+  #wholeAnswer(body: WholeBody, received: ReceivedAnswer): UpstreamReply {
     const { maxAnswerBytes, maxValues } = received.limits;
     // Closes nothing if the answer was read to its end.
     received.attempt.end(true);
     if (body.kind === "too_large") return failed(tooLarge(maxAnswerBytes));
-    if (body.text.length > largeBodyBytes) return this.#largeAnswer(body.text, received, maxValues);
     if (hasMoreValuesThan(body.text, maxValues)) return failed(tooManyValues(maxValues));
     let answer: Json;
     try {
@@ -265,18 +264,6 @@ class UpstreamClient implements Upstream {
       return failed(notJson(body.text, received));
     }
     return this.#replyOf(answer, body.text, received);
-  }
-
-  /** The same in turns of the event loop. */
-  async #largeAnswer(text: string, received: ReceivedAnswer, maxValues: number): Promise<UpstreamReply> {
-    if (await runInTurns(hasMoreValuesInSteps(text, maxValues))) return failed(tooManyValues(maxValues));
-    let answer: Json;
-    try {
-      answer = (await runInTurns(parseJsonInSteps(text))) as Json; // what is JSON is a value of it
-    } catch {
-      return failed(notJson(text, received));
-    }
-    return this.#replyOf(answer, text, received);
   }
 
   #replyOf(answer: Json, raw: string, { attempt, wait, firstByteMs }: ReceivedAnswer): UpstreamReply {

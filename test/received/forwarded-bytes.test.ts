@@ -4,7 +4,7 @@ import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { spliceBody } from "#domain/received/splice-body.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
+import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { start } from "../harness/gateway.ts";

@@ -7,7 +7,7 @@ import { BodyMemory } from "#http/chat-body/memory/body-memory.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { policy } from "#pipeline/assess/fixtures.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
+import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { fieldRulesOf, guardFields } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { start } from "../harness/gateway.ts";

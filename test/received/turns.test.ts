@@ -7,7 +7,7 @@ import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { policy } from "#pipeline/assess/fixtures.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import { forwardedBody } from "#pipeline/execute/call/forwarded-body.ts";
+import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactRequest } from "#pipeline/redact-request.ts";
 import { Policy } from "#policy/schema.ts";

@@ -8,14 +8,13 @@ import { MemoryStore } from "#ledger/memory/memory-store.ts";
 import { aPolicy, aRegistry, dollars, emergencyModel, seniorModel, workerModel } from "#pipeline/decide/fixtures.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Ports } from "#pipeline/ports.ts";
-import { settlement } from "#pipeline/settle/settlement.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { FailureKind, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import { type Execution, execute } from "./execute.ts";
 import type { ExecutionPlan } from "./plan.ts";
-import { retryBudget } from "./retry/retry-budget.ts";
+import { retryBudget } from "./retry-budget.ts";
 
 type Scripted = UpstreamReply | ((call: UpstreamCall) => UpstreamReply);
 
@@ -92,26 +91,30 @@ async function setUp(script: Scripted[], given: { policy?: Parameters<typeof aPo
     candidate: (place) => (given.candidates ?? [workerModel, seniorModel, emergencyModel])[place],
     bodyFor: (model) => ({ model: model.upstreamId }),
     bodyBytes: 100,
-    holdFor: () => dollars(0.01),
-    priceFor: (model) => model.price,
+    size: {
+      inputTokensBound: 0,
+      inputTokensEstimate: 0,
+      requestedOutputTokens: 0,
+      choices: 1,
+      surcharge: { fields: [], fee: dollars(0.01), factor: 1 },
+    },
+    inputTokensBound: undefined,
+    permitFor: (permit) => permit,
     firstAttempt: 1,
     maxAttempts: policy.upstream.max_attempts,
     configuration,
     deadlineMs: 600_000,
     pricedByCost: false,
     hostsNarrowed: false,
-    abandonedCost: () => undefined,
-    closer: settlement,
   };
-  const commitment = { committed: false };
-  const run = (): Promise<Execution> => execute(plan, ports, caller.signal, commitment);
+  const run = (): Promise<Execution> => execute(plan, ports, caller.signal);
   const asked = () => calls.map((call) => call.model.key);
   const spend = async () => {
     const seen = await ledger.read("s/g");
     if (seen === undefined) throw new Error("the ledger does not answer");
     return seen.goalAccount;
   };
-  return { run, asked, waits, spend, caller, commitment, health, ledger, plan };
+  return { run, asked, waits, spend, caller, health, ledger, plan };
 }
 
 describe("attempts", () => {
@@ -175,17 +178,6 @@ describe("attempts", () => {
     expect(asked()).toEqual(["vendor_v4_flash", "vendor_v4_flash"]);
     expect(waits).toEqual([]);
     expect(health.view()["vendor_v4_flash"]?.state).toBe("HEALTHY");
-  });
-
-  test("once bytes were sent to the caller nothing is retried", async () => {
-    const { run, asked, commitment } = await setUp([
-      () => {
-        commitment.committed = true;
-        return fails("upstream_error", { status: 500 });
-      },
-    ]);
-    expect((await run()).kind).toBe("failed");
-    expect(asked()).toHaveLength(1);
   });
 
   test("the message of an upstream failure is redacted before it is used", async () => {

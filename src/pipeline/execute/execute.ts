@@ -3,17 +3,22 @@ import type { Model, ModelKey } from "#domain/model.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
 import { type Reservation, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
-import type { Ports } from "#pipeline/ports.ts";
+import { holdOf, priceOf } from "#pipeline/decide/select/budget.ts";
+import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { type RetryAdvice, retryAdviceFor } from "#pipeline/retry-advice.ts";
+import {
+  type ClosedAttempt,
+  closeAbandoned,
+  closeFailed,
+  closeUnsent,
+  type OpenAttempt,
+} from "#pipeline/settle/attempt.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { AttemptRecord } from "#records/record.ts";
-import type { EventStream, UpstreamFailure, UpstreamReply, UsageReport } from "#upstream/upstream.ts";
-import type { ClosedAttempt, OpenAttempt } from "./attempt.ts";
-import { isPriceLimited } from "./call/price-limit.ts";
-import { timeoutsOf } from "./call/timeouts.ts";
+import type { EventStream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "#upstream/upstream.ts";
+import { isPriceLimited } from "./forwarded-body.ts";
 import { nextStep } from "./next-step.ts";
 import type { ExecutionPlan } from "./plan.ts";
-import { redactFailure } from "./redact-failure.ts";
 
 export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
   | {
@@ -46,11 +51,6 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
   | { readonly kind: "caller_gone" }
 );
 
-/** Whether the caller has received bytes; set by the code that sends them. After that nothing is retried. */
-export interface Commitment {
-  committed: boolean;
-}
-
 /** How far an execution has come. */
 interface Progress {
   readonly attempts: AttemptRecord[];
@@ -69,13 +69,17 @@ interface Progress {
  * The one retry loop: reserves, calls, and on failure retries or fails over, until an answer begins, nothing more may be
  * tried, or the caller disconnects. A failed attempt is closed in the same ledger entry that opens the next one.
  */
-export async function execute(
-  plan: ExecutionPlan,
-  ports: Ports,
-  signal: AbortSignalLike,
-  commitment: Commitment,
-): Promise<Execution> {
-  const progress = newProgress();
+export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSignalLike): Promise<Execution> {
+  const progress: Progress = {
+    attempts: [],
+    unrecorded: [],
+    candidate: 0,
+    sent: 0,
+    sentToModel: 0,
+    staleRepeated: false,
+    freshConnection: false,
+    lastFailure: undefined,
+  };
   const { attempts } = progress;
   while (progress.sent < plan.maxAttempts) {
     const model = plan.candidate(progress.candidate);
@@ -101,7 +105,7 @@ export async function execute(
       continue;
     }
     if (signal.aborted) {
-      close(plan.closer.closeUnsent(attempt, ports.clock.monotonic()), progress);
+      close(closeUnsent(attempt, ports.clock.monotonic()), progress);
       return callerGone(progress, ports);
     }
 
@@ -125,7 +129,7 @@ export async function execute(
       return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
     }
 
-    const then = await afterFailure(attempt, answer, progress, plan, ports, signal, commitment);
+    const then = await afterFailure(attempt, answer, progress, plan, ports, signal);
     if (then === "caller_gone") return callerGone(progress, ports);
     if (then === "give_up") break;
   }
@@ -134,39 +138,27 @@ export async function execute(
   return lastFailure === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...lastFailure, attempts };
 }
 
-function newProgress(): Progress {
-  return {
-    attempts: [],
-    unrecorded: [],
-    candidate: 0,
-    sent: 0,
-    sentToModel: 0,
-    staleRepeated: false,
-    freshConnection: false,
-    lastFailure: undefined,
-  };
-}
-
 function openAttempt(
   model: Model,
   admitted: Permit,
   { sent }: Progress,
   plan: ExecutionPlan,
-  ports: Ports,
+  { clock }: Ports,
 ): OpenAttempt {
+  const { configuration, size, inputTokensBound } = plan;
   return {
     id: reservationIdOf(plan.decisionId, plan.firstAttempt + sent),
     model,
     purpose: plan.purpose,
-    hold: plan.holdFor(model),
-    absurdCostFactor: plan.configuration.policy.budget.absurd_cost_factor,
-    price: plan.priceFor(model),
-    registry: plan.configuration.registry,
-    priceLimited: isPriceLimited(model, plan.configuration) && !plan.hostsNarrowed,
-    permit: plan.permitFor?.(admitted, model) ?? admitted,
+    hold: holdOf(model, size),
+    price: priceOf(model, size),
+    configuration,
+    priceLimited: isPriceLimited(model, configuration) && !plan.hostsNarrowed,
+    permit: plan.permitFor(admitted, model),
     pricedByCost: plan.pricedByCost,
-    startedMs: ports.clock.monotonic(),
-    startedAtMs: ports.clock.now(),
+    inputTokensBound,
+    startedMs: clock.monotonic(),
+    startedAtMs: clock.now(),
   };
 }
 
@@ -212,13 +204,32 @@ function send(
       received: plan.received,
       bodyBytes: plan.bodyBytes,
       stream: plan.stream,
-      timeoutsMs: timeoutsOf(model, plan.configuration.policy, plan.deadlineMs - dispatchedMs),
+      timeoutsMs: timeoutsOf(model, plan.configuration, plan.deadlineMs - dispatchedMs),
       requestId: plan.decisionId,
       trace: plan.trace,
       freshConnection,
     },
     signal,
   );
+}
+
+/** The timers of one attempt, in milliseconds: the model's own where it has them, and none beyond the request's end. */
+function timeoutsOf(
+  { timeoutsMs: own, reasoning }: Model,
+  { policy }: Configuration,
+  remainingMs: number,
+): UpstreamCall["timeoutsMs"] {
+  const rules = policy.upstream.timeouts_ms;
+  const firstEvent = own.first_event ?? (reasoning ? rules.first_event_reasoning : rules.first_event);
+  const left = Math.max(1, Math.floor(remainingMs));
+  return {
+    connect: Math.min(own.connect ?? rules.connect, left),
+    headers: Math.min(own.headers ?? rules.headers, left),
+    first_event: Math.min(firstEvent, left),
+    idle: own.idle ?? rules.idle,
+    idle_data: Math.max(own.idle ?? 0, rules.idle_data),
+    total: Math.min(own.total ?? rules.total, left),
+  };
 }
 
 /** Closes a failed attempt and prepares the next one, as `nextStep` decides; waits where a retry has to. */
@@ -229,18 +240,16 @@ async function afterFailure(
   plan: ExecutionPlan,
   ports: Ports,
   signal: AbortSignalLike,
-  commitment: Commitment,
 ): Promise<"try_again" | "give_up" | "caller_gone"> {
-  const { closer, configuration } = plan;
+  const { configuration } = plan;
   const { report = {} } = reply;
   const failure = redactFailure(reply.failure, configuration);
   const nowMs = ports.clock.monotonic();
   if (failure.kind === "aborted" || signal.aborted) {
-    const atLeast = failure.dispatched ? plan.abandonedCost(attempt.model) : undefined;
-    close(closer.closeAbandoned(attempt, report, atLeast, nowMs), progress);
+    close(closeAbandoned(attempt, failure.dispatched ? 0 : undefined, { report, nowMs }), progress);
     return "caller_gone";
   }
-  close(closer.closeFailed(attempt, failure, report, nowMs), progress);
+  close(closeFailed(attempt, failure, { report, nowMs }), progress);
   progress.lastFailure = { failure, model: attempt.model.key };
 
   const step = nextStep(failure, {
@@ -248,7 +257,6 @@ async function afterFailure(
     maxAttempts: plan.maxAttempts,
     sentToModel: progress.sentToModel,
     staleRepeated: progress.staleRepeated,
-    committed: commitment.committed,
     remainingMs: plan.deadlineMs - nowMs,
     jitter: ports.random(),
     rules: configuration.policy.upstream,
@@ -265,8 +273,7 @@ async function afterFailure(
     failOver(progress);
     return "try_again";
   }
-  if (!(await pause(step.waitMs, ports, signal))) return "caller_gone";
-  return commitment.committed ? "give_up" : "try_again";
+  return (await pause(step.waitMs, ports, signal)) ? "try_again" : "caller_gone";
 }
 
 function failOver(progress: Progress): void {
@@ -319,4 +326,16 @@ function pause(waitMs: number, ports: Ports, signal: AbortSignalLike): Promise<b
     });
     signal.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** Longest message of an upstream failure that is kept, in characters. */
+const maxMessageLength = 300;
+
+/** The failure with its message redacted: an upstream may echo the request. */
+export function redactFailure(failure: UpstreamFailure, { privacy }: Configuration): UpstreamFailure {
+  if (failure.message === "") return failure;
+  const { text } = privacy.redactText(failure.message);
+  // The policy may have switched redaction off; a message that was cut holds the beginning of the gateway's key at most.
+  const message = privacy.answerGuard === undefined ? text : privacy.answerGuard.text(text);
+  return { ...failure, message: message.slice(0, maxMessageLength) };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
-import { type FailureState, type NextStep, nextStep } from "./next-step.ts";
+import { backoffMs, type FailureState, type NextStep, nextStep } from "./next-step.ts";
 
 const failure = (kind: FailureKind, more: Partial<UpstreamFailure> = {}): UpstreamFailure => ({
   kind,
@@ -14,7 +15,6 @@ const firstFailure: FailureState = {
   maxAttempts: 3,
   sentToModel: 1,
   staleRepeated: false,
-  committed: false,
   remainingMs: 60_000,
   jitter: 0.5,
   rules: { max_attempts_per_model: 2, backoff_base_ms: 100, backoff_max_ms: 2_000, retry_after_max_ms: 5_000 },
@@ -45,7 +45,6 @@ describe("the step after the first failure of a request", () => {
 
 describe("the step after a failure that may be retried", () => {
   const rows: [when: string, more: Partial<UpstreamFailure>, state: Partial<FailureState>, step: NextStep][] = [
-    ["the caller has received bytes", {}, { committed: true }, giveUp],
     ["the attempts of the request are used up", {}, { sent: 3 }, giveUp],
     ["the attempts of the model are used up", {}, { sent: 2, sentToModel: 2 }, failOver],
     ["the backoff doubles with each call", {}, { sent: 2 }, retryAfter(100)],
@@ -57,7 +56,6 @@ describe("the step after a failure that may be retried", () => {
     ["the connection was stale", { staleSocket: true }, {}, { kind: "repeat_fresh" }],
     ["a second connection was stale", { staleSocket: true }, { sent: 2, staleRepeated: true }, retryAfter(100)],
     ["the connection of the last attempt was stale", { staleSocket: true }, { sent: 3 }, giveUp],
-    ["the connection was stale and bytes were sent", { staleSocket: true }, { committed: true }, giveUp],
   ];
   test.each(rows)("when %s", (_, more, state, step) => {
     expect(nextStep(failure("cut_off", more), { ...firstFailure, ...state })).toEqual(step);
@@ -72,4 +70,32 @@ describe("the step after a failure that may be retried", () => {
     const step = nextStep(failure("constraint_filtered", { retryAfterMs: 1 }), firstFailure);
     expect(step).toEqual({ kind: "fail_over", budgeted: false });
   });
+});
+
+const rules = { baseMs: 100, maxMs: 2_000 };
+
+test("the longest wait doubles from the base up to the limit", () => {
+  const longest = [0, 1, 2, 3, 4, 5, 60, 5_000].map((k) => backoffMs(k, rules, () => 0.999_999));
+  expect(longest).toEqual([99, 199, 399, 799, 1_599, 1_999, 1_999, 1_999]);
+});
+
+test("the wait is between zero and the longest, in proportion to the random number", () => {
+  expect(backoffMs(3, rules, () => 0)).toBe(0);
+  expect(backoffMs(3, rules, () => 0.5)).toBe(400);
+});
+
+test("the wait is finite and within its limit, whatever the rules", () => {
+  fc.assert(
+    fc.property(
+      fc.nat(10_000),
+      fc.nat(86_400_000),
+      fc.nat(86_400_000),
+      fc.double({ min: 0, max: 0.999_999, noNaN: true }),
+      (k, baseMs, maxMs, jitter) => {
+        const ms = backoffMs(k, { baseMs, maxMs }, () => jitter);
+        expect(ms).toBeGreaterThanOrEqual(0);
+        expect(ms).toBeLessThanOrEqual(maxMs);
+      },
+    ),
+  );
 });

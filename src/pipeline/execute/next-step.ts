@@ -1,7 +1,7 @@
+import { type Consequence, consequences } from "#pipeline/settle/consequences.ts";
+import type { Random } from "#platform/time.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import { type Consequence, consequences } from "./consequences.ts";
-import { backoffMs } from "./retry/backoff.ts";
 
 /** How far an execution has come when an attempt has failed. */
 export interface FailureState {
@@ -12,8 +12,6 @@ export interface FailureState {
   readonly sentToModel: number;
   /** Whether the one repeat after a stale connection is used up. */
   readonly staleRepeated: boolean;
-  /** Whether the caller has received bytes: after that nothing is retried. */
-  readonly committed: boolean;
   /** Milliseconds until the request's deadline. */
   readonly remainingMs: number;
   /** A random number from 0 up to 1, for the backoff. */
@@ -38,7 +36,7 @@ export type NextStep =
 /** What to do after a failed attempt. Pure: time, chance and the retry budget are the caller's. */
 export function nextStep(failure: UpstreamFailure, state: FailureState): NextStep {
   const next: Consequence["next"] = consequences[failure.kind].next;
-  if (next === "give_up" || state.committed || state.sent >= state.maxAttempts) return { kind: "give_up" };
+  if (next === "give_up" || state.sent >= state.maxAttempts) return { kind: "give_up" };
   // A kept-alive connection that the upstream had closed says nothing about the model.
   if (failure.staleSocket === true && !state.staleRepeated) return { kind: "repeat_fresh" };
   // The aggregator rejects such a call before it does any work: another call adds no load.
@@ -60,4 +58,17 @@ function retryDelayMs(failure: UpstreamFailure, state: FailureState): number | u
     retryAfterMs ??
     backoffMs(state.sent - 1, { baseMs: rules.backoff_base_ms, maxMs: rules.backoff_max_ms }, () => state.jitter);
   return waitMs < state.remainingMs ? waitMs : undefined;
+}
+
+/**
+ * How long to wait before a repeat, in milliseconds: full jitter, anywhere between nothing and min(max, base × 2^k), so that
+ * callers that failed together do not come back together. `k` is 0 before the first repeat.
+ */
+export function backoffMs(
+  k: number,
+  rules: { readonly baseMs: number; readonly maxMs: number },
+  random: Random,
+): number {
+  const ceilingMs = Math.min(rules.maxMs, rules.baseMs * 2 ** Math.min(Math.max(k, 0), 52));
+  return Math.floor(random() * ceilingMs);
 }

@@ -1,20 +1,16 @@
 import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
-import type { Model, Price } from "#domain/model.ts";
-import type { NanoUsd } from "#domain/money/money.ts";
+import type { Model, Role } from "#domain/model.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
 import type { Permit } from "#health/health.ts";
 import type { GoalId } from "#ledger/ledger.ts";
-import { holdOf, outputBoundOf, priceOf } from "#pipeline/decide/select/budget.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import { outputBoundOf } from "#pipeline/decide/select/budget.ts";
 import { fallbacksFor } from "#pipeline/decide/select/select-model.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
-import { type RequestContext, type RoutedDecision, streamContextOf } from "#pipeline/request-context.ts";
+import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import type { AttemptRecord } from "#records/record.ts";
-import { abandonedCost } from "./abandoned-cost.ts";
-import type { AttemptCloser } from "./attempt.ts";
-import { forwardedBody } from "./call/forwarded-body.ts";
-import { priceLimitOf } from "./call/price-limit.ts";
-import { ignoreCallerFaults } from "./caller-faults/caller-faults.ts";
-import { mayShed } from "./may-shed.ts";
+import { ignoreCallerFaults } from "./caller-faults.ts";
+import { forwardedBody, priceLimitOf } from "./forwarded-body.ts";
 
 /** What is to be executed: the models to try in order, and how to make the call for each. */
 export interface ExecutionPlan {
@@ -29,13 +25,13 @@ export interface ExecutionPlan {
   readonly received?: ReceivedBody | undefined;
   /** Approximate length of such a body. */
   readonly bodyBytes: number;
-  holdFor(model: Model): NanoUsd;
-  /** The prices that the hold is computed with. */
-  priceFor(model: Model): Price;
-  /** The permit that reports this request's verdicts about the model's health; absent where the request is our own. */
-  permitFor?(permit: Permit, model: Model): Permit;
-  /** See `OpenAttempt.pricedByCost`. */
+  /** What the hold of each attempt is made of. */
+  readonly size: RequestSize;
+  /** See `OpenAttempt`. */
+  readonly inputTokensBound: number | undefined;
   readonly pricedByCost: boolean;
+  /** The permit that reports this request's verdicts about the model's health. */
+  permitFor(permit: Permit, model: Model): Permit;
   /** The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then. */
   readonly hostsNarrowed: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
@@ -45,9 +41,6 @@ export interface ExecutionPlan {
   readonly configuration: Configuration;
   /** Monotonic milliseconds at which the request must have ended. */
   readonly deadlineMs: number;
-  /** What a call cancelled at once is billed at least; see `abandonedCost`. */
-  abandonedCost(model: Model): NanoUsd | undefined;
-  readonly closer: AttemptCloser;
 }
 
 /** Attempts of the scout and of the answer have different numbers, because both belong to one decision in the ledger. */
@@ -55,17 +48,7 @@ export const scoutAttempt = 1;
 const firstAnswerAttempt = 2;
 
 /** The plan for a routed request: its model, then the fallback chain. */
-export function planExecution(
-  context: RequestContext,
-  routed: RoutedDecision,
-  closer: AttemptCloser,
-  ports: Ports,
-): ExecutionPlan {
-  return new RequestPlan(context, routed, closer, ports);
-}
-
-/** A class: a closure for each of its functions costs every request more than what they do. */
-class RequestPlan implements ExecutionPlan {
+export class RequestPlan implements ExecutionPlan {
   readonly decisionId: string;
   readonly goal: GoalId;
   readonly stream: boolean;
@@ -79,7 +62,8 @@ class RequestPlan implements ExecutionPlan {
   readonly maxAttempts: number;
   readonly configuration: Configuration;
   readonly deadlineMs: number;
-  readonly closer: AttemptCloser;
+  readonly size: RequestSize;
+  readonly inputTokensBound: number;
   readonly #context: RequestContext;
   readonly #routed: RoutedDecision;
   readonly #ports: Ports;
@@ -88,7 +72,7 @@ class RequestPlan implements ExecutionPlan {
   /** Most requests need no fallback, so the models are listed when one is asked for. */
   #chain: readonly Model[] | undefined;
 
-  constructor(context: RequestContext, routed: RoutedDecision, closer: AttemptCloser, ports: Ports) {
+  constructor(context: RequestContext, routed: RoutedDecision, ports: Ports) {
     const { request, configuration, assessment, recorder, deadlineMs } = context;
     this.decisionId = recorder.decisionId;
     this.goal = assessment.task.goal_id;
@@ -101,7 +85,8 @@ class RequestPlan implements ExecutionPlan {
     this.maxAttempts = configuration.policy.upstream.max_attempts;
     this.configuration = configuration;
     this.deadlineMs = deadlineMs;
-    this.closer = closer;
+    this.size = assessment.size;
+    this.inputTokensBound = assessment.size.inputTokensBound;
     this.#context = context;
     this.#routed = routed;
     this.#ports = ports;
@@ -118,29 +103,16 @@ class RequestPlan implements ExecutionPlan {
   }
 
   bodyFor(model: Model): JsonObject {
-    const { request, redacted, assessment, configuration } = this.#context;
-    const { size } = assessment;
+    const { request, redacted, configuration } = this.#context;
     // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
-    const outputBound = Math.min(outputBoundOf(model, size), model.maxOutputTokens);
-    return forwardedBody(request, redacted.body, model, outputBound, priceLimitOf(model, size, configuration));
-  }
-
-  holdFor(model: Model): NanoUsd {
-    return holdOf(model, this.#context.assessment.size);
-  }
-
-  priceFor(model: Model): Price {
-    return priceOf(model, this.#context.assessment.size);
+    const outputBound = Math.min(outputBoundOf(model, this.size), model.maxOutputTokens);
+    return forwardedBody(request, redacted.body, model, outputBound, priceLimitOf(model, this.size, configuration));
   }
 
   permitFor(permit: Permit, model: Model): Permit {
-    const { request, assessment } = this.#context;
+    const { request } = this.#context;
     const compared = this.#ports.callerEvidence.permitFor(permit, request.caller);
-    return ignoreCallerFaults(compared, model, { body: request.body, size: assessment.size });
-  }
-
-  abandonedCost(model: Model): NanoUsd | undefined {
-    return abandonedCost(this.priceFor(model), this.holdFor(model), 0, streamContextOf(this.#context));
+    return ignoreCallerFaults(compared, model, { body: request.body, size: this.size });
   }
 
   /** The decision's model, then its fallbacks. */
@@ -157,4 +129,17 @@ class RequestPlan implements ExecutionPlan {
       ? [...chain.slice(1), ...chain.slice(0, 1)]
       : chain;
   }
+}
+
+/** Which tier a role belongs to: free, flash, pro. The emergency model is the fallback of the senior one and costs about as much. */
+const tierOf: { readonly [R in Role]: number } = { scout: 0, worker: 1, senior: 2, emergency: 2 };
+
+/**
+ * Whether a DEGRADED model may pass this request to the next model of the chain. Down or sideways it always may; up a tier
+ * costs more and is what the policy's `health.shed_upwards` decides. Fail-over after a failed attempt is not limited.
+ */
+function mayShed(from: Model | undefined, to: Model, { configuration, assessment }: RequestContext): boolean {
+  if (from === undefined || tierOf[to.role] <= tierOf[from.role]) return true;
+  const rule = configuration.policy.health.shed_upwards;
+  return rule === "always" || (rule === "not_housekeeping" && assessment.housekeeping === undefined);
 }

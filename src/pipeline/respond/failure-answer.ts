@@ -1,5 +1,6 @@
 import type { ErrorCode } from "#domain/codes/error-codes.ts";
 import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
+import type { Refusal } from "./reply.ts";
 
 /** An upstream failure as the caller reads it: a status before the first byte, an error chunk after it. */
 
@@ -78,4 +79,8 @@ export function inBandErrorOf(failure: UpstreamFailure): InBandError {
     message: detailOf(failure),
     metadata: { error_type: failure.kind },
   };
+}
+
+export function inBandErrorOfRefusal({ status, detail, code }: Refusal): InBandError {
+  return { code: status, message: detail, metadata: { error_type: code } };
 }

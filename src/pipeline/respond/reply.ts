@@ -7,8 +7,8 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** The outcome of a chat request. `http/` turns it into a response; nothing else decides a status. */
 export type Reply =
-  /** `body` is JSON text, or its UTF-8. */
-  | { readonly kind: "answer"; readonly body: string | Uint8Array; readonly head: Head }
+  /** `body` is JSON text. */
+  | { readonly kind: "answer"; readonly body: string; readonly head: Head }
   /** A stream that had come to its end before anything of it was sent; `body` is all of its events. */
   | { readonly kind: "whole_stream"; readonly body: string; readonly head: Head }
   | {

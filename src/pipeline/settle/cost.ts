@@ -5,6 +5,11 @@ import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
 import type { UsageReport } from "#upstream/upstream.ts";
 
+export interface Settlement {
+  readonly actual: NanoUsd;
+  readonly source: ActualSource;
+}
+
 /**
  * What an attempt is known to have cost: the upstream's own figure when it is one, else its token counts at our prices.
  * Undefined when neither is usable; then the hold is charged, because unknown is never free.
@@ -21,7 +26,7 @@ export function settlementOf(
   price: Price | undefined,
   hold: NanoUsd,
   during?: TimeSpan,
-): { readonly actual: NanoUsd; readonly source: ActualSource } | undefined {
+): Settlement | undefined {
   if (report.costNanoUsd !== undefined) {
     const stated = Math.ceil(report.costNanoUsd);
     return isAmount(stated) ? { actual: nanoUsd(Math.max(stated, 0)), source: "upstream_cost" } : undefined;

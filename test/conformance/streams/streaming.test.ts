@@ -348,28 +348,30 @@ describe("time", () => {
   });
 });
 
-test("the answer's head is sent at the first silence, with a comment", async () => {
-  // If the head waited for the second silence, the upstream would have failed before, and there would be no comment.
-  const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
-  await using patient = await start({ policy: { stream: { keepalive_ms: 400 }, upstream: { timeouts_ms: timeouts } } });
-  patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
-  const read = await readStream(await patient.chat({ stream: true }));
-  expect(read.comments).toContain(": keep-alive");
-  expect(read.chunks).toMatchObject([{ id: expect.stringMatching(/^chatcmpl-/), created: expect.any(Number) }]);
-});
-
-test("once comments have been sent, an upstream failure is an error in the stream, and no other model is called", async () => {
-  const timeouts = { first_event: 600, idle: 600, idle_data: 600 };
-  await using patient = await start({ policy: { stream: { keepalive_ms: 30 }, upstream: { timeouts_ms: timeouts } } });
-  patient.upstream.next(writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence"));
+test("after a silence the answer's head is sent with a comment, and the call still fails over", async () => {
+  const timeouts = { first_event: 300, first_event_reasoning: 300, idle: 300, idle_data: 300 };
+  // If the head waited for the second silence, the first call would have failed before, and there would be no comment.
+  await using patient = await start({ policy: { stream: { keepalive_ms: 200 }, upstream: { timeouts_ms: timeouts } } });
+  const silent = () => writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence");
+  patient.upstream.next(silent(), completes({ text: "from the fallback" }));
+  const answered = await readStream(await patient.chat({ stream: true }));
+  expect(answered.comments).toContain(": keep-alive");
+  expect(contentOf(answered.chunks)).toBe("from the fallback");
+  expect(answered.done).toBe(true);
+  // When nothing is left to try, the failure is an error in the stream.
+  patient.upstream.next(silent(), silent(), silent());
   const response = await patient.chat({ stream: true });
   expect(response.status).toBe(200);
-  const read = await readStream(response);
-  expect(read.comments.length).toBeGreaterThan(0);
-  expect(read.chunks).toHaveLength(1);
-  expect(read.chunks[0]).toMatchObject({ error: { code: 504 }, choices: [{ index: 0, finish_reason: "error" }] });
-  expect([read.done, read.broken]).toEqual([true, undefined]);
-  expect(patient.upstream.received()).toBe(1);
+  const failed = await readStream(response);
+  expect(failed.chunks).toMatchObject([
+    {
+      id: expect.stringMatching(/^chatcmpl-/),
+      created: expect.any(Number),
+      error: { code: 504 },
+      choices: [{ index: 0, finish_reason: "error" }],
+    },
+  ]);
+  expect([failed.done, failed.broken]).toEqual([true, undefined]);
 });
 
 test("n answers of the default simulator are streamed concurrently", async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { ChatRequest } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import type { Stated } from "#pipeline/dry-run/dry-run.ts";
+import type { Stated } from "#pipeline/dry-run.ts";
 import { parseConfig, validate } from "#settings/config-file.ts";
 import type { Invalid, Problem } from "#settings/problem.ts";
 

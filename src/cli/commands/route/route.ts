@@ -4,7 +4,7 @@ import { print, printJson } from "#cli/output.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { conversationDryRun } from "#pipeline/dry-run/dry-run.ts";
+import { conversationDryRun } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
 import { type Config, loadConfig } from "#policy/load-config.ts";

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
+import type { AnswerEnd } from "#pipeline/settle/settle.ts";
 import type { Receiver } from "#platform/receiver.ts";
 import type { EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
-import { AnswerStream, type StreamEnd } from "./answer-stream.ts";
+import { AnswerStream } from "./answer-stream.ts";
 import { StreamShaper } from "./shape-stream.ts";
 
 const chunk = (content: string, finish_reason: string | null = null): UpstreamEvent => {
@@ -19,7 +20,7 @@ const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
 
 /** Events that a test delivers; `onAbort` is the upstream call's reaction to an abort. */
 function setUp(events: EventStream, onAbort: () => void = () => {}) {
-  const ends: StreamEnd[] = [];
+  const ends: AnswerEnd[] = [];
   const stream = new AnswerStream({
     events,
     shaper: new StreamShaper({

@@ -1,19 +1,10 @@
 import { isObject, type Json } from "#domain/chat.ts";
-import { endedByLimit } from "#pipeline/execute/caller-faults/caller-faults.ts";
 import type { CallerStream } from "#pipeline/respond/reply.ts";
+import { endedByLimit } from "#pipeline/respond/whole-answer.ts";
+import type { AnswerEnd } from "#pipeline/settle/settle.ts";
 import type { Receiver } from "#platform/receiver.ts";
-import type { ChunkEvent, EventBatch, EventStream, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import type { ChunkEvent, EventBatch, EventStream, UpstreamFailure } from "#upstream/upstream.ts";
 import type { StreamShaper } from "./shape-stream.ts";
-
-/** How an answer stream ended; reported exactly once, for settlement. */
-export type StreamEnd = {
-  /** What the upstream calls the model that answered, if it is another than the one asked. */
-  readonly otherModel?: string | undefined;
-} & (
-  | { readonly kind: "complete"; readonly report: UsageReport; readonly empty: boolean }
-  | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport }
-  | { readonly kind: "caller_gone"; readonly report: UsageReport; readonly outputBytesSeen: number }
-);
 
 /** What an event is beside its data. */
 const eventFraming = "data: \n\n";
@@ -32,7 +23,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   readonly #shaper: StreamShaper;
   readonly #redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
   readonly #abort: () => void;
-  readonly #ended: (end: StreamEnd) => void;
+  readonly #ended: (end: AnswerEnd) => void;
   #outputBytes = 0;
   #contentSeen = false;
   #receiver: Receiver<string> | undefined;
@@ -46,7 +37,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
     /** Makes the upstream stop; the events end soon after. */
     abort: () => void;
-    ended: (end: StreamEnd) => void;
+    ended: (end: AnswerEnd) => void;
   }) {
     this.#events = parts.events;
     this.#shaper = parts.shaper;
@@ -164,7 +155,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     }
   }
 
-  #end(end: StreamEnd): void {
+  #end(end: AnswerEnd): void {
     if (this.#done) return;
     this.#done = true;
     const { otherModel } = this.#shaper;

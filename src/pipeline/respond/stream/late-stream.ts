@@ -8,6 +8,21 @@ import { type CompletionIdentity, StreamShaper } from "./shape-stream.ts";
 /** What follows once the upstream has answered: its stream, or the error to end the caller's stream with. */
 export type BegunStream = CallerStream | InBandError;
 
+/** A stream of which all has come. */
+export function wholeStream(text: string): CallerStream {
+  let left = text;
+  return {
+    read(receiver) {
+      const all = left;
+      left = "";
+      if (all === "") receiver.onEnd();
+      else receiver.onValue(all);
+    },
+    cancel: () => undefined,
+    breakOff: () => "",
+  };
+}
+
 /** A stream that began towards the caller before the upstream had sent anything. */
 export class LateStream implements CallerStream {
   readonly #begun: Promise<BegunStream>;

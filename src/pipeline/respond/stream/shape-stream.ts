@@ -2,10 +2,11 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
 import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
 import { hasContentOnly, StreamGuard } from "#pipeline/respond/guard-answer.ts";
-import type { TextRestorer } from "#pipeline/respond/text-restorer.ts";
-import type { AnswerGuard, GuardedStream } from "#privacy/redaction.ts";
+import type { AnswerGuard, GuardedStream, RedactedBody } from "#privacy/redaction.ts";
 import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
 import { fieldsOf, type HeldReasoning, hasReasoningText, holdReasoning, textOf } from "./held-reasoning.ts";
+
+type Restorer = NonNullable<RedactedBody["restore"]>;
 
 /** What has happened to one choice of the answer so far. */
 interface ChoiceState {
@@ -18,7 +19,7 @@ interface ChoiceState {
   held: HeldReasoning | undefined;
   /** Reasoning was sent as content, and no text of the answer after it. */
   blankLineDue: boolean;
-  readonly restorer: TextRestorer | undefined;
+  readonly restorer: ReturnType<Restorer["stream"]> | undefined;
 }
 
 /** What a completion is called, and when it was made, in Unix seconds. */
@@ -38,9 +39,10 @@ export interface ShapeOptions {
   readonly reasoning: ReasoningMode;
   /** Reasoning held back for the first content delta is sent as a delta of its own beyond this many characters. */
   readonly maxHeldCharacters: number;
-  readonly restorer?: () => TextRestorer;
+  /** Puts redacted values back into the text. */
+  readonly restore?: Pick<Restorer, "stream"> | undefined;
   /** Keeps the gateway's own key out of what is sent. */
-  readonly guard?: AnswerGuard;
+  readonly guard?: AnswerGuard | undefined;
 }
 
 /**
@@ -334,7 +336,7 @@ export class StreamShaper {
         finished: false,
         held: undefined,
         blankLineDue: false,
-        restorer: this.#options.restorer?.(),
+        restorer: this.#options.restore?.stream(),
       });
     }
     const state = this.#choices[at];

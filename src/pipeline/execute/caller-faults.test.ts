@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Permit, Verdict } from "#health/health.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
-import { verdictOf } from "#pipeline/execute/consequences.ts";
+import { verdictOf } from "#pipeline/settle/consequences.ts";
 import { ignoreCallerFaults, isOrdinary } from "./caller-faults.ts";
 
 const messages = [{ role: "user", content: "hello" }];

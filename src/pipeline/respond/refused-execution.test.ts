@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { healthRegistry } from "#health/registry.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { RequestContext } from "#pipeline/request-context.ts";
 import type { Clock } from "#platform/time.ts";
-import type { Ports } from "./ports.ts";
-import type { RequestContext } from "./request-context.ts";
-import { refusalOfExecution } from "./respond/failed-execution.ts";
+import { refusalOfExecution } from "./refused-execution.ts";
 
 const flash = "vendor_v4_flash";
 

@@ -1,5 +1,6 @@
 import type { ChatRequest } from "#domain/chat.ts";
-import type { ModelKey } from "#domain/model.ts";
+import type { ModelKey, ModelRegistry } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
@@ -7,6 +8,7 @@ import { assess } from "#pipeline/assess/assess.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
+import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { learnedFor } from "#pipeline/decide-with-spend.ts";
 import { guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
@@ -98,4 +100,48 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
 
 function givenOf(fields: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Points that each feature has added to the score, by its name. */
+export function contributionsOf({
+  evidence,
+}: Pick<RoutingDecision, "evidence">): readonly (readonly [string, number])[] {
+  return evidence.flatMap((entry) => {
+    const [key = "", value] = entry.split("=");
+    return key.startsWith("points_") ? [[key.slice("points_".length), Number(value)] as const] : [];
+  });
+}
+
+/** The values of one key of the evidence, in their order. */
+export function evidenceOf({ evidence }: Pick<RoutingDecision, "evidence">, key: string): string[] {
+  const start = `${key}=`;
+  return evidence.flatMap((entry) => (entry.startsWith(start) ? [entry.slice(start.length)] : []));
+}
+
+export interface ExpectedCost {
+  readonly model: ModelKey;
+  readonly inputTokensEstimate: number;
+  readonly estimate: NanoUsd;
+  readonly hold: NanoUsd;
+  readonly otherModel: ModelKey;
+  readonly otherEstimate: NanoUsd;
+}
+
+/** What the chosen model is expected to cost, and its opposite of the two that a score chooses between; undefined without one. */
+export function expectedCostOf(
+  { model: key }: Pick<RoutingDecision, "model">,
+  size: RequestSize,
+  registry: ModelRegistry,
+): ExpectedCost | undefined {
+  const model = key === null ? undefined : registry.models.get(key);
+  if (model === undefined) return undefined;
+  const other = (model.role === "worker" ? registry.byRole.senior : registry.byRole.worker) ?? model;
+  return {
+    model: model.key,
+    inputTokensEstimate: size.inputTokensEstimate,
+    estimate: estimateOf(model, size),
+    hold: holdOf(model, size),
+    otherModel: other.key,
+    otherEstimate: estimateOf(other, size),
+  };
 }

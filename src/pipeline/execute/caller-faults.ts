@@ -1,9 +1,7 @@
-import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import type { UpstreamFailure } from "#upstream/upstream.ts";
-import { FilteredPermit } from "./filtered-permit.ts";
 
 /**
  * What one request may say about a model's health. A model that is taken out is out for everybody, for half an hour or more in
@@ -78,35 +76,33 @@ function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict
   return (verdict) => (byCaller(verdict) ? { kind: "ignored" } : verdict);
 }
 
-/** Whether a 4xx says that the model itself is unknown: only then the model is missing, and it is not the request's fault. */
-export function namesUnknownModel({ status, message }: UpstreamFailure, upstreamId: string): boolean {
-  if (status !== 404 && status !== 400) return false;
-  const id = upstreamId.toLowerCase();
-  // Anchored at both sides of the id: aggregators also answer 404 when no host of a known model fits the request ("No
-  // endpoints found that support tool use"), and an error may quote what the caller wrote.
-  const said = message.toLowerCase().replace(/["'`‘’“”]/g, "");
-  return (
-    said.replace(/\.$/, "") === `no endpoints found for ${id}` ||
-    said.startsWith(`${id} is not a valid model`) ||
-    said.startsWith(`model ${id} not found`) ||
-    said.startsWith(`model not found: ${id}`) ||
-    said.startsWith(`unknown model: ${id}`) ||
-    new RegExp(`^(the |error: )?model:? ${escaped(id)} (does not exist|is not found|was not found)`).test(said)
-  );
-}
+/** A permit that reports what `filter` makes of each verdict. It lives as long as its stream, and so does what `filter` holds. */
+export class FilteredPermit implements Permit {
+  readonly #permit: Permit;
+  readonly #filter: (verdict: Verdict) => Verdict;
 
-/** Whether a 402 or 403 speaks of this request (flagged by moderation, more output than the credit allows), not of our account. */
-export function refusesThisRequest({ status, message }: UpstreamFailure): boolean {
-  if (status === 403) return /\bmoderation\b|\bflagged\b/i.test(message);
-  return status === 402 && /\bfewer max_tokens\b|\bcan only afford\b/i.test(message);
-}
+  constructor(permit: Permit, filter: (verdict: Verdict) => Verdict) {
+    this.#permit = permit;
+    this.#filter = filter;
+  }
 
-function escaped(text: string): string {
-  return text.replace(/[^\w-]/g, "\\$&");
-}
+  get model(): string {
+    return this.#permit.model;
+  }
 
-/** Whether a choice was ended by something else than the model's own stop: then that it is empty proves nothing. */
-export function endedByLimit(choice: unknown): boolean {
-  const reason = isObject(choice) ? choice["finish_reason"] : undefined;
-  return typeof reason === "string" && reason !== "stop";
+  get epoch(): number {
+    return this.#permit.epoch;
+  }
+
+  get probe(): boolean {
+    return this.#permit.probe;
+  }
+
+  answering(): void {
+    this.#permit.answering();
+  }
+
+  report(verdict: Verdict): void {
+    this.#permit.report(this.#filter(verdict));
+  }
 }

@@ -1,6 +1,5 @@
 import type { Verdict } from "#health/health.ts";
 import type { FailureKind, UpstreamFailure } from "#upstream/upstream.ts";
-import { namesUnknownModel, refusesThisRequest } from "./caller-faults/caller-faults.ts";
 
 /** What follows from each kind of failure: for the request, for the model's health, for the money. Read it aloud. */
 export interface Consequence {
@@ -56,4 +55,31 @@ export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict
     default:
       return { kind, reason };
   }
+}
+
+/** Whether a 4xx says that the model itself is unknown: only then the model is missing, and it is not the request's fault. */
+function namesUnknownModel({ status, message }: UpstreamFailure, upstreamId: string): boolean {
+  if (status !== 404 && status !== 400) return false;
+  const id = upstreamId.toLowerCase();
+  // Anchored at both sides of the id: aggregators also answer 404 when no host of a known model fits the request ("No
+  // endpoints found that support tool use"), and an error may quote what the caller wrote.
+  const said = message.toLowerCase().replace(/["'`‘’“”]/g, "");
+  return (
+    said.replace(/\.$/, "") === `no endpoints found for ${id}` ||
+    said.startsWith(`${id} is not a valid model`) ||
+    said.startsWith(`model ${id} not found`) ||
+    said.startsWith(`model not found: ${id}`) ||
+    said.startsWith(`unknown model: ${id}`) ||
+    new RegExp(`^(the |error: )?model:? ${escaped(id)} (does not exist|is not found|was not found)`).test(said)
+  );
+}
+
+/** Whether a 402 or 403 speaks of this request (flagged by moderation, more output than the credit allows), not of our account. */
+function refusesThisRequest({ status, message }: UpstreamFailure): boolean {
+  if (status === 403) return /\bmoderation\b|\bflagged\b/i.test(message);
+  return status === 402 && /\bfewer max_tokens\b|\bcan only afford\b/i.test(message);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[^\w-]/g, "\\$&");
 }

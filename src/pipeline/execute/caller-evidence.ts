@@ -1,7 +1,7 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
 import type { Clock } from "#platform/time.ts";
-import { FilteredPermit } from "./filtered-permit.ts";
+import { FilteredPermit } from "./caller-faults.ts";
 
 /** Compares verdicts of one caller with those of others. */
 export interface CallerEvidence {

@@ -2,7 +2,7 @@ import { addHardCapEvidence } from "#pipeline/decide/select/budget.ts";
 import type { Execution } from "#pipeline/execute/execute.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
-import { retryAfterFailure, retryAfterOf } from "#pipeline/retry-after.ts";
+import { retryAfterFailure, retryAfterOf } from "#pipeline/retry-advice.ts";
 import { findingsIn } from "#privacy/redaction.ts";
 import { callerGone, deniedByLedger, failedUpstream, noCapacity, refusalOf, storeUnavailable } from "./refusals.ts";
 import type { Head, Refusal } from "./reply.ts";

@@ -1,0 +1,207 @@
+import type { Model, ModelRegistry, Price } from "#domain/model.ts";
+import { otherModel as ifOther } from "#domain/model-names.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import type { TimeSpan } from "#domain/money/prices.ts";
+import { holdFor } from "#domain/money/tokens.ts";
+import type { Writable } from "#domain/writable.ts";
+import type { Permit } from "#health/health.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import type { Configuration } from "#pipeline/ports.ts";
+import type { AttemptRecord } from "#records/record.ts";
+import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { chargeOf, verdictOf } from "./consequences.ts";
+import { maxCredibleCost, maxCredibleCostElsewhere, type Settlement, settlementOf } from "./cost.ts";
+
+/** One call to the upstream, from the reservation of its hold until the ledger has its resolution. */
+export interface OpenAttempt {
+  readonly id: string;
+  readonly model: Model;
+  readonly purpose: AttemptRecord["purpose"];
+  readonly hold: NanoUsd;
+  /** The prices that the hold was computed with; token counts are settled at the same. */
+  readonly price: Price;
+  readonly configuration: Configuration;
+  /** Whether the prices were sent with the call as the most it may cost, and nothing else narrowed the choice of hosts. */
+  readonly priceLimited: boolean;
+  readonly permit: Permit;
+  /** The caller's fields change the price, so our prices do not bound the cost: only a stated cost is believed. */
+  readonly pricedByCost: boolean;
+  /** The most input tokens that it can be billed; undefined for a call that is charged its hold when it is cancelled. */
+  readonly inputTokensBound: number | undefined;
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+  /** The moment of `startedMs` in milliseconds since the epoch: prices can depend on the hour. */
+  readonly startedAtMs: number;
+  /** Monotonic milliseconds at which the hold was reserved and the call goes out; absent before. */
+  dispatchedMs?: number;
+  /** The UTC day on which the ledger counts it; absent before it has answered. */
+  day?: string;
+}
+
+/** How an attempt ended: its resolution for the ledger and its entry in the record. Health has its verdict already. */
+export interface ClosedAttempt {
+  readonly resolution: Resolution;
+  readonly record: AttemptRecord;
+}
+
+/** What came of a call. */
+interface CallEnd {
+  readonly report: UsageReport;
+  readonly nowMs: number;
+  /** What the upstream calls the model that answered, if it is another than the one asked. */
+  readonly otherModel?: string | undefined;
+}
+
+/** The upstream answered in full. Without usage or cost nobody will ever know: the hold is charged. */
+export function closeAnswered(
+  attempt: OpenAttempt,
+  end: CallEnd & { readonly firstTokenMs: number; readonly empty: boolean },
+): ClosedAttempt {
+  const { id, permit, hold } = attempt;
+  const { settlement, distrusted } = credibleSettlement(attempt, end);
+  // What the caller's own fields have made of the price says nothing about the model.
+  const priced = !attempt.pricedByCost;
+  if (priced && distrusted !== undefined) permit.report({ kind: "garbage", reason: "absurd cost" });
+  else if (priced && settlement !== undefined && settlement.actual > hold) permit.report({ kind: "price_breach" });
+  else if (end.empty) permit.report({ kind: "garbage", reason: "empty answer" });
+  else permit.report({ kind: "success", firstTokenMs: end.firstTokenMs });
+  let resolution: Resolution;
+  if (distrusted !== undefined) resolution = chargeForDistrustedCost(id, distrusted);
+  else if (settlement === undefined) resolution = { id, kind: "charged", reason: "answered without usage" };
+  else resolution = settledWith(id, settlement);
+  const closed = close(attempt, "answered", end, resolution, distrusted);
+  closed.record.firstTokenMs = end.firstTokenMs;
+  return closed;
+}
+
+/** The upstream did not deliver. What it reported last still settles the cost exactly, unless it only counted along. */
+export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end: CallEnd): ClosedAttempt {
+  const { id } = attempt;
+  attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
+  const { settlement, distrusted } = credibleSettlement(attempt, end);
+  const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
+  let resolution: Resolution;
+  if (distrusted !== undefined) resolution = chargeForDistrustedCost(id, distrusted);
+  else if (settlement !== undefined && end.report.partial !== true) resolution = settledWith(id, settlement);
+  else resolution = { id, kind: chargeOf(failure) === "nothing" ? "released" : "unknown", reason };
+  const closed = close(attempt, failure.kind, end, resolution, distrusted);
+  if (failure.status !== undefined) closed.record.upstreamStatus = failure.status;
+  return closed;
+}
+
+/**
+ * The caller disconnected after the call was sent. With the final usage seen it is settled; otherwise what a cancelled call is
+ * billed, where the aggregator stops billing on cancel, or the whole hold; never less than the upstream had counted so far.
+ * Never free. `outputBytes`: of the answer, so far.
+ */
+export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undefined, end: CallEnd): ClosedAttempt {
+  const { id, hold } = attempt;
+  attempt.permit.report({ kind: "ignored" });
+  const { settlement, distrusted } = credibleSettlement(attempt, end);
+  const cancelled = outputBytes === undefined || attempt.pricedByCost ? undefined : cancelledCost(attempt, outputBytes);
+  let resolution: Resolution;
+  if (distrusted !== undefined) resolution = chargeForDistrustedCost(id, distrusted);
+  else if (settlement !== undefined && end.report.partial !== true) resolution = settledWith(id, settlement);
+  else if (settlement !== undefined && settlement.actual > (cancelled ?? hold))
+    resolution = { id, kind: "settled", actual: settlement.actual, source: "at_least" };
+  else if (cancelled !== undefined) resolution = { id, kind: "settled", actual: cancelled, source: "at_least" };
+  else resolution = { id, kind: "charged", reason: "caller left" };
+  return close(attempt, "aborted", end, resolution, distrusted);
+}
+
+/** The caller disconnected after money was held and before anything was sent: costs nothing, proves nothing. */
+export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt {
+  attempt.permit.report({ kind: "ignored" });
+  return close(attempt, "aborted", { report: {}, nowMs }, { id: attempt.id, kind: "released", reason: "never sent" });
+}
+
+/**
+ * What a cancelled call is billed at least, where the aggregator stops billing on cancel: all input and the output
+ * received. Undefined where cancelling does not stop the billing.
+ */
+function cancelledCost({ price, hold, configuration, inputTokensBound }: OpenAttempt, outputBytes: number) {
+  if (inputTokensBound === undefined || !configuration.policy.upstream.billing_stops_on_cancel) return undefined;
+  const cost = holdFor({ inputTokens: inputTokensBound, outputTokens: outputBytes, choices: 1 }, price);
+  return cost < hold ? cost : hold;
+}
+
+/** What the report says the attempt cost, unless that is too much to be true: then what it stated. */
+function credibleSettlement(
+  attempt: OpenAttempt,
+  end: CallEnd,
+): { readonly settlement?: Settlement | undefined; readonly distrusted?: NanoUsd } {
+  const settlement = settlementByModel(attempt, end);
+  // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
+  const limitOf = attempt.pricedByCost || end.otherModel !== undefined ? maxCredibleCostElsewhere : maxCredibleCost;
+  const factor = attempt.configuration.policy.budget.absurd_cost_factor;
+  if (settlement === undefined || settlement.actual <= limitOf(attempt.hold, factor)) return { settlement };
+  return { distrusted: settlement.actual };
+}
+
+/** Tokens of another model that the registry knows are settled at the higher of the two prices. */
+function settlementByModel(attempt: OpenAttempt, { report, nowMs, otherModel }: CallEnd): Settlement | undefined {
+  const { price, pricedByCost, hold, startedMs, startedAtMs, configuration } = attempt;
+  // Of the same clock: one that is set meanwhile does not bend the span.
+  const during: TimeSpan = { fromMs: startedAtMs, toMs: startedAtMs + (nowMs - startedMs) };
+  const settlement = settlementOf(report, pricedByCost ? undefined : price, hold, during);
+  if (otherModel === undefined || settlement === undefined || report.costNanoUsd !== undefined) return settlement;
+  const known = priceByName(configuration.registry, otherModel);
+  const other = known === undefined ? undefined : settlementOf(report, known, hold, during);
+  return other !== undefined && other.actual > settlement.actual ? other : settlement;
+}
+
+/** Our price of a model by the name that an upstream gives it; undefined where the registry has none of that name. */
+function priceByName({ models }: ModelRegistry, name: string): Price | undefined {
+  for (const { upstreamId, price } of models.values()) if (ifOther(upstreamId, name) === undefined) return price;
+  return undefined;
+}
+
+function settledWith(id: string, { actual, source }: Settlement): Resolution {
+  return { id, kind: "settled", actual, source };
+}
+
+/** Neither believed nor free: the hold is charged, and the ledger says so loudly. */
+function chargeForDistrustedCost(id: string, distrusted: NanoUsd): Resolution {
+  return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
+}
+
+function close(
+  attempt: OpenAttempt,
+  outcome: string,
+  { report, nowMs, otherModel }: CallEnd,
+  resolution: Resolution,
+  distrusted?: NanoUsd,
+): { readonly resolution: Resolution; readonly record: Writable<AttemptRecord> } {
+  // One literal, and what is rare added to it: spreads cost several times as much.
+  const record: Writable<AttemptRecord> = {
+    id: attempt.id,
+    model: attempt.model.key,
+    purpose: attempt.purpose,
+    outcome,
+    startedMs: attempt.startedMs,
+    durationMs: nowMs - attempt.startedMs,
+    holdNanoUsd: attempt.hold,
+  };
+  if (resolution.kind === "settled") {
+    record.costNanoUsd = resolution.actual;
+    record.costSource = resolution.source;
+  } else if (resolution.kind === "charged") {
+    record.costNanoUsd = attempt.hold;
+    record.costSource = "hold";
+  } else if (resolution.kind === "released") record.costSource = "released";
+  if (distrusted !== undefined) record.distrustedCostNanoUsd = distrusted;
+  if (report.usage !== undefined) record.usage = report.usage;
+  if (attempt.priceLimited) record.priceLimited = true;
+  if (report.generationId !== undefined) record.generationId = report.generationId;
+  if (report.host !== undefined) record.host = report.host;
+  if (report.ownAccount !== undefined) record.ownAccount = report.ownAccount;
+  if (attempt.day !== undefined) record.day = attempt.day;
+  if (attempt.dispatchedMs !== undefined) record.ledgerMs = attempt.dispatchedMs - attempt.startedMs;
+  if (otherModel !== undefined) {
+    record.otherModel = otherModel;
+    record.costStated = report.costNanoUsd !== undefined;
+  }
+  // What the aggregator is to be asked by, where it can be.
+  const asked = report.generationId !== undefined && report.asksBilling === true;
+  return { resolution: asked ? { ...resolution, generationId: report.generationId ?? "" } : resolution, record };
+}

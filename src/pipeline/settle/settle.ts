@@ -1,0 +1,71 @@
+import type { Model } from "#domain/model.ts";
+import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
+import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { type ClosedAttempt, closeAbandoned, closeAnswered, closeFailed, type OpenAttempt } from "./attempt.ts";
+import type { RequestRecorder } from "./request-recorder.ts";
+
+/** How an answer ended. */
+export type AnswerEnd = {
+  /** What the upstream calls the model that answered, if it is another than the one asked. */
+  readonly otherModel?: string | undefined;
+  readonly report: UsageReport;
+} & (
+  | { readonly kind: "complete"; readonly empty: boolean }
+  | { readonly kind: "broken"; readonly failure: UpstreamFailure }
+  | { readonly kind: "caller_gone"; readonly outputBytesSeen: number }
+);
+
+/** Closes the attempt behind an answer that has ended: ledger, health and the request's record. */
+export function settleAnswer(
+  end: AnswerEnd,
+  attempt: OpenAttempt,
+  firstTokenMs: number,
+  recorder: Pick<RequestRecorder, "attempts">,
+  ports: Ports,
+): void {
+  const { report, otherModel } = end;
+  const closed = closedBy(end, attempt, { report, otherModel, firstTokenMs, nowMs: ports.clock.monotonic() });
+  recorder.attempts.push(closed.record);
+  // The caller does not wait for the ledger: it gets resolutions in order, and charges a hold that has none when it expires.
+  ports.ledger.resolveInBackground([closed.resolution]);
+}
+
+function closedBy(
+  end: AnswerEnd,
+  attempt: OpenAttempt,
+  call: { report: UsageReport; otherModel: string | undefined; firstTokenMs: number; nowMs: number },
+): ClosedAttempt {
+  switch (end.kind) {
+    case "complete":
+      return closeAnswered(attempt, { ...call, empty: end.empty });
+    case "broken":
+      return closeFailed(attempt, end.failure, call);
+    case "caller_gone":
+      return closeAbandoned(attempt, end.outputBytesSeen, call);
+  }
+}
+
+/** How each end of a stream is recorded: its status had gone out before. */
+export const streamOutcomes = { complete: "answered", broken: "broken_stream", caller_gone: "caller_gone" } as const;
+
+/** The model that answers becomes known: to the record, and to the memories of conversations and tasks. */
+export function recordAnswer(
+  model: Model,
+  routed: RoutedDecision,
+  { recorder, request, assessment }: RequestContext,
+  firstTokenMs: number,
+  ports: Ports,
+): void {
+  recorder.recordAnswer(model.key, firstTokenMs);
+  // The model that was chosen, by the scout too; fail-over of one request does not change it.
+  const routedTo = routed.decision.model;
+  if (routedTo !== null && assessment.housekeeping === undefined) {
+    const remembered = { model: routedTo, atMs: ports.clock.now() };
+    ports.conversations.remember(assessment.conversationKey, remembered, request.receivedAtMs);
+  }
+  const task = taskKeyOf(request.routing);
+  // A failure that the caller reports later counts against the tier that answered.
+  if (task !== undefined) ports.tasks.served(task, model, ports.clock.now());
+}
