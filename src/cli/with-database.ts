@@ -7,7 +7,7 @@ import {
   parseDatabaseUrl,
 } from "#db/database-url.ts";
 import { sqlStateOf } from "#db/postgres.ts";
-import { isMissingSchema } from "#ledger/postgres/failures.ts";
+import { isMissingSchema } from "#ledger/postgres/connection.ts";
 import { type ExitCode, exitCodes, failWith } from "./exit.ts";
 
 /**

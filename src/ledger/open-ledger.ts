@@ -1,12 +1,11 @@
 import { databaseLocationOf } from "#db/database-url.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { BatchedLedger } from "./batching/batched-ledger.ts";
-import type { LedgerEvent } from "./batching/ledger-event.ts";
+import { BatchedLedger } from "./batched-ledger.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "./ledger.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
-import type { LedgerStore } from "./store.ts";
+import type { LedgerEvent, LedgerStore } from "./store.ts";
 
-export type { LedgerEvent } from "./batching/ledger-event.ts";
+export type { LedgerEvent } from "./store.ts";
 
 export interface OpenLedgerOptions {
   /** Names this process in the ledger; an earlier process with the same name counts as dead. */
@@ -43,8 +42,8 @@ export async function openLedger(
       log: options.log ?? (() => {}),
       retentionMs: () => (options.retentionDays?.() ?? 30) * 86_400_000,
       expectExisting: options.expectExisting ?? (() => false),
-      // A sync to disk or a round trip costs more than a turn of the event loop, and in a busy turn many requests arrive.
-      coalesce: setImmediate,
+      // A sync to disk or a round trip costs more than a turn of the event loop, in which many requests may arrive.
+      defer: setImmediate,
     });
   } catch (error) {
     await store.close();

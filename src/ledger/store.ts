@@ -2,21 +2,14 @@ import type { WriteTransaction } from "#db/sql-writes.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
 import type { OpenHolds } from "./open-holds.ts";
-import type { BatchReply, LedgerBatch } from "./rules/operations.ts";
-import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
+import type { BatchReply, LedgerBatch, LedgerNotice } from "./rules/operations.ts";
+import type { NodeIdentity } from "./rules/rows.ts";
 
 /** Where the ledger is kept. A store keeps rows and makes batches atomic and durable; what a batch does is decided in `rules/`. */
 export interface LedgerStore {
   readonly kind: LedgerStatus["kind"];
-  /**
-   * From so many waiting operations on, the next batch may be handed in while one is under way; never when absent. Batches
-   * take effect in their order, and one that follows a batch which fails may fail with it.
-   */
-  readonly pipelineFrom?: number;
-  /** Set by `join`: whether nobody had ever used this store before. Absent where stores do not outlive the process. */
-  readonly empty?: { readonly expected: boolean } | undefined;
   /** Registers this process and raises its epoch. */
-  join(nodeId: string): Promise<NodeIdentity>;
+  join(nodeId: string): Promise<JoinedNode>;
   /**
    * Runs one batch as one transaction and resolves when it is durable. Rejects with a StoreFailure. After `transient` it is
    * unknown whether the batch has happened; running it again, same ids and all, makes that true and changes nothing twice.
@@ -26,8 +19,6 @@ export interface LedgerStore {
   heartbeat(node: NodeIdentity): Promise<void>;
   /** Open reservations whose deadline has passed, and held ones whose owner is dead. At most `limit`, oldest first. */
   findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]>;
-  /** The current accounts, without a lock; those that do not exist are left out. `accountsOf` gets the day of the store. */
-  read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: readonly AccountRow[] }>;
   /**
    * Claims up to `limit` calls to ask the aggregator about: of several nodes only one gets each. They come back after a pause
    * that doubles, `maxLookups` times in all.
@@ -44,6 +35,11 @@ export interface LedgerStore {
   /** See `SharedConnection`. */
   readonly sharedWrite?: WriteTransaction | undefined;
   close(): Promise<void>;
+}
+
+export interface JoinedNode extends NodeIdentity {
+  /** Nobody had ever used this store before. `expected`: something tells that it was used, and then deleted. */
+  readonly empty?: { readonly expected: boolean };
 }
 
 export interface DueReservation {
@@ -75,3 +71,34 @@ export function asStoreFailure(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
   return new StoreFailure("transient", error instanceof Error ? error.message : String(error), { cause: error });
 }
+
+/** What the ledger reports beside its replies; for the log, metrics and records. */
+export type LedgerEvent =
+  | LedgerNotice
+  /** The store cannot be reached at the start of the process, which waits for it. */
+  | { readonly kind: "store_awaited"; readonly message: string; readonly withinMs: number }
+  /** The store stopped answering; admission is closed until `store_available`. */
+  | { readonly kind: "store_unavailable"; readonly message: string }
+  | { readonly kind: "store_available"; readonly unavailableMs: number }
+  /** The store cannot be trusted any more: nothing is admitted until the process is restarted. */
+  | {
+      readonly kind: "store_failed";
+      readonly message: string;
+      readonly failed: NonNullable<LedgerStatus["failed"]>;
+    }
+  /** No node has ever used this store. `expected`: it should have been used before. */
+  | { readonly kind: "store_empty"; readonly expected: boolean }
+  /** The newest day in the ledger is ahead of the clock: until then all spending counts to it. */
+  | { readonly kind: "day_ahead"; readonly day: UtcDay; readonly today: UtcDay }
+  /** Resolutions that could not be kept or written: their holds expire and are charged. */
+  | { readonly kind: "resolutions_dropped"; readonly count: number; readonly message: string }
+  /** This node has taken over the holds of dead nodes: how many may have been billed, and how much money they hold. */
+  | {
+      readonly kind: "taken_over";
+      readonly nodes: readonly string[];
+      readonly unresolved: number;
+      readonly unresolvedNanoUsd: number;
+      /** Never dispatched, so released. */
+      readonly released: number;
+    }
+  | { readonly kind: "pruned"; readonly reservations: number };

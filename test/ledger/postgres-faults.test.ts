@@ -3,12 +3,10 @@ import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
 import { maxUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
-import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
 import type { Ledger, Reservation } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
-import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
-import { nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import type { LedgerEvent } from "#ledger/store.ts";
+import { reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
 import { postgresMissing } from "../harness/postgres.ts";
@@ -28,13 +26,9 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   });
   const { query, findings } = database;
 
-  async function open(nodeId: string, throughProxy = true, pipelineFrom?: number): Promise<Ledger> {
+  async function open(nodeId: string, throughProxy = true): Promise<Ledger> {
     const via = throughProxy ? database.proxiedUrl : database.url;
-    const log = (event: LedgerEvent) => void events.push(event);
-    const ledger =
-      pipelineFrom === undefined
-        ? await openLedger(via, { nodeId, clock, log })
-        : await BatchedLedger.open(await PostgresStore.open(via, { pipelineFrom }), nodeId, nodeOptions(clock, log));
+    const ledger = await openLedger(via, { nodeId, clock, log: (event) => void events.push(event) });
     ledgers.push(ledger);
     return ledger;
   }
@@ -107,14 +101,8 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     }
   }
 
-  /** As usual, and with the next batch sent early whenever operations wait. */
-  const ways = [
-    ["one batch at a time", undefined],
-    ["batches behind each other", 1],
-  ] as const;
-
-  test.each(ways)("cut COMMIT replies lose nothing and count nothing twice: %s", async (_, pipelineFrom) => {
-    const nodes = [await open("a", true, pipelineFrom), await open("b", true, pipelineFrom)];
+  test("cut COMMIT replies lose nothing and count nothing twice", async () => {
+    const nodes = [await open("a"), await open("b")];
     database.proxy.mode = "cut_commits";
     database.proxy.share = 0.2;
     const end = performance.now() + 2_500;
@@ -128,8 +116,8 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(figures.held).toBeGreaterThan(50);
   });
 
-  test.each(ways)("terminated backends lose nothing and count nothing twice: %s", async (_, pipelineFrom) => {
-    const nodes = await Promise.all(["a", "b", "c"].map((id) => open(id, false, pipelineFrom)));
+  test("terminated backends lose nothing and count nothing twice", async () => {
+    const nodes = await Promise.all(["a", "b", "c"].map((id) => open(id, false)));
     const end = performance.now() + 2_500;
     let terminated = 0;
     const killing = (async () => {

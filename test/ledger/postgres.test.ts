@@ -1,6 +1,6 @@
 import { PostgresConnection, textLiteral } from "#db/postgres.ts";
 import { audit } from "#ledger/admin/audit.ts";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { ledgerContract, ManualClock, nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
@@ -14,7 +14,7 @@ describeOnPostgres("the ledger", (postgres) => {
       open: async (nodeId, log) =>
         BatchedLedger.open(await PostgresStore.open(postgres.url, { clockOffsetMs: () => clock.offsetMs }), nodeId, {
           ...nodeOptions(clock, log),
-          coalesce: setImmediate,
+          defer: setImmediate,
         }),
       audit: async () => {
         const report = await audit(async (sql) => (await admin.run(sql))[0] ?? [], clock.now());

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
 import { nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { after, completes } from "#simulator/behaviours.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
 import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
 import type { LedgerStore } from "#ledger/store.ts";

@@ -4,14 +4,11 @@ import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/open-holds.ts";
 import { expiryGraceMs, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
-import type { AccountId, AccountRow, NodeIdentity } from "#ledger/rules/rows.ts";
-import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
-import { type UtcDay, utcDayOf } from "#platform/time.ts";
-import { BatchCommitter } from "./batch-committer.ts";
-import { maxRemembered } from "./node-memory.ts";
-import { accountColumns, accountOf, numberOf, textOf } from "./rows.ts";
-import { PostgresSession } from "./session.ts";
-import { SideConnection } from "./side-connection.ts";
+import type { NodeIdentity } from "#ledger/rules/rows.ts";
+import { type DueReservation, type JoinedNode, type LedgerStore, StoreFailure } from "#ledger/store.ts";
+import { utcDayOf } from "#platform/time.ts";
+import { BatchCommitter, PostgresSession } from "./commit-batch.ts";
+import { LedgerConnection } from "./connection.ts";
 import {
   dropLookupsSql,
   expiredSql,
@@ -20,9 +17,9 @@ import {
   orphansSql,
   prunableSql,
   pruneStatements,
-  readSql,
   takeLookupsSql,
 } from "./upkeep-sql.ts";
+import { numberOf, textOf } from "./write-message.ts";
 
 /** A message without an answer by then counts as lost. The server gives up earlier, by the limits set in each batch. */
 const answerLimitMs = 2_500;
@@ -36,22 +33,22 @@ const maxHoldsQueryMs = 300;
 const sweepMarginMs = 120_000;
 /** A node that starts looks this far behind the mark of the others, should their clock have been ahead. */
 const sweepRestartMs = 3_600_000;
+/** Dead processes that are known to hold nothing. */
+const maxChecked = 100_000;
 
 export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
   readonly clockOffsetMs?: () => number;
-  /** From how many waiting operations on a batch is prepared while the one ahead is being written. */
-  readonly pipelineFrom?: number;
 }
 
 /** The ledger in PostgreSQL, for any number of nodes. The database's clock counts. */
 export class PostgresStore implements LedgerStore {
   readonly kind = "postgres";
-  readonly pipelineFrom: number;
-  empty: { readonly expected: boolean } | undefined;
   readonly #session: PostgresSession;
+  readonly #batches: LedgerConnection;
+  /** For everything but batches, so that no job comes between the two messages of a batch. */
+  readonly #side: LedgerConnection;
   readonly #committer: BatchCommitter;
-  readonly #side: SideConnection;
   #nodeId = "";
   /** Every reservation that expires before this is closed: where the search for open ones begins. */
   #sweptMs = 0;
@@ -64,31 +61,33 @@ export class PostgresStore implements LedgerStore {
     return new PostgresStore(url, options);
   }
 
-  private constructor(url: string, options: PostgresStoreOptions) {
-    this.#session = new PostgresSession(options.clockOffsetMs ?? (() => 0));
-    this.#side = new SideConnection(url, answerLimitMs);
+  private constructor(url: string, { clockOffsetMs = () => 0 }: PostgresStoreOptions) {
+    this.#session = new PostgresSession(clockOffsetMs);
+    this.#side = new LedgerConnection(url, answerLimitMs, () => {});
     // It leads to the same server: what it would read there may be old.
-    this.#committer = new BatchCommitter(url, answerLimitMs, this.#session, () => this.#side.drop());
-    // A full batch: a smaller one had better wait for more, as the server can only write one at a time.
-    this.pipelineFrom = options.pipelineFrom ?? 256;
+    this.#batches = new LedgerConnection(url, answerLimitMs, () => this.#side.drop());
+    this.#committer = new BatchCommitter(this.#session);
   }
 
-  async join(nodeId: string): Promise<NodeIdentity> {
+  async join(nodeId: string): Promise<JoinedNode> {
     // Opened now, so that the first request need not wait for it, and a server without a free connection says so at the start.
-    await this.#committer.connect();
+    await this.#batches.ask("SELECT 1", 1);
     this.#nodeId = nodeId;
-    const [[used], [setting], [node], [time]] = await this.#side.ask(joinSql(nodeId, this.#session.now()), 4);
-    this.empty = used === undefined ? { expected: false } : undefined;
+    const count: number = 4;
+    const answers = await this.#side.ask(joinSql(nodeId, this.#session.now()), count);
+    const [[used] = [], [setting] = [], [node] = [], [time] = []] = answers;
     const nowMs = numberOf(time, "now_ms");
     this.#sweptMs = Math.min(numberOf(time, "swept_ms"), nowMs - sweepRestartMs);
     // An answer means that the commit is on disk; a database set to answer earlier is asked to wait for our commits.
-    if (["off", "local"].includes(String(setting?.["synchronous_commit"]))) this.#session.waitForDisk();
+    if (["off", "local"].includes(String(setting?.["synchronous_commit"]))) {
+      this.#session.begin += "; SET LOCAL synchronous_commit = 'on'";
+    }
     this.#session.today(nowMs);
-    return { id: nodeId, epoch: numberOf(node, "epoch") };
+    return { id: nodeId, epoch: numberOf(node, "epoch"), ...(used === undefined && { empty: { expected: false } }) };
   }
 
   commit(batch: LedgerBatch): Promise<BatchReply> {
-    return this.#committer.commit(batch);
+    return this.#batches.run((send) => this.#committer.commit(batch, send));
   }
 
   async heartbeat(node: NodeIdentity): Promise<void> {
@@ -131,17 +130,8 @@ export class PostgresStore implements LedgerStore {
     if (dead.length === 0) return [];
     const [rows] = await this.#side.ask(orphansSql(dead, this.#sweptMs, limit), 1);
     if (rows.length < limit) for (const key of checked) this.#checkedForOrphans.add(key);
-    if (this.#checkedForOrphans.size > maxRemembered) this.#checkedForOrphans.clear();
+    if (this.#checkedForOrphans.size > maxChecked) this.#checkedForOrphans.clear();
     return rows.map((row) => ({ id: textOf(row, "id"), why: "owner_dead" }));
-  }
-
-  async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
-    for (let { day } = this.#session; ; ) {
-      const [[time], rows] = await this.#side.ask(readSql(accountColumns, accountsOf(day), this.#session.now()), 2);
-      const today = this.#session.today(numberOf(time, "now_ms"));
-      if (today === day) return { day, accounts: rows.map(accountOf) };
-      day = today;
-    }
   }
 
   async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
@@ -184,6 +174,6 @@ export class PostgresStore implements LedgerStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#committer.close(), this.#side.close()]);
+    await Promise.all([this.#batches.close(), this.#side.close()]);
   }
 }

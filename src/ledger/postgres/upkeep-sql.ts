@@ -42,12 +42,6 @@ export function orphansSql(
     LIMIT ${limit}`;
 }
 
-/** Rows: the time, the accounts. */
-export function readSql(columns: string, ids: readonly AccountId[], now: string): string {
-  const list = ids.length === 0 ? "NULL" : ids.map(textLiteral).join(", ");
-  return `SELECT ${now} AS now_ms; SELECT ${columns} FROM account WHERE id IN (${list})`;
-}
-
 /** Deletes lookups that are over, and claims those that are due. Rows of the last statement: the claimed ones. */
 export function takeLookupsSql(limit: number, now: string): string {
   // Claimed row by row under its lock: of several nodes that see the same row, the second skips it.

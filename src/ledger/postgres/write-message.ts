@@ -1,68 +1,111 @@
-import { integerLiteral, textArrayLiteral, textLiteral } from "#db/postgres.ts";
+import { integerLiteral, type PostgresRow, textArrayLiteral } from "#db/postgres.ts";
 import { maxUsd } from "#domain/money/money.ts";
+import type { ActualSource } from "#ledger/ledger.ts";
+import { saturatedAccount } from "#ledger/rules/accounts.ts";
 import type { LedgerChanges } from "#ledger/rules/operations.ts";
+import type { AccountRow, ReservationRow, ReservationState } from "#ledger/rules/rows.ts";
+import { StoreFailure } from "#ledger/store.ts";
+
+/** Rows as the server sends them and takes them, and as the rules have them. A bigint arrives as text. */
+
+export const accountColumns = "id, held, spent, overrun, hard, own_hard";
+
+export function accountOf(row: PostgresRow): AccountRow {
+  return saturatedAccount({
+    id: textOf(row, "id"),
+    held: Number(row["held"]),
+    spent: Number(row["spent"]),
+    overrun: Number(row["overrun"]),
+    hard: row["hard"] === null ? null : Number(row["hard"]),
+    ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
+  });
+}
+
+export function reservationOf(row: PostgresRow): ReservationRow {
+  return {
+    id: textOf(row, "id"),
+    requestId: textOf(row, "request_id"),
+    attempt: numberOf(row, "attempt"),
+    goalAccount: textOf(row, "goal_account"),
+    dayAccount: textOf(row, "day_account"),
+    hold: numberOf(row, "hold"),
+    actual: row["actual"] === null ? null : numberOf(row, "actual"),
+    // Both columns are written from these types only, and `state` is checked by the table.
+    source: row["source"] as ActualSource | null,
+    state: row["state"] as ReservationState,
+    model: textOf(row, "model"),
+    nodeId: textOf(row, "node_id"),
+    nodeEpoch: numberOf(row, "node_epoch"),
+    dispatched: row["dispatched"] === true,
+    createdMs: numberOf(row, "created_ms"),
+    expiresMs: numberOf(row, "expires_ms"),
+    closedMs: row["closed_ms"] === null ? null : numberOf(row, "closed_ms"),
+  };
+}
+
+export function textOf(row: PostgresRow, column: string): string {
+  const value = row[column];
+  if (typeof value !== "string") throw new StoreFailure("transient", `column ${column} is not text`);
+  return value;
+}
+
+export function numberOf(row: PostgresRow | undefined, column: string): number {
+  const value = Number(row?.[column]);
+  if (!Number.isSafeInteger(value)) throw new StoreFailure("transient", `column ${column} is not a whole number`);
+  return value;
+}
+
+export function hasChanges({ accounts, inserted, updated, entries }: LedgerChanges): boolean {
+  return accounts.length + inserted.length + updated.length + entries.length > 0;
+}
 
 /**
- * Stands for the time in statements that are written before it is known. Nothing else can look like it: literals have no
- * control characters.
+ * The second message of a batch. The rows are locked and their new values are decided, so each update also names the values it
+ * expects; a row count that differs divides by zero, and the whole message is rolled back.
  */
-export const timePlaceholder = "\u0001";
-
-/**
- * The second message. The rows are locked and their new values are decided, so each update also names the values it
- * expects; a row count that differs divides by zero, and the whole message is rolled back. `since`: what the times of the
- * changes are counted from, as SQL.
- */
-export function writeMessage(changes: LedgerChanges, since?: string): string {
-  const { accounts, inserted, updated, entries, lookups } = changes;
+export function writeMessage({ accounts, inserted, updated, entries, lookups }: LedgerChanges): string {
   const statements = ["RELEASE SAVEPOINT locked"];
-  if (inserted.length > 0) statements.push(insertOf("reservation", inserted, since, insertedReservation));
-  if (updated.length > 0) statements.push(updateOfReservations(updated, since));
-  // Each kind of event on its own: most of their columns are then the same in all rows.
-  for (const same of Map.groupBy(entries, ({ event }) => event).values()) {
-    statements.push(insertOf("ledger_entry", same, since, insertedEntry));
+  if (inserted.length > 0) statements.push(insert("reservation", inserted, reservationColumns));
+  if (updated.length > 0) {
+    statements.push(
+      counted(
+        updated.length,
+        `UPDATE reservation SET state = v.state, actual = v.actual, source = v.source, dispatched = v.dispatched,
+          closed_ms = v.closed_ms FROM (${select(updated, updatedColumns)}) AS v
+          WHERE reservation.id = v.id AND reservation.state = v.was`,
+      ),
+    );
   }
+  if (entries.length > 0) statements.push(insert("ledger_entry", entries, entryColumns));
   if (lookups.length > 0) {
-    const insert = insertOf("generation_lookup", lookups, since, insertedLookup);
-    statements.push(`${insert} ON CONFLICT (reservation_id) DO NOTHING`);
+    statements.push(`${insert("generation_lookup", lookups, lookupColumns)} ON CONFLICT (reservation_id) DO NOTHING`);
   }
-  if (accounts.length > 0) statements.push(updateOfAccounts(accounts, since));
-  statements.push("COMMIT");
-  return statements.join(";\n");
+  if (accounts.length > 0) {
+    statements.push(
+      counted(
+        accounts.length,
+        `UPDATE account SET held = v.held, spent = v.spent, overrun = v.overrun, hard = v.hard
+          FROM (${select(accounts, accountChangeColumns)}) AS v
+          WHERE account.id = v.id AND account.held = v.was_held AND least(account.spent, ${maxUsd}) = v.was_spent`,
+      ),
+    );
+  }
+  return [...statements, "COMMIT"].join(";\n");
 }
 
-function updateOfReservations(updated: LedgerChanges["updated"], since: string | undefined): string {
-  const { source, value } = rowsOf(updated, since, updatedReservation);
-  return counted(
-    updated.length,
-    `UPDATE reservation SET state = ${value.state}, actual = ${value.actual}, source = ${value.source},
-      dispatched = ${value.dispatched}, closed_ms = ${value.closed_ms}
-      FROM ${source} WHERE reservation.id = ${value.id} AND reservation.state = ${value.was}`,
-  );
-}
-
-function updateOfAccounts(accounts: LedgerChanges["accounts"], since: string | undefined): string {
-  const { source, value } = rowsOf(accounts, since, updatedAccount);
-  return counted(
-    accounts.length,
-    `UPDATE account SET held = ${value.held}, spent = ${value.spent}, overrun = ${value.overrun}, hard = ${value.hard}
-      FROM ${source} WHERE account.id = ${value.id} AND account.held = ${value.was_held}
-        AND least(account.spent, ${maxUsd}) = ${value.was_spent}`,
-  );
-}
-
-type Column<Row> =
-  | readonly ["text", (row: Row) => string | null]
-  | readonly ["bigint", (row: Row) => number | null]
-  | readonly ["boolean", (row: Row) => boolean]
-  /** Milliseconds, counted from `since`. */
-  | readonly ["moment", (row: Row) => number | null];
-type Columns<Name extends string, Row> = Readonly<Record<Name, Column<Row>>>;
+type Columns<Row> = Readonly<
+  Record<
+    string,
+    | readonly ["text", (row: Row) => string | null]
+    | readonly ["bigint", (row: Row) => number | null]
+    | readonly ["boolean", (row: Row) => boolean]
+  >
+>;
 
 /** An element of a list of the ledger's changes. */
 type Changed<List extends keyof LedgerChanges> = LedgerChanges[List][number];
 
-const insertedReservation = {
+const reservationColumns: Columns<Changed<"inserted">> = {
   id: ["text", (row) => row.id],
   request_id: ["text", (row) => row.requestId],
   attempt: ["bigint", (row) => row.attempt],
@@ -76,23 +119,24 @@ const insertedReservation = {
   node_id: ["text", (row) => row.nodeId],
   node_epoch: ["bigint", (row) => row.nodeEpoch],
   dispatched: ["boolean", (row) => row.dispatched],
-  created_ms: ["moment", (row) => row.createdMs],
-  expires_ms: ["moment", (row) => row.expiresMs],
-  closed_ms: ["moment", (row) => row.closedMs],
-} satisfies Columns<string, Changed<"inserted">>;
+  created_ms: ["bigint", (row) => row.createdMs],
+  expires_ms: ["bigint", (row) => row.expiresMs],
+  closed_ms: ["bigint", (row) => row.closedMs],
+};
+export const reservationColumnNames = Object.keys(reservationColumns).join(", ");
 
 /** `was` is expected, the rest is written. */
-const updatedReservation = {
+const updatedColumns: Columns<Changed<"updated">> = {
   id: ["text", ({ after }) => after.id],
   was: ["text", ({ before }) => before.state],
   state: ["text", ({ after }) => after.state],
   actual: ["bigint", ({ after }) => after.actual],
   source: ["text", ({ after }) => after.source],
   dispatched: ["boolean", ({ after }) => after.dispatched],
-  closed_ms: ["moment", ({ after }) => after.closedMs],
-} satisfies Columns<string, Changed<"updated">>;
+  closed_ms: ["bigint", ({ after }) => after.closedMs],
+};
 
-const insertedEntry = {
+const entryColumns: Columns<Changed<"entries">> = {
   reservation_id: ["text", (entry) => entry.reservationId],
   event: ["text", (entry) => entry.event],
   held: ["bigint", (entry) => entry.held],
@@ -100,17 +144,17 @@ const insertedEntry = {
   overrun: ["bigint", (entry) => entry.overrun],
   reason: ["text", (entry) => entry.reason],
   node_id: ["text", (entry) => entry.nodeId],
-  at_ms: ["moment", (entry) => entry.atMs],
-} satisfies Columns<string, Changed<"entries">>;
+  at_ms: ["bigint", (entry) => entry.atMs],
+};
 
-const insertedLookup = {
+const lookupColumns: Columns<Changed<"lookups">> = {
   reservation_id: ["text", (row) => row.reservationId],
   generation_id: ["text", (row) => row.generationId],
-  next_ms: ["moment", (row) => row.nextMs],
-} satisfies Columns<string, Changed<"lookups">>;
+  next_ms: ["bigint", (row) => row.nextMs],
+};
 
 /** `was_held` and `was_spent` are expected, the rest is written. */
-const updatedAccount = {
+const accountChangeColumns: Columns<Changed<"accounts">> = {
   id: ["text", ({ after }) => after.id],
   was_held: ["bigint", ({ before }) => before.held],
   was_spent: ["bigint", ({ before }) => before.spent],
@@ -118,80 +162,26 @@ const updatedAccount = {
   spent: ["bigint", ({ after }) => after.spent],
   overrun: ["bigint", ({ after }) => after.overrun],
   hard: ["bigint", ({ after }) => after.hard],
-} satisfies Columns<string, Changed<"accounts">>;
+};
 
-function insertOf<Row>(
-  table: string,
-  rows: readonly Row[],
-  since: string | undefined,
-  columns: Columns<string, Row>,
-): string {
-  const values = Object.values(columns).map((column, index) => sqlOf(column, rows, since, index === 0).sql);
-  return `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) SELECT ${values.join(",\n")}`;
+function insert<Row>(table: string, rows: readonly Row[], columns: Columns<Row>): string {
+  return `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) ${select(rows, columns)}`;
 }
 
-/** Rows to join with: `value` is how a statement writes each column. */
-function rowsOf<Name extends string, Row>(
-  rows: readonly Row[],
-  since: string | undefined,
-  columns: Columns<Name, Row>,
-): { source: string; value: Readonly<Record<Name, string>> } {
-  const selected: string[] = [];
-  const values = Object.entries<Column<Row>>(columns).map(([name, column]) => {
-    const { sql, varies } = sqlOf(column, rows, since, selected.length === 0);
-    if (varies) selected.push(`${sql} AS ${name}`);
-    return [name, varies ? `v.${name}` : sql];
+/** Rows as arrays to unnest side by side: the server parses literals of many rows several times slower. */
+function select<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  const arrays = Object.entries(columns).map(([name, [type, get]]) => {
+    const read: (row: Row) => string | number | boolean | null = get;
+    const values = rows.map(read);
+    // Read from a column of texts.
+    if (type === "text") return `unnest(${textArrayLiteral(values as readonly (string | null)[])}) AS ${name}`;
+    const literals = values.map((value) => (typeof value === "number" ? integerLiteral(value) : String(value)));
+    return `unnest(CAST('{${literals.join(",")}}' AS ${type}[])) AS ${name}`;
   });
-  // An entry for each of the columns, which have these names.
-  const value = Object.fromEntries(values) as Record<Name, string>;
-  return { source: `(SELECT ${selected.join(",\n")}) AS v`, value };
-}
-
-/**
- * A column of many rows in a select list: an array to unnest, as the server parses 256 rows of literals several times slower.
- * (In the select list, arrays of the same length advance together, and their rows are not stored before they are used.) What
- * is the same in all rows is sent once, unless it must vary, so that there are as many rows as there should be.
- */
-function sqlOf<Row>(
-  [type, get]: Column<Row>,
-  rows: readonly Row[],
-  since: string | undefined,
-  mustVary: boolean,
-): { sql: string; varies: boolean } {
-  const read: (row: Row) => string | number | boolean | null = get;
-  const values = rows.map(read);
-  const [first = null] = values;
-  const varies = mustVary || values.some((one) => one !== first);
-  const sql = varies ? `unnest(${arrayOf(type, values)})` : literalOf(first);
-  return {
-    sql: type === "moment" && since !== undefined && (varies || first !== null) ? `${since} + ${sql}` : sql,
-    varies,
-  };
-}
-
-function arrayOf(type: Column<never>[0], values: readonly (string | number | boolean | null)[]): string {
-  switch (type) {
-    case "text":
-      // Read from a column of texts.
-      return textArrayLiteral(values as (string | null)[]);
-    case "bigint":
-    case "moment":
-      return `CAST('{${(values as (number | null)[]).map(integerLiteral).join(",")}}' AS bigint[])`;
-    case "boolean":
-      return `CAST('{${values.join(",")}}' AS boolean[])`;
-  }
-}
-
-function literalOf(value: string | number | boolean | null): string {
-  if (typeof value === "boolean") return String(value);
-  return typeof value === "string" ? textLiteral(value) : integerLiteral(value);
+  return `SELECT ${arrays.join(",\n")}`;
 }
 
 function counted(expected: number, update: string): string {
   return `WITH written AS (${update} RETURNING 1)
     SELECT 1 / (CASE WHEN count(*) = ${expected} THEN 1 ELSE 0 END) FROM written`;
-}
-
-export function hasChanges({ accounts, inserted, updated, entries }: LedgerChanges): boolean {
-  return accounts.length + inserted.length + updated.length + entries.length > 0;
 }

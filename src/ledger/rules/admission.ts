@@ -13,7 +13,7 @@ export function reserve(rows: WorkingRows, reservation: Reservation): OperationR
     return { kind: "unavailable", reason: "the id of a reservation must be that of its request and attempt" };
   }
   const { day, nowMs } = rows.time;
-  const existing = rows.newReservation(reservation.id);
+  const existing = rows.reservation(reservation.id);
   if (existing !== undefined) return repeatReserve(rows, existing, reservation);
 
   const { dayAccount } = rows;

@@ -1,3 +1,4 @@
+import { spendOf } from "./accounts.ts";
 import { reserve } from "./admission.ts";
 import type {
   BatchReply,
@@ -20,7 +21,7 @@ export interface BatchDecision {
  * The rules of the ledger, pure: what a batch of operations does to the rows it touches. Each store locks and reads the
  * rows, calls `decideBatch`, and writes the changes in the same transaction; so no store has rules of its own.
  *
- * Operations are applied in their order; the caller puts resolutions before reserves. Throws for no input that the types allow.
+ * Operations are applied in their order; the caller puts resolutions before what asks for money. Throws for no input that the types allow.
  */
 export function decideBatch(batch: LedgerBatch, view: LedgerView, time: LedgerTime): BatchDecision {
   const rows = new WorkingRows(view, batch.node, time);
@@ -38,6 +39,10 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
       return reserve(rows, operation.reservation);
     case "resolve":
       return resolve(rows, operation.resolution);
+    case "read": {
+      const goalRow = rows.account(rows.goalAccount(operation.goal));
+      return { kind: "spend", spend: spendOf(rows.time.day, goalRow, rows.account(rows.dayAccount)) };
+    }
     case "cancel":
       return cancel(rows, operation.id);
     case "expire":

@@ -1,4 +1,4 @@
-import type { Reservation, ReservationId, ReserveReply, Resolution } from "#ledger/ledger.ts";
+import type { GoalId, Reservation, ReservationId, ReserveReply, Resolution, Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type {
   AccountId,
@@ -13,6 +13,8 @@ import type {
 export type Operation =
   | { readonly kind: "reserve"; readonly reservation: Reservation }
   | { readonly kind: "resolve"; readonly resolution: Resolution }
+  /** The spend of a goal and its day. */
+  | { readonly kind: "read"; readonly goal: GoalId }
   /** A reservation of this node whose caller was answered `unavailable`: it was never used, whatever its row says. */
   | { readonly kind: "cancel"; readonly id: ReservationId }
   /** The deadline may have passed. */
@@ -27,6 +29,7 @@ export interface LedgerBatch {
 
 export type OperationReply =
   | ReserveReply
+  | { readonly kind: "spend"; readonly spend: Spend }
   /** The operation was applied, or changed nothing; either way there is nothing more to do. */
   | { readonly kind: "done" };
 
@@ -92,11 +95,6 @@ export interface LedgerChanges {
 export interface LedgerView {
   account(id: AccountId): AccountRow;
   reservation(id: ReservationId): ReservationRow | undefined;
-  /**
-   * As `reservation`, for an id that is to be reserved and nearly always new: may be undefined without a look at the store, which then has
-   * to fail if the id is there. `reservation` when absent.
-   */
-  newReservation?(id: ReservationId): ReservationRow | undefined;
 }
 
 export interface LedgerTime {
@@ -104,13 +102,15 @@ export interface LedgerTime {
   readonly day: UtcDay;
 }
 
-/** The reservation that an operation is about. */
-export function reservationIdOfOperation(operation: Operation): ReservationId {
+/** The reservation that an operation is about; a read is about none. */
+export function reservationIdOfOperation(operation: Operation): ReservationId | undefined {
   switch (operation.kind) {
     case "reserve":
       return operation.reservation.id;
     case "resolve":
       return operation.resolution.id;
+    case "read":
+      return undefined;
     default:
       return operation.id;
   }

@@ -61,18 +61,8 @@ export class WorkingRows {
 
   reservation(id: ReservationId): ReservationRow | undefined {
     const known = this.#reservations.get(id);
-    return known === undefined ? this.#read(id, this.#view.reservation(id)) : known.after;
-  }
-
-  /** As `reservation`, for an id that is to be reserved. */
-  newReservation(id: ReservationId): ReservationRow | undefined {
-    const known = this.#reservations.get(id);
     if (known !== undefined) return known.after;
-    const view = this.#view;
-    return this.#read(id, view.newReservation === undefined ? view.reservation(id) : view.newReservation(id));
-  }
-
-  #read(id: ReservationId, row: ReservationRow | undefined): ReservationRow | undefined {
+    const row = this.#view.reservation(id);
     this.#reservations.set(id, { before: row, after: row });
     return row;
   }

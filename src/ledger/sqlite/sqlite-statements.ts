@@ -17,9 +17,6 @@ export function prepareStatements(db: Database) {
   };
 }
 
-/** A value of a column. */
-export type Value = string | number | null;
-
 /** Without the parts of the id, which is `<request>.<attempt>`. */
 interface StoredReservation extends Omit<ReservationRow, "requestId" | "attempt" | "dispatched"> {
   readonly seq: number;
@@ -27,22 +24,15 @@ interface StoredReservation extends Omit<ReservationRow, "requestId" | "attempt"
   readonly dispatched: number;
 }
 
+type Value = string | number | null;
+
 const accountColumns = `id, held, spent, overrun, hard, own_hard AS "ownHard"`;
 const isDayAccount = `(id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__')`;
-
-/** All reservations of a batch are made by one node, on one day, at one moment. */
-const batchColumns = ["day_account", "node_id", "node_epoch", "created_ms"];
-const reservationColumns = ["seq", "last_entry", "id", "hold", "expires_ms"];
-/** Often the same in all reservations of a batch; then bound once. */
-const choiceColumns = ["goal_account", "model"];
-const heldColumns = { state: "'HELD'", dispatched: "1" };
 
 function batchStatements(db: Database) {
   return {
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
     commit: db.query<unknown, []>("COMMIT"),
-    version: db.query<{ data_version: number }, []>("PRAGMA data_version"),
-    lastReservation: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM reservation"),
     lastBatch: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
     account: db.query<AccountRow, [string]>(`SELECT ${accountColumns} FROM account WHERE id = ?`),
     insertAccount: db.query<unknown, [string, number, number, number, number | null]>(
@@ -57,19 +47,10 @@ function batchStatements(db: Database) {
          expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),
-    insertReservations: inserter(db, "reservation", {
-      same: batchColumns,
-      own: [...reservationColumns, ...choiceColumns],
-      fixed: heldColumns,
-    }),
-    insertReservationsOfOneModel: inserter(db, "reservation", {
-      same: [...batchColumns, ...choiceColumns],
-      own: reservationColumns,
-      fixed: heldColumns,
-    }),
-    settleReservation: db.query<unknown, [number | null, string | null, number | null, number, number]>(
-      `UPDATE reservation SET state = 'SETTLED', actual = ?, source = ?, closed_ms = ?, last_entry = ?
-       WHERE seq = ? AND state = 'HELD'`,
+    insertReservation: db.query<unknown, Value[]>(
+      `INSERT INTO reservation (id, goal_account, day_account, hold, actual, source, state, model, node_id, node_epoch,
+         dispatched, created_ms, expires_ms, closed_ms, last_entry)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     updateReservation: db.query<unknown, Value[]>(
       `UPDATE reservation SET state = ?, actual = ?, source = ?, dispatched = ?, closed_ms = ?, last_entry = ?
@@ -174,45 +155,5 @@ function pruneStatements(db: Database) {
       `DELETE FROM node WHERE heartbeat_ms < $before AND id <> $self
          AND NOT EXISTS (SELECT 1 FROM reservation r WHERE r.node_id = node.id AND r.closed_ms IS NULL)`,
     ),
-  };
-}
-
-interface InsertedColumns {
-  /** Of one value in all rows, bound once. */
-  readonly same: readonly string[];
-  readonly own: readonly string[];
-  /** SQL of values that are always the same. */
-  readonly fixed: Readonly<Record<string, string>>;
-}
-
-/**
- * Rows of one statement, largest first: several in one statement cost half as much each. A text stays bound until its statement
- * runs again, in one of the 123 places of memory that SQLite keeps near for what it needs for a moment (its lookaside). If bound
- * texts occupy them all, each row waits for memory from elsewhere. So sizes are few and small.
- */
-const rowsPerInsert = [8, 4, 1];
-
-/** Writes rows, given as the values of the columns that are the same in all of them, and their own one row after the other. */
-function inserter(
-  db: Database,
-  table: string,
-  { same, own, fixed }: InsertedColumns,
-): (shared: readonly Value[], values: readonly Value[]) => void {
-  const columns = [...same, ...own, ...Object.keys(fixed)].join(", ");
-  // A plain `?` takes the number after the largest so far.
-  const row = `(${[...same.map((_, index) => `?${index + 1}`), ...own.map(() => "?"), ...Object.values(fixed)].join(", ")})`;
-  const statements = rowsPerInsert.map((rows) => ({
-    values: rows * own.length,
-    statement: db.query<unknown, Value[]>(
-      `INSERT INTO ${table} (${columns}) VALUES ${Array(rows).fill(row).join(", ")}`,
-    ),
-  }));
-  return (shared, values) => {
-    let from = 0;
-    for (const { values: count, statement } of statements) {
-      for (; values.length - from >= count; from += count) {
-        statement.run(...shared, ...values.slice(from, from + count));
-      }
-    }
   };
 }

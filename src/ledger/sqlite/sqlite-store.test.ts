@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
 import { maxUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
-import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { openHoldsSql } from "#ledger/open-holds.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
+import type { LedgerEvent } from "#ledger/store.ts";
 import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
@@ -25,7 +25,7 @@ ledgerContract("SQLite", async () => {
     open: async (nodeId, log) =>
       BatchedLedger.open(await SqliteStore.open(path, clock), nodeId, {
         ...nodeOptions(clock, log),
-        coalesce: setImmediate,
+        defer: setImmediate,
       }),
     audit: async () => {
       const db = new Database(path, { readonly: true });

@@ -47,6 +47,8 @@ export class Auditor {
     switch (operation.kind) {
       case "reserve":
         return this.#predictReserve(operation.reservation, at);
+      case "read":
+        return `spend ${this.#sums(goalOf(operation.goal, at.day), at.day)}`;
       case "expire": {
         const row = this.#rows.get(operation.id);
         if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
@@ -101,7 +103,7 @@ export class Auditor {
       if (old.phase !== "sure" || old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
       return `held ${this.#sums(old.goal, old.day)}`;
     }
-    const own = goal === "adhoc" ? `adhoc ${day}` : goal;
+    const own = goalOf(goal, day);
     const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);
     const [daySpent, dayHeld] = this.#sum((row) => row.day === day);
     if (goalSpent + goalHeld + amount > goalCap || daySpent + dayHeld + amount > dayCap) {
@@ -137,6 +139,11 @@ export class Auditor {
   }
 }
 
+/** The goal `adhoc` starts anew each day. */
+function goalOf(goal: string, day: UtcDay): string {
+  return goal === "adhoc" ? `adhoc ${day}` : goal;
+}
+
 function nodeLifetimeOf({ id, epoch }: NodeIdentity): string {
   return `${id} ${epoch}`;
 }
@@ -144,10 +151,11 @@ function nodeLifetimeOf({ id, epoch }: NodeIdentity): string {
 export function summaryOf(reply: OperationReply | undefined): string {
   switch (reply?.kind) {
     case "held":
+    case "spend":
     case "refused": {
       const { goalAccount, dayAccount } = reply.spend;
       const sums = `${goalAccount.spent} ${goalAccount.held} ${dayAccount.spent} ${dayAccount.held}`;
-      if (reply.kind === "held") return `held ${sums}`;
+      if (reply.kind !== "refused") return `${reply.kind} ${sums}`;
       return `refused ${reply.binding}${reply.retryAfterMs === undefined ? "" : " wait"} ${sums}`;
     }
     default:

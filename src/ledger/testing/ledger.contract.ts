@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { maxUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { BatchedLedger, BatchedLedgerOptions } from "#ledger/batching/batched-ledger.ts";
-import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
+import type { BatchedLedger, BatchedLedgerOptions } from "#ledger/batched-ledger.ts";
 import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
+import type { LedgerEvent } from "#ledger/store.ts";
 import { type Clock, type Timers, utcDayOf } from "#platform/time.ts";
 
 /** What every form of the ledger must do; run by each form's own test file. */

@@ -1,13 +1,13 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "#ledger/ledger.ts";
-import { imbalances, MemoryStore } from "#ledger/memory/memory-store.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import { type AccountId, chargedOf, isOpen } from "#ledger/rules/rows.ts";
 import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import type { Random } from "#platform/time.ts";
 import { type AuditMoment, Auditor, summaryOf } from "./auditor.ts";
+import { imbalances, MemoryStore } from "./memory-store.ts";
 import { dayCap, goalCap } from "./simulation-caps.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
@@ -63,8 +63,6 @@ class Simulation {
   #down = false;
   #faulty = true;
   #overruns = false;
-  /** With this many waiting operations the store takes the next batch early. */
-  #pipelineFrom: number | undefined;
   /** The auditor at the time of the last refusal of a reservation, by reservation. */
   readonly #atRefusal = new Map<ReservationId, { auditor: Auditor; at: AuditMoment }>();
   /** Reservations whose callers were answered `unavailable`. */
@@ -88,7 +86,6 @@ class Simulation {
       if (this.#failure !== undefined) throw this.#failure;
     };
     this.#overruns = this.#chance(0.15);
-    this.#pipelineFrom = this.#chance(0.5) ? this.#between(1, 3) : undefined;
     const nodeCount = this.#between(1, 3);
     for (let i = 0; i < nodeCount; i++) {
       const node = new SimulatedNode(`node-${i}`);
@@ -344,8 +341,6 @@ class Simulation {
 
   #storeOf(node: SimulatedNode, life: number): LedgerStore {
     const disk = this.#disk;
-    const pipelineFrom = this.#pipelineFrom;
-    let last: Promise<unknown> = Promise.resolve();
     /** Any call to the store: takes time, fails in the ways of stores, and never answers a dead process. */
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.#time.sleep(this.#latency());
@@ -358,34 +353,11 @@ class Simulation {
       join: (id) => call(() => disk.join(id)),
       heartbeat: (identity) => call(() => disk.heartbeat(identity)),
       findDue: (identity, limit) => call<readonly DueReservation[]>(() => disk.findDue(identity, limit)),
-      read: (accountsOf) =>
-        call(async () => {
-          const answer = await disk.read(accountsOf);
-          const identity = { id: node.id, epoch: disk.nodes.get(node.id)?.epoch ?? 0 };
-          node.atRead = {
-            auditor: this.#auditor.copy(),
-            at: { nowMs: this.#time.now(), day: answer.day, node: identity },
-          };
-          return answer;
-        }),
       openHolds: () => call(() => disk.openHolds()),
       takeLookups: (limit) => call(() => disk.takeLookups(limit)),
       dropLookups: (ids) => call(() => disk.dropLookups(ids)),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
-      ...(pipelineFrom === undefined ? {} : { pipelineFrom }),
-      commit: (batch) => {
-        const ahead = last;
-        const reply = (async () => {
-          try {
-            await ahead;
-          } catch {
-            if (this.#chance(0.7)) throw new StoreFailure("transient", "simulated failure of the batch ahead");
-          }
-          return this.#commit(node, life, batch);
-        })();
-        last = reply;
-        return reply;
-      },
+      commit: (batch) => this.#commit(node, life, batch),
       close: async () => {},
     };
   }
@@ -408,7 +380,7 @@ class Simulation {
         // Between the lock and the commit: a crash here leaves open which of the two happens.
         await this.#time.sleep(this.#latency());
         if (node.life !== life && this.#chance(0.5)) return undefined;
-        return this.#apply(batch);
+        return this.#apply(node, life, batch);
       } finally {
         unlock();
       }
@@ -425,7 +397,7 @@ class Simulation {
     return reply;
   }
 
-  #apply(batch: LedgerBatch): BatchReply {
+  #apply(node: SimulatedNode, life: number, batch: LedgerBatch): BatchReply {
     const reply = this.#disk.commitNow(batch);
     const context = { nowMs: this.#time.now(), day: reply.day, node: batch.node };
     for (const [index, operation] of batch.operations.entries()) {
@@ -436,6 +408,9 @@ class Simulation {
       }
       if (operation.kind === "reserve" && actual.startsWith("refused")) {
         this.#atRefusal.set(operation.reservation.id, { auditor: this.#auditor.copy(), at: context });
+      }
+      if (operation.kind === "read" && node.life === life) {
+        node.atRead = { auditor: this.#auditor.copy(), at: context };
       }
     }
     this.#checkLedger();

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { MemoryStore } from "#ledger/memory/memory-store.ts";
 import { isOpen } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { manualNodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { MemoryStore } from "#ledger/testing/memory-store.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 
@@ -82,19 +82,6 @@ describe("a resolution in the background", () => {
     expect(batches).toEqual([["resolve", "resolve"]]);
   });
 
-  test("that waits for a batch in flight waits no longer than 5 ms in total", async () => {
-    const { ledger, time, batches, held, beforeCommit } = await openDelaying();
-    const [id, other] = [await held(), await held()];
-    beforeCommit(() => new Promise((resolve) => time.timers.after(3, resolve)));
-    void ledger.resolve([settled(other)]);
-    await time.advanceAsync(0);
-    ledger.resolveInBackground([settled(id)]);
-    await time.advanceAsync(4.9);
-    expect(batches).toHaveLength(1);
-    await time.advanceAsync(0.1);
-    expect(batches).toHaveLength(2);
-  });
-
   test.each([
     ["a read", (ledger: BatchedLedger) => ledger.read("session/goal")],
     ["a resolution that somebody waits for", (ledger: BatchedLedger) => ledger.resolve([settled("nobody-made-me")])],
@@ -121,17 +108,6 @@ describe("a resolution in the background", () => {
     expect([...store.accounts.values()].map(({ spent }) => spent)).toEqual([3, 3]);
   });
 
-  test("is sent at once when four wait: they are worth a commit of their own", async () => {
-    const { ledger, time, batches, held } = await openDelaying();
-    const ids = [await held(), await held(), await held(), await held()] as const;
-    for (const id of ids.slice(0, 3)) ledger.resolveInBackground([settled(id)]);
-    await time.advanceAsync(1);
-    expect(batches).toEqual([]);
-    ledger.resolveInBackground([settled(ids[3])]);
-    await time.advanceAsync(0);
-    expect(batches).toEqual([["resolve", "resolve", "resolve", "resolve"]]);
-  });
-
   test("behind a batch in flight is sent when that batch is answered, if a read waits for it", async () => {
     const { ledger, time, batches, held, beforeCommit } = await openDelaying();
     const id = await held();
@@ -148,27 +124,6 @@ describe("a resolution in the background", () => {
     await reserved;
     expect((await read)?.goalAccount).toEqual({ spent: usd(3), held: usd(1) });
     expect(batches[0]).toEqual(["reserve"]);
-  });
-
-  test("is not delayed for 100 ms after a read had to wait for one", async () => {
-    const { ledger, time, batches, held, state } = await openDelaying();
-    const ids = [await held(), await held(), await held(), await held()] as const;
-    await ledger.read("session/goal");
-    ledger.resolveInBackground([settled(ids[0])]);
-    await time.advanceAsync(1);
-    expect(state(ids[0])).toBe("HELD");
-    await ledger.read("session/goal");
-    ledger.resolveInBackground([settled(ids[1])]);
-    await time.advanceAsync(0);
-    expect(state(ids[1])).toBe("SETTLED");
-    await time.advanceAsync(99);
-    ledger.resolveInBackground([settled(ids[2])]);
-    await time.advanceAsync(0);
-    expect(state(ids[2])).toBe("SETTLED");
-    await time.advanceAsync(1);
-    ledger.resolveInBackground([settled(ids[3])]);
-    await time.advanceAsync(1);
-    expect(batches).toHaveLength(3);
   });
 
   test("is not delayed again after its batch has failed, nor while the ledger closes", async () => {

@@ -1,5 +1,5 @@
 import type { Clock, Random } from "#platform/time.ts";
-import type { LedgerEvent } from "./ledger-event.ts";
+import type { LedgerEvent } from "./store.ts";
 
 const firstBackoffMs = 20;
 const maxBackoffMs = 500;

@@ -1,10 +1,7 @@
-import { dayAccountOf, emptyAccount } from "#ledger/rules/accounts.ts";
-import type { LedgerNotice, Operation } from "#ledger/rules/operations.ts";
-import type { NodeIdentity } from "#ledger/rules/rows.ts";
-import type { LedgerStore } from "#ledger/store.ts";
 import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
-import type { LedgerEvent } from "./ledger-event.ts";
-import type { SpendCache } from "./spend-cache.ts";
+import type { LedgerNotice, Operation } from "./rules/operations.ts";
+import type { NodeIdentity } from "./rules/rows.ts";
+import type { LedgerEvent, LedgerStore } from "./store.ts";
 
 const heartbeatEveryMs = 5_000;
 const sweepEveryMs = 5_000;
@@ -21,7 +18,7 @@ const dueChunk = 128;
 /** Between two chunks of a prune, so that batches of live traffic run in between. */
 const prunePauseMs = 50;
 
-export interface UpkeepOptions {
+export interface LedgerJobsOptions {
   readonly store: LedgerStore;
   readonly node: NodeIdentity;
   readonly clock: Clock;
@@ -29,8 +26,8 @@ export interface UpkeepOptions {
   readonly random: Random;
   readonly log: (event: LedgerEvent) => void;
   readonly retentionMs: () => number;
-  readonly cache: SpendCache;
-  readonly batchInFlight: () => boolean;
+  /** Reads today's account, so that it is cached; undefined when the store does not answer. */
+  readonly readDay: () => Promise<UtcDay | undefined>;
   /** Queues operations; resolves when they are written. */
   readonly write: (operations: readonly Operation[]) => Promise<void>;
   readonly refreshHolds: () => Promise<unknown>;
@@ -39,15 +36,15 @@ export interface UpkeepOptions {
 }
 
 /** What a node does beside requests: heartbeat, sweep of due reservations, removal of old rows. */
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+export class LedgerJobs {
+  readonly #options: LedgerJobsOptions;
   readonly #timers = new Map<string, () => void>();
   #stopped = false;
   #warnedDay: UtcDay | undefined;
   /** What the sweep that runs now has taken over from dead nodes. */
   #takenOver = noTakeovers();
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: LedgerJobsOptions) {
     this.#options = options;
   }
 
@@ -93,11 +90,10 @@ export class Upkeep {
 
   /** So that today's spend is known before the first request, and right after midnight. */
   async refreshDay(): Promise<void> {
-    const { store, cache, clock, log, batchInFlight } = this.#options;
-    const { day, accounts } = await store.read((today) => [dayAccountOf(today)]);
-    cache.storeRead(day, [accounts[0] ?? emptyAccount(dayAccountOf(day))], batchInFlight());
+    const { clock, log, readDay } = this.#options;
+    const day = await readDay();
     const nowMs = clock.now();
-    if (day > utcDayOf(nowMs + clockToleranceMs) && this.#warnedDay !== day) {
+    if (day !== undefined && day > utcDayOf(nowMs + clockToleranceMs) && this.#warnedDay !== day) {
       this.#warnedDay = day;
       log({ kind: "day_ahead", day, today: utcDayOf(nowMs) });
     }

@@ -84,11 +84,6 @@ export class MemoryStore implements LedgerStore {
     return found;
   }
 
-  async read(accountsOf: (day: UtcDay) => readonly AccountId[]): Promise<{ day: UtcDay; accounts: AccountRow[] }> {
-    const day = this.#today();
-    return { day, accounts: accountsOf(day).flatMap((id) => this.accounts.get(id) ?? []) };
-  }
-
   async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
     const now = this.#clock.now();
     const taken: BillingLookup[] = [];

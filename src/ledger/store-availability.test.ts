@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
-import { MemoryStore } from "#ledger/memory/memory-store.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { manualNodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
+import { MemoryStore } from "#ledger/testing/memory-store.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
-import type { LedgerEvent } from "./ledger-event.ts";
+import type { LedgerEvent } from "./store.ts";
 import { StoreAvailability } from "./store-availability.ts";
 
 function someAvailability() {

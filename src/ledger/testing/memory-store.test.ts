@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
-import { BatchedLedger } from "#ledger/batching/batched-ledger.ts";
-import type { LedgerEvent } from "#ledger/batching/ledger-event.ts";
+import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
+import type { LedgerEvent } from "#ledger/store.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import {
   ledgerContract,
@@ -136,100 +136,5 @@ describe("a ledger over a store that fails", () => {
     void ledger.resolve([{ id: "a", kind: "released", reason: "test" }]);
     await ledger.close(50);
     expect(events).toContainEqual(expect.objectContaining({ kind: "resolutions_dropped", count: 1 }));
-  });
-});
-
-describe("a batch of the ledger", () => {
-  /** A ledger whose event loop turns, and how long each turn takes, are set by the test. */
-  async function openCoalescing() {
-    const { clock, timers, advance } = manualTime();
-    const store = new MemoryStore(clock);
-    const turns: (() => void)[] = [];
-    const ledger = await BatchedLedger.open(store, "a", {
-      ...manualNodeOptions({ clock, timers }),
-      coalesce: (next) => turns.push(next),
-    });
-    const batches: number[] = [];
-    const commit = store.commit.bind(store);
-    store.commit = (batch) => {
-      batches.push(batch.operations.length);
-      return commit(batch);
-    };
-    const turn = (ms: number) => {
-      advance(ms);
-      for (const next of turns.splice(0)) next();
-    };
-    const reserve = () => ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
-    /** Two callers at the same time; forgets their batches. */
-    const overlap = async () => {
-      const both = [reserve(), reserve()];
-      while (batches.length < 2) {
-        turn(0);
-        await Promise.resolve();
-      }
-      await Promise.all(both);
-      batches.length = 0;
-    };
-    return { batches, turn, reserve, overlap };
-  }
-
-  test("is sent at once when its caller is the only one", async () => {
-    const { batches, reserve } = await openCoalescing();
-    const first = reserve();
-    expect(batches).toEqual([1]);
-    await first;
-    await reserve();
-    expect(batches).toEqual([1, 1]);
-  });
-
-  test("waits for the operations of busy turns of the event loop, and is sent after an idle one", async () => {
-    const { batches, turn, reserve, overlap } = await openCoalescing();
-    await overlap();
-    void reserve();
-    turn(0.2);
-    void reserve();
-    turn(0.01);
-    // It brought no operation, but code ran that may bring more.
-    turn(0.2);
-    void reserve();
-    turn(0.01);
-    expect(batches).toEqual([]);
-    turn(0.01);
-    expect(batches).toEqual([3]);
-  });
-
-  test("waits for an idle turn for 100 ms after callers have overlapped, and then no more", async () => {
-    const { batches, turn, reserve, overlap } = await openCoalescing();
-    await overlap();
-    turn(99);
-    const waiting = reserve();
-    expect(batches).toEqual([]);
-    turn(0.01);
-    turn(0.01);
-    expect(batches).toEqual([1]);
-    await waiting;
-    turn(100);
-    void reserve();
-    expect(batches).toEqual([1, 1]);
-  });
-
-  test("waits a few milliseconds at most, however busy the event loop is", async () => {
-    const { batches, turn, reserve, overlap } = await openCoalescing();
-    await overlap();
-    let turns = 0;
-    for (; batches.length === 0 && turns < 100; turns++) {
-      void reserve();
-      turn(0.5);
-    }
-    expect(turns).toBe(12);
-    expect(batches).toEqual([12]);
-  });
-
-  test("is sent at once when it is full", async () => {
-    const { batches, turn, reserve, overlap } = await openCoalescing();
-    await overlap();
-    for (let i = 0; i < 1_000; i++) void reserve();
-    turn(0.5);
-    expect(batches).toHaveLength(1);
   });
 });

@@ -1,0 +1,383 @@
+import type { Clock, Timers } from "#platform/time.ts";
+import type { LedgerStatus, ReservationId } from "./ledger.ts";
+import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
+import type { NodeIdentity } from "./rules/rows.ts";
+import { asStoreFailure, type LedgerEvent, type LedgerStore, type StoreFailure } from "./store.ts";
+import type { StoreAvailability } from "./store-availability.ts";
+
+/** Operations in one transaction. */
+export const maxBatch = 256;
+/** A caller waits no longer than this. */
+export const answerLimitMs = 1_000;
+const deadlineCheckMs = answerLimitMs / 20;
+/**
+ * A check that comes so late tells that the process stood still. The store may have answered meanwhile, and its answer is read
+ * after the timers: nobody is given up before the next check.
+ */
+const stallMs = 4 * deadlineCheckMs;
+/**
+ * What nobody waits for is written with the next batch, or after this time. A caller that sends one request after the other reserves
+ * within it, and one transaction, which costs such a caller more than all else in the ledger, does for both.
+ */
+const backgroundDelayMs = 5;
+/** Times that an operation is tried alone before it is dropped as one that cannot be written. */
+const writeAttempts = 3;
+
+/**
+ * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
+ * batch, however long that takes. `background`: as `soon`, but it may wait for other items some milliseconds.
+ */
+export type Urgency = "deadline" | "soon" | "background";
+
+/** Operations that are written together, and the callback for the reply to the last of them; with undefined when there is none. */
+interface Item {
+  readonly operations: readonly Operation[];
+  readonly answer: (reply: OperationReply | undefined) => void;
+  readonly sinceMs: number;
+  readonly urgency: Urgency;
+  /** Written in a batch of its own, because a batch with it could not be written. */
+  readonly alone: boolean;
+  readonly failures: number;
+  /** Whether the store may have received it. */
+  sent: boolean;
+  /** Its caller was answered `undefined` because the deadline had passed. */
+  timedOut: boolean;
+}
+
+/**
+ * `failed`: the store cannot be trusted any more; nothing is written, nobody is answered `held`. `closing`: what is queued is still
+ * written. `closed`: nothing is written, and replies that still come are ignored.
+ */
+export type QueueMode = "open" | "failed" | "closing" | "closed";
+
+export interface BatchQueueOptions {
+  readonly store: LedgerStore;
+  readonly node: NodeIdentity;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: (event: LedgerEvent) => void;
+  readonly availability: StoreAvailability;
+  /** Runs a callback when this turn of the event loop has handed in what it has; a microtask when absent. */
+  readonly defer?: ((begin: () => void) => unknown) | undefined;
+  /** Called with the reply to each written batch, before its callers are answered. */
+  readonly onWritten: (reply: BatchReply) => void;
+  /** Whether a reserve whose caller was answered `unavailable` may be cancelled. */
+  readonly mayCancel: (id: ReservationId) => boolean;
+}
+
+/**
+ * Writes operations in the order of their arrival: one batch is in flight, and what arrives meanwhile forms the next, so the
+ * slowest step of a store (a sync to disk, a round trip) is paid once for all of them. A batch that fails is written again.
+ */
+export class BatchQueue {
+  readonly #options: BatchQueueOptions;
+  readonly #defer: (begin: () => void) => unknown;
+  #mode: QueueMode = "open";
+  #failure: { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined;
+  #queue: Item[] = [];
+  #inFlight: readonly Item[] = [];
+  #planned = false;
+  #backingOff = false;
+  /** Items with a deadline and without an answer. */
+  #waiting = 0;
+  #onIdle: (() => void) | undefined;
+  #cancelDelay: (() => void) | undefined;
+  #cancelDeadlineTimer: (() => void) | undefined;
+  /** When the deadlines were last checked without a stall before, on the monotonic clock. */
+  #checkedMs = 0;
+
+  constructor(options: BatchQueueOptions) {
+    this.#options = options;
+    this.#defer = options.defer ?? queueMicrotask;
+  }
+
+  get mode(): QueueMode {
+    return this.#mode;
+  }
+
+  /** Why nothing is written any more. */
+  get failure(): { readonly reason: string; readonly kind: NonNullable<LedgerStatus["failed"]> } | undefined {
+    return this.#failure;
+  }
+
+  /** Items that are not written yet. */
+  get size(): number {
+    return this.#queue.length + this.#inFlight.length;
+  }
+
+  /** Items that callers wait for. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Age of the oldest item, in milliseconds; 0 when nothing waits. While the process stands still nothing ages. */
+  oldestMs(): number {
+    const oldest = this.#inFlight[0] ?? this.#queue[0];
+    if (oldest === undefined) return 0;
+    const clockMs = this.#options.clock.monotonic();
+    const nowMs = this.#cancelDeadlineTimer === undefined ? clockMs : Math.min(clockMs, this.#checkedMs + stallMs);
+    return Math.max(0, nowMs - oldest.sinceMs);
+  }
+
+  enqueue(operations: readonly Operation[], urgency: Urgency, answer: Item["answer"] = ignoreReply): void {
+    const sinceMs = this.#options.clock.monotonic();
+    this.#queue.push({
+      operations,
+      answer,
+      sinceMs,
+      urgency,
+      alone: false,
+      failures: 0,
+      sent: false,
+      timedOut: false,
+    });
+    if (urgency === "background") {
+      this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
+        this.#cancelDelay = undefined;
+        this.#flushSoon();
+      });
+      return;
+    }
+    if (urgency === "deadline") {
+      this.#waiting += 1;
+      if (this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
+    }
+    this.#flushSoon();
+  }
+
+  /** Writes what is queued, for `withinMs` at most. Afterwards nothing is written; waiting callers are answered undefined. */
+  async close(withinMs: number): Promise<void> {
+    const drains = this.size > 0 && this.#mode === "open";
+    this.#mode = "closing";
+    if (drains) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.#options.timers.after(withinMs, resolve);
+        this.#onIdle = () => {
+          cancel();
+          resolve();
+        };
+        this.#flushSoon();
+      });
+    }
+    this.#mode = "closed";
+    this.#cancelDelay?.();
+    this.#cancelDeadlineTimer?.();
+    const left = [...this.#inFlight, ...this.#queue];
+    this.#queue = [];
+    const lost = left.reduce((sum, { operations }) => sum + operations.filter(isResolve).length, 0);
+    if (lost > 0) this.#reportDropped(lost, "the budget store did not answer before the process ended");
+    for (const item of left) if (!item.timedOut) item.answer(undefined);
+  }
+
+  /** Handles a failure of the store outside of a batch: a final one ends admission. */
+  storeFailed(failure: StoreFailure): void {
+    if (this.#mode === "closed") return;
+    if (failure.isFinal) this.#fail(failure);
+    else this.#options.availability.failed(failure.message);
+  }
+
+  #flushSoon(): void {
+    if (this.#planned || this.#inFlight.length > 0 || this.#backingOff) return;
+    this.#planned = true;
+    this.#defer(() => {
+      this.#planned = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#inFlight.length > 0 || this.#backingOff || this.#mode === "failed" || this.#mode === "closed") return;
+    const items = this.#queue.splice(0, nextBatchLength(this.#queue));
+    if (items.length === 0) {
+      this.#onIdle?.();
+      return;
+    }
+    this.#inFlight = items;
+    for (const item of items) item.sent = true;
+    const { operations, places } = inOrder(items);
+    const { store, node } = this.#options;
+    store.commit({ node, operations }).then(
+      (reply) => this.#written(items, places, reply),
+      (error: unknown) => this.#notWritten(items, asStoreFailure(error)),
+    );
+  }
+
+  #written(items: readonly Item[], places: readonly number[], reply: BatchReply): void {
+    this.#inFlight = [];
+    if (this.#mode === "closed") return;
+    // A reply of a store that cannot be trusted any more: nobody may spend because of it.
+    const isValid = this.#mode !== "failed";
+    if (isValid) this.#options.onWritten(reply);
+    items.forEach((item, index) => {
+      const own = isValid ? reply.replies[places[index] ?? -1] : undefined;
+      if (!item.timedOut) this.#answer(item, own);
+      else if (own !== undefined && own.kind !== "refused") this.#cancelUnused(item);
+    });
+    if (this.#queue.length > 0) this.#flushSoon();
+    else this.#onIdle?.();
+  }
+
+  #notWritten(items: readonly Item[], failure: StoreFailure): void {
+    this.#inFlight = [];
+    if (this.#mode === "closed") return;
+    if (failure.isFinal) {
+      this.#queue.unshift(...items);
+      this.#fail(failure);
+      return;
+    }
+    const isConflict = failure.kind === "conflict";
+    const again = items.flatMap((item) => {
+      const kept = item.timedOut ? this.#withoutQuestion(item) : [item];
+      return isConflict ? kept.flatMap((one) => this.#isolate(one, items.length === 1, failure)) : kept;
+    });
+    this.#queue.unshift(...again);
+    if (isConflict) this.#flushSoon();
+    else this.#backOff(failure.message);
+  }
+
+  /** The caller of a reserve was given up before it was written. */
+  #cancelUnused({ operations }: Item): void {
+    const last = operations.at(-1);
+    if (last?.kind !== "reserve" || !this.#options.mayCancel(last.reservation.id)) return;
+    this.enqueue([{ kind: "cancel", id: last.reservation.id }], "soon");
+  }
+
+  #backOff(message: string): void {
+    const { availability, timers } = this.#options;
+    availability.failed(message);
+    this.#backingOff = true;
+    timers.after(availability.nextBackoffMs(), () => {
+      this.#backingOff = false;
+      this.#flushSoon();
+    });
+  }
+
+  /** After a conflict: operations one by one, until the one that is wrong has failed alone several times and is dropped. */
+  #isolate(item: Item, wasAlone: boolean, failure: StoreFailure): Item[] {
+    const { operations } = item;
+    if (!wasAlone) return [{ ...item, alone: true }];
+    if (operations.length > 1) {
+      return operations.map((operation, index) =>
+        index === operations.length - 1
+          ? { ...item, operations: [operation] }
+          : { ...item, operations: [operation], urgency: "soon", answer: ignoreReply },
+      );
+    }
+    if (item.failures + 1 < writeAttempts) return [{ ...item, failures: item.failures + 1 }];
+    if (operations.some(isResolve)) this.#reportDropped(1, failure.message);
+    this.#answer(item, { kind: "unavailable", reason: "the reservation cannot be written" });
+    return [];
+  }
+
+  /**
+   * An item whose caller was given up: its resolutions still count, and its reserve must not. A reserve that may have reached the
+   * store becomes a cancel.
+   */
+  #withoutQuestion(item: Item): Item[] {
+    const operations = item.operations.flatMap((operation): Operation[] => {
+      if (!isQuestion(operation)) return [operation];
+      if (operation.kind === "read" || !item.sent || !this.#options.mayCancel(operation.reservation.id)) return [];
+      return [{ kind: "cancel", id: operation.reservation.id }];
+    });
+    if (operations.length === 0) return [];
+    return [{ ...item, operations, urgency: "soon", timedOut: false, answer: ignoreReply }];
+  }
+
+  #answer(item: Item, reply: OperationReply | undefined): void {
+    if (item.urgency === "deadline") this.#waiting -= 1;
+    item.answer(reply);
+  }
+
+  #giveUp(item: Item): void {
+    item.timedOut = true;
+    this.#answer(item, undefined);
+  }
+
+  /** One timer for all items with a deadline, for as long as there are any. */
+  #setDeadlineTimer(mayStall: boolean): void {
+    const { clock, timers, availability } = this.#options;
+    const sinceMs = clock.monotonic();
+    if (mayStall) this.#checkedMs = sinceMs;
+    this.#cancelDeadlineTimer = timers.after(deadlineCheckMs, () => {
+      this.#cancelDeadlineTimer = undefined;
+      if (this.#mode === "closed") return;
+      const nowMs = clock.monotonic();
+      if (mayStall && nowMs - sinceMs > stallMs) {
+        this.#setDeadlineTimer(false);
+        return;
+      }
+      const isLate = (item: Item) =>
+        item.urgency === "deadline" && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
+      const late = [...this.#inFlight.filter(isLate), ...this.#queue.filter(isLate)];
+      for (const item of late) {
+        this.#giveUp(item);
+        availability.timedOut(item.sinceMs);
+      }
+      if (late.length > 0) {
+        this.#queue = this.#queue.flatMap((item) => (item.timedOut ? this.#withoutQuestion(item) : [item]));
+      }
+      if (this.#waiting > 0 && this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
+    });
+  }
+
+  #fail({ kind, message }: StoreFailure): void {
+    if (this.#failure !== undefined) return;
+    const failed = kind === "lost" ? "store_lost" : "restart_needed";
+    this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
+    this.#mode = "failed";
+    this.#options.log({ kind: "store_failed", message, failed });
+    for (const item of this.#queue) if (item.urgency === "deadline" && !item.timedOut) this.#giveUp(item);
+    this.#onIdle?.();
+  }
+
+  /** Says that resolutions are lost: their holds expire and are charged. */
+  #reportDropped(count: number, message: string): void {
+    this.#options.log({ kind: "resolutions_dropped", count, message });
+  }
+}
+
+const ignoreReply = () => {};
+
+/** What somebody asks, and what is decided behind all resolutions of its batch. */
+function isQuestion(
+  operation: Operation,
+): operation is Extract<Operation, { readonly kind: "reserve" } | { readonly kind: "read" }> {
+  return operation.kind === "reserve" || operation.kind === "read";
+}
+
+function isResolve({ kind }: Operation): boolean {
+  return kind === "resolve";
+}
+
+/** How many items at the head of the queue make the next batch. */
+function nextBatchLength(queue: readonly Item[]): number {
+  if (queue[0]?.alone === true) return 1;
+  let count = 0;
+  let size = 0;
+  for (const { operations, alone } of queue) {
+    size += operations.length;
+    if (alone || (count > 0 && size > maxBatch)) break;
+    count += 1;
+  }
+  return count;
+}
+
+/**
+ * The operations of a batch: what gives money back before what asks for it, else in their order. `places`: where the last operation
+ * of each item stands, for its reply.
+ */
+function inOrder(items: readonly Item[]): { operations: Operation[]; places: number[] } {
+  const operations: Operation[] = [];
+  const places: number[] = [];
+  for (const item of items) {
+    for (const operation of item.operations) if (!isQuestion(operation)) operations.push(operation);
+    places.push(operations.length - 1);
+  }
+  items.forEach((item, index) => {
+    const last = item.operations.at(-1);
+    if (last === undefined || !isQuestion(last)) return;
+    operations.push(last);
+    places[index] = operations.length - 1;
+  });
+  return { operations, places };
+}

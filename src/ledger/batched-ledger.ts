@@ -1,0 +1,321 @@
+import { nanoUsd } from "#domain/money/money.ts";
+import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
+import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
+import {
+  adhocGoal,
+  type BillingLookup,
+  type BillingLookups,
+  type DaySpend,
+  type GoalId,
+  type HeldMoney,
+  type Ledger,
+  type LedgerStatus,
+  type Reservation,
+  type ReservationId,
+  type ReserveReply,
+  type Resolution,
+  type SharedConnection,
+  type Spend,
+} from "./ledger.ts";
+import { LedgerJobs } from "./ledger-jobs.ts";
+import { OpenHoldsCache } from "./open-holds.ts";
+import { RecentMap } from "./recent-map.ts";
+import { accountSpendOf, dayAccountOf, goalAccountOf, spendOf } from "./rules/accounts.ts";
+import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
+import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
+import { asStoreFailure, type LedgerEvent, type LedgerStore } from "./store.ts";
+import { StoreAvailability } from "./store-availability.ts";
+
+export interface BatchedLedgerOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: (event: LedgerEvent) => void;
+  /** How long closed reservations and their entries are kept, in milliseconds. */
+  readonly retentionMs: () => number;
+  /** Whether the store should have been used before (`budget.expect_ledger`); false when absent. */
+  readonly expectExisting?: () => boolean;
+  /** Runs a callback at the end of this turn of the event loop, so that a batch has all its operations; a microtask when absent. */
+  readonly defer?: (begin: () => void) => unknown;
+}
+
+const maxWaitingCallers = 4_096;
+/** Resolutions that wait for the store in memory, some 20 MB. */
+const maxQueued = 100_000;
+const maxCachedAccounts = 10_000;
+const maxAcknowledged = 25_000;
+/** How long a hold lasts, as long as none has ended. */
+const initialTypicalMs = 5_000;
+
+/** A ledger over any store. Every operation of this process goes through one queue. */
+export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
+  readonly #store: LedgerStore;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #availability: StoreAvailability;
+  readonly #queue: BatchQueue;
+  readonly #holds: OpenHoldsCache;
+  readonly #jobs: LedgerJobs;
+  readonly #log: (event: LedgerEvent) => void;
+  readonly sharedWrite: SharedConnection["sharedWrite"];
+  /** The accounts as a reply of the store has last shown them, and the newest day of the store's clock. */
+  readonly #accounts = new RecentMap<AccountId, AccountRow>(maxCachedAccounts);
+  #day: UtcDay | undefined;
+  /** Reserves that wait for their reply. */
+  readonly #pending = new Map<ReservationId, Promise<ReserveReply>>();
+  /** The latest reservations that were answered `held`, and when: their holds are in use. */
+  readonly #acknowledged = new RecentMap<ReservationId, number>(maxAcknowledged);
+  #typicalHoldMs = initialTypicalMs;
+
+  /** Joins the store as a node, resolves what an earlier process of this node left behind, and starts the jobs. */
+  static async open(store: LedgerStore, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
+    const { empty, ...node } = await store.join(nodeId);
+    const ledger = new BatchedLedger(store, node, options);
+    if (empty !== undefined) {
+      options.log({ kind: "store_empty", expected: empty.expected || options.expectExisting?.() === true });
+    }
+    await ledger.#jobs.refreshDay();
+    ledger.#jobs.start();
+    return ledger;
+  }
+
+  private constructor(store: LedgerStore, node: NodeIdentity, options: BatchedLedgerOptions) {
+    const { clock, timers, random, log, retentionMs, defer } = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#log = log;
+    this.#availability = new StoreAvailability(clock, random, log);
+    this.#holds = new OpenHoldsCache(() => store.openHolds(), clock);
+    this.#queue = new BatchQueue({
+      store,
+      node,
+      clock,
+      timers,
+      log,
+      defer,
+      availability: this.#availability,
+      onWritten: (reply) => this.#written(reply),
+      // What was acknowledged before was a repeat here: the first call's hold is in use.
+      mayCancel: (id) => !this.#acknowledged.has(id),
+    });
+    const { sharedWrite } = store;
+    if (sharedWrite !== undefined) {
+      this.sharedWrite = (writes) =>
+        sharedWrite(writes).catch((error: unknown) => {
+          // A damaged file is damaged for the ledger too: it need not wait for a batch that meets the place.
+          const failure = asStoreFailure(error);
+          if (failure.isFinal) this.#queue.storeFailed(failure);
+          throw error;
+        });
+    }
+    this.#jobs = new LedgerJobs({
+      store,
+      node,
+      clock,
+      timers,
+      random,
+      log,
+      retentionMs,
+      readDay: async () => (await this.read(adhocGoal))?.day,
+      write: (operations) => new Promise((resolve) => this.#queue.enqueue(operations, "soon", () => resolve())),
+      refreshHolds: () => this.#holds.refresh(),
+      onHeartbeat: () => {
+        // While operations wait, only their replies say whether the store takes writes.
+        if (this.#queue.size === 0) this.#availability.succeeded();
+      },
+      onFailure: (error) => this.#queue.storeFailed(asStoreFailure(error)),
+    });
+  }
+
+  reserve(reservation: Reservation, closing: readonly Resolution[] = noResolutions): Promise<ReserveReply> {
+    const { id } = reservation;
+    // The same call again while the first one waits: one reservation, one reply.
+    const pending = this.#pending.get(id);
+    const refusal = pending === undefined ? this.#refusal() : undefined;
+    if (pending !== undefined || refusal !== undefined) {
+      if (closing.length > 0) void this.resolve(closing);
+      return pending ?? Promise.resolve({ kind: "unavailable", reason: refusal ?? "" });
+    }
+    const { promise, resolve } = Promise.withResolvers<ReserveReply>();
+    this.#pending.set(id, promise);
+    this.#queue.enqueue([...closing.map(toOperation), { kind: "reserve", reservation }], "deadline", (reply) => {
+      this.#pending.delete(id);
+      resolve(this.#reserveReply(id, reply));
+    });
+    return promise;
+  }
+
+  async resolve(resolutions: readonly Resolution[]): Promise<void> {
+    if (!this.#mayQueue(resolutions)) return;
+    await Promise.all(
+      resolutions.map(
+        (resolution) =>
+          new Promise<void>((resolve) => this.#queue.enqueue([toOperation(resolution)], "soon", () => resolve())),
+      ),
+    );
+  }
+
+  resolveInBackground(resolutions: readonly Resolution[]): void {
+    if (!this.#mayQueue(resolutions)) return;
+    for (const resolution of resolutions) this.#queue.enqueue([toOperation(resolution)], "background");
+  }
+
+  peek(goal: GoalId): Spend | undefined {
+    const day = this.#day;
+    if (day === undefined) return undefined;
+    const goalRow = this.#accounts.get(goalAccountOf(goal, day));
+    const dayRow = this.#accounts.get(dayAccountOf(day));
+    return goalRow === undefined || dayRow === undefined ? undefined : spendOf(day, goalRow, dayRow);
+  }
+
+  peekDay(): DaySpend | undefined {
+    const row = this.#day === undefined ? undefined : this.#accounts.get(dayAccountOf(this.#day));
+    if (row === undefined) return undefined;
+    return { ...accountSpendOf(row), ...(row.ownHard === null ? {} : { hardOverride: nanoUsd(row.ownHard) }) };
+  }
+
+  /** Goes through the queue: resolutions handed in before are written first, or a caller is refused for money that is free again. */
+  read(goal: GoalId): Promise<Spend | undefined> {
+    if (this.#refusal() !== undefined) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#queue.enqueue([{ kind: "read", goal }], "deadline", (reply) =>
+        resolve(reply?.kind === "spend" ? reply.spend : undefined),
+      );
+    });
+  }
+
+  async heldMoney(goal: GoalId): Promise<HeldMoney | undefined> {
+    const day = this.#day;
+    if (!this.#isRunning() || day === undefined) return undefined;
+    let cancel = () => {};
+    const late = new Promise<undefined>((resolve) => {
+      cancel = this.#timers.after(answerLimitMs, () => resolve(undefined));
+    });
+    const holds = await Promise.race([this.#holds.refresh(), late]);
+    cancel();
+    if (holds === undefined) return undefined;
+    const goalAccount = goalAccountOf(goal, day);
+    const dayAccount = dayAccountOf(day);
+    const unresolved = holds.rows.flatMap(({ amount, endsInMs, asked, ...row }) => {
+      const own = { goal: row.goalAccount === goalAccount, day: row.dayAccount === dayAccount };
+      return own.goal || own.day ? { ...own, amount: nanoUsd(amount), endsInMs, asked } : [];
+    });
+    return { unresolved, typicalHoldMs: this.#retryAfterMs() };
+  }
+
+  takeLookups(limit: number): Promise<readonly BillingLookup[]> {
+    if (this.#queue.mode !== "open" || this.#availability.unavailable) return Promise.resolve([]);
+    return this.#store.takeLookups(limit).catch(() => []); // They stay in the store.
+  }
+
+  async dropLookups(ids: readonly ReservationId[]): Promise<void> {
+    if (ids.length === 0 || this.#queue.mode !== "open") return;
+    await this.#store.dropLookups(ids).catch(() => {}); // They are handed out again, a few times at most.
+  }
+
+  oldestMs(): number {
+    return this.#queue.oldestMs();
+  }
+
+  status(): LedgerStatus {
+    const { failure, size } = this.#queue;
+    const oldestMs = this.oldestMs();
+    const holds = this.#holds.latest;
+    return {
+      kind: this.#store.kind,
+      ok: this.#isRunning() && !this.#availability.unavailable && oldestMs <= answerLimitMs,
+      queued: size,
+      oldestMs,
+      ...(failure === undefined ? {} : { failed: failure.kind }),
+      ...(holds === undefined ? {} : { holds: { running: holds.running, unresolved: holds.unresolved } }),
+    };
+  }
+
+  async close(withinMs: number): Promise<void> {
+    if (this.#jobs.stopped) return;
+    this.#jobs.stop();
+    await this.#queue.close(withinMs);
+    await this.#store.close();
+  }
+
+  /** Resolves what is due: passed deadlines, and holds of dead nodes. Runs by itself every few seconds. */
+  sweep(): Promise<void> {
+    return this.#jobs.sweep();
+  }
+
+  /** Removes what has been closed for longer than the retention. Runs by itself every ten minutes. */
+  prune(): Promise<void> {
+    return this.#jobs.prune();
+  }
+
+  /** Whether these resolutions can be kept; logged where they cannot. */
+  #mayQueue({ length: count }: readonly Resolution[]): boolean {
+    const closed = this.#queue.mode === "closed";
+    if (!closed && this.#queue.size + count <= maxQueued) return true;
+    const message = closed ? "the ledger is closed" : "too many wait for the budget store";
+    if (count > 0) this.#log({ kind: "resolutions_dropped", count, message });
+    return false;
+  }
+
+  #written({ day, accounts, notices, replies }: BatchReply): void {
+    if (this.#day === undefined || day > this.#day) this.#day = day;
+    for (const row of accounts) this.#accounts.set(row.id, row);
+    // A batch that changes nothing writes nothing: a full disk takes it too.
+    if (notices.length > 0 || replies.some(({ kind }) => kind === "held")) this.#availability.succeeded();
+    for (const notice of notices) {
+      if (notice.kind === "resolved") {
+        const sinceMs = this.#acknowledged.get(notice.id);
+        if (sinceMs !== undefined) {
+          this.#typicalHoldMs += (this.#clock.monotonic() - sinceMs - this.#typicalHoldMs) / 16;
+        }
+        if (notice.orphanOf !== undefined) this.#jobs.noteTakeover(notice.orphanOf, notice);
+      }
+      this.#log(notice);
+    }
+  }
+
+  #reserveReply(id: ReservationId, reply: OperationReply | undefined): ReserveReply {
+    switch (reply?.kind) {
+      case "held":
+        if (!this.#acknowledged.has(id)) this.#acknowledged.set(id, this.#clock.monotonic());
+        return reply;
+      case "refused":
+        return reply.retryAfterMs === undefined ? reply : { ...reply, retryAfterMs: this.#retryAfterMs() };
+      case "unavailable":
+        // It may be in the ledger all the same: from a try whose reply was lost, taken over by another node since.
+        if (!this.#acknowledged.has(id)) this.#queue.enqueue([{ kind: "cancel", id }], "soon");
+        return reply;
+      default:
+        return {
+          kind: "unavailable",
+          reason: this.#queue.failure?.reason ?? "the budget store did not answer in time",
+        };
+    }
+  }
+
+  /** About as long as a hold lasts, in milliseconds: by then some running calls have given back what they did not use. */
+  #retryAfterMs(): number {
+    return Math.round(Math.min(60_000, Math.max(1_000, this.#typicalHoldMs)));
+  }
+
+  /** Why a caller is answered at once; undefined when it may wait for the store. */
+  #refusal(): string | undefined {
+    const { mode, failure, waiting } = this.#queue;
+    if (failure !== undefined) return failure.reason;
+    if (mode !== "open") return "the gateway is shutting down";
+    if (waiting >= maxWaitingCallers) return "too many requests wait for the budget store";
+    return undefined;
+  }
+
+  /** Whether the store may be asked: the ledger is neither closed nor failed. */
+  #isRunning(): boolean {
+    return this.#queue.mode === "open" || this.#queue.mode === "closing";
+  }
+}
+
+const noResolutions: readonly Resolution[] = [];
+
+function toOperation(resolution: Resolution): Operation {
+  return { kind: "resolve", resolution };
+}
