@@ -6,7 +6,7 @@ import { asStoreFailure, type LedgerEvent, type LedgerStore, type StoreFailure }
 import type { StoreAvailability } from "./store-availability.ts";
 
 /** Operations in one transaction. */
-export const maxBatch = 256;
+const maxBatch = 256;
 /** A caller waits no longer than this. */
 export const answerLimitMs = 1_000;
 const deadlineCheckMs = answerLimitMs / 20;
