@@ -1,4 +1,4 @@
-// `node scripts/compare-versions.mjs OTHER_CHECKOUT [--data FOLDER] [--only WORD] [--shard I/N] [--json FILE] [--show N]`
+// `node scripts/compare-versions.mjs OTHER_CHECKOUT [--data FOLDER] [--only WORD] [--shard I/N] [--json FILE] [--show N] [--ignore PATTERN]`
 // Starts this checkout and another one against the same scripted upstream, sends both the same requests, one at a time, and prints every
 // difference: status, headers, answer bytes, forwarded bodies, decision record, and in the end accounts, audit and metrics. Exit code 1 if
 // there is one. Both checkouts must be installed. `--data` is a folder with development sets (agent-requests, agent-runs, routing-dev,
@@ -22,6 +22,8 @@ if (other === undefined || other.startsWith("--")) {
 const [shard, shards] = options.shard.split("/").map(Number);
 const checkouts = [resolve(other), root];
 const found = [];
+/** Differences that are intended, by a regular expression of their line. */
+const ignored = options.ignore === undefined ? undefined : new RegExp(options.ignore);
 let sent = 0;
 
 for (const group of comparisonGroups(options.data)) {
@@ -78,7 +80,7 @@ async function observe({ upstream, gateway }, one) {
 }
 
 function report(name, left, right) {
-  const lines = differences(left, right);
+  const lines = differences(left, right).filter((line) => ignored === undefined || !ignored.test(line));
   if (lines.length === 0) return;
   found.push({ name, lines });
   if (found.length > Number(options.show)) return;

@@ -9,23 +9,8 @@ export interface Migration {
 /** The name of each version. */
 const names = {
   1: "ledger",
-  2: "ledger-rows",
-  3: "generation-lookup",
   10: "health",
-  20: "price-book",
-  30: "routing-memory",
-  31: "routing-outcome",
-  40: "decision-record",
-  41: "decision-record-indexes",
-  42: "decision-goal-days",
-  50: "operator-action",
-  60: "key-usage",
-  75: "decision-record-filters",
-  85: "decision-block-heads",
-  93: "terms-uncompressed",
-  110: "ledger-batches",
-  120: "fewer-indexes",
-  130: "late-costs",
+  200: "release-1-1",
 } as const;
 
 /** The migrations of one dialect, by the SQL of each version. */
@@ -37,10 +22,17 @@ export function migrationsOf(sql: { readonly [version in keyof typeof names]: st
 
 /**
  * The migrations that are missing in `applied`. Throws when the database has one that this program does not know: an older gateway
- * must not write into a newer schema.
+ * must not write into a newer schema, and what builds between two releases wrote is not read.
  */
 export function pendingMigrations(applied: readonly number[], known: readonly Migration[]): readonly Migration[] {
   const unknown = applied.filter((version) => !known.some((step) => step.version === version));
+  const newest = Math.max(...known.map(({ version }) => version));
+  const unreleased = unknown.filter((version) => version < newest);
+  if (unreleased.length > 0) {
+    throw new Error(
+      `the database was made by a build between two releases (schema version ${unreleased.join(", ")}) and cannot be upgraded: go on with that build, or back the database up and name another one; budgets then begin at 0`,
+    );
+  }
   if (unknown.length > 0) {
     throw new Error(
       `the database has schema version ${unknown.join(", ")}, which this program does not know: start a newer release, or use another database`,

@@ -127,3 +127,7 @@ export type Alias = z.infer<typeof Alias>;
 
 /** What the caller asked for beside the task record: who asked for a route, and how firmly. */
 export type RouteHint = "auto" | "pro" | "flash" | "free";
+
+/** What a caller may report at `POST /v1/route/outcome`. */
+export const outcomes = ["solved", "failed"] as const;
+export type Outcome = (typeof outcomes)[number];

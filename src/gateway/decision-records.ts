@@ -5,7 +5,6 @@ import { StoreFailure } from "#ledger/store.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
 import { buildRecord } from "#records/build-record.ts";
-import { compactRecord } from "#records/compact/compact-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
@@ -15,7 +14,7 @@ import type { RequestRecord, RoutedInputs } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
-import { correctionOf } from "#records/store/record-store.ts";
+import { correctionOf, type ReportedOutcome } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -31,6 +30,8 @@ export interface GatewayRecords {
   ledgerEvent(event: LedgerEvent): void;
   /** A hold has been closed: its record gets the cost at once. */
   holdClosed(notice: LedgerNotice): void;
+  /** What a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
+  reportOutcome(report: ReportedOutcome): Promise<boolean>;
   /** By decision id or request id. Rejects when the store does not answer. */
   explained(id: string): Promise<ExplainedDecision | undefined>;
   /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
@@ -78,7 +79,11 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
       if (!enabled()) return;
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
-      stored.add(compactRecord(record, { policyHash, session: sessions.redacted(routed?.sessionId) }));
+      const session = sessions.redacted(routed?.sessionId);
+      stored.add({
+        record: buildRecord(record, { policyHash, session, salt: 0 }),
+        conversationKey: routed?.conversationKey,
+      });
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) openCosts.add(record.decisionId);
     },
     requestRejected(rejection) {
@@ -94,6 +99,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     holdClosed(notice) {
       if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
     },
+    reportOutcome: async (report) => enabled() && stored.reportOutcome(report),
     async explained(id) {
       const record = await gateway.records.get(id);
       if (record === undefined) return undefined;

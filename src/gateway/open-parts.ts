@@ -4,8 +4,6 @@ import { healthSync } from "#health/health-sync.ts";
 import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
-import { StoredOutcomeTracker } from "#learning/outcomes/outcome-tracker.ts";
-import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
 import { ChargedWatch } from "#ledger/admin/charged-watch.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { adhocGoal, type BillingLookups, type Ledger, type SharedConnection } from "#ledger/ledger.ts";
@@ -109,21 +107,6 @@ export function openRoutingMemory(ledger: SharedConnection, context: GatewayCont
   });
   closing.addWithTimeout(() => memory.close());
   return memory;
-}
-
-/** Outcomes of routed asks; written behind the requests. */
-export function openOutcomes(ledger: SharedConnection, context: GatewayContext): StoredOutcomeTracker {
-  const { settings, configuration, clock, timers, random, closing } = context;
-  const outcomes = new StoredOutcomeTracker({
-    openStore: () => openOutcomeStore(settings.databaseUrl, ledger.sharedWrite),
-    retentionDays: () => configuration.current().policy.records.retention_days,
-    shared: sharesDatabase(context),
-    clock,
-    timers,
-    random,
-  });
-  closing.addWithTimeout(() => outcomes.close());
-  return outcomes;
 }
 
 /** Whether other processes may use the same database. */

@@ -88,6 +88,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     },
     dashboard: parts.dashboard,
     decisionRecord: (id) => records.explained(id),
+    reportOutcome: (report) => records.reportOutcome(report),
     explain: (record) => records.explainNow(record),
     ...(idleSeconds === undefined ? {} : { idleSeconds }),
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),

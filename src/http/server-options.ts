@@ -1,4 +1,4 @@
-import type { RoutingDecision } from "#domain/routing.ts";
+import type { Outcome, RoutingDecision } from "#domain/routing.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestRecord } from "#records/record.ts";
@@ -6,6 +6,14 @@ import type { AuthRules } from "./access/auth.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";
 import type { ConfigStatus, HealthReport, RecordsHealth } from "./endpoints/health.ts";
 import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
+
+/** What a caller reports at `POST /v1/route/outcome`. */
+export interface OutcomeReport {
+  readonly decisionId: string;
+  readonly outcome: Outcome;
+  /** From 0 to 1; null where the caller gave none. */
+  readonly score: number | null;
+}
 
 /** What a part that answers a whole folder of paths needs of the server. */
 export interface ServerConnection {
@@ -57,6 +65,8 @@ export interface ServerOptions {
   readonly shedReason: (activeRequests: number) => string | undefined;
   /** Present where requests are traced. */
   readonly traces?: RequestTraces;
+  /** Keeps what a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
+  readonly reportOutcome: (report: OutcomeReport) => Promise<boolean>;
   /** Called for every request that was answered with an error and has no record of its own. */
   readonly onRejected: (event: {
     requestId: string;

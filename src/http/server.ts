@@ -106,7 +106,7 @@ export function startServer(options: ServerOptions): HttpServer {
 }
 
 function endpointTable(options: ServerOptions, state: ServerState): EndpointTable {
-  const { ports } = options;
+  const { ports, reportOutcome } = options;
   const { streams, bodies, setIdleTimeout } = state;
   const idleSeconds = options.idleSeconds ?? defaultIdleSeconds;
   const chat = {
@@ -132,7 +132,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
   };
   const chatHandler: Handler = (request, requestId, common) => chatEndpoint(request, requestId, common, chat);
   const dryRunHandler = routeDecisionEndpoint({ ...options, bodies });
-  const outcomeHandler = routeOutcomeEndpoint({ ports, bodies });
+  const outcomeHandler = routeOutcomeEndpoint({ reportOutcome, bodies });
   return {
     "/v1/chat/completions": { POST: authorized(withOverloadCheck(chatHandler, true, options, streams)) },
     "/v1/route/decision": { POST: authorized(withOverloadCheck(dryRunHandler, false, options, streams)) },

@@ -19,7 +19,6 @@ import type { Head, Refusal, Reply } from "./respond/reply.ts";
 import { type BegunStream, LateStream, wholeStream } from "./respond/stream/late-stream.ts";
 import { identityOf, openStream } from "./respond/stream/open-stream.ts";
 import { wholeAnswer } from "./respond/whole-answer.ts";
-import { recordForLearning } from "./settle/record-for-learning.ts";
 import { RequestRecorder } from "./settle/request-recorder.ts";
 import { recordAnswer, settleAnswer } from "./settle/settle.ts";
 
@@ -75,8 +74,6 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if (decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice, findings));
 
   const executing = execute(new RequestPlan(context, decided, ports), ports, caller.signal);
-  // While the ledger writes the hold.
-  recordForLearning(context, decided.decision, ports);
   const execution = request.stream ? await untilSilence(executing, context, ports) : await executing;
   return execution === undefined
     ? lateReply(executing, context, decided, head, ports)

@@ -2,7 +2,6 @@ import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import type { HealthRegistry } from "#health/health.ts";
-import type { OutcomeTracker } from "#learning/outcomes/outcomes.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
@@ -26,7 +25,6 @@ export interface Ports {
   readonly tasks: TaskMemory;
   readonly conversations: ConversationMemory;
   /** Learns which ask was routed where, and what became of it. */
-  readonly outcomes: OutcomeTracker;
   readonly retryBudget: RetryBudget;
   readonly callerEvidence: CallerEvidence;
   /** Ids that are never given twice. */

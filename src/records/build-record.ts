@@ -9,75 +9,15 @@ import type {
   RefusedBy,
 } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
-import { bounded, conversationName, factsOf, type RecordContext, type RecordFacts } from "./record-facts.ts";
-import type { RecordHead } from "./store/record-head.ts";
+import { bounded, conversationName, factsOf, type RecordContext } from "./record-facts.ts";
 
 /**
  * The decision record of a request that has ended. The store sets its `seq`. It is made when it is written, not while the
  * caller waits.
  */
 export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
-  const conversation = conversationName(request.routed?.conversationKey, context.salt);
-  return recordWith(request, { ...factsOf(request, context), conversation });
-}
-
-/** The fields of the record that are searched and summed. */
-export function requestHead(
-  request: RequestRecord,
-  facts: Pick<RecordFacts, "session" | "tier" | "baseline">,
-): RecordHead {
-  const { routed, decision, attempts } = request;
-  const final = routed?.decision ?? decision;
-  let [prompt, cached, completion] = [0, 0, 0];
-  for (const { usage } of attempts) {
-    if (usage === undefined) continue;
-    prompt += usage.input;
-    cached += usage.cachedInput;
-    completion += usage.output;
-  }
-  return {
-    seq: 0,
-    recorded_ms: recordedMs(request),
-    decision_id: request.decisionId,
-    request_id: request.requestId,
-    session: facts.session,
-    goal: bounded(routed?.task.goal_id),
-    task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
-    tier: facts.tier,
-    cause: final.cause,
-    rule: rulesIn(final.evidence),
-    kind: routed?.task.kind ?? null,
-    alias: request.alias,
-    action: actionOf(request),
-    outcome: request.outcome,
-    status: request.status,
-    refused_by: refuserOf(request),
-    error_class: errorClassOf(request),
-    cost_nano_usd: request.costNanoUsd,
-    cost_state: costStateOf(attempts),
-    baseline_nano_usd: facts.baseline,
-    repeated: 1,
-    model: request.answeredBy ?? final.model ?? decision.model,
-    prompt_tokens: prompt,
-    cached_tokens: cached,
-    completion_tokens: completion,
-    first_token_ms: request.timings.firstTokenMs ?? null,
-  };
-}
-
-function actionOf({ decision, routed }: RequestRecord): DecisionRecord["action"] {
-  const final = routed?.decision ?? decision;
-  return decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action;
-}
-
-function recordedMs({ atMs, timings, attempts }: RequestRecord): number {
-  let lastDay: string | undefined;
-  for (const { day } of attempts) lastDay = day ?? lastDay;
-  return bookedMs(Math.round(atMs + timings.totalMs), lastDay);
-}
-
-export function recordWith(request: RequestRecord, facts: RecordFacts): DecisionRecord {
   const { routed, decision } = request;
+  const facts = factsOf(request, context);
   const final = routed?.decision ?? decision;
   const attempts = request.attempts.map((attempt) => attemptOf(attempt, request));
   const tokens = tokensIn(attempts);
@@ -92,7 +32,7 @@ export function recordWith(request: RequestRecord, facts: RecordFacts): Decision
     session: facts.session,
     goal: bounded(routed?.task.goal_id),
     task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
-    conversation: facts.conversation,
+    conversation: conversationName(routed?.conversationKey, context.salt),
     generation_ids: request.attempts.flatMap(({ generationId }) => generationId ?? []),
     route: "chat_completions",
     alias: request.alias,
@@ -143,6 +83,17 @@ export function recordWith(request: RequestRecord, facts: RecordFacts): Decision
     reported: null,
     repeated: 1,
   };
+}
+
+function actionOf({ decision, routed }: RequestRecord): DecisionRecord["action"] {
+  const final = routed?.decision ?? decision;
+  return decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action;
+}
+
+function recordedMs({ atMs, timings, attempts }: RequestRecord): number {
+  let lastDay: string | undefined;
+  for (const { day } of attempts) lastDay = day ?? lastDay;
+  return bookedMs(Math.round(atMs + timings.totalMs), lastDay);
 }
 
 const dayMs = 86_400_000;
@@ -268,7 +219,14 @@ function thresholdsOf({ policy }: Snapshot): NonNullable<DecisionRecord["thresho
 }
 
 /** What is needed to decide again. */
-function inputsOf({ task, runtime, snapshot, ledgerSpend }: Omit<RoutedInputs, "decision">): DecisionInputs {
+function inputsOf({
+  task,
+  runtime,
+  snapshot,
+  ledgerSpend,
+  continuation,
+  reportedFailure,
+}: RoutedInputs): DecisionInputs {
   const { metadata } = task;
   const hint = metadata["routing"];
   const { size, spend, ownCaps } = snapshot;
@@ -320,6 +278,8 @@ function inputsOf({ task, runtime, snapshot, ledgerSpend }: Omit<RoutedInputs, "
     ledger_spend: ledgerSpend === undefined ? null : spendOf(ledgerSpend),
     scale: snapshot.scale ?? "declared",
     run_evidence: [...(snapshot.runEvidence ?? [])],
+    continuation,
+    reported_failure: reportedFailure,
     affinity:
       snapshot.affinity === undefined
         ? null

@@ -118,6 +118,8 @@ const DecisionInputs = z.object({
     .describe("As the ledger saw it, where it refused the hold."),
   scale: z.enum(["declared", "chat", "agent"]),
   run_evidence: z.array(text),
+  continuation: z.boolean().describe("A further turn of an ask."),
+  reported_failure: z.boolean().describe("The caller has reported a failure with the request."),
   affinity: z.object({ model: text, continuation: z.boolean() }).nullable(),
   draw: z.number().nullable().describe("The random number for exploration, where one was drawn."),
   verdict: z.enum(["flash", "pro", "none"]).nullable().describe("The scout's, once it was asked."),

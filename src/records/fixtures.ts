@@ -53,6 +53,8 @@ export const someInputs: DecisionInputs = {
   ledger_spend: null,
   scale: "chat",
   run_evidence: [],
+  continuation: false,
+  reported_failure: false,
   affinity: null,
   draw: null,
   verdict: null,
@@ -60,7 +62,7 @@ export const someInputs: DecisionInputs = {
 };
 
 type DecidedFrom = Pick<RoutedInputs, "task" | "runtime" | "snapshot" | "features" | "decision"> &
-  Partial<RoutedInputs>;
+  Partial<Pick<RoutedInputs, "learned" | "ledgerSpend">>;
 
 /** A request that was decided from these inputs, and answered without an attempt. */
 export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestRecord> = {}) {
@@ -85,6 +87,8 @@ export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestR
       conversationKey: "",
       sessionId: undefined,
       namesTask: false,
+      continuation: false,
+      reportedFailure: false,
       learned: undefined,
       ...decidedFrom,
     },

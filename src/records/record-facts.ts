@@ -20,10 +20,9 @@ export interface RecordContext {
 }
 
 /** The fields of a decision record that need the model registry or the context. */
-export interface RecordFacts {
+interface RecordFacts {
   readonly policyHash: string | null;
   readonly session: string | null;
-  readonly conversation: string | null;
   readonly upstreamModel: string | null;
   readonly tier: Tier | null;
   readonly baseline: number | null;
@@ -49,11 +48,7 @@ export function conversationName(key: string | undefined, salt: number): string 
   return name;
 }
 
-/** All but the name of the conversation. */
-export function factsOf(
-  request: RequestRecord,
-  { policyHash, session }: Omit<RecordContext, "salt">,
-): Omit<RecordFacts, "conversation"> {
+export function factsOf(request: RequestRecord, { policyHash, session }: RecordContext): RecordFacts {
   const { routed, decision, answeredBy } = request;
   const registry = routed?.snapshot.registry;
   const answering = answeredBy ?? routed?.decision.model ?? decision.model;

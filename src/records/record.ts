@@ -57,6 +57,10 @@ export interface RoutedInputs {
   readonly features: AskFeatures;
   readonly housekeeping: string | undefined;
   readonly conversationKey: string;
+  /** Whether the request is a further turn of an ask. */
+  readonly continuation: boolean;
+  /** Whether the caller has reported a failure with it. */
+  readonly reportedFailure: boolean;
   readonly sessionId: string | undefined;
   /** Whether the caller named the task. */
   readonly namesTask: boolean;

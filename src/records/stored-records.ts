@@ -1,11 +1,10 @@
 import { WriteBehind } from "#platform/store/write-behind.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { nameConversation, readContent } from "./compact/compact-record.ts";
 import type { DecisionRecord } from "./decision-record.ts";
+import { conversationName } from "./record-facts.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
-import { matchesFilter } from "./store/filter-sql.ts";
-import { headOf, type RecordEntry } from "./store/record-head.ts";
-import type { CostCorrection, RecordStore, StoredConfig } from "./store/record-store.ts";
+import { matchesFilter } from "./store/filter.ts";
+import type { CostCorrection, RecordStore, ReportedOutcome, StoredConfig } from "./store/record-store.ts";
 import { seqPerMs } from "./store/seq.ts";
 
 export interface StoredRecordsOptions {
@@ -25,8 +24,8 @@ export interface StoredRecordsOptions {
 
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
-/** Two whole blocks: their transaction adds to the sums once for both of them. */
-const maxBatch = 512;
+/** One block: the main thread makes it in some two milliseconds. */
+const maxBatch = 128;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 const pruneEveryMs = 60_000;
@@ -36,7 +35,7 @@ const sizeEveryMs = 2_000;
 const pruneChunk = 256;
 const pruneAgainMs = 50;
 /** Chunks deleted behind a batch while records take too much: more than the batch has added. */
-const chunksPerBatch = (2 * maxBatch) / pruneChunk;
+const chunksPerBatch = 1;
 const pruneSumsEveryMs = 3_600_000;
 const pollEveryMs = 400;
 /** How far a poll looks back: records of another node may become visible after ones that follow them. */
@@ -54,12 +53,18 @@ const maxOpenCosts = 100;
 /** Configurations and corrections that wait for the store. */
 const maxSideWrites = 1_000;
 
+/** A record that waits to be written. The name of its conversation needs the store's salt, which is read when the store is opened. */
+export interface WaitingRecord {
+  readonly record: DecisionRecord;
+  readonly conversationKey?: string | undefined;
+}
+
 /** Decision records in the database, written behind the requests in batches. */
 export class StoredRecords implements DecisionRecords {
   readonly #options: StoredRecordsOptions;
-  #waiting: RecordEntry[] = [];
+  #waiting: WaitingRecord[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
-  #batch: readonly RecordEntry[] = [];
+  #batch: readonly DecisionRecord[] = [];
   #mayBeWritten = false;
   #configs: StoredConfig[] = [];
   #corrections: CostCorrection[] = [];
@@ -93,11 +98,11 @@ export class StoredRecords implements DecisionRecords {
   }
 
   append(records: readonly DecisionRecord[]): void {
-    for (const record of records) this.add({ head: headOf(record), content: record });
+    for (const record of records) this.add({ record });
   }
 
-  /** As `append`, for a record in the form in which it is written. Never throws. */
-  add(entry: RecordEntry): void {
+  /** As `append`, for a record whose conversation is named when it is written. Never throws. */
+  add(entry: WaitingRecord): void {
     if (this.#writeBehind.closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
@@ -150,6 +155,13 @@ export class StoredRecords implements DecisionRecords {
   async configuration(hash: string): Promise<string | undefined> {
     const waiting = this.#configs.find((config) => config.hash === hash);
     return waiting?.config ?? (await this.#writeBehind.opened()).config(hash);
+  }
+
+  /** Keeps what a caller reports of a decision; false for an unknown one. Rejects when the store cannot be reached. */
+  async reportOutcome(report: ReportedOutcome): Promise<boolean> {
+    // The record may still wait.
+    await this.save();
+    return (await this.#writeBehind.opened()).reportOutcome(report, this.#options.clock.now());
   }
 
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
@@ -237,15 +249,14 @@ export class StoredRecords implements DecisionRecords {
   /** Takes the next batch from the queue and numbers its records. */
   #takeBatch(salt: number): void {
     // A settlement may wait a moment for its record's end, while later refusals are recorded at once.
-    const batch = this.#waiting.splice(0, maxBatch).sort((a, b) => a.head.recorded_ms - b.head.recorded_ms);
-    for (const entry of batch) {
-      entry.head.seq = this.#nextSeq(entry.head.recorded_ms);
-      nameConversation(entry, salt);
+    const batch = this.#waiting.splice(0, maxBatch).sort((a, b) => a.record.recorded_ms - b.record.recorded_ms);
+    for (const { record, conversationKey } of batch) {
+      record.seq = this.#nextSeq(record.recorded_ms);
+      if (conversationKey !== undefined) record.conversation = conversationName(conversationKey, salt);
     }
-    this.#batch = batch;
+    this.#batch = batch.map(({ record }) => record);
     this.#mayBeWritten = false;
-    if (this.#listeners.size === 0) return;
-    this.#deliver(batch.map(({ head: { seq }, content }) => ({ ...readContent(content), seq })));
+    this.#deliver(this.#batch);
   }
 
   #nextSeq(recordedMs: number): number {
@@ -261,7 +272,7 @@ export class StoredRecords implements DecisionRecords {
     if (this.#batch.length === 0) return;
     if (this.#mayBeWritten) await this.#leaveOutWritten(store);
     this.#mayBeWritten = true;
-    await store.write(this.#batch);
+    await store.append(this.#batch);
     this.#written += this.#batch.length;
     this.#batch = [];
     if (this.#options.clock.now() - this.#sizeReadMs >= sizeEveryMs) await this.#readSize(store);
@@ -270,9 +281,9 @@ export class StoredRecords implements DecisionRecords {
 
   /** After a failed write: the batch may be in the store nevertheless, or another node may have used its numbers. */
   async #leaveOutWritten(store: RecordStore): Promise<void> {
-    const written = await store.known(this.#batch.map(({ head }) => head));
-    this.#batch = this.#batch.filter(({ head }) => !written.has(head.decision_id));
-    for (const { head: record } of this.#batch) {
+    const written = await store.known(this.#batch);
+    this.#batch = this.#batch.filter(({ decision_id }) => !written.has(decision_id));
+    for (const record of this.#batch) {
       record.seq = Math.floor(record.recorded_ms) * seqPerMs + Math.floor(this.#options.random() * seqPerMs);
     }
   }
@@ -298,7 +309,7 @@ export class StoredRecords implements DecisionRecords {
     const untilMs = clock.monotonic() + writeEveryMs;
     for (let next = this.#corrections[0]; next !== undefined; next = this.#corrections[0]) {
       if (this.#waiting.length > 0 && clock.monotonic() >= untilMs) return false;
-      await store.correct(next, clock.now());
+      await store.correct(next);
       this.#corrections.shift();
     }
     return true;

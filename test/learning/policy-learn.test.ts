@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
-import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
-import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
-import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
+import { LearnedWeights } from "#domain/learned-weights.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
@@ -14,22 +14,62 @@ const scratch = mkdtempSync(join(tmpdir(), "policy-learn-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 let folders = 0;
 
+const counts = Object.entries({ characters: 0, words: 0, distinct_words: 0, code_lines: 0, numbers: 0, math_signs: 0 });
+
 /** Asks of many shapes: long ones fail on flash and are solved by pro, the others succeed. */
-function records(count: number, rescued: number, nowMs = Date.now()): OutcomeRecord[] {
+function records(count: number, rescued: number, nowMs = Date.now()): DecisionRecord[] {
   return Array.from({ length: count }, (_, n) => {
     const hard = n < rescued;
-    const length = hard ? 0.9 + (n % 10) / 100 : 0.2 + (n % 50) / 100;
-    const features = Array.from({ length: featureCount }, (_unused, at) => (at < 4 ? 0.3 : length));
-    return {
-      ...outcomeRecord(`d${n}`, nowMs - 60_000 - n, { features, score: (n * 37) % 90 }),
-      signals: { ...noSignals, escalated: hard, wentOn: true },
-    };
-  });
+    const size = hard ? 5_000 + (n % 10) * 400 : 20 + (n % 50) * 3;
+    return anAsk(n, { hard, size, score: (n * 37) % 90, nowMs });
+  }).flat();
 }
 
-async function fill(url: string, all: readonly OutcomeRecord[]): Promise<void> {
-  const store = await openOutcomeStore(url);
-  for (let at = 0; at < all.length; at += 200) await store.save(all.slice(at, at + 200));
+interface Ask {
+  readonly hard: boolean;
+  readonly size: number;
+  readonly score: number;
+  readonly nowMs: number;
+}
+
+/** An ask that flash has answered, and where it was hard the turn that went to pro. */
+function anAsk(n: number, { hard, size, score, nowMs }: Ask): DecisionRecord[] {
+  const atMs = nowMs - 600_000 - n * 10;
+  const shared = {
+    recorded_ms: atMs,
+    at_ms: atMs,
+    conversation: `c${n}`,
+    features: Object.fromEntries(counts.map(([name]) => [name, size])),
+    score,
+  };
+  const ask = aDecisionRecord(n * 2, {
+    ...shared,
+    decision_id: `d${n}`,
+    cause: "score_flash",
+    model: "vendor_v4_flash",
+  });
+  if (!hard) return [ask];
+  const turn = aDecisionRecord(n * 2 + 1, {
+    ...shared,
+    recorded_ms: atMs + 1,
+    at_ms: atMs + 1,
+    decision_id: `t${n}`,
+    cause: "hard_pro_rule",
+    rule: "same_error_count",
+    model: "vendor_v4_pro",
+    inputs: { ...someInputs, continuation: true },
+  });
+  return [ask, turn];
+}
+
+/** Writes the records, and of each turn on pro that it has solved its ask. */
+async function fill(url: string, all: readonly DecisionRecord[]): Promise<void> {
+  const store = await openRecordStore(url);
+  for (let at = 0; at < all.length; at += 100) await store.append(all.slice(at, at + 100));
+  for (const { decision_id } of all) {
+    if (!decision_id.startsWith("t")) continue;
+    await store.reportOutcome({ decisionId: `d${decision_id.slice(1)}`, outcome: "solved", score: null }, Date.now());
+  }
   await store.close();
 }
 
@@ -101,14 +141,10 @@ test("refuses with too few rescue trials, by the policy's limit, and if the lear
 
   // The same shapes everywhere: there is only noise to learn, and the shipped order is already right.
   const noise = inFolder();
-  const alike = records(400, 80).map((record, n) => ({
-    ...record,
-    decision: {
-      ...record.decision,
-      score: n < 80 ? 80 : 20,
-      features: record.decision.features.map((_, k) => ((n * (k + 3)) % 7) / 7),
-    },
-  }));
+  const nowMs = Date.now();
+  const alike = Array.from({ length: 400 }, (_, n) =>
+    anAsk(n, { hard: n < 80, size: 30 + ((n * 5) % 7) * 20, score: n < 80 ? 80 : 20, nowMs }),
+  ).flat();
   await fill(noise.databaseUrl, alike);
   const refused = await noise.learn("policy.yaml", "--write", "--json");
   expect(refused.code).toBe(1);
@@ -123,7 +159,8 @@ test("reads only the requested time range, names the file that it wrote if the p
     ...records(200, 70),
     ...records(200, 70, Date.now() - 40 * dayMs).map((record) => ({
       ...record,
-      decisionId: `old${record.decisionId}`,
+      decision_id: `${record.decision_id}-old`,
+      conversation: `${record.conversation}-old`,
     })),
   ]);
   expect((await at.learn("--json")).json()).toMatchObject({ asks: 200 });

@@ -3,10 +3,10 @@ import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
-import { compactRecord, nameConversation } from "#records/compact/compact-record.ts";
+import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RequestRecord } from "#records/record.ts";
-import type { RecordEntry } from "#records/store/record-head.ts";
 import type { RecordStore, StoredConfig } from "#records/store/record-store.ts";
 
 const dayMs = 86_400_000;
@@ -38,19 +38,18 @@ export class BenchRecords {
   async write(store: RecordStore, from: number, to: number): Promise<void> {
     for (const config of this.#configs.splice(0)) await store.saveConfig(config);
     for (let index = from; index < to; index += batch) {
-      await store.write(Array.from({ length: Math.min(batch, to - index) }, (_, at) => this.#entry(index + at)));
+      await store.append(Array.from({ length: Math.min(batch, to - index) }, (_, at) => this.#entry(index + at)));
     }
   }
 
-  #entry(index: number): RecordEntry {
+  #entry(index: number): DecisionRecord {
     const atMs = Math.floor(this.startMs + (index * spanMs) / this.#count);
     const request = this.#request(index, atMs);
     const { goal_id } = request.routed?.task ?? this.#task;
     const session = goal_id === "adhoc" ? undefined : goal_id.split("/")[0];
-    const entry = compactRecord(request, { policyHash: this.#hash, session });
-    nameConversation(entry, 1);
-    entry.head.seq = entry.head.recorded_ms * 1_024 + (index % 1_024);
-    return entry;
+    const record = buildRecord(request, { policyHash: this.#hash, session, salt: 1 });
+    record.seq = record.recorded_ms * 1_024 + (index % 1_024);
+    return record;
   }
 
   /** Numbers that vary as in real records, a few goals at a time and others each day, rare causes, decided by the shipped policy. */
@@ -120,6 +119,8 @@ export class BenchRecords {
         features: featuresOf(chance),
         housekeeping: undefined,
         conversationKey: `c${Math.floor(index / 12)}`,
+        continuation: index % 12 > 0,
+        reportedFailure: false,
         sessionId: undefined,
         namesTask: false,
         learned: undefined,

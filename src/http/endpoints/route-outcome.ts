@@ -9,9 +9,9 @@ import type { ServerOptions } from "#http/server-options.ts";
 
 /** `POST /v1/route/outcome`: what became of an answer, for `policy learn`. It changes no routing by itself. */
 export function routeOutcomeEndpoint({
-  ports,
+  reportOutcome,
   bodies,
-}: Pick<ServerOptions, "ports"> & { readonly bodies: BodiesInFlight }): Handler {
+}: Pick<ServerOptions, "reportOutcome"> & { readonly bodies: BodiesInFlight }): Handler {
   return async (request, _, common) => {
     const refuse = (error: HttpError) => errorResponse(error, request, common);
     const invalid = (detail: string) => refuse({ status: 422, detail, code: "invalid_request" });
@@ -26,7 +26,7 @@ export function routeOutcomeEndpoint({
       const errorForm = errorFormProblem(request.headers);
       if (errorForm !== undefined) return invalid(errorForm.detail);
       const { decisionId, outcome, score } = parsed;
-      const known = await ports.outcomes.recordOutcome(decisionId, outcome, score).catch(() => undefined);
+      const known = await reportOutcome({ decisionId, outcome, score: score ?? null }).catch(() => undefined);
       if (known === undefined) {
         const detail = "The outcome could not be written: the database does not answer. Try again shortly.";
         const headers = { "retry-after": "1" };
@@ -34,7 +34,7 @@ export function routeOutcomeEndpoint({
       }
       if (known) return new Response(null, { status: 204, headers: common });
       const detail =
-        "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of a new ask's answer (not of a further turn, nor of housekeeping) within the retention.";
+        "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer within the retention (policy: records).";
       return refuse({ status: 404, detail, code: "unknown_decision" });
     } finally {
       body.held.release();

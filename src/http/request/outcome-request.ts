@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Outcome, outcomes } from "#learning/outcomes/outcomes.ts";
+import { type Outcome, outcomes } from "#domain/routing.ts";
 
 /** The body of `POST /v1/route/outcome`. Unknown keys are ignored, `null` counts as an absent score. */
 export const OutcomeReport = z.object({

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
-import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
+import { outcomeRecord } from "#learning/fixtures.ts";
 import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { fitBenefit } from "./benefit-model.ts";
 import type { Trial } from "./observations.ts";

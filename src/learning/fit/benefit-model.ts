@@ -1,5 +1,5 @@
 import { featureVersion, type LearnedWeights } from "#domain/learned-weights.ts";
-import type { DecisionPart } from "#learning/outcomes/outcomes.ts";
+import type { DecisionPart } from "#learning/outcomes.ts";
 import { benefitOf, blendOf } from "#pipeline/decide/learned/learned-score.ts";
 import { landmarksOf, smoothFeatures } from "./landmarks.ts";
 import { fitLogistic } from "./logistic.ts";

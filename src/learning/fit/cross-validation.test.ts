@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { featureCount } from "#domain/learned-weights.ts";
-import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
-import { noSignals, type OutcomeRecord } from "#learning/outcomes/outcomes.ts";
+import { outcomeRecord } from "#learning/fixtures.ts";
+import { noSignals, type OutcomeRecord } from "#learning/outcomes.ts";
 import { crossValidate, rankedIn } from "./cross-validation.ts";
 import { randomSequence } from "./random-sequence.ts";
 

@@ -1,5 +1,5 @@
 import type { Cause } from "#domain/routing.ts";
-import type { DecisionPart, OutcomeRecord } from "#learning/outcomes/outcomes.ts";
+import type { DecisionPart, OutcomeRecord } from "#learning/outcomes.ts";
 import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import { type FitOptions, fitBenefit } from "./benefit-model.ts";
 import { shuffled } from "./landmarks.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { outcomeRecord } from "#learning/outcomes/fixtures.ts";
-import { noSignals, type Outcome, type OutcomeRecord, type Signals } from "#learning/outcomes/outcomes.ts";
+import type { Outcome } from "#domain/routing.ts";
+import { outcomeRecord } from "#learning/fixtures.ts";
+import { noSignals, type OutcomeRecord, type Signals } from "#learning/outcomes.ts";
 import { trialsIn } from "./observations.ts";
 
 const flash = (id: string, signals: Partial<Signals> = {}, outcome?: Outcome): OutcomeRecord => ({
@@ -39,13 +40,4 @@ test("a retry on pro of a failure of flash is a rescue trial; a retry of a succe
 test("a record counts by the inverse of the probability with which its tier was chosen, up to 20", () => {
   const chosen = (probability: number) => outcomeRecord("a", 0, { probability });
   expect(trialsIn([chosen(1), chosen(0.25), chosen(0.001)]).map(({ weight }) => weight)).toEqual([1, 4, 20]);
-});
-
-test("a record without a signal counts for the unwritten ones until a signal arrives", () => {
-  const sampled = (signals: Partial<Signals> = {}, outcome?: Outcome): OutcomeRecord => ({
-    ...flash("a", signals, outcome),
-    decision: outcomeRecord("a", 0, { probability: 0.5, standsFor: 8 }).decision,
-  });
-  const weights = trialsIn([sampled(), sampled({ wentOn: true }), sampled({ reported: 1 }), sampled({}, "solved")]);
-  expect(weights.map(({ weight }) => weight)).toEqual([16, 2, 2, 2]);
 });

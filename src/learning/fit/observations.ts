@@ -1,4 +1,4 @@
-import type { DecisionPart, OutcomeRecord } from "#learning/outcomes/outcomes.ts";
+import type { DecisionPart, OutcomeRecord } from "#learning/outcomes.ts";
 
 /** What is known of an ask that flash answered first. */
 export interface Trial {
@@ -13,14 +13,9 @@ export interface Trial {
 /** A tier that was hardly ever chosen must not let one record stand for hundreds. */
 const maxWeight = 20;
 
-/** How many asks a record stands for: by the probability with which its tier was chosen, and with which it was written. */
-export function weightOf(record: OutcomeRecord): number {
-  const { probability, standsFor = 1 } = record.decision;
-  return Math.min(maxWeight, 1 / probability) * (isSilent(record) ? standsFor : 1);
-}
-
-function isSilent({ signals, outcome }: OutcomeRecord): boolean {
-  return outcome === undefined && !signals.escalated && !signals.wentOn && signals.reported + signals.repeated === 0;
+/** How many asks a record stands for, by the probability with which its tier was chosen. */
+export function weightOf({ decision }: OutcomeRecord): number {
+  return Math.min(maxWeight, 1 / decision.probability);
 }
 
 /**

@@ -5,6 +5,7 @@ import { saturatedUsd } from "#domain/money/money.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
+import { isReported } from "#pipeline/assess/task/runtime.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { Clock } from "#platform/time.ts";
 import type { Finding } from "#privacy/redaction.ts";
@@ -18,6 +19,7 @@ export class RequestRecorder {
   readonly #request: Writable<Pick<ChatRequest, "requestId" | "alias" | "stream" | "surcharge">>;
   readonly #sessionId: string | undefined;
   readonly #namesTask: boolean;
+  readonly #reportedFailure: boolean;
   readonly #clock: Clock;
   readonly #append: (record: RequestRecord) => void;
   readonly #begunMs: number;
@@ -44,6 +46,7 @@ export class RequestRecorder {
     if (surcharge !== undefined) this.#request.surcharge = surcharge;
     this.#sessionId = request.routing.sessionId;
     this.#namesTask = request.routing.taskId !== undefined;
+    this.#reportedFailure = isReported(request.routing);
     this.decisionId = decisionId;
     this.#clock = clock;
     this.#append = append;
@@ -69,7 +72,7 @@ export class RequestRecorder {
    * long as the answer takes.
    */
   recordRouting(
-    { task, runtime, features, housekeeping, conversationKey }: Assessment,
+    { task, runtime, features, housekeeping, conversationKey, continuation }: Assessment,
     { decision, snapshot }: { readonly decision: RoutingDecision; readonly snapshot: Snapshot },
     learned: LearnedWeights | undefined,
   ): void {
@@ -98,6 +101,8 @@ export class RequestRecorder {
       features,
       housekeeping,
       conversationKey,
+      continuation,
+      reportedFailure: this.#reportedFailure,
       learned,
       sessionId: this.#sessionId,
       namesTask: this.#namesTask,

@@ -1,7 +1,7 @@
 import { migratePostgres, PostgresConnection, textLiteral } from "#db/postgres.ts";
 import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
-import { searchBlocks } from "./blocks/block-search.ts";
-import { blocksIn, contentsOf, openedFor, type SqlConnection } from "./sql-connection.ts";
+import { searchBlocks } from "./blocks.ts";
+import type { SqlConnection } from "./sql-connection.ts";
 
 /** Milliseconds to wait for an answer. Records may be lost, so a message without an answer counts as lost. */
 const writeLimitMs = 5_000;
@@ -20,19 +20,11 @@ export async function postgresRecords(url: string): Promise<SqlConnection> {
   return {
     kind: "postgres",
     read,
-    async readWithContent(sql, values = []) {
-      const rows = await read(sql, values);
-      const blocks = blocksIn(rows);
-      if (blocks.length === 0) return [];
-      const ids = blocks.map(literal).join(",");
-      const contents = await read(`SELECT id, encode(data, 'base64') AS data FROM decision_block WHERE id IN (${ids})`);
-      return contentsOf(openedFor(rows, contents));
-    },
     async search(search) {
       const searching = searchBlocks(search, "postgres");
       let step = searching.next();
       while (step.done !== true) step = searching.next(await read(...step.value));
-      return contentsOf(step.value);
+      return step.value;
     },
     async write(writes) {
       const statements = writes.flatMap(statementsOf);

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import type { RecordFilter, RecordPage } from "#records/records.ts";
-import { matchesFilter } from "./filter-sql.ts";
+import { matchesFilter } from "./filter.ts";
 import type { RecordStore } from "./record-store.ts";
-import { hourMs, minuteMs } from "./record-sums.ts";
+import { hourMs, minuteMs } from "./sums.ts";
 
 /** The requirements on every store of decision records. `open` returns an empty store. */
 export function recordStoreContract(name: string, open: () => Promise<RecordStore>): void {
@@ -73,7 +73,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         return [byId.get("d3"), byId.get("d4")];
       };
       const corrected = (decisionId: string, costNanoUsd: number) =>
-        store.correct({ decisionId, attempt: 2, costNanoUsd, state: "known" }, startMs);
+        store.correct({ decisionId, attempt: 2, costNanoUsd, state: "known" });
       expect(await corrected("d3", 7_000_000)).toBe(true);
       expect(await costs()).toEqual([7_000_000, record(4).cost_nano_usd]);
       expect(await corrected("d4", 9_000)).toBe(true);
@@ -110,7 +110,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         ["d2", 22],
         ["d1", 11],
       ] as const) {
-        await store.correct({ decisionId, attempt: attempt!.number, costNanoUsd, state: "known" }, startMs);
+        await store.correct({ decisionId, attempt: attempt!.number, costNanoUsd, state: "known" });
         expect(await unknown()).toEqual(decisionId === "d2" ? ["d1", "d9"] : ["d9"]);
       }
       const { records } = await store.query({ toMs: startMs + 2_000 }, { limit: 9 });
@@ -384,10 +384,12 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const corrected = records[40]!;
       const [attempt] = corrected.attempts;
       const cost = attempt!.cost_nano_usd! + 1_000_000_000;
-      await store.correct(
-        { decisionId: corrected.decision_id, attempt: attempt!.number, costNanoUsd: cost, state: "known" },
-        startMs,
-      );
+      await store.correct({
+        decisionId: corrected.decision_id,
+        attempt: attempt!.number,
+        costNanoUsd: cost,
+        state: "known",
+      });
       const all = records.map((each) =>
         each === corrected ? { ...each, cost_nano_usd: each.cost_nano_usd + 1_000_000_000 } : each,
       );
@@ -458,8 +460,8 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       });
       await store.append([open, record(2)]);
       const correction = { decisionId: "d1", attempt: attempt!.number, costNanoUsd: 555, state: "known" } as const;
-      expect(await store.correct(correction, startMs)).toBe(true);
-      expect(await store.correct(correction, startMs)).toBe(false);
+      expect(await store.correct(correction)).toBe(true);
+      expect(await store.correct(correction)).toBe(false);
       expect(await store.get("d1")).toMatchObject({
         cost_nano_usd: 555,
         cost_state: "known",
@@ -470,7 +472,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const [goal] = await store.groups("goal", { fromMs: startMs, toMs: startMs + hourMs }, 1);
       expect(goal?.cost_nano_usd).toBe(40_555);
       expect((await store.query({ costState: ["unknown"] }, { limit: 9 })).records).toEqual([]);
-      expect(await store.correct({ ...correction, decisionId: "nobody" }, startMs)).toBe(false);
+      expect(await store.correct({ ...correction, decisionId: "nobody" })).toBe(false);
     });
 
     test("corrects a cost once if two nodes learn it at the same time", async () => {
@@ -478,7 +480,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const attempts = [{ ...attempt!, cost_nano_usd: null, cost_source: null }];
       await store.append([record(1, { cost_nano_usd: 0, cost_state: "unknown", attempts })]);
       const correction = { decisionId: "d1", attempt: attempt!.number, costNanoUsd: 555, state: "known" } as const;
-      const written = await Promise.all([store.correct(correction, startMs), store.correct(correction, startMs)]);
+      const written = await Promise.all([store.correct(correction), store.correct(correction)]);
       expect(written.toSorted()).toEqual([false, true]);
       expect(await store.get("d1")).toMatchObject({ cost_nano_usd: 555, cost_state: "known" });
       const summary = await store.summary({ fromMs: startMs, toMs: startMs + hourMs }, {}, startMs);

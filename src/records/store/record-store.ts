@@ -12,20 +12,22 @@ import type {
   SeriesRequest,
   TimeRange,
 } from "#records/records.ts";
-import { BlockRecords } from "./blocks/block-records.ts";
-import { recordOf } from "./found-record.ts";
-import { headOf, type RecordEntry, type RecordHead } from "./record-head.ts";
-import { correctionWrites, hourMs, minuteMs, sumWrites } from "./record-sums.ts";
-import { RowRecords } from "./rows/row-records.ts";
+import { blockWrites } from "./blocks.ts";
 import { type SearchRange, searchRange } from "./search-range.ts";
-import { oldestSeq, pageLength, seqFrom, seqPerMs } from "./seq.ts";
-import type { SqlConnection } from "./sql-connection.ts";
-import type { SqlRow } from "./sql-row.ts";
+import { hourOf, oldestSeq, pageLength, seqFrom, seqPerMs } from "./seq.ts";
+import type { BlockSearch, IdKind, SqlConnection, SqlRow } from "./sql-connection.ts";
 import { groupsOf, minutesKeptMs, seriesOf, summaryOf } from "./summaries.ts";
+import { correctionWrites, dayMs, hourMs, minuteMs, sumWrites } from "./sums.ts";
 
-/** How long hourly sums are kept, whatever the retention of the records. */
-const hoursKeptMs = 400 * 86_400_000;
+/** How long sums by hour and day are kept, whatever the retention of the records. */
+const hoursKeptMs = 400 * dayMs;
 const exportPage = 500;
+/** Records of a block. Fewer, and each batch writes more rows; more, and a single record takes longer to read. */
+const maxLines = 128;
+/** Up to so many, a small batch is added to the block before. Each time all of its records are written again. */
+const maxLinesAgain = 64;
+/** A record's number may be so many milliseconds later than it counts, where many records count at once. */
+const seqDriftMs = 2_000;
 
 /** A policy and a model registry that decisions were made by. */
 export interface StoredConfig {
@@ -69,14 +71,28 @@ export interface OpenCosts {
   readonly next: string;
 }
 
+/** What a caller has reported of a decision. */
+export interface ReportedOutcome {
+  readonly decisionId: string;
+  readonly outcome: "solved" | "failed";
+  /** From 0 to 1. */
+  readonly score: number | null;
+}
+
 /** The numbers that an attempt may have: the scout's is 1, and the policy allows ten more. */
 const attemptNumbers = Array.from({ length: 11 }, (_, index) => index + 1);
+
+/** A block that has room for more records. */
+interface Unfilled {
+  readonly id: number;
+  readonly records: readonly DecisionRecord[];
+}
 
 /** The records of all nodes in a database. Every method rejects when the database does not answer. */
 export class RecordStore {
   readonly #sql: SqlConnection;
-  readonly #blocks: BlockRecords;
-  readonly #rows: RowRecords;
+  /** The last block of this process; a small batch is added to it. Undefined while nobody knows whether it was written. */
+  #unfilled: Unfilled | undefined;
 
   /** Salt of the hashes that stand for conversations; different in each database. */
   readonly salt: number;
@@ -88,8 +104,6 @@ export class RecordStore {
 
   private constructor(sql: SqlConnection, salt: number) {
     this.#sql = sql;
-    this.#blocks = new BlockRecords(sql);
-    this.#rows = new RowRecords(sql);
     this.salt = salt;
   }
 
@@ -98,44 +112,66 @@ export class RecordStore {
   }
 
   /** Writes new records with their sums, in one transaction. */
-  append(records: readonly DecisionRecord[]): Promise<void> {
-    return this.write(records.map((record) => ({ head: headOf(record), content: record })));
-  }
-
-  /** As `append`, for records in the form in which they are written. */
-  async write(entries: readonly RecordEntry[]): Promise<void> {
-    if (entries.length > 0) await this.#blocks.write(entries, sumWrites(entries.map(({ head }) => head)));
+  async append(records: readonly DecisionRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    let unfilled = this.#unfilled;
+    const writes: SqlWrite[] = [];
+    for (const group of grouped(records)) {
+      const added = unfilled !== undefined && fits(group, unfilled.records) ? unfilled : undefined;
+      const all = added === undefined ? group : [...added.records, ...group];
+      const id = added?.id ?? seqOf(group[0]);
+      writes.push(...blockWrites(id, seqOf(group.at(-1)), all, added !== undefined), ...openCostWrites(group));
+      // Nothing is added to a full block, so its records need not live until the next one.
+      unfilled = all.length < maxLinesAgain ? { id, records: all } : undefined;
+    }
+    this.#unfilled = undefined;
+    await this.#sql.write([...writes, ...sumWrites(records)]);
+    this.#unfilled = unfilled;
   }
 
   /** The decision ids of those that have been written; for a batch that was sent and got no answer. */
-  async known(heads: readonly Pick<RecordHead, "decision_id" | "recorded_ms">[]): Promise<ReadonlySet<string>> {
-    const asked = new Set(heads.map(({ decision_id }) => decision_id));
-    const known = recordsOf(await this.#blocks.known(heads)).map(({ decision_id }) => decision_id);
-    return new Set(known.filter((id) => asked.has(id)));
+  async known(records: readonly Pick<DecisionRecord, "decision_id" | "recorded_ms">[]): Promise<ReadonlySet<string>> {
+    const times = records.map(({ recorded_ms }) => recorded_ms);
+    const found = await this.#find(
+      "decision",
+      records.map(({ decision_id }) => decision_id),
+      { fromMs: Math.floor(Math.min(...times)), toMs: Math.max(...times) + seqDriftMs },
+    );
+    return new Set(found.map(({ decision_id }) => decision_id));
   }
 
   async query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
     const { fromSeq, more }: SearchRange =
       page.after === undefined ? await searchRange(this.#sql, filter, page) : { more: true };
-    let rows: readonly SqlRow[] = [];
-    if (fromSeq !== undefined) rows = await this.#page(filter, page, fromSeq);
+    let records: readonly DecisionRecord[] = [];
+    if (fromSeq !== undefined) records = await this.#page(filter, page, fromSeq);
     // Fewer than the sums count: floods of refusals have one record for many requests.
-    if (more && rows.length <= pageLength(rows, page.limit)) rows = await this.#page(filter, page);
-    const length = pageLength(rows, page.limit);
-    const records = recordsOf(rows.slice(0, length));
-    const { requestId } = filter;
-    return {
-      // In blocks they are found by a hash of it.
-      records: requestId === undefined ? records : records.filter(({ request_id }) => request_id === requestId),
-      more: rows.length > length,
-    };
+    if (more && records.length <= pageLength(records, page.limit)) records = await this.#page(filter, page);
+    const length = pageLength(records, page.limit);
+    return { records: records.slice(0, length), more: records.length > length };
   }
 
-  /** The rows of a page, and of one record more if there is one. */
-  async #page(filter: RecordFilter, page: PageRequest, fromSeq?: number): Promise<readonly SqlRow[]> {
-    const rows = await Promise.all([this.#blocks.page(filter, page, fromSeq), this.#rows.page(filter, page, fromSeq)]);
-    const sorted = rows.flat().toSorted(page.after === undefined ? newestFirst : (a, b) => newestFirst(b, a));
-    return sorted.slice(0, pageLength(sorted, page.limit) + 1);
+  /** The records of a page, and one more if there is one. */
+  #page(filter: RecordFilter, { before, after, limit }: PageRequest, fromSeq = 0): Promise<readonly DecisionRecord[]> {
+    const { fromMs = 0, toMs, ...fields } = filter;
+    return this.#sql.search({
+      filter: fields,
+      from: Math.max(seqFrom(fromMs), fromSeq, after === undefined ? 0 : after + 1),
+      to: Math.min(toMs === undefined ? Number.MAX_SAFE_INTEGER : seqFrom(toMs), before ?? Number.MAX_SAFE_INTEGER),
+      newestFirst: after === undefined,
+      limit,
+    });
+  }
+
+  #find(kind: IdKind, anyOf: readonly string[], times?: TimeRange): Promise<readonly DecisionRecord[]> {
+    return this.#sql.search({
+      filter: {},
+      ids: { kind, anyOf },
+      from: times === undefined ? 0 : Math.max(0, seqFrom(times.fromMs)),
+      to: times === undefined ? Number.MAX_SAFE_INTEGER : Math.min(seqFrom(times.toMs), Number.MAX_SAFE_INTEGER),
+      newestFirst: true,
+      limit: anyOf.length,
+    } satisfies BlockSearch);
   }
 
   /** All records that pass, the oldest first, in batches; reads one batch ahead of what is consumed. */
@@ -155,41 +191,20 @@ export class RecordStore {
 
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
-    return (await this.#find(id))?.record;
+    const record = (await this.#byDecision(id)) ?? (await this.#find("request", [id]))[0];
+    if (record === undefined) return undefined;
+    const [outcome] = await this.#sql.read("SELECT outcome, score FROM decision_outcome WHERE decision_id = ?", [
+      record.decision_id,
+    ]);
+    const reported = outcome === undefined ? null : reportedIn(record.decision_id, outcome);
+    return { ...record, reported: reported && { outcome: reported.outcome, score: reported.score } };
   }
 
-  async #find(id: string): Promise<FoundRecord | undefined> {
-    const row = await this.#rowOf(id);
-    const record = row === undefined ? undefined : recordOf(row);
-    if (row !== undefined && record !== undefined) {
-      const corrections = await this.#corrections(record.decision_id);
-      const attempts = record.attempts.map((attempt) => {
-        const cost = corrections.get(attempt.number);
-        return cost === undefined ? attempt : { ...attempt, cost_nano_usd: cost, cost_source: "ledger" };
-      });
-      // Only rows have the cost itself.
-      const block = "cost_nano_usd" in row ? undefined : Number(row["block"]);
-      return { record: { ...record, attempts, reported: await this.#reported(record.decision_id) }, block };
-    }
-    return undefined;
-  }
-
-  async #rowOf(id: string): Promise<SqlRow | undefined> {
-    // Where a decision id tells its time, few heads are read instead of all. Records of long streams may be later than that.
+  async #byDecision(id: string): Promise<DecisionRecord | undefined> {
+    // Where a decision id tells its time, few blocks are read instead of all. Records of long streams may be later than that.
     const times = timesOf(id);
-    const near = times === undefined ? [] : await this.#blocks.find("decision", id, times);
-    const found = near.find((row) => recordOf(row)?.decision_id === id);
-    if (found !== undefined) return found;
-    for (const kind of ["decision", "request"] as const) {
-      const column = `${kind}_id` as const;
-      const rows = await Promise.all([this.#blocks.find(kind, id), this.#rows.find(column, id)]);
-      const row = rows
-        .flat()
-        .toSorted(newestFirst)
-        .find((each) => recordOf(each)?.[column] === id);
-      if (row !== undefined) return row;
-    }
-    return undefined;
+    const near = times === undefined ? [] : await this.#find("decision", [id], times);
+    return near[0] ?? (await this.#find("decision", [id]))[0];
   }
 
   async summary(range: TimeRange, filter: RollupFilter, nowMs: number): Promise<RecordSummary> {
@@ -218,11 +233,38 @@ export class RecordStore {
    */
   async prune(fromMs: number, maxBytes: number, limit: number): Promise<number> {
     const excess = (await this.size()).bytes - maxBytes;
-    const ofRows = await this.#rows.prune(fromMs, excess > 0, limit);
-    return ofRows > 0 ? ofRows : this.#blocks.prune(fromMs, excess, limit);
+    const oldest = await this.#sql.read(
+      "SELECT id, last_seq, records, bytes FROM decision_block ORDER BY last_seq LIMIT ?",
+      [limit],
+    );
+    const deleted: number[] = [];
+    let [records, bytes] = [0, 0];
+    for (const row of oldest) {
+      if (records >= limit || (bytes >= excess && Number(row["last_seq"]) >= seqFrom(fromMs))) break;
+      deleted.push(Number(row["id"]));
+      records += Number(row["records"]);
+      bytes += Number(row["bytes"]);
+    }
+    if (deleted.length === 0) return 0;
+    const ids = `(${deleted.join(",")})`;
+    if (deleted.includes(this.#unfilled?.id ?? -1)) this.#unfilled = undefined;
+    // As they are now: another node may have deleted them meanwhile.
+    const sum = (name: string) => `(SELECT COALESCE(SUM(b.${name}), 0) FROM decision_block b WHERE b.id IN ${ids})`;
+    await this.#sql.write([
+      {
+        sql: `UPDATE decision_store SET records = records - ${sum("records")}, bytes = bytes - ${sum("bytes")} WHERE id = 1`,
+        rows: [[]],
+      },
+      { sql: `DELETE FROM decision_block WHERE id IN ${ids}`, rows: [[]] },
+      {
+        sql: `DELETE FROM decision_cost WHERE seq < (SELECT COALESCE(MIN(b.id), ${Number.MAX_SAFE_INTEGER}) FROM decision_block b)`,
+        rows: [[]],
+      },
+    ]);
+    return records;
   }
 
-  /** Deletes sums, corrections and configurations that nothing needs any more. Rows that are few, so in one go. */
+  /** Deletes sums, outcomes and configurations that nothing needs any more. Rows that are few, so in one go. */
   async pruneSums(fromMs: number, nowMs: number): Promise<void> {
     await this.#sql.write([
       {
@@ -232,14 +274,15 @@ export class RecordStore {
           [hourMs, nowMs - hoursKeptMs],
         ],
       },
-      { sql: "DELETE FROM decision_goal_sum WHERE at_ms < ?", rows: [[fromMs]] },
-      // A day that the bound cuts stays until all of it is past.
-      { sql: "DELETE FROM decision_goal_day_sum WHERE at_ms < ?", rows: [[fromMs - 24 * hourMs]] },
-      { sql: "DELETE FROM decision_correction WHERE at_ms < ?", rows: [[fromMs]] },
-      // Of blocks that another node has deleted while this one corrected a cost.
-      { sql: "DELETE FROM decision_late_cost WHERE seq < ?", rows: [[seqFrom(fromMs - hourMs)]] },
-      // Of an earlier release: nothing reads it any more.
-      { sql: "DELETE FROM decision_cost WHERE seq < ?", rows: [[seqFrom(fromMs - hourMs)]] },
+      {
+        // A day that the bound cuts stays until all of it is past.
+        sql: "DELETE FROM decision_goal_sum WHERE span_ms = ? AND at_ms < ?",
+        rows: [
+          [hourMs, fromMs],
+          [dayMs, fromMs - dayMs],
+        ],
+      },
+      { sql: "DELETE FROM decision_outcome WHERE at_ms < ?", rows: [[fromMs]] },
       {
         // The last configuration before that moment was still in force after it.
         sql: `DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)`,
@@ -263,44 +306,53 @@ export class RecordStore {
     return row === undefined ? undefined : String(row["config"]);
   }
 
+  /** Keeps what a caller reports of a decision, in place of an earlier report; false for an unknown decision. */
+  async reportOutcome({ decisionId, outcome, score }: ReportedOutcome, nowMs: number): Promise<boolean> {
+    if ((await this.#byDecision(decisionId)) === undefined) return false;
+    await this.#sql.write([
+      {
+        sql: `INSERT INTO decision_outcome (decision_id, outcome, score, at_ms) VALUES (?)
+              ON CONFLICT (decision_id) DO UPDATE SET outcome = excluded.outcome, score = excluded.score`,
+        rows: [[decisionId, outcome, score, Math.round(nowMs)]],
+      },
+    ]);
+    return true;
+  }
+
+  /** All outcomes that callers have reported, by decision id. */
+  async reportedOutcomes(): Promise<ReadonlyMap<string, ReportedOutcome>> {
+    const rows = await this.#sql.read("SELECT decision_id, outcome, score FROM decision_outcome");
+    return new Map(rows.map((row) => [String(row["decision_id"]), reportedIn(String(row["decision_id"]), row)]));
+  }
+
   /** Writes the final cost of an attempt. Repeating it changes nothing, also on two nodes at once. False when there was nothing to correct. */
-  async correct({ decisionId, attempt, costNanoUsd, state }: CostCorrection, nowMs: number): Promise<boolean> {
-    const found = await this.#find(decisionId);
-    const record = found?.record;
+  async correct({ decisionId, attempt, costNanoUsd, state }: CostCorrection): Promise<boolean> {
+    const record = await this.#byDecision(decisionId);
     const before = record?.attempts.find(({ number }) => number === attempt);
-    if (found === undefined || record === undefined || before === undefined || before.cost_nano_usd === costNanoUsd)
-      return false;
+    if (record === undefined || before === undefined || before.cost_nano_usd === costNanoUsd) return false;
     const delta = costNanoUsd - (before.cost_nano_usd ?? 0);
     const open = record.attempts.some(({ number, cost_nano_usd }) => number !== attempt && cost_nano_usd === null);
-    const resolved = record.cost_state === "unknown" && !open;
-    const isFirst = before.cost_source !== "ledger";
-    const costState = open ? record.cost_state : state;
+    const first = before.cost_source !== "ledger";
+    const row = (of: number, cost: number, costState: string) => [decisionId, of, record.seq, cost, costState];
+    const insert = "INSERT INTO decision_cost (decision_id, attempt, seq, cost_nano_usd, cost_state) VALUES (?)";
+    const again = " ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_nano_usd = excluded.cost_nano_usd";
     const writes = [
+      { sql: first ? insert : insert + again, rows: [row(attempt, costNanoUsd, state)] },
       {
-        sql: isFirst
-          ? "INSERT INTO decision_correction (decision_id, attempt, cost_nano_usd, at_ms) VALUES (?)"
-          : `INSERT INTO decision_correction (decision_id, attempt, cost_nano_usd, at_ms) VALUES (?)
-             ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_nano_usd = excluded.cost_nano_usd`,
-        rows: [[decisionId, attempt, costNanoUsd, Math.round(nowMs)]],
+        sql: `${insert} ON CONFLICT (decision_id, attempt) DO UPDATE SET cost_state = excluded.cost_state`,
+        rows: [row(0, 0, open ? record.cost_state : state)],
       },
-      found.block === undefined
-        ? {
-            sql: "UPDATE decision_record SET cost_nano_usd = cost_nano_usd + ?, cost_state = ? WHERE seq = ?",
-            rows: [[delta, costState, record.seq]],
-          }
-        : {
-            sql: `INSERT INTO decision_late_cost (decision_id, seq, block, delta_nano_usd, cost_state) VALUES (?)
-                  ON CONFLICT (decision_id) DO UPDATE SET
-                    delta_nano_usd = decision_late_cost.delta_nano_usd + excluded.delta_nano_usd, cost_state = excluded.cost_state`,
-            rows: [[decisionId, record.seq, found.block, delta, costState]],
-          },
-      ...correctionWrites(headOf(record), delta, resolved),
+      ...correctionWrites(record, delta, record.cost_state === "unknown" && !open),
     ] satisfies readonly SqlWrite[];
     try {
       await this.#sql.write(writes);
     } catch (error) {
       // Another node may have been quicker: its row of the same key has undone this transaction, and the sums are right.
-      if (isFirst && (await this.#corrections(decisionId)).has(attempt)) return false;
+      const [known] = await this.#sql.read("SELECT attempt FROM decision_cost WHERE decision_id = ? AND attempt = ?", [
+        decisionId,
+        attempt,
+      ]);
+      if (first && known !== undefined) return false;
       throw error;
     }
     return true;
@@ -312,13 +364,9 @@ export class RecordStore {
    */
   async openCosts(after: string, limit: number): Promise<OpenCosts> {
     const open = await this.#sql.read(
-      // The first condition of the rows is that of their index.
-      `SELECT decision_id FROM (
-         SELECT decision_id FROM decision_late_cost WHERE cost_state = 'unknown' AND decision_id > ?
-         UNION ALL
-         SELECT decision_id FROM decision_record WHERE cost_state <> 'known' AND cost_state = 'unknown' AND decision_id > ?
-       ) open_cost ORDER BY decision_id LIMIT ?`,
-      [after, after, limit],
+      `SELECT decision_id FROM decision_cost WHERE attempt = 0 AND cost_state = 'unknown' AND decision_id > ?
+       ORDER BY decision_id LIMIT ?`,
+      [after, limit],
     );
     if (open.length === 0) return { corrections: [], next: "" };
     const ids = open.flatMap((row) => attemptNumbers.map((number) => `${row["decision_id"]}.${number}`));
@@ -339,45 +387,52 @@ export class RecordStore {
   close(): Promise<void> {
     return this.#sql.close();
   }
+}
 
-  async #corrections(decisionId: string): Promise<ReadonlyMap<number, number>> {
-    const rows = await this.#sql.read("SELECT attempt, cost_nano_usd FROM decision_correction WHERE decision_id = ?", [
-      decisionId,
-    ]);
-    return new Map(rows.map((row) => [Number(row["attempt"]), Number(row["cost_nano_usd"])]));
-  }
-
-  /** The outcome that a caller has reported; it is only in the table of outcomes. */
-  async #reported(decisionId: string): Promise<DecisionRecord["reported"]> {
-    const [row] = await this.#sql.read(
-      "SELECT outcome, outcome_score FROM routing_outcome WHERE decision_id = ? AND outcome IS NOT NULL",
-      [decisionId],
-    );
-    const outcome = row?.["outcome"];
-    if (outcome !== "solved" && outcome !== "failed") return null;
-    const score = row?.["outcome_score"];
-    return { outcome, score: score == null ? null : Number(score) };
-  }
+function reportedIn(decisionId: string, row: SqlRow): ReportedOutcome {
+  const score = row["score"];
+  return {
+    decisionId,
+    outcome: row["outcome"] === "solved" ? "solved" : "failed", // the store writes no other
+    score: score == null ? null : Number(score),
+  };
 }
 
 /** When a record with this UUIDv7 counts, nearly always: within two hours, or on the day before by the ledger's clock. */
-function timesOf(id: string): { readonly from: number; readonly to: number } | undefined {
+function timesOf(id: string): TimeRange | undefined {
   const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];
   if (high === undefined || low === undefined) return undefined;
   const madeMs = Number.parseInt(high + low, 16);
-  return { from: madeMs - hourMs, to: madeMs + 2 * hourMs };
+  return { fromMs: madeMs - hourMs, toMs: madeMs + 2 * hourMs };
 }
 
-interface FoundRecord {
-  readonly record: DecisionRecord;
-  /** Undefined for a record with a row. */
-  readonly block: number | undefined;
+function seqOf(record: DecisionRecord | undefined): number {
+  return record?.seq ?? 0; // no group is empty
 }
 
-function newestFirst(a: SqlRow, b: SqlRow): number {
-  return Number(b["seq"]) - Number(a["seq"]);
+/** The records by number, at most a block's together, and only those of one hour. */
+function grouped(records: readonly DecisionRecord[]): readonly (readonly DecisionRecord[])[] {
+  const sorted = records.toSorted((a, b) => a.seq - b.seq);
+  return [...Map.groupBy(sorted, ({ seq }) => hourOf(seq)).values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / maxLines) }, (_, at) =>
+      group.slice(at * maxLines, (at + 1) * maxLines),
+    ),
+  );
 }
 
-function recordsOf(rows: readonly SqlRow[]): readonly DecisionRecord[] {
-  return rows.flatMap((row) => recordOf(row) ?? []);
+function fits(group: readonly DecisionRecord[], before: readonly DecisionRecord[]): boolean {
+  const [first, last] = [seqOf(group[0]), seqOf(before.at(-1))];
+  return first > last && hourOf(first) === hourOf(last) && before.length + group.length <= maxLinesAgain;
+}
+
+/** The records whose cost is open, so that they are found without opening blocks. */
+function openCostWrites(records: readonly DecisionRecord[]): readonly SqlWrite[] {
+  const open = records.filter(({ cost_state }) => cost_state === "unknown");
+  if (open.length === 0) return [];
+  return [
+    {
+      sql: "INSERT INTO decision_cost (decision_id, attempt, seq, cost_nano_usd, cost_state) VALUES (?)",
+      rows: open.map(({ decision_id, seq }) => [decision_id, 0, seq, 0, "unknown"]),
+    },
+  ];
 }

@@ -1,8 +1,8 @@
 import type { PageRequest, RecordFilter } from "#records/records.ts";
-import { isSummed, sumCondition } from "./filter-sql.ts";
-import { hourMs } from "./record-sums.ts";
+import { isSummed, sumCondition } from "./filter.ts";
 import { oldestSeq, seqFrom, seqPerMs } from "./seq.ts";
 import type { SqlConnection } from "./sql-connection.ts";
+import { hourMs } from "./sums.ts";
 
 /** Where the newest records that pass a filter are. */
 export interface SearchRange {

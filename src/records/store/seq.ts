@@ -1,4 +1,4 @@
-import { hourMs } from "./record-sums.ts";
+import { hourMs } from "./sums.ts";
 
 /** Numbers (`seq`) per millisecond. */
 export const seqPerMs = 1024;
@@ -32,5 +32,4 @@ export function pageLength(rows: readonly { readonly seq?: unknown }[], limit: n
 }
 
 /** The oldest record that is kept, as SQL; null where there is none. */
-export const oldestSeq =
-  "(SELECT MIN(seq) FROM (SELECT MIN(seq) AS seq FROM decision_record UNION ALL SELECT MIN(id) FROM decision_block_head) kept)";
+export const oldestSeq = "(SELECT MIN(id) FROM decision_block)";

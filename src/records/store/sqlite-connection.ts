@@ -1,7 +1,7 @@
 import type { WriteTransaction } from "#db/sql-writes.ts";
 import { ThreadCalls } from "#platform/threads/thread-calls.ts";
-import { type SqlConnection, unpacked } from "./sql-connection.ts";
-import type { SqlRow } from "./sql-row.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import type { SqlConnection, SqlRow } from "./sql-connection.ts";
 import type { RecordsRequest } from "./sqlite-worker.ts";
 
 /**
@@ -21,9 +21,7 @@ export async function sqliteRecords(path: string, sharedWrite?: WriteTransaction
   return {
     kind: "sqlite",
     read: (sql, values = []) => thread.call<readonly SqlRow[]>({ call: "read", sql, values }),
-    readWithContent: async (sql, values = []) =>
-      unpacked(await thread.call<readonly SqlRow[]>({ call: "readWithContent", sql, values })),
-    search: async (search) => unpacked(await thread.call<readonly SqlRow[]>({ call: "search", search })),
+    search: (search) => thread.call<readonly DecisionRecord[]>({ call: "search", search }),
     write: sharedWrite ?? ((writes) => thread.call({ call: "write", writes })),
     async close() {
       await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.

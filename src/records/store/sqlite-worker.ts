@@ -2,13 +2,12 @@ import type { Database } from "bun:sqlite";
 import { runSqliteWrites, type SqlWrite } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { answerCalls } from "#platform/threads/answer-calls.ts";
-import { type BlockSearch, searchBlocks } from "./blocks/block-search.ts";
-import { blocksIn, openedFor, withContents } from "./sql-connection.ts";
-import type { SqlRow } from "./sql-row.ts";
+import { searchBlocks } from "./blocks.ts";
+import type { BlockSearch, SqlRow } from "./sql-connection.ts";
 
 export type RecordsRequest =
   | { readonly call: "open"; readonly path: string; readonly readOnly: boolean }
-  | { readonly call: "read" | "readWithContent"; readonly sql: string; readonly values: readonly (string | number)[] }
+  | { readonly call: "read"; readonly sql: string; readonly values: readonly (string | number)[] }
   | { readonly call: "search"; readonly search: BlockSearch }
   | { readonly call: "write"; readonly writes: readonly SqlWrite[] }
   | { readonly call: "close" };
@@ -27,18 +26,11 @@ function run(request: RecordsRequest): unknown {
   switch (request.call) {
     case "read":
       return read(db, request.sql, request.values);
-    case "readWithContent": {
-      const rows = read(db, request.sql, request.values);
-      const blocks = db.query<SqlRow, [string]>(
-        "SELECT id, data FROM decision_block WHERE id IN (SELECT value FROM json_each(?))",
-      );
-      return withContents(openedFor(rows, blocks.all(JSON.stringify(blocksIn(rows)))));
-    }
     case "search": {
       const searching = searchBlocks(request.search, "sqlite");
       let step = searching.next();
       while (step.done !== true) step = searching.next(read(db, ...step.value));
-      return withContents(step.value);
+      return step.value;
     }
     case "write":
       return runSqliteWrites(db, request.writes);

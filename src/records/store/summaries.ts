@@ -9,16 +9,14 @@ import type {
   SummaryShare,
   TimeRange,
 } from "#records/records.ts";
-import { sumCondition } from "./filter-sql.ts";
-import { firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneySums, sumKeys } from "./record-sums.ts";
-import type { SqlConnection } from "./sql-connection.ts";
-import type { SqlRow } from "./sql-row.ts";
+import { sumCondition } from "./filter.ts";
+import type { SqlConnection, SqlRow } from "./sql-connection.ts";
+import { dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneySums, sumKeys } from "./sums.ts";
 
 /** How long sums by minute are kept; older times have only sums by hour. */
 export const minutesKeptMs = 3 * 86_400_000;
 /** Ranges up to this long are summed by minutes. */
 const minuteRangeMs = 50 * hourMs;
-const dayMs = 24 * hourMs;
 
 const sumOf = (name: string) => `SUM(${name}) AS ${name}`;
 
@@ -90,15 +88,15 @@ export async function summaryOf(
 }
 
 /** A range in whole UTC days, with the hours before and after them. */
-function goalParts({ fromMs, toMs }: TimeRange): readonly (TimeRange & { readonly table: string })[] {
+function goalParts({ fromMs, toMs }: TimeRange): readonly (TimeRange & { readonly span: number })[] {
   const firstHour = Math.floor(fromMs / hourMs) * hourMs;
   const firstDay = Math.ceil(firstHour / dayMs) * dayMs;
   const endOfDays = Math.floor(toMs / dayMs) * dayMs;
-  if (firstDay >= endOfDays) return [{ table: "decision_goal_sum", fromMs: firstHour, toMs }];
+  if (firstDay >= endOfDays) return [{ span: hourMs, fromMs: firstHour, toMs }];
   return [
-    { table: "decision_goal_sum", fromMs: firstHour, toMs: firstDay },
-    { table: "decision_goal_day_sum", fromMs: firstDay, toMs: endOfDays },
-    { table: "decision_goal_sum", fromMs: endOfDays, toMs },
+    { span: hourMs, fromMs: firstHour, toMs: firstDay },
+    { span: dayMs, fromMs: firstDay, toMs: endOfDays },
+    { span: hourMs, fromMs: endOfDays, toMs },
   ];
 }
 
@@ -111,13 +109,14 @@ export async function groupsOf(
   const names = [...moneySums, "refused"];
   const parts = goalParts(range);
   const each = parts.map(
-    ({ table }) =>
-      `SELECT ${by} AS name, ${names.join(", ")}, last_ms FROM ${table} WHERE at_ms >= ? AND at_ms < ? AND ${by} <> ''`,
+    () =>
+      `SELECT ${by} AS name, ${names.join(", ")}, last_ms FROM decision_goal_sum
+       WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${by} <> ''`,
   );
   const rows = await sql.read(
     `SELECT name, ${names.map(sumOf).join(", ")}, MAX(last_ms) AS last_ms FROM (${each.join(" UNION ALL ")}) parts
      GROUP BY name ORDER BY SUM(cost_nano_usd) DESC, name LIMIT ?`,
-    [...parts.flatMap(({ fromMs, toMs }) => [fromMs, toMs]), limit],
+    [...parts.flatMap(({ span, fromMs, toMs }) => [span, fromMs, toMs]), limit],
   );
   return rows.map((row) => ({
     key: String(row["name"]),

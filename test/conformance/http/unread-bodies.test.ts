@@ -117,6 +117,7 @@ describe.each([
       port: 0,
       reusePort: false,
       version: "1",
+      reportOutcome: async () => false,
       demo: false,
       maxRequestBytes: megabyte,
       maxRequestValues: 1_000,

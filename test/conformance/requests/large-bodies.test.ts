@@ -157,6 +157,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
       allowedHosts: [],
       auth: () => ({ minTokenLength: 8 }),
       ports,
+      reportOutcome: async () => false,
       lastModel: () => undefined,
       configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
       metricsText: async () => undefined,

@@ -132,7 +132,7 @@ async function correctRecords(env: NodeJS.ProcessEnv, notices: readonly LedgerNo
   try {
     const store = await openRecordStore(env["DATABASE_URL"] || defaultDatabaseUrl);
     try {
-      for (const notice of resolved) await store.correct(correctionOf(notice), Date.now());
+      for (const notice of resolved) await store.correct(correctionOf(notice));
     } finally {
       await store.close();
     }

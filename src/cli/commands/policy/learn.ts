@@ -8,12 +8,13 @@ import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
 import { type Trial, trialsIn } from "#learning/fit/observations.ts";
-import type { OutcomeRecord } from "#learning/outcomes/outcomes.ts";
-import { openOutcomeStore } from "#learning/outcomes/store/open-outcome-store.ts";
+import type { OutcomeRecord } from "#learning/outcomes.ts";
 import { loadWeights, weightsPathOf } from "#policy/load-weights.ts";
 import type { Policy } from "#policy/schema.ts";
+import { openRecordStore } from "#records/open-record-store.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { type Learned, learnReport } from "./learn-report.ts";
+import { recordedOutcomes } from "./recorded-outcomes.ts";
 
 export interface LearnOptions {
   /** Milliseconds before now. */
@@ -32,13 +33,13 @@ const defaultFile = "learned-weights.json";
 const dayMs = 86_400_000;
 
 /**
- * `smart-gateway policy learn`: fits weights to the installation's own outcome records and shows what they would change for records
+ * `smart-gateway policy learn`: fits weights to the outcomes that the installation's own decision records show, and shows what they would change for records
  * that were held back. Writes them only when asked, and only when they would order those better.
  */
 export async function learn(config: Config, policyPath: string | undefined, options: LearnOptions): Promise<void> {
   const nowMs = Date.now();
-  await withStore(process.env, options, "The outcome records could not be read", openOutcomeStore, async (store) => {
-    const records = await store.load(nowMs - options.since);
+  await withStore(process.env, options, "The decision records could not be read", openRecordStore, async (store) => {
+    const records = await recordedOutcomes(store, nowMs - options.since, config.registry);
     const learned = learnFrom(records, config, policyPath, { ...options, nowMs });
     if (options.json) printJson(learned);
     else print(learnReport(learned, weightsPathOf(config.policy, policyPath) === undefined ? defaultFile : undefined));

@@ -22,12 +22,15 @@ export const featureNames = [
 ] as const;
 
 /** What the vector reads of an ask's features. */
-type CountedFeatures = Omit<AskFeatures, "topics" | "verbLast" | "failureLines"> & {
+export type CountedFeatures = Omit<AskFeatures, "topics" | "verbLast" | "failureLines"> & {
   readonly topics: Pick<AskFeatures["topics"], "words" | "distinctWords">;
 };
 
 /** The four dimensions as they are, counts as log(1 + count) / 8: most lie between 0 and 1. */
-export function featureVectorOf(task: RoutingTask, features: CountedFeatures): readonly number[] {
+export function featureVectorOf(
+  task: Pick<RoutingTask, "reasoning_requirement" | "ambiguity" | "dependency_depth" | "verification_difficulty">,
+  features: CountedFeatures,
+): readonly number[] {
   return [
     task.reasoning_requirement,
     task.ambiguity,

@@ -1,4 +1,3 @@
-import { featureVersion } from "#domain/learned-weights.ts";
 import { featureNames } from "#pipeline/decide/learned/feature-vector.ts";
 import { type DecisionPart, noSignals, type OutcomeRecord } from "./outcomes.ts";
 
@@ -8,7 +7,6 @@ export function outcomeRecord(decisionId: string, atMs: number, decision: Partia
     decisionId,
     atMs,
     decision: {
-      version: featureVersion,
       features: featureNames.map(() => 0.5),
       kind: "CODING",
       tier: "flash",

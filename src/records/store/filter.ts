@@ -8,46 +8,34 @@ export interface Condition {
 
 /** What sums must meet to pass the filter, as an SQL condition over the columns of `decision_sum`. */
 export function sumCondition(filter: RollupFilter): Condition {
-  const statuses = filter.status?.map(statusRange) ?? [];
-  return joined([...rollupParts(filter, ""), ...(filter.status === undefined ? [] : [between("status", statuses)])]);
+  return joined([
+    ...among("cause", filter.cause),
+    ...among("model", filter.model),
+    ...among("tier", filter.tier),
+    ...among("outcome", filter.outcome),
+    ...among("refused_by", filter.refusedBy),
+    ...(filter.status === undefined ? [] : [statusCondition(filter.status)]),
+  ]);
+}
+
+function among(column: string, values: readonly string[] | undefined): Condition[] {
+  if (values === undefined) return [];
+  return [{ sql: values.length === 0 ? "1 = 0" : `${column} IN (${values.map(() => "?").join(", ")})`, values }];
+}
+
+/** Statuses, and classes of them such as `4xx`. */
+function statusCondition(statuses: readonly string[]): Condition {
+  if (statuses.length === 0) return { sql: "1 = 0", values: [] };
+  const ranges = statuses.map((text) => {
+    const low = /^[1-5]xx$/.test(text) ? Number(text[0]) * 100 : Number(text) || 0;
+    return [low, text.endsWith("xx") ? low + 99 : low];
+  });
+  return { sql: `(${ranges.map(() => "status BETWEEN ? AND ?").join(" OR ")})`, values: ranges.flat() };
 }
 
 /** Whether the sums say anything of the filter. */
 export function isSummed({ cause, model, tier, outcome, refusedBy, status }: RollupFilter): boolean {
   return [cause, model, tier, outcome, refusedBy, status].some((wanted) => wanted !== undefined);
-}
-
-type Range = readonly [low: number, high: number];
-
-/** `4xx` or a status. */
-export function statusRange(text: string): Range {
-  const low = /^[1-5]xx$/.test(text) ? Number(text[0]) * 100 : Number(text) || 0;
-  return [low, text.endsWith("xx") ? low + 99 : low];
-}
-
-export function between(column: string, ranges: readonly Range[]): Condition {
-  return { sql: `(${ranges.map(() => `${column} BETWEEN ? AND ?`).join(" OR ")})`, values: ranges.flat() };
-}
-
-export function rollupParts(filter: RollupFilter, table: string): Condition[] {
-  const parts = [
-    ...among(`${table}cause`, filter.cause),
-    ...among(`${table}model`, filter.model),
-    ...among(`${table}tier`, filter.tier),
-    ...among(`${table}outcome`, filter.outcome),
-    ...among(`${table}refused_by`, filter.refusedBy),
-  ];
-  if (filter.outcome !== undefined && !filter.outcome.includes("answered")) {
-    parts.push({ sql: `${table}outcome <> 'answered'`, values: [] });
-  }
-  return parts;
-}
-
-export function among(column: string, values: readonly string[] | undefined): Condition[] {
-  if (values === undefined) return [];
-  if (values.length === 0) return [{ sql: "1 = 0", values: [] }];
-  const isOneOf = `${column} IN (${values.map(() => "?").join(", ")})`;
-  return [{ sql: values.includes("") ? `(${isOneOf} OR ${column} IS NULL)` : isOneOf, values }];
 }
 
 export function joined(parts: readonly Condition[]): Condition {
@@ -95,7 +83,8 @@ export function statusClass(status: string): string {
   return `${status[0]}xx`;
 }
 
-function fieldOf(record: DecisionRecord, field: FilterField): string | null {
+/** The value that a filter compares. */
+export function fieldOf(record: DecisionRecord, field: FilterField): string | null {
   switch (field) {
     case "requestId":
       return record.request_id;

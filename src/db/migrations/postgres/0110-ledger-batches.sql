@@ -1,2 +1,0 @@
--- Nothing to do here: only SQLite keeps the entries of a batch as one row.
-SELECT 1;

@@ -1,0 +1,198 @@
+-- What this release adds to the schema of 1.0.0. It may change until the release, and does not after it.
+
+-- LEDGER
+
+-- An id is its request and its attempt, so it is unique as they are: they need no index of their own.
+ALTER TABLE reservation DROP CONSTRAINT reservation_request_id_attempt_key;
+
+-- Calls whose outcome is unknown or was guessed, and that the aggregator can be asked about by its own id of them.
+CREATE TABLE generation_lookup (
+  reservation_id text PRIMARY KEY,
+  generation_id text NOT NULL,
+  tries bigint NOT NULL DEFAULT 0,
+  -- When it may be asked next.
+  next_ms bigint NOT NULL
+);
+
+CREATE INDEX generation_lookup_next ON generation_lookup (next_ms);
+
+-- PRICES AND ROUTING
+
+-- What aggregators' lists have last said of the prices of our models. Losing it costs one reading of the list.
+CREATE TABLE price_book (
+  -- The aggregator's base URL.
+  source text NOT NULL,
+  -- Its id of the model.
+  upstream_id text NOT NULL,
+  -- The price, and the one before it if that was far from it, as JSON: nano-USD per million tokens and per call.
+  entry text NOT NULL,
+  -- When the list last named it, in milliseconds since the Unix epoch.
+  read_ms bigint NOT NULL,
+  PRIMARY KEY (source, upstream_id)
+);
+
+-- What nodes remember of conversations and tasks between requests. Losing it costs a conversation its cached context, no more.
+CREATE TABLE routing_memory (
+  -- 'conversation' or 'task'.
+  kind text NOT NULL,
+  -- Salted SHA-256 of the conversation's or task's key, hexadecimal.
+  key_hash text NOT NULL,
+  -- JSON: model keys, counts and hashes, never a caller's text.
+  value text NOT NULL,
+  -- When it was last heard of, in milliseconds since the Unix epoch.
+  heard_ms bigint NOT NULL,
+  PRIMARY KEY (kind, key_hash)
+);
+CREATE INDEX routing_memory_heard ON routing_memory (kind, heard_ms);
+
+-- One row: the salt of the hashes, made once.
+CREATE TABLE routing_salt (
+  id bigint PRIMARY KEY CHECK (id = 1),
+  salt text NOT NULL
+);
+
+-- DECISION RECORDS
+
+-- Decision records that were written together: their JSON, one a line, compressed (zstd). Ids, numbers and enum words, never a caller's text.
+-- A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records of one
+-- millisecond apart.
+CREATE TABLE decision_block (
+  -- The lowest number of its records. No block has records of two UTC hours.
+  id bigint PRIMARY KEY,
+  last_seq bigint NOT NULL,
+  records bigint NOT NULL,
+  -- What the row takes, about.
+  bytes bigint NOT NULL,
+  -- Each value that a record in it has in a field of the filter, once: lines of `field="value"`.
+  terms text NOT NULL,
+  -- Of each record, in the order of the lines, the xxHash32 of its decision id and of its request id, little-endian.
+  ids bytea NOT NULL,
+  data bytea NOT NULL
+);
+CREATE INDEX decision_block_last ON decision_block (last_seq);
+-- A search reads the terms of all blocks: rows of up to 8 kB keep them as they are. The data are compressed already.
+ALTER TABLE decision_block SET (toast_tuple_target = 8160);
+ALTER TABLE decision_block ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- Costs that were open when their records were written, or were corrected later. Attempt 0 has the state of the whole record.
+CREATE TABLE decision_cost (
+  decision_id text NOT NULL,
+  -- The attempt's number in its reservation's id.
+  attempt bigint NOT NULL,
+  -- The record's number.
+  seq bigint NOT NULL,
+  cost_nano_usd bigint NOT NULL,
+  cost_state text NOT NULL,
+  PRIMARY KEY (decision_id, attempt)
+);
+CREATE INDEX decision_cost_seq ON decision_cost (seq);
+CREATE INDEX decision_cost_open ON decision_cost (decision_id) WHERE attempt = 0 AND cost_state = 'unknown';
+
+-- What callers have reported of decisions.
+CREATE TABLE decision_outcome (
+  decision_id text PRIMARY KEY,
+  -- 'solved' or 'failed'.
+  outcome text NOT NULL,
+  -- From 0 to 1.
+  score double precision,
+  at_ms bigint NOT NULL
+);
+
+-- Sums of the records, in the same transaction: by minute for recent days, by hour for long. Null is ''.
+CREATE TABLE decision_sum (
+  -- 60000 or 3600000.
+  span_ms bigint NOT NULL,
+  -- Start of the span, in milliseconds since the Unix epoch.
+  at_ms bigint NOT NULL,
+  model text NOT NULL,
+  tier text NOT NULL,
+  cause text NOT NULL,
+  outcome text NOT NULL,
+  status bigint NOT NULL,
+  refused_by text NOT NULL,
+  requests bigint NOT NULL,
+  cost_unknown bigint NOT NULL,
+  cost_nano_usd bigint NOT NULL,
+  baseline_nano_usd bigint NOT NULL,
+  baseline_cost_nano_usd bigint NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  -- Histogram of the time to the first token: upper bounds 100, 200, 350, 500, 750, 1000, 1500, 2500, 5000, 10000, 30000 ms.
+  first_0 bigint NOT NULL,
+  first_1 bigint NOT NULL,
+  first_2 bigint NOT NULL,
+  first_3 bigint NOT NULL,
+  first_4 bigint NOT NULL,
+  first_5 bigint NOT NULL,
+  first_6 bigint NOT NULL,
+  first_7 bigint NOT NULL,
+  first_8 bigint NOT NULL,
+  first_9 bigint NOT NULL,
+  first_10 bigint NOT NULL,
+  first_11 bigint NOT NULL,
+  PRIMARY KEY (span_ms, at_ms, model, tier, cause, outcome, status, refused_by)
+);
+
+-- The same by goal, in UTC hours and days, kept as long as the records.
+CREATE TABLE decision_goal_sum (
+  -- 3600000 or 86400000.
+  span_ms bigint NOT NULL,
+  at_ms bigint NOT NULL,
+  goal text NOT NULL,
+  session text NOT NULL,
+  requests bigint NOT NULL,
+  refused bigint NOT NULL,
+  cost_nano_usd bigint NOT NULL,
+  baseline_nano_usd bigint NOT NULL,
+  baseline_cost_nano_usd bigint NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  last_ms bigint NOT NULL,
+  PRIMARY KEY (span_ms, at_ms, goal, session)
+);
+
+-- One row: how many records there are, about how many bytes they and their indexes take, and the salt of conversations' names.
+CREATE TABLE decision_store (
+  id bigint PRIMARY KEY CHECK (id = 1),
+  records bigint NOT NULL,
+  bytes bigint NOT NULL,
+  salt bigint NOT NULL
+);
+INSERT INTO decision_store (id, records, bytes, salt) VALUES (1, 0, 0, CAST(floor(random() * 9007199254740991) AS bigint));
+
+-- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
+CREATE TABLE decision_config (
+  hash text PRIMARY KEY,
+  -- When it was first in force, in milliseconds since the Unix epoch.
+  at_ms bigint NOT NULL,
+  -- JSON: policy, models with their prices, caps.
+  config text NOT NULL
+);
+
+-- OPERATORS
+
+-- What operators have changed by hand: who, when, what. Few rows; they are kept.
+CREATE TABLE operator_action (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at_ms bigint NOT NULL, -- milliseconds since the epoch
+  operator text NOT NULL,
+  action text NOT NULL,
+  target text NOT NULL, -- an account, a reservation or a model
+  detail text NOT NULL
+);
+
+-- What the aggregator said was spent with a key on a UTC day, as last read on that day; to compare with the ledger.
+CREATE TABLE key_usage (
+  -- The aggregator's base URL.
+  source text NOT NULL,
+  day text NOT NULL,
+  -- The beginning of the key's SHA-256 digest, in hex: several keys may have been used on one day.
+  key_digest text NOT NULL,
+  -- In nano-USD.
+  spent bigint NOT NULL,
+  -- In milliseconds since the Unix epoch.
+  read_ms bigint NOT NULL,
+  PRIMARY KEY (source, day, key_digest)
+);

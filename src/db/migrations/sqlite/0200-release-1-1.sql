@@ -1,0 +1,284 @@
+-- What this release adds to the schema of 1.0.0. It may change until the release, and does not after it.
+
+-- LEDGER
+
+-- Rows that cost less to write. What was one B-tree per constraint is now: reservations in the order of their making, with
+-- one index of their ids (an id is its request and its attempt, so it is unique as they are); entries appended one after the
+-- other, each naming the one before it of the same reservation, so that they are found without an index.
+-- Lists of allowed values are spelled with OR: SQLite builds a table for `IN (…)` each time a statement runs.
+
+CREATE TABLE new_reservation (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  request_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL CHECK (attempt >= 1),
+  goal_account TEXT NOT NULL,
+  day_account TEXT NOT NULL,
+  hold INTEGER NOT NULL CHECK (hold >= 0),
+  actual INTEGER CHECK (actual >= 0),
+  source TEXT,
+  state TEXT NOT NULL CHECK (state = 'HELD' OR state = 'SETTLED' OR state = 'RELEASED' OR state = 'UNRESOLVED'
+    OR state = 'EXPIRED_CHARGED' OR state = 'CORRECTED'),
+  model TEXT NOT NULL,
+  node_id TEXT NOT NULL,
+  node_epoch INTEGER NOT NULL,
+  dispatched INTEGER NOT NULL CHECK (dispatched = 0 OR dispatched = 1),
+  created_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  closed_ms INTEGER,
+  -- The newest entry of this reservation.
+  last_entry INTEGER NOT NULL
+);
+
+CREATE TABLE new_ledger_entry (
+  seq INTEGER PRIMARY KEY,
+  reservation_id TEXT NOT NULL,
+  -- The entry before this one of the same reservation; null for its first.
+  previous INTEGER,
+  event TEXT NOT NULL CHECK (event = 'admitted' OR event = 'settled' OR event = 'released' OR event = 'unresolved'
+    OR event = 'expired_charged' OR event = 'corrected'),
+  held INTEGER NOT NULL,
+  spent INTEGER NOT NULL,
+  overrun INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  node_id TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+);
+
+INSERT INTO new_ledger_entry (reservation_id, event, held, spent, overrun, reason, node_id, at_ms)
+  SELECT reservation_id, event, held, spent, overrun, reason, node_id, at_ms FROM ledger_entry
+  ORDER BY at_ms, CASE event WHEN 'admitted' THEN 0 WHEN 'unresolved' THEN 1 WHEN 'corrected' THEN 3 ELSE 2 END;
+
+CREATE TEMP TABLE chain AS
+  SELECT seq, lag(seq) OVER (PARTITION BY reservation_id ORDER BY seq) AS previous FROM new_ledger_entry;
+UPDATE new_ledger_entry SET previous = chain.previous FROM temp.chain WHERE chain.seq = new_ledger_entry.seq;
+DROP TABLE temp.chain;
+
+INSERT INTO new_reservation (id, request_id, attempt, goal_account, day_account, hold, actual, source, state, model, node_id,
+    node_epoch, dispatched, created_ms, expires_ms, closed_ms, last_entry)
+  SELECT r.id, r.request_id, r.attempt, r.goal_account, r.day_account, r.hold, r.actual, r.source, r.state, r.model, r.node_id,
+    r.node_epoch, r.dispatched, r.created_ms, r.expires_ms, r.closed_ms, coalesce(e.last, 0)
+  FROM reservation r LEFT JOIN (SELECT reservation_id, max(seq) AS last FROM new_ledger_entry GROUP BY reservation_id) e
+    ON e.reservation_id = r.id
+  ORDER BY r.created_ms, r.id;
+
+DROP TABLE reservation;
+DROP TABLE ledger_entry;
+ALTER TABLE new_reservation RENAME TO reservation;
+ALTER TABLE new_ledger_entry RENAME TO ledger_entry;
+CREATE INDEX reservation_open ON reservation (expires_ms) WHERE closed_ms IS NULL;
+
+-- Calls whose outcome is unknown or was guessed, and that the aggregator can be asked about by its own id of them.
+CREATE TABLE generation_lookup (
+  reservation_id TEXT PRIMARY KEY,
+  generation_id TEXT NOT NULL,
+  tries INTEGER NOT NULL DEFAULT 0,
+  -- When it may be asked next.
+  next_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX generation_lookup_next ON generation_lookup (next_ms);
+
+-- What a batch writes is less: all its entries are one row, and a reservation no longer repeats the two parts of its id.
+
+-- What moved in one batch, and why. Changed only by retention, which takes out the entries of old reservations.
+CREATE TABLE ledger_batch (
+  seq INTEGER PRIMARY KEY,
+  node_id TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  -- JSON, an array for each entry: reservation, event, held, spent, overrun, reason, and the batch with the entry before it of
+  -- the same reservation; null for its first.
+  entries TEXT NOT NULL
+);
+-- Each earlier entry becomes a batch under its own number, so that the numbers in `previous` and `last_entry` stay right.
+INSERT INTO ledger_batch (seq, node_id, at_ms, entries)
+  SELECT seq, node_id, at_ms, json_array(json_array(reservation_id, event, held, spent, overrun, reason, previous))
+  FROM ledger_entry ORDER BY seq;
+DROP TABLE ledger_entry;
+
+-- The entries one by one. `seq` is their batch, `place` their place in it.
+CREATE VIEW ledger_entry AS
+  SELECT b.seq, e.key AS place, CAST(e.value ->> 0 AS TEXT) AS reservation_id, e.value ->> 1 AS event, e.value ->> 2 AS held,
+    e.value ->> 3 AS spent, e.value ->> 4 AS overrun, e.value ->> 5 AS reason, e.value ->> 6 AS previous, b.node_id, b.at_ms
+  FROM ledger_batch b, json_each(b.entries) e;
+
+-- The id is `<request>.<attempt>`. `last_entry` is now the batch with the newest entry of the reservation.
+ALTER TABLE reservation DROP COLUMN request_id;
+ALTER TABLE reservation DROP COLUMN attempt;
+
+-- PRICES AND ROUTING
+
+-- What aggregators' lists have last said of the prices of our models. Losing it costs one reading of the list.
+CREATE TABLE price_book (
+  -- The aggregator's base URL.
+  source TEXT NOT NULL,
+  -- Its id of the model.
+  upstream_id TEXT NOT NULL,
+  -- The price, and the one before it if that was far from it, as JSON: nano-USD per million tokens and per call.
+  entry TEXT NOT NULL,
+  -- When the list last named it, in milliseconds since the Unix epoch.
+  read_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, upstream_id)
+) WITHOUT ROWID;
+
+-- What nodes remember of conversations and tasks between requests. Losing it costs a conversation its cached context, no more.
+CREATE TABLE routing_memory (
+  -- 'conversation' or 'task'.
+  kind TEXT NOT NULL,
+  -- Salted SHA-256 of the conversation's or task's key, hexadecimal.
+  key_hash TEXT NOT NULL,
+  -- JSON: model keys, counts and hashes, never a caller's text.
+  value TEXT NOT NULL,
+  -- When it was last heard of, in milliseconds since the Unix epoch.
+  heard_ms INTEGER NOT NULL,
+  PRIMARY KEY (kind, key_hash)
+) WITHOUT ROWID;
+CREATE INDEX routing_memory_heard ON routing_memory (kind, heard_ms);
+
+-- One row: the salt of the hashes, made once.
+CREATE TABLE routing_salt (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  salt TEXT NOT NULL
+);
+
+-- DECISION RECORDS
+
+-- Decision records that were written together: their JSON, one a line, compressed (zstd). Ids, numbers and enum words, never a caller's text.
+-- A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records of one
+-- millisecond apart.
+CREATE TABLE decision_block (
+  -- The lowest number of its records. No block has records of two UTC hours.
+  id INTEGER PRIMARY KEY,
+  last_seq INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  -- What the row takes, about.
+  bytes INTEGER NOT NULL,
+  -- Each value that a record in it has in a field of the filter, once: lines of `field="value"`.
+  terms TEXT NOT NULL,
+  -- Of each record, in the order of the lines, the xxHash32 of its decision id and of its request id, little-endian.
+  ids BLOB NOT NULL,
+  data BLOB NOT NULL
+);
+CREATE INDEX decision_block_last ON decision_block (last_seq);
+-- Costs that were open when their records were written, or were corrected later. Attempt 0 has the state of the whole record.
+CREATE TABLE decision_cost (
+  decision_id TEXT NOT NULL,
+  -- The attempt's number in its reservation's id.
+  attempt INTEGER NOT NULL,
+  -- The record's number.
+  seq INTEGER NOT NULL,
+  cost_nano_usd INTEGER NOT NULL,
+  cost_state TEXT NOT NULL,
+  PRIMARY KEY (decision_id, attempt)
+);
+CREATE INDEX decision_cost_seq ON decision_cost (seq);
+CREATE INDEX decision_cost_open ON decision_cost (decision_id) WHERE attempt = 0 AND cost_state = 'unknown';
+
+-- What callers have reported of decisions.
+CREATE TABLE decision_outcome (
+  decision_id TEXT PRIMARY KEY,
+  -- 'solved' or 'failed'.
+  outcome TEXT NOT NULL,
+  -- From 0 to 1.
+  score REAL,
+  at_ms INTEGER NOT NULL
+);
+
+-- Sums of the records, in the same transaction: by minute for recent days, by hour for long. Null is ''.
+CREATE TABLE decision_sum (
+  -- 60000 or 3600000.
+  span_ms INTEGER NOT NULL,
+  -- Start of the span, in milliseconds since the Unix epoch.
+  at_ms INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  cause TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  refused_by TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  cost_unknown INTEGER NOT NULL,
+  cost_nano_usd INTEGER NOT NULL,
+  baseline_nano_usd INTEGER NOT NULL,
+  baseline_cost_nano_usd INTEGER NOT NULL,
+  prompt_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL,
+  -- Histogram of the time to the first token: upper bounds 100, 200, 350, 500, 750, 1000, 1500, 2500, 5000, 10000, 30000 ms.
+  first_0 INTEGER NOT NULL,
+  first_1 INTEGER NOT NULL,
+  first_2 INTEGER NOT NULL,
+  first_3 INTEGER NOT NULL,
+  first_4 INTEGER NOT NULL,
+  first_5 INTEGER NOT NULL,
+  first_6 INTEGER NOT NULL,
+  first_7 INTEGER NOT NULL,
+  first_8 INTEGER NOT NULL,
+  first_9 INTEGER NOT NULL,
+  first_10 INTEGER NOT NULL,
+  first_11 INTEGER NOT NULL,
+  PRIMARY KEY (span_ms, at_ms, model, tier, cause, outcome, status, refused_by)
+) WITHOUT ROWID;
+
+-- The same by goal, in UTC hours and days, kept as long as the records.
+CREATE TABLE decision_goal_sum (
+  -- 3600000 or 86400000.
+  span_ms INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  goal TEXT NOT NULL,
+  session TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  cost_nano_usd INTEGER NOT NULL,
+  baseline_nano_usd INTEGER NOT NULL,
+  baseline_cost_nano_usd INTEGER NOT NULL,
+  prompt_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  PRIMARY KEY (span_ms, at_ms, goal, session)
+) WITHOUT ROWID;
+
+-- One row: how many records there are, about how many bytes they and their indexes take, and the salt of conversations' names.
+CREATE TABLE decision_store (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  records INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  salt INTEGER NOT NULL
+);
+INSERT INTO decision_store (id, records, bytes, salt) VALUES (1, 0, 0, abs(random() % 9007199254740991));
+
+-- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
+CREATE TABLE decision_config (
+  hash TEXT PRIMARY KEY,
+  -- When it was first in force, in milliseconds since the Unix epoch.
+  at_ms INTEGER NOT NULL,
+  -- JSON: policy, models with their prices, caps.
+  config TEXT NOT NULL
+);
+
+-- OPERATORS
+
+-- What operators have changed by hand: who, when, what. Few rows; they are kept.
+CREATE TABLE operator_action (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms INTEGER NOT NULL, -- milliseconds since the epoch
+  operator TEXT NOT NULL,
+  action TEXT NOT NULL,
+  target TEXT NOT NULL, -- an account, a reservation or a model
+  detail TEXT NOT NULL
+) STRICT;
+
+-- What the aggregator said was spent with a key on a UTC day, as last read on that day; to compare with the ledger.
+CREATE TABLE key_usage (
+  -- The aggregator's base URL.
+  source TEXT NOT NULL,
+  day TEXT NOT NULL,
+  -- The beginning of the key's SHA-256 digest, in hex: several keys may have been used on one day.
+  key_digest TEXT NOT NULL,
+  -- In nano-USD.
+  spent INTEGER NOT NULL,
+  -- In milliseconds since the Unix epoch.
+  read_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, day, key_digest)
+) WITHOUT ROWID;
