@@ -43,20 +43,6 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
 }
 
 /**
- * A further connection to the gateway's database, for data that may be lost. It is used on the event loop, so nothing of it
- * blocks: statements that have to wait are tried again (`writeWithRetries`), and commits do not wait for the disk. The ledger's
- * commits sync the same log.
- */
-export function openBackgroundSqlite(path: string): Database {
-  const db = openSqlite(path);
-  db.run("PRAGMA busy_timeout = 0");
-  db.run("PRAGMA synchronous = NORMAL");
-  // Checkpoints sync; the ledger runs them in its own thread.
-  db.run("PRAGMA wal_autocheckpoint = 0");
-  return db;
-}
-
-/**
  * Creates the file before SQLite does, which would let all users read it. The log's files get the database's mode. An existing file
  * is not touched: closing it here would release the locks that other connections of this process hold on it.
  */

@@ -16,6 +16,7 @@ import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
 import { correctionOf, type ReportedOutcome } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
+import type { TaskStates } from "#records/task-memory.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
@@ -30,6 +31,8 @@ export interface GatewayRecords {
   ledgerEvent(event: LedgerEvent): void;
   /** A hold has been closed: its record gets the cost at once. */
   holdClosed(notice: LedgerNotice): void;
+  /** Where the states of tasks are kept. */
+  readonly tasks: TaskStates;
   /** What a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
   reportOutcome(report: ReportedOutcome): Promise<boolean>;
   /** By decision id or request id. Rejects when the store does not answer. */
@@ -99,6 +102,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     holdClosed(notice) {
       if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
     },
+    tasks: stored,
     reportOutcome: async (report) => enabled() && stored.reportOutcome(report),
     async explained(id) {
       const record = await gateway.records.get(id);
@@ -124,6 +128,7 @@ function openStoredRecords(ledger: SharedConnection, context: GatewayContext): S
     openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
     kind: isSqlite ? "sqlite" : "postgres",
     rules: () => configuration.current().policy.records,
+    taskLimits: () => configuration.current().policy.tasks,
     shared: settings.workers > 1 || !isSqlite,
     clock,
     timers,

@@ -15,8 +15,6 @@ import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts"
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { startBillingLookup } from "#pipeline/settle/billing-lookup.ts";
 import { maxCredibleCost } from "#pipeline/settle/cost.ts";
-import { SharedMemory } from "#routing-memory/shared-memory.ts";
-import { openRoutingMemoryStore } from "#routing-memory/store/open-routing-memory-store.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { priceSourceOf } from "#upstream/aggregator/aggregator.ts";
@@ -91,26 +89,8 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
   };
 }
 
-/** What is remembered of conversations and tasks. */
-export function openRoutingMemory(ledger: SharedConnection, context: GatewayContext): SharedMemory {
-  const { settings, clock, timers, log, closing } = context;
-  const memory = new SharedMemory({
-    openStore: () => openRoutingMemoryStore(settings.databaseUrl, ledger.sharedWrite),
-    shared: sharesDatabase(context),
-    clock,
-    timers,
-    onStore: (state, problem) =>
-      log("routing_memory_changed", {
-        away: state === "unavailable",
-        detail: operatorText(problem instanceof Error ? problem.message : ""),
-      }),
-  });
-  closing.addWithTimeout(() => memory.close());
-  return memory;
-}
-
 /** Whether other processes may use the same database. */
-function sharesDatabase({ settings }: GatewayContext): boolean {
+export function sharesDatabase({ settings }: GatewayContext): boolean {
   return settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:");
 }
 

@@ -3,6 +3,7 @@ import type { HttpServer } from "#http/server.ts";
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import { RecentMap } from "#ledger/recent-map.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
+import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -13,8 +14,7 @@ import { timerWheel } from "#platform/timers.ts";
 import { type LiveConfig, liveConfig, type ReloadReport } from "#policy/live-config.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
-import type { SharedMemory } from "#routing-memory/shared-memory.ts";
-import { sharedConversationMemory, sharedTaskMemory } from "#routing-memory/shared-parts.ts";
+import { storedTaskMemory, type TaskStates } from "#records/task-memory.ts";
 import { type AuthKeys, loadAuthKeys } from "#settings/auth-keys.ts";
 import type { Problem } from "#settings/problem.ts";
 import type { Settings } from "#settings/settings.ts";
@@ -38,9 +38,9 @@ import {
   openHealth,
   openKeyUsage,
   openPrices,
-  openRoutingMemory,
   openSimulator,
   openUpstream,
+  sharesDatabase,
   upstreamAddressOf,
   watchCharges,
 } from "./open-parts.ts";
@@ -144,7 +144,6 @@ async function assemble(
   const ledger = await openGatewayLedger(context);
   const records = openRecords(ledger, context);
   const health = await openHealth(context);
-  const memory = openRoutingMemory(ledger, context);
   const simulator = await openSimulator(context);
   const address = upstreamAddressOf(context, simulator);
   const prices = openPrices(address, context);
@@ -157,7 +156,7 @@ async function assemble(
   watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
   const lastModels = new RecentMap<string, LastModel>(maxGoals);
-  const ports = portsOf({ ledger, health, upstream, memory, lastModels }, context, (record) => {
+  const ports = portsOf({ ledger, health, upstream, tasks: records.tasks, lastModels }, context, (record) => {
     finished.add(record);
     // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
     if (http.streams.count <= 1) setImmediate(() => finished.flush());
@@ -215,13 +214,13 @@ interface PipelineParts {
   readonly ledger: Ledger & SharedConnection;
   readonly health: OpenHealth;
   readonly upstream: Upstream;
-  readonly memory: SharedMemory;
+  readonly tasks: TaskStates;
   /** Gets the model of each reservation, by goal. */
   readonly lastModels: RecentMap<string, LastModel>;
 }
 
 function portsOf(parts: PipelineParts, context: GatewayContext, record: Ports["record"]): Ports {
-  const { ledger, health, upstream, memory, lastModels } = parts;
+  const { ledger, health, upstream, tasks, lastModels } = parts;
   const { configuration, clock, timers, random, metrics } = context;
   return {
     clock,
@@ -230,8 +229,13 @@ function portsOf(parts: PipelineParts, context: GatewayContext, record: Ports["r
     ledger: countedLedger(ledger, metrics, (goal, model) => lastModels.set(goal, { model, atMs: clock.now() })),
     health: health.registry,
     upstream,
-    tasks: sharedTaskMemory(memory, clock, () => configuration.current().policy.tasks),
-    conversations: sharedConversationMemory(memory, clock, () => configuration.current().policy.routing.affinity),
+    tasks: storedTaskMemory({
+      states: tasks,
+      shared: sharesDatabase(context),
+      clock,
+      limits: () => configuration.current().policy.tasks,
+    }),
+    conversations: inMemoryConversationMemory(() => configuration.current().policy.routing.affinity),
     retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
     callerEvidence: callerEvidence(clock),
     newId: () => Bun.randomUUIDv7(),

@@ -120,10 +120,3 @@ test("a running stream keeps neither the received nor the sent conversation in m
   expect(alive(received)).toBeLessThan(10);
   expect(alive(sent)).toBeLessThan(10);
 });
-
-test("the ledger is asked for the hold before what only learning needs is noted, and the upstream after both", async () => {
-  const calls: string[] = [];
-  const ports = streamingPorts((name) => calls.push(name));
-  await handleChat({ ...request, stream: true }, ports, new AbortController());
-  expect(calls).toEqual(["reserve", "routed", "send"]);
-});

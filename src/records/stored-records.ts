@@ -6,11 +6,14 @@ import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "
 import { matchesFilter } from "./store/filter.ts";
 import type { CostCorrection, RecordStore, ReportedOutcome, StoredConfig } from "./store/record-store.ts";
 import { seqPerMs } from "./store/seq.ts";
+import type { TaskStates } from "./task-memory.ts";
 
 export interface StoredRecordsOptions {
   readonly openStore: () => Promise<RecordStore>;
   readonly kind: "sqlite" | "postgres";
   readonly rules: () => { readonly retention_days: number; readonly max_bytes: number };
+  /** How many tasks are kept, and for how many milliseconds after their last change. */
+  readonly taskLimits: () => { readonly remembered: number; readonly remembered_ms: number };
   /** Whether other processes write to the same store. Then the store is polled for their records while there are subscribers. */
   readonly shared: boolean;
   readonly clock: Clock;
@@ -60,7 +63,7 @@ export interface WaitingRecord {
 }
 
 /** Decision records in the database, written behind the requests in batches. */
-export class StoredRecords implements DecisionRecords {
+export class StoredRecords implements DecisionRecords, TaskStates {
   readonly #options: StoredRecordsOptions;
   #waiting: WaitingRecord[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
@@ -68,6 +71,8 @@ export class StoredRecords implements DecisionRecords {
   #mayBeWritten = false;
   #configs: StoredConfig[] = [];
   #corrections: CostCorrection[] = [];
+  /** States of tasks that wait, by their keys. */
+  readonly #tasks = new Map<string, string>();
   /** Behind which record the ledger is asked about open costs; undefined while nobody wants to know. */
   #openCostsAfter: string | undefined;
   readonly #writeBehind: WriteBehind<RecordStore, void>;
@@ -123,6 +128,19 @@ export class StoredRecords implements DecisionRecords {
   correct(correction: CostCorrection): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
     this.#writeBehind.schedule(writeEveryMs);
+  }
+
+  saveTask(key: string, value: string): void {
+    if (this.#tasks.size >= maxSideWrites && !this.#tasks.has(key)) return;
+    this.#tasks.set(key, value);
+    this.#writeBehind.schedule(writeEveryMs);
+  }
+
+  async loadTask(key: string): Promise<string | undefined> {
+    const waiting = this.#tasks.get(key);
+    if (waiting !== undefined) return waiting;
+    const store = await this.#writeBehind.opened().catch(() => undefined);
+    return store?.task(key).catch(() => undefined);
   }
 
   /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
@@ -295,6 +313,10 @@ export class StoredRecords implements DecisionRecords {
       this.#corrections.push(...corrections);
       this.#openCostsAfter = next === "" ? undefined : next;
     }
+    const tasks = new Map(this.#tasks);
+    await store.saveTasks(tasks, clock.now());
+    // What has changed meanwhile stays for the next time.
+    for (const [key, value] of tasks) if (this.#tasks.get(key) === value) this.#tasks.delete(key);
     const isDone = await this.#writeCorrections(store);
     if (!isDone || this.#openCostsAfter !== undefined) this.#writeBehind.schedule(writeEveryMs);
     if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
@@ -325,6 +347,8 @@ export class StoredRecords implements DecisionRecords {
     await this.#readSize(store);
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
       await store.pruneSums(fromMs, nowMs);
+      const { remembered, remembered_ms } = this.#options.taskLimits();
+      await store.pruneTasks(nowMs - remembered_ms, remembered);
       this.#sumsPrunedMs = nowMs;
     }
     if (deleted === 0) this.#prunedMs = nowMs;

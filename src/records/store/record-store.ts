@@ -306,6 +306,40 @@ export class RecordStore {
     return row === undefined ? undefined : String(row["config"]);
   }
 
+  /** Writes the states of tasks, by their keys. */
+  async saveTasks(tasks: ReadonlyMap<string, string>, nowMs: number): Promise<void> {
+    if (tasks.size === 0) return;
+    await this.#sql.write([
+      {
+        sql: `INSERT INTO task_state (key_hash, value, changed_ms) VALUES (?)
+              ON CONFLICT (key_hash) DO UPDATE SET value = excluded.value, changed_ms = excluded.changed_ms`,
+        rows: [...tasks].map(([key, value]) => [this.#taskHash(key), value, Math.round(nowMs)]),
+      },
+    ]);
+  }
+
+  async task(key: string): Promise<string | undefined> {
+    const [row] = await this.#sql.read("SELECT value FROM task_state WHERE key_hash = ?", [this.#taskHash(key)]);
+    return row === undefined ? undefined : String(row["value"]);
+  }
+
+  /** Deletes states that have not changed since `fromMs`, and of the rest the oldest above `most`. */
+  async pruneTasks(fromMs: number, most: number): Promise<void> {
+    await this.#sql.write([
+      { sql: "DELETE FROM task_state WHERE changed_ms < ?", rows: [[Math.round(fromMs)]] },
+      {
+        sql: `DELETE FROM task_state WHERE changed_ms <=
+                (SELECT changed_ms FROM task_state ORDER BY changed_ms DESC LIMIT 1 OFFSET ?)`,
+        rows: [[most]],
+      },
+    ]);
+  }
+
+  /** Half a SHA-256: nobody who reads the store can tell ids from it without trying them with the salt. */
+  #taskHash(key: string): string {
+    return Bun.SHA256.hash(`${this.salt}\n${key}`, "hex").slice(0, 32);
+  }
+
   /** Keeps what a caller reports of a decision, in place of an earlier report; false for an unknown decision. */
   async reportOutcome({ decisionId, outcome, score }: ReportedOutcome, nowMs: number): Promise<boolean> {
     if ((await this.#byDecision(decisionId)) === undefined) return false;

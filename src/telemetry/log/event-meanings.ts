@@ -22,7 +22,6 @@ export const eventMeanings: { readonly [E in LogEvent]: string } = {
   health_changed: "A model's health has another state: see [model health](../health.md).",
   health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",
   health_store_changed: "`away`: health is not shared; each node goes on from the last state that it read.",
-  routing_memory_changed: "`away`: conversations and tasks are remembered in this process alone.",
   records_store_changed: "`away`: decision records wait, and are dropped when too many wait.",
   ledger_overrun:
     "A call cost more than was held for it; the whole cost is charged. Compare the prices: `models sync`.",

@@ -71,8 +71,6 @@ export interface LogEvents {
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
   /** `away`: the store of health is unavailable; each node goes on from the last state it read. */
   health_store_changed: { away: boolean; detail: OperatorText };
-  /** `away`: the store of conversations and tasks is unavailable; they are remembered in this process alone. */
-  routing_memory_changed: { away: boolean; detail: OperatorText };
   /** `away`: the store of decision records is unavailable; records wait, and are dropped when too many wait. */
   records_store_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
@@ -183,7 +181,6 @@ export const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } =
   health_changed: "warn",
   health_aggregator_changed: "warn",
   health_store_changed: "warn",
-  routing_memory_changed: "warn",
   records_store_changed: "warn",
   ledger_overrun: "error",
   price_drift: "error",

@@ -121,25 +121,16 @@ CREATE TABLE price_book (
   PRIMARY KEY (source, upstream_id)
 ) WITHOUT ROWID;
 
--- What nodes remember of conversations and tasks between requests. Losing it costs a conversation its cached context, no more.
-CREATE TABLE routing_memory (
-  -- 'conversation' or 'task'.
-  kind TEXT NOT NULL,
-  -- Salted SHA-256 of the conversation's or task's key, hexadecimal.
-  key_hash TEXT NOT NULL,
+-- The state of tasks in trouble, for other nodes and later processes.
+CREATE TABLE task_state (
+  -- Salted SHA-256 of the task's key, hexadecimal.
+  key_hash TEXT PRIMARY KEY,
   -- JSON: model keys, counts and hashes, never a caller's text.
   value TEXT NOT NULL,
-  -- When it was last heard of, in milliseconds since the Unix epoch.
-  heard_ms INTEGER NOT NULL,
-  PRIMARY KEY (kind, key_hash)
-) WITHOUT ROWID;
-CREATE INDEX routing_memory_heard ON routing_memory (kind, heard_ms);
-
--- One row: the salt of the hashes, made once.
-CREATE TABLE routing_salt (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  salt TEXT NOT NULL
+  -- When it last changed, in milliseconds since the Unix epoch.
+  changed_ms INTEGER NOT NULL
 );
+CREATE INDEX task_state_changed ON task_state (changed_ms);
 
 -- DECISION RECORDS
 

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { roles } from "#domain/model.ts";
+import { FailureClass } from "#domain/routing.ts";
+import {
+  inMemoryTaskMemory,
+  newTask,
+  type RememberedTask,
+  type TaskLimits,
+  type TaskMemory,
+} from "#pipeline/assess/task/task-memory.ts";
+import { LruMap } from "#platform/lru-map.ts";
+
+const modelKey = z.string().min(1).max(256);
+const count = z.int().min(0);
+const hash = z.string().max(256).nullable();
+const StoredTask = z.strictObject({
+  attempts: count,
+  flashAttempts: count,
+  sameErrorCount: count,
+  failureClass: FailureClass,
+  errorSignature: hash,
+  testsFailed: count,
+  filesTouched: count,
+  countedFailure: hash,
+  lastModel: modelKey.nullable(),
+  lastRole: z.enum(roles).nullable(),
+});
+
+/** What the memory needs of the store. Neither waits for the database nor fails. */
+export interface TaskStates {
+  /** Writes the state behind the requests. */
+  saveTask(key: string, value: string): void;
+  /** The state that some process has written; undefined where there is none, or the store does not answer. */
+  loadTask(key: string): Promise<string | undefined>;
+}
+
+export interface StoredTaskMemoryOptions {
+  readonly states: TaskStates;
+  /** Whether other processes write states too: then what this process knows is looked up again now and then. */
+  readonly shared: boolean;
+  readonly clock: { now(): number };
+  readonly limits: () => TaskLimits;
+}
+
+/** A task that another process may have changed is looked up again after this long. */
+const freshMs = 3_000;
+const maxLookedUp = 5_000;
+
+/**
+ * Tasks in this process, and those in trouble in the store, for other nodes and later processes. No request waits for the store: the
+ * first one of a task that this process does not know is routed without what the store has.
+ */
+export function storedTaskMemory({ states, shared, clock, limits }: StoredTaskMemoryOptions): TaskMemory {
+  const own = inMemoryTaskMemory(limits);
+  /** When a task was last looked up, in milliseconds since the epoch. */
+  const lookedUp = new LruMap<string, number>();
+
+  async function lookUp(key: string): Promise<void> {
+    const stored = parsed(await states.loadTask(key));
+    if (stored === undefined) return;
+    const nowMs = clock.now();
+    const known = own.recall(key, nowMs);
+    own.remember(key, known === undefined ? stored : joined(known, stored), nowMs);
+  }
+
+  return {
+    recall(key, nowMs) {
+      const known = own.recall(key, nowMs);
+      const lastMs = lookedUp.get(key) ?? Number.NEGATIVE_INFINITY;
+      if ((known === undefined || shared) && nowMs - lastMs >= freshMs) {
+        lookedUp.set(key, nowMs);
+        lookedUp.trim(maxLookedUp);
+        void lookUp(key);
+      }
+      return known;
+    },
+    remember(key, task, nowMs) {
+      const before = own.recall(key, nowMs) ?? newTask;
+      own.remember(key, task, nowMs);
+      if (troubleOf(before) !== troubleOf(task)) states.saveTask(key, JSON.stringify(task));
+    },
+    served: own.served,
+  };
+}
+
+/** A text that changes when the task gets into trouble, or out of it. */
+function troubleOf({ attempts, flashAttempts, sameErrorCount, failureClass, countedFailure }: RememberedTask): string {
+  return `${attempts} ${flashAttempts} ${sameErrorCount} ${failureClass} ${countedFailure}`;
+}
+
+/**
+ * What two processes have counted of one task. Counts only grow, so the larger one has seen more; for the rest the
+ * process's own value is the newer one, where it has one.
+ */
+function joined(own: RememberedTask, stored: RememberedTask): RememberedTask {
+  const ahead = stored.attempts > own.attempts ? stored : own;
+  const largest = (name: "attempts" | "flashAttempts" | "filesTouched" | "sameErrorCount") =>
+    Math.max(own[name], stored[name]);
+  return {
+    attempts: largest("attempts"),
+    flashAttempts: largest("flashAttempts"),
+    filesTouched: largest("filesTouched"),
+    sameErrorCount: largest("sameErrorCount"),
+    testsFailed: ahead.testsFailed,
+    failureClass: own.failureClass === newTask.failureClass ? stored.failureClass : own.failureClass,
+    errorSignature: own.errorSignature ?? stored.errorSignature,
+    countedFailure: ahead.countedFailure,
+    lastModel: own.lastModel ?? stored.lastModel,
+    lastRole: own.lastRole ?? stored.lastRole,
+  };
+}
+
+/** Undefined when another release, or somebody by hand, has written the text. */
+function parsed(text: string | undefined): RememberedTask | undefined {
+  try {
+    return StoredTask.parse(JSON.parse(text ?? "null"));
+  } catch {
+    return undefined;
+  }
+}
