@@ -4,7 +4,7 @@ import { healthSync } from "#health/health-sync.ts";
 import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/open-health-store.ts";
-import { ChargedWatch } from "#ledger/admin/charged-watch.ts";
+import { ChargedWithoutProof } from "#ledger/admin/charged-without-proof.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { adhocGoal, type BillingLookups, type Ledger, type SharedConnection } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
@@ -211,7 +211,7 @@ function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
 export function watchCharges(ledger: Ledger, context: GatewayContext): void {
   const { settings, clock, timers, random, metrics, closing, onLedgerEvent } = context;
   if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return;
-  const watch = new ChargedWatch({
+  const watch = new ChargedWithoutProof({
     today: async () => (await ledger.read(adhocGoal))?.day,
     open: () => openLedgerAdmin(settings.databaseUrl, true),
     clock,

@@ -1,8 +1,8 @@
 import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { nanoUsd } from "#domain/money/money.ts";
-import { hardCapOf, isOfPastDay } from "#ledger/admin/hard-cap.ts";
 import type { LedgerAccount } from "#ledger/admin/ledger-admin.ts";
+import { hardCapOf, isOfPastDay } from "#ledger/admin/ledger-admin.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { dayMs, hourMs } from "./range.ts";
 

@@ -42,12 +42,6 @@ export interface HoldFilter {
   readonly ids?: readonly ReservationId[];
 }
 
-/** What differs between the SQL of the two stores. */
-export interface HoldDialect {
-  /** An expression for the reason of the newest entry of reservation `r`. */
-  readonly newestReason: string;
-}
-
 /** The rows that a filter lets through, as a condition and its parameters. */
 function conditionOf({ charged, ids }: HoldFilter): { readonly sql: string; readonly parameters: readonly string[] } {
   const states = charged === true ? "'HELD', 'UNRESOLVED', 'EXPIRED_CHARGED'" : "'HELD', 'UNRESOLVED'";
@@ -60,7 +54,7 @@ function conditionOf({ charged, ids }: HoldFilter): { readonly sql: string; read
 /** The holds and their totals; `nowMs` is the store's clock. */
 export async function readHolds(
   query: Query,
-  dialect: HoldDialect,
+  newestReason: string,
   filter: HoldFilter,
   nowMs: number,
 ): Promise<{ readonly holds: readonly LedgerHold[]; readonly totals: readonly HoldTotal[] }> {
@@ -69,7 +63,7 @@ export async function readHolds(
   const now = String(Math.floor(nowMs));
   const rows = await query(
     `SELECT r.id, ${holdStateSql(now)} AS hold_state, r.model, r.goal_account, r.day_account, r.hold, r.node_id,
-       n.heartbeat_ms, r.created_ms, coalesce(r.closed_ms, r.expires_ms) AS until_ms, ${dialect.newestReason} AS why
+       n.heartbeat_ms, r.created_ms, coalesce(r.closed_ms, r.expires_ms) AS until_ms, ${newestReason} AS why
      ${from} ORDER BY until_ms, r.id LIMIT ${Math.floor(filter.limit)}`,
     parameters,
   );

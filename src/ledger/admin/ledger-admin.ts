@@ -1,10 +1,11 @@
+import type { Caps } from "#domain/money/caps.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
-import { type HoldDialect, type HoldFilter, type HoldTotal, type LedgerHold, readHolds } from "./holds.ts";
+import { type HoldFilter, type HoldTotal, type LedgerHold, readHolds } from "./holds.ts";
 
 export type { LedgerNotice } from "#ledger/rules/operations.ts";
 
@@ -47,9 +48,9 @@ export interface AdminStore extends Pick<LedgerAdmin, "close"> {
   /** For reads that may take long and need no transaction; `query` when absent. */
   readonly read?: Query;
   readonly begin: string;
-  readonly end: string;
   readonly now: () => Promise<number>;
-  readonly dialect: HoldDialect;
+  /** SQL of the reason of the newest entry of reservation `r`. */
+  readonly newestReason: string;
   readonly commit: (batch: LedgerBatch) => Promise<BatchReply>;
 }
 
@@ -67,7 +68,7 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
       );
     },
     close: store.close,
-    holds: async (filter) => readHolds(read, store.dialect, filter, await now()),
+    holds: async (filter) => readHolds(read, store.newestReason, filter, await now()),
     async resolve(operator, resolutions) {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
       const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
@@ -94,7 +95,7 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
       try {
         return await audit(query, await now());
       } finally {
-        await query(store.end);
+        await query("COMMIT");
       }
     },
     async account(id) {
@@ -125,4 +126,20 @@ function accountOf(row: Record<string, unknown>): LedgerAccount {
     hard: row["hard"] === null ? null : Number(row["hard"]),
     ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
   };
+}
+
+/**
+ * The hard cap that an account is held to: an operator's own, else the policy's as given, in nano-USD. An account of a day that is
+ * over keeps the one that it ended with; null where none is known.
+ */
+export function hardCapOf({ id, hard, ownHard }: LedgerAccount, caps: Caps, today: string): number | null {
+  if (ownHard !== null) return ownHard;
+  if (isOfPastDay(id, today)) return hard;
+  return id.startsWith("day/") ? caps.dayHard : caps.goalHard;
+}
+
+/** Days before today, and what requests without a goal spent on them. */
+export function isOfPastDay(id: string, today: string): boolean {
+  const day = /^(?:day|goal\/adhoc)\/(\d{4}-\d{2}-\d{2})$/.exec(id)?.[1];
+  return day !== undefined && day < today;
 }

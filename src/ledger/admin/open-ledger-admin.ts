@@ -1,18 +1,29 @@
+import { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
 import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
-import type { LedgerAdmin } from "./ledger-admin.ts";
-import { openSqliteAdmin, openSqliteReader, openThreadedSqliteAdmin } from "./sqlite-admin.ts";
+import { openSqlite } from "#db/sqlite.ts";
+import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
+import { ThreadCalls } from "#platform/threads/thread-calls.ts";
+import type { Query } from "./audit.ts";
+import { type LedgerAdmin, ledgerAdminOver } from "./ledger-admin.ts";
+import type { ReadRequest } from "./sqlite-reader-worker.ts";
+
+/** An audit of a large ledger takes a while. */
+const answerLimitMs = 60_000;
 
 /**
  * Opens the ledger of a database URL. Rejects when it cannot be reached or was written by a newer release. `threaded`: for a
- * process that serves requests meanwhile.
+ * process that serves requests meanwhile; what it reads from an SQLite file is read in a thread of its own.
  */
 export async function openLedgerAdmin(databaseUrl: string, threaded = false): Promise<LedgerAdmin> {
   const location = databaseLocationOf(databaseUrl);
   if (location.kind === "postgres") return openPostgres(location.url);
-  if (location.path === inMemoryPath) {
+  const { path } = location;
+  if (path === inMemoryPath) {
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   }
-  return threaded ? openThreadedSqliteAdmin(location.path) : openSqliteAdmin(location.path);
+  if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its ledger there yet`);
+  return overSqlite(openSqlite(path), path, threaded ? await openReader(path) : undefined);
 }
 
 export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "close">;
@@ -21,11 +32,83 @@ export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "cl
 export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader | undefined> {
   const location = databaseLocationOf(databaseUrl);
   if (location.kind === "postgres") return openPostgres(location.url);
-  return location.path === inMemoryPath ? undefined : openSqliteReader(location.path);
+  const { path } = location;
+  if (path === inMemoryPath || !existsSync(path)) return undefined;
+  return overSqlite(new Database(path, { readonly: true, strict: true }), path);
 }
 
-/** Loaded where it is used: a gateway on SQLite never needs it, and modules take memory. */
+/** Its modules are loaded where they are used: a gateway on SQLite never needs them, and modules take memory. */
 async function openPostgres(url: string): Promise<LedgerAdmin> {
-  const { openPostgresAdmin } = await import("./postgres-admin.ts");
-  return openPostgresAdmin(url);
+  const { bindLiterals, PostgresConnection } = await import("#db/postgres.ts");
+  const { PostgresStore } = await import("#ledger/postgres/postgres-store.ts");
+  const connection = new PostgresConnection(url, answerLimitMs);
+  const query: Query = async (sql, parameters = []) => (await connection.run(bindLiterals(sql, parameters)))[0] ?? [];
+  await query("SELECT id FROM account LIMIT 1").catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  return ledgerAdminOver({
+    query,
+    // One snapshot for all checks: a balance taken while money moves would not balance.
+    begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    now: async () => Number((await query("SELECT extract(epoch FROM now()) * 1000 AS now_ms"))[0]?.["now_ms"]),
+    newestReason: `(SELECT e.reason FROM ledger_entry e WHERE e.reservation_id = r.id
+      ORDER BY CASE e.event WHEN 'admitted' THEN 0 WHEN 'unresolved' THEN 1 ELSE 2 END DESC, e.at_ms DESC LIMIT 1)`,
+    async commit(batch) {
+      const store = await PostgresStore.open(url);
+      try {
+        return await store.commit(batch);
+      } finally {
+        await store.close();
+      }
+    },
+    close: () => connection.close(),
+  });
+}
+
+type Reader = ThreadCalls<ReadRequest>;
+
+function overSqlite(db: Database, path: string, reader?: Reader): LedgerAdmin {
+  const query: Query = async (sql, parameters = []) =>
+    db.query<Record<string, unknown>, (string | number | null)[]>(numbered(sql)).all(...parameters);
+  return ledgerAdminOver({
+    query,
+    ...(reader && { read: (sql, values = []) => reader.call({ call: "read", sql: numbered(sql), values }) }),
+    begin: "BEGIN",
+    now: async () => Date.now(),
+    // Of two entries in one batch the later one names that batch as the one before.
+    newestReason: `(SELECT e.reason FROM ledger_entry e WHERE e.seq = r.last_entry AND e.reservation_id = r.id
+      ORDER BY e.previous IS NOT e.seq LIMIT 1)`,
+    // A connection of its own, under the write lock.
+    async commit(batch) {
+      const engine = new SqliteEngine(path);
+      try {
+        return engine.commit(batch, Date.now());
+      } finally {
+        engine.close();
+      }
+    },
+    async close() {
+      reader?.terminate("the ledger is closed");
+      db.close();
+    },
+  });
+}
+
+/** SQLite writes numbered parameters with question marks. */
+function numbered(sql: string): string {
+  return sql.replace(/\$(?=\d)/g, "?");
+}
+
+/** A thread that reads the file. Rejects when it cannot be read. */
+async function openReader(path: string): Promise<Reader> {
+  const worker = new Worker(new URL("./sqlite-reader-worker.ts", import.meta.url), { name: "ledger reader" });
+  const thread: Reader = new ThreadCalls(worker);
+  try {
+    await thread.call({ call: "open", path });
+    return thread;
+  } catch (error) {
+    thread.terminate("the file cannot be read");
+    throw error;
+  }
 }

@@ -1,10 +1,13 @@
 import { Database } from "bun:sqlite";
 import { answerCalls } from "#platform/threads/answer-calls.ts";
-import type { ReadRequest } from "./sqlite-reader.ts";
+
+/** Reads an SQLite file in a thread of its own, so that long queries hold up no request of a gateway in this process. */
+export type ReadRequest =
+  | { readonly call: "open"; readonly path: string }
+  | { readonly call: "read"; readonly sql: string; readonly values: readonly (string | number | null)[] };
 
 let db: Database | undefined;
 
-/** Runs in a thread of its own: a query over many accounts takes a while, and nobody who waits for an answer should wait with it. */
 function run(request: ReadRequest): unknown {
   if (request.call === "open") {
     db = new Database(request.path, { readonly: true, strict: true });

@@ -18,7 +18,7 @@ import {
   prunableSql,
   pruneStatements,
   takeLookupsSql,
-} from "./upkeep-sql.ts";
+} from "./job-statements.ts";
 import { numberOf, textOf } from "./write-message.ts";
 
 /** A message without an answer by then counts as lost. The server gives up earlier, by the limits set in each batch. */

@@ -2,7 +2,7 @@ import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import { endOfUtcDay, utcDayOf } from "#platform/time.ts";
 import type { LedgerAdmin } from "./ledger-admin.ts";
 
-export interface ChargedWatchOptions {
+export interface ChargedWithoutProofOptions {
   /** The UTC day that the ledger charges now; undefined while its store does not answer. */
   readonly today: () => Promise<UtcDay | undefined>;
   /** Opens the ledger for one reading. A reading of a large ledger may take long. */
@@ -17,32 +17,25 @@ const everyMs = 300_000;
 const minPauseMs = 1_000;
 /** Pause after a reading that failed. */
 const failedPauseMs = 5_000;
-/** Readings take at most this share of the time. */
-const maxShare = 1 / 50;
-/** Reading time that may be saved up: the share of five minutes. So one slow reading does not delay the next. */
-const maxSavedMs = everyMs * maxShare;
+/** The pause after a reading is this many times its duration: readings take a fiftieth of the time at most. */
+const pauseFactor = 50;
 
 /**
  * What today's account was charged for calls of unknown cost, read from the ledger at the start, soon after each change that
- * this node makes, at midnight, and about every five minutes. Such a change is read within a second, unless readings have taken more
- * than 6 s of the last five minutes. Nothing that it does can fail a start or a request.
+ * this node makes, at midnight, and about every five minutes. Nothing that it does can fail a start or a request.
  */
-export class ChargedWatch {
-  readonly #options: ChargedWatchOptions;
+export class ChargedWithoutProof {
+  readonly #options: ChargedWithoutProofOptions;
   #latest: { readonly day: UtcDay; readonly nanoUsd: number } | undefined;
   #cancelTimer: () => void = () => undefined;
   #reading: Promise<void> | undefined;
   /** When the next reading may begin, by the monotonic clock. */
   #notBeforeMs = 0;
-  /** Reading time saved up at `#savedAtMs` by the monotonic clock; below 0 when readings have taken more than their share. */
-  #savedMs = maxSavedMs;
-  #savedAtMs: number;
   #isOutdated = false;
   #isClosed = false;
 
-  constructor(options: ChargedWatchOptions) {
+  constructor(options: ChargedWithoutProofOptions) {
     this.#options = options;
-    this.#savedAtMs = options.clock.monotonic();
   }
 
   /** In nano-USD; undefined before the first reading. A day that has just begun starts with 0. */
@@ -99,11 +92,8 @@ export class ChargedWatch {
       // The store does not answer: the ledger's own calls report that.
     }
     if (failed) this.#isOutdated = true;
-    const nowMs = clock.monotonic();
-    this.#savedMs = Math.min(maxSavedMs, this.#savedMs + (nowMs - this.#savedAtMs) * maxShare) - tookMs;
-    this.#savedAtMs = nowMs;
-    const pauseMs = Math.max(failed ? failedPauseMs : minPauseMs, -this.#savedMs / maxShare);
-    this.#notBeforeMs = nowMs + Math.min(everyMs, pauseMs);
+    const pauseMs = failed ? failedPauseMs : Math.max(minPauseMs, tookMs * pauseFactor);
+    this.#notBeforeMs = clock.monotonic() + Math.min(everyMs, pauseMs);
   }
 
   #schedule(): void {
