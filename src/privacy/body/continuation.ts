@@ -1,5 +1,5 @@
-import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
-import { shapeOf } from "#privacy/detect/values/randomness.ts";
+import { isIdentifier } from "#privacy/detect/identifiers.ts";
+import { shapeOf } from "#privacy/detect/randomness.ts";
 import { classes, inToken } from "#privacy/text/characters.ts";
 
 /** Fewer characters behind a whole token are the beginning of something else. */

@@ -22,7 +22,7 @@ import {
 } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isDummyValue } from "./values/randomness.ts";
+import { isDummyValue } from "./randomness.ts";
 
 /** How much of a stretch of base64 is decoded to see whether it is a message of an identity provider. */
 export const messageHeadLength = 1_600;

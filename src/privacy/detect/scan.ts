@@ -4,7 +4,7 @@ import { classes, isDigit } from "#privacy/text/characters.ts";
 import { findHexDumps, type HexDump } from "#privacy/text/hex-dumps.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
-import { AssignmentScanner } from "./assignments/assignments.ts";
+import { AssignmentScanner } from "./assignments.ts";
 import { scanSaml } from "./encoded-documents.ts";
 import { eachKeyword, type KeywordKind } from "./keyword-index.ts";
 import { scanCommand, scanPiped } from "./notations/command-options.ts";

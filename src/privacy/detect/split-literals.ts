@@ -1,7 +1,6 @@
 import { AMPERSAND, BACKSLASH, CR, DOT, EQUALS, LF, PIPE, PLUS, SPACE, TAB, TILDE } from "#privacy/text/bytes.ts";
-import { classes, inToken } from "#privacy/text/characters.ts";
+import { classes, inToken, isQuote } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
-import { isQuote } from "./assignments/separators.ts";
 
 /** A text that code or a mail program split into literals or lines, joined again. */
 export interface JoinedLiterals {

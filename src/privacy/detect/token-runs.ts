@@ -15,7 +15,7 @@ import { mayBeSecretDocument, messageHeadLength, minDocumentLength, secretDocume
 import { ReadAhead } from "./read-ahead.ts";
 import { joinLiteralsAround } from "./split-literals.ts";
 import { hasDigit, type TokenScanner } from "./tokens.ts";
-import { isSecret } from "./values/values.ts";
+import { isSecret } from "./values.ts";
 import type { VendorValueScanner } from "./vendor-values.ts";
 
 /** What a public key of SSH begins with. */

@@ -19,9 +19,9 @@ import { classes, inChain, inToken, isDigit } from "#privacy/text/characters.ts"
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { crc32Base62 } from "./checksums.ts";
+import { isIdentifierShaped } from "./identifiers.ts";
+import { isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
 import { maxJudgedLength, type ReadAhead } from "./read-ahead.ts";
-import { isIdentifierShaped } from "./values/identifiers.ts";
-import { isRandom, isWordsOnly, shapeOf } from "./values/randomness.ts";
 
 /** Shortest run of token characters that is looked at; every rule's token holds one. */
 export const minRunLength = 16;

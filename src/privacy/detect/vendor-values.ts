@@ -15,9 +15,9 @@ import {
 import { classes, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
+import { isPrefixedKey } from "./prefixed-keys.ts";
 import type { TokenScanner } from "./tokens.ts";
-import { isPrefixedKey } from "./values/prefixed-keys.ts";
-import { isSecret } from "./values/values.ts";
+import { isSecret } from "./values.ts";
 
 /**
  * Values that their shape, a mark within them or the name before them gives away as a vendor's, where no token's prefix does.

@@ -35,3 +35,29 @@ function mark(characters: string, bits: number) {
 export function isKeyCharacter(c: number): boolean {
   return ((classes[c] ?? 0) & inName) !== 0 || c === TILDE || c === PLUS || c === SLASH || c === EQUALS;
 }
+
+/** A table with 1 for each of some bytes. */
+export function byteSet(characters: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (let i = 0; i < characters.length; i++) table[characters.charCodeAt(i)] = 1;
+  return table;
+}
+
+export const quotes = byteSet("\"'`");
+
+export function isQuote(c: number): boolean {
+  return quotes[c] === 1;
+}
+
+/** The place behind blanks and tabs, at most so many. */
+export function skipBlanks(bytes: Uint8Array, from: number, most: number): number {
+  let at = from;
+  while (at < from + most && (bytes[at] === 0x20 || bytes[at] === 0x09)) at++;
+  return at;
+}
+
+/** Runs a sticky pattern at a place; where it ends, or -1. */
+export function matchEnd(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : -1;
+}

@@ -1,5 +1,5 @@
-import { isDummyValue, isRandom, shapeOf } from "#privacy/detect/values/randomness.ts";
-import { isPassword } from "#privacy/detect/values/values.ts";
+import { isDummyValue, isRandom, shapeOf } from "#privacy/detect/randomness.ts";
+import { isPassword } from "#privacy/detect/values.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 

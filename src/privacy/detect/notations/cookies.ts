@@ -1,5 +1,5 @@
 import { matchAt } from "#platform/text-search/match-at.ts";
-import { isSecret } from "#privacy/detect/values/values.ts";
+import { isSecret } from "#privacy/detect/values.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 

@@ -1,5 +1,5 @@
 import { matchAt } from "#platform/text-search/match-at.ts";
-import { isDummyValue, looksRandom } from "#privacy/detect/values/randomness.ts";
+import { isDummyValue, looksRandom } from "#privacy/detect/randomness.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 

@@ -1,27 +1,10 @@
-import { isPassword, isSecret } from "#privacy/detect/values/values.ts";
-import {
-  ASTERISK,
-  BACKTICK,
-  CLOSE_BRACE,
-  CLOSE_PAREN,
-  COMMA,
-  DOUBLE_QUOTE,
-  EQUALS,
-  GREATER_THAN,
-  LESS_THAN,
-  LF,
-  OPEN_BRACE,
-  OPEN_PAREN,
-  PIPE,
-  SEMICOLON,
-  SINGLE_QUOTE,
-  SPACE,
-  TAB,
-} from "#privacy/text/bytes.ts";
+import { matchAt } from "#platform/text-search/match-at.ts";
+import { LF } from "#privacy/text/bytes.ts";
+import { byteSet } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { BOUNDARY } from "#privacy/text/unicode.ts";
-import { readKeyName } from "./key-names.ts";
+import { type KeyName, readKeyName } from "./key-names.ts";
+import { isPassword, isSecret } from "./values.ts";
 
 /** Longest line, and most lines of one table that are read. */
 const maxLineLength = 400;
@@ -65,11 +48,8 @@ export class TableScanner {
         const values = cellsOf(normalized, at, rowEnd);
         if (values === undefined || values.length !== width) break;
         for (const [column, { start, text }] of values.entries()) {
-          const { kind, rule } = names[column] ?? readKeyName("");
-          const secret =
-            kind === "password" ? isPassword(text, "quoted") : kind === "secret" ? isSecret(text, "quoted") : false;
-          const id = kind === "password" ? "password" : rule;
-          if (secret && !this.#disabled.has(id)) found.push({ start, end: start + text.length, rule: id });
+          const rule = secretInColumn(names[column], text);
+          if (rule !== undefined && !this.#disabled.has(rule)) found.push({ start, end: start + text.length, rule });
         }
       }
       this.#readTo = rowEnd;
@@ -86,46 +66,30 @@ interface Cell {
 /** Whether a name is alone in its cell: a line or a separator before it, and a separator or the end of the line behind. */
 function mayBeHeading(bytes: Uint8Array, from: number, to: number): boolean {
   let after = to;
-  while (after < to + 40 && isPadding(bytes[after] ?? 0)) after++;
+  while (after < to + 40 && padding[bytes[after] ?? 0] === 1) after++;
   const right = bytes[after] ?? 0;
-  if (right !== LF && !isSeparator(right)) return false;
+  if (right !== LF && separators[right] === 0) return false;
   let before = from - 1;
-  while (before >= 0 && before > from - 40 && isPadding(bytes[before] ?? 0)) before--;
+  while (before >= 0 && before > from - 40 && padding[bytes[before] ?? 0] === 1) before--;
   const left = before < 0 ? LF : (bytes[before] ?? 0);
   if (left === LF && right === LF) return false; // a line of its own: no table
-  return left === LF || isSeparator(left);
+  return left === LF || separators[left] === 1;
 }
 
 /** Blanks, quotes and emphasis around the text of a cell. */
-function isPadding(c: number): boolean {
-  return c === SPACE || c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === ASTERISK || c === BACKTICK;
-}
-
+const padding = byteSet(" \"'*`");
 /** `,` `;` `|` tab, and the lines of a box. */
-function isSeparator(c: number): boolean {
-  return c === COMMA || c === SEMICOLON || c === PIPE || c === TAB || c === BOUNDARY;
-}
+const separators = byteSet(",;|\t\x01");
+/** Marks of a program, which no head of a table has. */
+const codeMarks = byteSet("=(){}<>");
 
 function lineStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at > 0 && bytes[at - 1] !== LF) {
     at--;
-    if (from - at > maxLineLength || isCodeSymbol(bytes[at] ?? 0)) return -1;
+    if (from - at > maxLineLength || codeMarks[bytes[at] ?? 0] === 1) return -1;
   }
   return at;
-}
-
-/** Marks of a program, which no head of a table has. */
-function isCodeSymbol(c: number): boolean {
-  return (
-    c === EQUALS ||
-    c === OPEN_PAREN ||
-    c === CLOSE_PAREN ||
-    c === OPEN_BRACE ||
-    c === CLOSE_BRACE ||
-    c === LESS_THAN ||
-    c === GREATER_THAN
-  );
 }
 
 function lineEnd(bytes: Uint8Array, from: number): number {
@@ -160,4 +124,55 @@ function isHeading({ text }: Cell): boolean {
 /** The line between the head of a table and its rows. */
 function isRulerLine(line: string): boolean {
   return /^[\s|+:=\x01-]*$/.test(line);
+}
+
+/** The rule of a value below the name of a column, if it is a secret there. */
+function secretInColumn(name: KeyName | undefined, value: string): string | undefined {
+  if (name?.kind === "password") return isPassword(value, "quoted") ? "password" : undefined;
+  return name?.kind === "secret" && isSecret(value, "quoted") ? name.rule : undefined;
+}
+
+/** Longest list of columns before the name of one, and most rows that are read. */
+const maxColumnsLength = 400;
+const insertInto = /\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?into\s{1,4}\S{1,100}\s{0,4}$/i;
+const listOfColumns = /\(([^()]{1,800})\)\s{0,8}values\s{0,8}/iy;
+const rowStart = /\(\s{0,8}/y;
+/** A value and what stands behind it: a string, where a quote is doubled to stand in it, or anything else without a comma. */
+const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
+
+/**
+ * What is written into columns called `password`, `token` or `secret`: `INSERT INTO users (name, password) VALUES ('app', '…')`.
+ * @param from where a name stands that may be one of the columns
+ * @returns the end of what was read; `from` where it is none
+ */
+export function scanInsert(
+  { text }: NormalizedText,
+  from: number,
+  disabled: ReadonlySet<string>,
+  found: Span[],
+): number {
+  const open = text.slice(Math.max(0, from - maxColumnsLength), from).lastIndexOf("(");
+  if (open < 0) return from;
+  const listAt = Math.max(0, from - maxColumnsLength) + open;
+  if (!insertInto.test(text.slice(Math.max(0, listAt - 140), listAt))) return from;
+  const list = matchAt(listOfColumns, text, listAt);
+  if (list === undefined) return from;
+  const columns = (list[1] ?? "").split(",").map((name) => readKeyName(name.trim().replaceAll(/["'`[\]]/g, "")));
+  let at = listAt + list[0].length;
+  for (let row = 0; row < maxRows && matchAt(rowStart, text, at) !== undefined; row++) {
+    at = rowStart.lastIndex;
+    for (const column of columns) {
+      const cell = matchAt(value, text, at);
+      if (cell === undefined) return at;
+      const [whole, literal, end] = cell;
+      const rule = literal === undefined ? undefined : secretInColumn(column, literal);
+      if (rule !== undefined && !disabled.has(rule))
+        found.push({ start: at + 1, end: at + 1 + (literal?.length ?? 0), rule });
+      at += whole.length;
+      if (end === ")") break;
+    }
+    if (text[at] === ",") at++;
+    while (text[at] === " " || text[at] === "\n" || text[at] === "\r") at++;
+  }
+  return at;
 }

@@ -1,6 +1,6 @@
-import { isKeyName } from "#privacy/detect/assignments/key-names.ts";
 import { DOT, HYPHEN, LOWER_A, LOWER_Z, SPACE } from "#privacy/text/bytes.ts";
 import { isIdentifier, isIdentifierShaped } from "./identifiers.ts";
+import { isKeyName } from "./key-names.ts";
 import { isDummyValue, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
 /** How a value was written, which says how much of it can be code or a sentence. */

@@ -1,24 +1,5 @@
-import type { Notation } from "#privacy/detect/values/values.ts";
-import {
-  AMPERSAND,
-  AT_SIGN,
-  BACKTICK,
-  COLON,
-  COMMA,
-  DOLLAR,
-  DOUBLE_QUOTE,
-  EXCLAMATION,
-  GREATER_THAN,
-  HASH,
-  LESS_THAN,
-  LF,
-  OPEN_PAREN,
-  SEMICOLON,
-  SINGLE_QUOTE,
-  SPACE,
-} from "#privacy/text/bytes.ts";
-import { classes, inName } from "#privacy/text/characters.ts";
-import { isQuote } from "./separators.ts";
+import { byteSet, classes, inName, isQuote, matchEnd } from "#privacy/text/characters.ts";
+import type { Notation } from "./values.ts";
 
 export interface CandidateValue {
   readonly start: number;
@@ -72,19 +53,22 @@ export function readValue(
   if (value === undefined || value.text.length > maxSchemeLength || !authSchemes.has(value.text.toLowerCase()))
     return value;
   let next = value.end;
-  while (next < value.end + 3 && isOneOf(text.charCodeAt(next), " :\t=")) next++;
+  while (next < value.end + 3 && afterScheme[text.charCodeAt(next)] === 1) next++;
   return next === value.end ? value : (readValue(text, next, place === "prose" ? "prose" : "bare") ?? value);
 }
+
+/** What may stand before a quote or a bracket: a prefix of a literal, the name of a function. */
+const beforeOpening = classes.map((bits, c) =>
+  (bits & inName) !== 0 || ":@$".includes(String.fromCharCode(c)) ? 1 : 0,
+);
 
 /** Whether a quote comes first, behind a letter or two, or behind a name and a bracket: `String::from("…")`. */
 function mayOpen(text: string, from: number): boolean {
   let at = from;
-  let c = text.charCodeAt(at);
-  while (at < from + 64 && (((classes[c] ?? 0) & inName) !== 0 || c === COLON || c === AT_SIGN || c === DOLLAR))
-    c = text.charCodeAt(++at);
-  if (isQuote(c)) return at - from <= 2;
-  if (c === OPEN_PAREN) return true;
-  return c === SPACE && text.startsWith("new ", from);
+  while (at < from + 64 && beforeOpening[text.charCodeAt(at)] === 1) at++;
+  const c = text.charAt(at);
+  if (isQuote(text.charCodeAt(at))) return at - from <= 2;
+  return c === "(" || (c === " " && text.startsWith("new ", from));
 }
 
 /** @param start right behind the opening quote */
@@ -94,13 +78,13 @@ function readQuoted(text: string, start: number): CandidateValue | undefined {
   let end = start;
   while (end < limit) {
     const c = text.charCodeAt(end);
-    if (c === quote || c === LF) break;
+    if (c === quote || c === 0x0a) break;
     end++;
   }
   // Not closed: the value is the first word.
   if (text.charCodeAt(end) !== quote) {
     end = start;
-    while (end < limit && text.charCodeAt(end) > SPACE) end++;
+    while (end < limit && text.charCodeAt(end) > 0x20) end++;
   }
   const written = text.slice(start, end);
   const whole = text.charCodeAt(end) === quote ? joinLiterals(text, end, written) : undefined;
@@ -127,42 +111,41 @@ function joinLiterals(text: string, close: number, first: string): { end: number
   return end === close ? undefined : { end, text: whole };
 }
 
+const joints = byteSet("+.&~");
+
 function mayJoin(text: string, from: number): boolean {
   let at = from;
-  while (text.charCodeAt(at) === SPACE) at++;
-  return isOneOf(text.charCodeAt(at), "+.&~");
+  while (text.charAt(at) === " ") at++;
+  return joints[text.charCodeAt(at)] === 1;
 }
+
+const openingMarks = byteSet("(*_");
+const closingMarks = byteSet(".,;:)]}?*\\");
+const afterScheme = byteSet(" :\t=");
+/** White space, quotes and angle brackets end an unquoted value. */
+const endsBare = byteSet("\"'`<>").map((end, c) => (c <= 0x20 ? 1 : end));
+const mayEndBare = byteSet("&,;#");
 
 function readBare(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {
   let start = from;
-  while (start < from + 3 && isOneOf(text.charCodeAt(start), "(*_")) start++;
+  while (start < from + 3 && openingMarks[text.charCodeAt(start)] === 1) start++;
   const limit = Math.min(text.length, start + most);
   let end = start;
-  while (end < limit) {
+  for (; end < limit; end++) {
     const c = text.charCodeAt(end);
-    if (
-      c <= SPACE ||
-      c === DOUBLE_QUOTE ||
-      c === SINGLE_QUOTE ||
-      c === BACKTICK ||
-      c === LESS_THAN ||
-      c === GREATER_THAN
-    )
-      break;
-    if (c === AMPERSAND || c === COMMA || c === SEMICOLON || c === HASH) {
-      if (place === "query" && (c === AMPERSAND || c === HASH)) break;
-      if (c !== HASH && matchEnd(nextSetting, text, end) >= 0) break;
-      if ((c === COMMA || c === SEMICOLON) && text.charCodeAt(end + 1) <= SPACE) break;
-    }
-    end++;
+    if (endsBare[c] === 1) break;
+    if (mayEndBare[c] !== 1) continue;
+    const mark = text.charAt(end);
+    if (place === "query" && (mark === "&" || mark === "#")) break;
+    if (mark !== "#" && matchEnd(nextSetting, text, end) >= 0) break;
+    if ((mark === "," || mark === ";") && text.charCodeAt(end + 1) <= 0x20) break;
   }
   if (end === limit && end < text.length) return undefined;
-  while (end > start && isOneOf(text.charCodeAt(end - 1), ".,;:)]}?*\\")) end--;
+  while (end > start && closingMarks[text.charCodeAt(end - 1)] === 1) end--;
   // `I changed it to Sommer!` ends in a mark; `x7#k!` may well not.
-  if (place === "prose" && text.charCodeAt(end - 1) === EXCLAMATION && /^[a-z]*!$/i.test(text.slice(start, end))) end--;
-  return end - start < 4
-    ? undefined
-    : { start, end, text: text.slice(start, end), notation: place === "prose" ? "prose" : "bare" };
+  if (place === "prose" && /^[a-z]*!$/i.test(text.slice(start, end))) end--;
+  const notation = place === "prose" ? "prose" : "bare";
+  return end - start < 4 ? undefined : { start, end, text: text.slice(start, end), notation };
 }
 
 /** Reads what group 1 of a sticky pattern matches, as a quoted value. */
@@ -172,15 +155,4 @@ export function readGroup(pattern: RegExp, text: string, at: number): CandidateV
   if (value === undefined) return undefined;
   const start = text.indexOf(value, at);
   return { start, end: start + value.length, text: value, notation: "quoted" };
-}
-
-/** Runs a sticky pattern at a place; where it ends, or -1. */
-export function matchEnd(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : -1;
-}
-
-function isOneOf(c: number, characters: string): boolean {
-  for (let i = 0; i < characters.length; i++) if (characters.charCodeAt(i) === c) return true;
-  return false;
 }

@@ -1,10 +1,10 @@
-import { isIdentifier } from "#privacy/detect/values/identifiers.ts";
-import { isDummyValue, shapeOf } from "#privacy/detect/values/randomness.ts";
-import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret, mayBeSecret } from "#privacy/detect/values/values.ts";
-import { AMPERSAND, HYPHEN, QUESTION_MARK, SEMICOLON, SPACE } from "#privacy/text/bytes.ts";
+import { matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import { isIdentifier } from "./identifiers.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
-import { type CandidateValue, matchEnd } from "./value-reader.ts";
+import { isDummyValue, shapeOf } from "./randomness.ts";
+import { type CandidateValue, readGroup } from "./value-reader.ts";
+import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret, mayBeSecret } from "./values.ts";
 
 /** Groups of four, as Google, WordPress and authenticators show them. */
 const groupsOfFour =
@@ -13,7 +13,7 @@ const weakContext =
   /(?:\b(?:my|our|the|your|this|here'?s?|is|his|her|their|use|api|using)\b[ \t]{1,3}(?:[\w-]{1,20}[ \t]){0,2})$/i;
 
 /** A name in a normalized text. Its meaning is read only when a value that may be a secret stands beside it, which is rare. */
-export class KeyReference {
+export class NamedValue {
   readonly normalized: NormalizedText;
   readonly from: number;
   readonly to: number;
@@ -38,7 +38,7 @@ export class KeyReference {
 
   #readKey(): KeyName {
     const key = readKeyName(this.text);
-    if (key.kind !== "weak" || this.normalized.bytes[this.from] === HYPHEN) return key;
+    if (key.kind !== "weak" || this.normalized.text[this.from] === "-") return key;
     // `api key`, `access key`, `account key`: the word before says what the key is for.
     const { text } = this.normalized;
     const lead = /([A-Za-z]{2,16})[ \t]$/.exec(text.slice(Math.max(0, this.from - 18), this.from))?.[1];
@@ -50,8 +50,8 @@ export class KeyReference {
 
   /** Groups of four characters that begin at a place, if they are a secret under this name. */
   secretInGroups(at: number): CandidateValue | undefined {
-    const { text, bytes } = this.normalized;
-    if (bytes[at + 4] !== bytes[at + 9] || (bytes[at + 4] !== SPACE && bytes[at + 4] !== HYPHEN)) return undefined;
+    const { text } = this.normalized;
+    if (text[at + 4] !== text[at + 9] || (text[at + 4] !== " " && text[at + 4] !== "-")) return undefined;
     const end = matchEnd(groupsOfFour, text, at);
     if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret" && !isSetupKey(text, this.to)))
       return undefined;
@@ -72,7 +72,7 @@ export class KeyReference {
     const { kind, rule } = this.key;
     switch (kind) {
       case "password":
-        return isPassword(text, notation) || (isSetting(this.normalized.bytes, this.from) && isWrittenOut(text))
+        return isPassword(text, notation) || (isSetting(this.normalized.text, this.from) && isWrittenOut(text))
           ? value
           : undefined;
       case "secret":
@@ -106,9 +106,8 @@ function isSetupKey(text: string, to: number): boolean {
 }
 
 /** Behind `;`, `&` or `?`, as in a connection string. */
-function isSetting(bytes: Uint8Array, from: number): boolean {
-  const before = bytes[from - 1] ?? 0;
-  return before === SEMICOLON || before === AMPERSAND || before === QUESTION_MARK;
+function isSetting(text: string, from: number): boolean {
+  return /[;&?]/.test(text.charAt(from - 1));
 }
 
 /** In a connection string nobody writes a variable without marking it. */
@@ -133,4 +132,45 @@ const notCredentials = /^(?:public|primary|foreign|cache|partition|sort)$/i;
 /** Secrets that people made up, under `secret`: they mix at least two kinds of characters. */
 function isChosenSecret(text: string): boolean {
   return text.length >= 8 && /[!@#$%^&*]|\d.*[A-Z]|[A-Z].*\d|\d.*[a-z].*\d/.test(text);
+}
+
+const userPasswordPair =
+  /["']?\s{0,3}[=:]?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
+const userThenPassword =
+  /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is|with|as)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
+/** `login=user:password`, `creds: "user:password"`. */
+const userColonPassword = /["'`]?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t])["'`]?[\w.@+-]{2,64}:([^\s"'`:/]{6,128})/y;
+
+/** User and password together: `auth=("user", "…")`, `credentials: user / …`. */
+export function passwordAfterUser(
+  normalized: NormalizedText,
+  key: NamedValue,
+  keywordAt: number,
+): CandidateValue | undefined {
+  if (!namesPair(normalized.bytes, keywordAt)) return undefined;
+  const { text } = normalized;
+  const { to, text: name } = key;
+  let value: CandidateValue | undefined;
+  if (/auth(?!or(?!iz))|cred|login|daten/i.test(name)) {
+    value = readGroup(userPasswordPair, text, to);
+    if (value === undefined && /(?:^|[_.-])(?:credentials?|creds|log-?in|auth|userpwd)$/i.test(name)) {
+      value = readGroup(userColonPassword, text, to);
+      if (value !== undefined && !isMixed(value.text)) value = undefined;
+    }
+    if (value === undefined && /^(?:credentials?|creds|log-?in|auth|zugangsdaten|anmeldedaten)$/i.test(name)) {
+      const written = readGroup(userThenPassword, text, to);
+      value = written === undefined ? undefined : { ...written, notation: "prose" };
+    }
+  }
+  return value !== undefined && isPassword(value.text, value.notation) ? value : undefined;
+}
+
+/** Letters and at least two digits. */
+export function isMixed(value: string): boolean {
+  return /\d.*\d/.test(value) && /[A-Za-z]/.test(value);
+}
+
+/** Whether a key word can name user and password together: auth, credentials, login, Zugangsdaten. */
+export function namesPair(bytes: Uint8Array, keywordAt: number): boolean {
+  return "aclz".includes(String.fromCharCode((bytes[keywordAt] ?? 0) | 0x20));
 }

@@ -1,0 +1,130 @@
+import { vendorRule } from "#privacy/rules/keyed-rules.ts";
+import { CLOSE_PAREN, DOT, HYPHEN, LOWER_P, SPACE } from "#privacy/text/bytes.ts";
+import { byteSet, classes, inName, matchEnd } from "#privacy/text/characters.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { Span } from "#privacy/text/spans.ts";
+import { readKeyName } from "./key-names.ts";
+import { NamedValue, namesPair, passwordAfterUser } from "./named-values.ts";
+import { scanInsert, TableScanner } from "./tables.ts";
+import { valueAfterName, valueStartAfterAssignment } from "./value-notations.ts";
+import { isPassword } from "./values.ts";
+
+/** Longest unquoted value, and longest one inside another. */
+const maxValueLength = 2_048;
+const maxNestedValueLength = 96;
+/** Longest name that is read. */
+const maxNameLength = 80;
+
+/** What may stand right behind a name that has a value beside it: for most names in a program one look is enough. */
+const mayFollowName = byteSet("\n\t\x02 !\"'`()*,-:<=>?[]|");
+/**
+ * The same with what stands behind that: nearly all names are called, passed on or looked up rather than set. `\x01` is a character of
+ * another script, `\x02` a colour.
+ */
+const beforeValue =
+  /[:=\t|*`>]|[\x02[<][:=\]/ \d]| [ \t]{0,39}[\w.\x80-\xff"'`:=?<|(\x01!#$%&@^~+-]|["'](?![;}])|\(["'` ]|[)\]][ :=).\]"'`]|,(?:[ -\xff]|[ \t]{0,8}["'`])|[-!?][>=:? ]|\n[ \t]{0,40}[vVcs]/y;
+/** A word or an expression of a program: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
+const codeExpression =
+  /(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
+/** What can stand behind the name of a table's column, and in the list of columns of `INSERT INTO`. */
+const endsCell = byteSet('\n,|\t; \x01*"');
+const endsColumn = byteSet(',)`"]');
+/** ` as password`, ` as the password`: the value stands before its name. */
+const asPassword = /(?:^|[\s"'`(])([^\s"'`()]{6,128})["'`]? as (?:the |my |a |your |our |its )?(?:\w{1,16} )?$/;
+/** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums: the name is a file's. */
+const checksumOf = /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|crc32|rmd160)\s?\([^()\n]{0,100}$/i;
+
+/** Finds values by the names beside them: assignments, settings files, tables, options, sentences. */
+export class AssignmentScanner {
+  readonly #disabled: ReadonlySet<string>;
+  readonly #tables: TableScanner;
+  /** The stretch without white space in which the last name stood. */
+  #scannedFrom = 0;
+  #scannedTo = 0;
+  /** The end of the statement that was read last. */
+  #insertedTo = 0;
+
+  constructor(disabled: ReadonlySet<string>) {
+    this.#disabled = disabled;
+    this.#tables = new TableScanner(disabled);
+  }
+
+  /** To be called before each text: what was read of the last one says nothing about this one. */
+  reset(): void {
+    this.#scannedFrom = 0;
+    this.#scannedTo = 0;
+    this.#insertedTo = 0;
+    this.#tables.reset();
+  }
+
+  /**
+   * @param keywordAt where a keyword such as `pass` or `token` stands
+   * @returns the end of the name around the keyword, so that its other key words are not read again
+   */
+  scanAt(normalized: NormalizedText, keywordAt: number, length: number, found: Span[]): number {
+    const { bytes, text } = normalized;
+    let to = keywordAt + length;
+    const last = Math.min(normalized.length, to + maxNameLength);
+    while (to < last && ((classes[bytes[to] ?? 0] ?? 0) & inName) !== 0) to++;
+    const end = to;
+    while (to > keywordAt + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
+    const next = bytes[to] ?? 0;
+    if (endsCell[next] === 1) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
+    if (endsColumn[next] === 1 && keywordAt >= this.#insertedTo)
+      this.#insertedTo = scanInsert(normalized, keywordAt, this.#disabled, found);
+    if (mayFollowName[next] === 0 || matchEnd(beforeValue, text, to) < 0) {
+      this.#scanValueBeforeName(normalized, keywordAt, to, found);
+      return end;
+    }
+    // The value of a program's name is passed over before anything else is done.
+    const valueAt = valueStartAfterAssignment(normalized, to);
+    if (valueAt >= 0 && !namesPair(bytes, keywordAt) && matchEnd(codeExpression, text, valueAt) >= 0) return end;
+    const from = wordStart(bytes, keywordAt);
+    if (next === CLOSE_PAREN && checksumOf.test(text.slice(Math.max(0, from - 120), from))) return end;
+    const name = new NamedValue(normalized, from, to);
+    // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
+    const inside = from < this.#scannedTo && from > this.#scannedFrom;
+    const value =
+      valueAfterName(normalized, name, valueAt, inside ? maxNestedValueLength : maxValueLength) ??
+      passwordAfterUser(normalized, name, keywordAt);
+    if (!inside) {
+      this.#scannedFrom = from;
+      this.#scannedTo = wordEnd(bytes, to);
+    }
+    if (value === undefined) this.#scanValueBeforeName(normalized, keywordAt, to, found);
+    else {
+      const { kind, rule: general } = name.key;
+      const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
+      if (!this.#disabled.has(rule)) found.push({ start: value.start, end: value.end, rule });
+    }
+    return end;
+  }
+
+  /** `use … as the password`. */
+  #scanValueBeforeName({ bytes, text }: NormalizedText, keywordAt: number, to: number, found: Span[]): void {
+    // password, passphrase, pwd
+    if (bytes[keywordAt - 1] !== SPACE || ((bytes[keywordAt] ?? 0) | 0x20) !== LOWER_P) return;
+    if (!text.slice(Math.max(0, keywordAt - 12), keywordAt).includes(" as ")) return;
+    const from = Math.max(0, keywordAt - 180);
+    const match = asPassword.exec(text.slice(from, keywordAt));
+    const value = match?.[1];
+    if (match === null || value === undefined || !/\d/.test(value) || !isPassword(value, "prose")) return;
+    if (readKeyName(text.slice(keywordAt, to)).kind !== "password" || this.#disabled.has("password")) return;
+    const start = from + match.index + match[0].indexOf(value);
+    found.push({ start, end: start + value.length, rule: "password" });
+  }
+}
+
+/** Where the name around a place begins. */
+function wordStart(bytes: Uint8Array, keywordAt: number): number {
+  let from = keywordAt;
+  const first = Math.max(0, keywordAt - maxNameLength);
+  while (from > first && ((classes[bytes[from - 1] ?? 0] ?? 0) & inName) !== 0) from--;
+  return from;
+}
+
+function wordEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < from + maxValueLength && (bytes[at] ?? 0) > SPACE) at++;
+  return at;
+}

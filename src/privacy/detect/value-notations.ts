@@ -1,0 +1,311 @@
+import { COLON, EQUALS, LESS_THAN, LF, OPEN_BRACKET } from "#privacy/text/bytes.ts";
+import { byteSet, isQuote, matchEnd, skipBlanks } from "#privacy/text/characters.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { KeyName } from "./key-names.ts";
+import { isMixed, type NamedValue } from "./named-values.ts";
+import { looksRandom } from "./randomness.ts";
+import { type CandidateValue, readGroup, readValue } from "./value-reader.ts";
+import { isCertainSecret, isPassword, isSecret, mayBeSecret } from "./values.ts";
+
+// How a value may stand beside its name. All patterns are sticky, and all repetitions are bounded. In a normalized text, `\x01` is a
+// character of another script, `\x02` a colour of a terminal.
+
+/** What closes a name before `=` and its like: quotes, brackets, emphasis, colours. */
+const closesName = byteSet("\"'`])*\x02");
+/** What `=` and its like, or a declared type, begin with. */
+const beginsAssignment = byteSet(":=-<!?|oAaSs&NV[");
+/** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||` and `or` before a literal; `As String =`, `x[] =`. */
+const assignment =
+  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))\**[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
+
+/** Where the value behind a name and `=` or its like begins; -1 where none is. Runs for every key word of a text. */
+export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from: number): number {
+  let at = from;
+  while (at < from + 6 && closesName[bytes[at] ?? 0] === 1) at++;
+  at = skipBlanks(bytes, at, 40);
+  return beginsAssignment[bytes[at] ?? 0] === 1 ? matchEnd(assignment, text, at) : -1;
+}
+
+/**
+ * Up to nine words, then a colon, an arrow, a bracket, `is` and its like, or a question and its answer: "the password for the admin
+ * account is …".
+ */
+const sentence =
+  /'s(?=[ \t])|["'`\])*\x02]{0,3}(?:[ \t]{1,3}-(?=[ \t])|[ \t]{0,3}\?[ \t]{1,3}(?!it'?s|it is|that'?s)|(?:[ \t]{1,3}[\w.\-'@/()#\x01\xc0-\xff]{1,32}(?<!\.)){0,9}?(?:[ \t]{0,3}:(?=[ \t"'`])|[ \t]{0,3}\?[ \t]{1,3}(?:it'?s|it is|that'?s)(?=[ \t])|[ \t]{1,3}(?:=>?|->|\((?:[^()\n]{0,28}\):)?|(?:is|was|are|be|been|equals|becomes|to|as|ist|est|es|lautet|\xe8|\xe9|\xe4r|er|je|este|jest|reads|type|typed|typing|enter|entered|tried)(?![\w.\-'@/()#\x01\xc0-\xff]):?)))/iy;
+/** Words of another script, and words that say nothing: `is still …`, `is set to …`. */
+const fillers =
+  /[ \t]{0,4}(?:\x01{1,64}:?[ \t]{1,4}){0,6}(?:\x01{1,64}:?)?(?:(?:still|now|currently|just|literally|actually|simply|always|is|set|to|probably) ){0,3}/y;
+
+/** The value of a setting on the next line. */
+const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
+/** A label on a line of its own, with the value on the next. */
+const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
+const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
+/** What a script answers to a prompt that ends with this name. */
+const promptAnswer =
+  /:?[ \t]{0,2}["'}\]]{1,2}\)?;?(?:[ \t]{0,4}[\n;][ \t]{0,16}|[ \t]{1,4}\{?[ \t]{0,4})(?:[\w.]{1,24}\.)?(?:exp_)?send(?:line)?[ \t(]{1,3}(?:-- )?(?=["'])/y;
+/** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
+const endsLine = byteSet("|>}]*\"'`").map((ends, c) => (c <= 0x0d ? 1 : ends));
+/** Tags that close around a label: `</b>`, `</td><td>`. */
+const closedTags = /(?:<\/?[A-Za-z]{1,10}>\s{0,8}){1,4}/y;
+
+/** What a test types into a field that it looked up by this name: `page.locator("#password").fill("…")`. */
+const formInput =
+  /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input|toBe|toEqual|toStrictEqual|unwrap_or|orElse|getOrElse|default)\()(?=["'`])/y;
+/** The next argument of a call, or the next string of a list: `login(password, "…")`, `("password", "…")`. */
+const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])/y;
+/** `login(password, "…")`, in contrast to `{token.CHAR, "…"}`. */
+const endsWithKeyWord =
+  /(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|creds?|credentials?|auth(?:orization)?|bearer)s?\d{0,2}$/i;
+/** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
+const lookupCall =
+  /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/;
+
+/** `<password>…`, `name="password" value="…"`, `- name: PASSWORD` with `value: …` below it, `variable "password" { default = … }`. */
+const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
+const insideTag = /<(?!\/)[^<>\n]{0,80}$/;
+const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
+const nameThenValue =
+  /["'`]?[ \t]{0,8}(?:,|;|\/?>|(?:\s{1,4}[\w-]{1,24}=["'][^"'<>\n]{0,80}["']){1,4})?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
+const blockDefault = /"\s{0,8}\{[^{}]{0,240}?\bdefault\s{0,8}=\s{0,8}/y;
+/** `<key>password</key><string>…` */
+const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/y;
+/** The next cell: `| password | … |`. */
+const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
+const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
+
+/** The value of an option behind the name: `gh secret set NAME --body …`. */
+const optionBehind =
+  /["']?(?:[ \t]{1,3}(?!--(?:body|value|data|string|secret-string|plaintext)\b)--[\w-]{1,30}[ =][\w.-]{1,40}){0,3}[ \t]{1,3}(?:--body|-b|--value|-v|-Value|--secret-string|--data|--plaintext|--string)[ \t=]{1,2}/y;
+/** "The key fingerprint is …", "the token id is …". */
+const otherProperty =
+  /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|(?<!\b(?:I|you|we|to) )type|version|count|digest|checksum|commit)\b/i;
+/** Directives that are followed by a name and its value. */
+const directive =
+  /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
+/** `log in with the password …`, `connect using password …`. */
+const withPassword = /\b(?:with|using)(?: (?:the|my|this|a|your|our))?(?: \w{1,16})?[ \t]{1,3}$/i;
+const netrc =
+  /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}(?:[ \t]{1,4}(?:and|with|,|\/|&))?(?:[ \t]{1,3}(?:the|a))?\s{1,40}$/;
+/** A word, or `${…}` in a template: what stands behind most names in a sentence. */
+const shortWord = /[A-Za-z]{1,7} /y;
+
+/**
+ * The value beside a name. Each notation is tried only where a byte or two say that it can be there: nearly all names stand in a
+ * program or a sentence, with no value beside them.
+ * @param valueAt where a value behind an assignment begins, or -1
+ * @param most longest value behind an assignment
+ */
+export function valueAfterName(
+  normalized: NormalizedText,
+  name: NamedValue,
+  valueAt: number,
+  most: number,
+): CandidateValue | undefined {
+  const { bytes, text, length } = normalized;
+  const { from, to } = name;
+  const next = text.charAt(to);
+  const before = text.charAt(from - 1);
+  // `arn:aws:secretsmanager:…:secret:prod/db`
+  if (next === ":" && before === ":" && name.key.kind === "secret") return undefined;
+  // `"AWS::IAM::AccessKey": …`, a type
+  if (next === '"' && before === ":" && text.charAt(from - 2) === ":") return undefined;
+  if (valueAt >= 0) {
+    const value = valueAfterAssignment(normalized, name, valueAt, most);
+    if (value !== null) return value;
+  }
+  const quoted = next === '"' || next === "'";
+  const blank = next === " " || next === "\t";
+  const endsLineOrCell = next === "\n" || next === ",";
+  const read = (lead: RegExp, value?: RegExp) => {
+    const at = matchEnd(lead, text, to);
+    return at < 0
+      ? undefined
+      : name.asSecret(value === undefined ? readValue(text, at, "bare") : readGroup(value, text, at));
+  };
+  if (next === "<") return read(propertyList, tagValue);
+  // What stands behind the quote and the blanks.
+  const lead = blank || quoted ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
+  let value: CandidateValue | undefined;
+  if (next === "]" || next === ")" || quoted) value = valueInFormInput(normalized, name);
+  if (value === undefined && (next === ">" || endsLineOrCell || quoted)) {
+    const at = matchEnd(nameThenValue, text, to);
+    if (at >= 0)
+      value = name.asSecret(
+        next === "\n" || text[at] === '"' || text[at] === "'"
+          ? readValue(text, at, "bare")
+          : readGroup(tagValue, text, at),
+      );
+    if (value === undefined && !endsLineOrCell && insideTag.test(text.slice(Math.max(0, from - 82), from)))
+      value = read(tag, tagValue);
+    if (value === undefined && next === '"') value = read(blockDefault);
+  }
+  if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
+  if (value === undefined && (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || quoted))
+    value = read(cell, cellValue);
+  if (value === undefined && next === "," && (from === 0 || before === "\n")) {
+    // A line of CSV that holds a name, a comma, the value and nothing else.
+    const whole = readValue(text, to + 1, "bare");
+    const isLast = whole !== undefined && (whole.end === length || /["'`\n]/.test(text.charAt(whole.end)));
+    if (isLast) value = name.asSecret(whole);
+  }
+  if (value === undefined && lead === "-") value = read(optionBehind);
+  if (value === undefined && blank)
+    value = valueOnNetworkDevice(normalized, name) ?? valueWithoutSeparator(normalized, name);
+  if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
+    value = valueInSentence(normalized, name);
+  return value;
+}
+
+/**
+ * The value behind an assignment such as `=` or `:`.
+ * @returns undefined where it is no secret, null where the name may have its value elsewhere
+ */
+function valueAfterAssignment(
+  { text, bytes }: NormalizedText,
+  name: NamedValue,
+  valueAt: number,
+  most: number,
+): CandidateValue | undefined | null {
+  const { from, to } = name;
+  let at = valueAt;
+  // `<b>Password:</b> …`, `passwords = ["…", …]`
+  const inTags = bytes[at] === LESS_THAN ? matchEnd(closedTags, text, at) : -1;
+  if (inTags >= 0) at = inTags;
+  else if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
+    at = skipBlanks(bytes, at + 1, 8);
+  const isQuery = /[?&]/.test(text.charAt(from - 1));
+  const value = readValue(text, at, isQuery ? "query" : "bare", most);
+  if (value !== undefined) {
+    const accepted = name.asSecret(value);
+    if (accepted !== undefined) return isBehindLiteral(text, at) || isCall(text, accepted) ? undefined : accepted;
+    if (value.notation === "quoted") return undefined;
+  } else if (endsLine[bytes[at] ?? 0] === 1) {
+    const line = matchEnd(nextLine, text, to);
+    if (line >= 0) return name.asSecret(readValue(text, line, "bare"));
+    const label = matchEnd(labelLine, text, to);
+    const answer = label < 0 ? matchEnd(promptAnswer, text, to) : -1;
+    if (answer >= 0) return name.asSecret(readValue(text, answer, "bare"));
+    const whole = label >= 0 ? readGroup(wholeLine, text, label) : undefined;
+    if (whole !== undefined && /\d/.test(whole.text) && !/^[\w.-]+=./.test(whole.text))
+      return name.asSecret({ ...whole, notation: "prose" });
+  }
+  return bytes[to] === COLON || bytes[to] === EQUALS ? undefined : null;
+}
+
+/**
+ * Whether a quote ends a literal that began before the name, with an operator behind it: `"PWD=" + dir`, `"?token="+id)`. The
+ * number of quotes in the line before it decides.
+ */
+function isBehindLiteral(text: string, at: number): boolean {
+  const quote = text.charAt(at);
+  if (!/["'`]/.test(quote) || !/^[ \t]{0,4}[+.,);%&]/.test(text.slice(at + 1, at + 6))) return false;
+  const line = text.slice(Math.max(0, at - 240), at);
+  return line.slice(line.lastIndexOf("\n") + 1).split(quote).length % 2 === 0;
+}
+
+/** `cfg.get("…")`: a word that ends in a bracket, and a literal in it; `$self->`. */
+function isCall(text: string, value: CandidateValue): boolean {
+  if (value.notation !== "bare") return false;
+  const behind = text.charAt(value.end);
+  if (behind === ">") return /^\$\w+-$/.test(value.text);
+  return /["'`]/.test(behind) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(value.text);
+}
+
+function valueInFormInput({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+  const at = matchEnd(formInput, text, name.to);
+  const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
+  if (value === undefined || isNameOfNext(bytes, value.end) || areConstants(name.text, value.text)) return undefined;
+  return text[name.to] === "]" || text[at - 1] === "(" || /\d/.test(value.text) ? value : undefined;
+}
+
+function valueInCall({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+  const next = text[name.to];
+  const at = matchEnd(call, text, name.to);
+  const value = at < 0 ? undefined : readValue(text, at, "bare");
+  if (value === undefined || isNameOfNext(bytes, value.end) || areConstants(name.text, value.text)) return undefined;
+  // In a list of strings the next one may be anything.
+  if (!/\d.*\d|[!@#$%^&*]/.test(value.text) && !(/[A-Z]/.test(value.text) && looksRandom(value.text))) return undefined;
+  if (next === "," && !endsWithKeyWord.test(name.text)) return undefined;
+  if (next === "(" && lookupCall.test(name.text)) return undefined;
+  return name.asSecret(value);
+}
+
+/** Whether what ends at a place is the name of the next member of an object, not a value. */
+function isNameOfNext(bytes: Uint8Array, end: number): boolean {
+  return isQuote(bytes[end] ?? 0) && bytes[skipBlanks(bytes, end + 1, 4)] === COLON;
+}
+
+/** `'USERPWD', 'HTTP200ALIASES'`: a list of constants. */
+function areConstants(name: string, value: string): boolean {
+  return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);
+}
+
+/** `secret 0 …`, `password 7 …`, `enable secret …` in the settings of network devices. */
+function valueOnNetworkDevice({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+  const { from, to } = name;
+  const isTyped = /^ \d $/.test(text.slice(to, to + 3)) && /(?:password|passphrase|secret|key|md5)$/.test(name.text);
+  if (!isTyped && !text.startsWith("enable ", from - 7)) return undefined;
+  const value = readValue(text, isTyped ? to + 3 : to + 1, "bare");
+  return value !== undefined && isPassword(value.text, "quoted") && name.key.kind !== "none" ? value : undefined;
+}
+
+/** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
+function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+  const { from } = name;
+  const at = skipBlanks(bytes, name.to, 8);
+  if (text.startsWith("${", at) || matchEnd(shortWord, text, at) >= 0) return undefined;
+  const value = readValue(text, at, "bare");
+  if (value === undefined || !mayBeSecret(value.text)) return undefined;
+  const isOption = text[from] === "-";
+  const isLogin = () => netrc.test(text.slice(Math.max(0, from - 120), from));
+  // "Pass `x` to …" is an order, not a password; `user root, pass …` is none.
+  if (isPass(name.text)) return !isOption && isMixed(value.text) && isLogin() ? name.asSecret(value) : undefined;
+  const isMeant =
+    isQuote(bytes[at] ?? 0) ||
+    isOption ||
+    name.text === "requirepass" ||
+    name.text === "masterauth" ||
+    directive.test(text.slice(Math.max(0, from - 24), from)) ||
+    isLogin();
+  if (isMeant) return name.asSecret(value);
+  const isPasswordName = name.key.kind === "password";
+  if (isPasswordName && withPassword.test(text.slice(Math.max(0, from - 48), from)))
+    return name.asSecret({ ...value, notation: "prose" });
+  if (isSecretWithoutSeparator(value.text, name.key)) return value;
+  // The last word of a command: `nmcli dev wifi connect home password …`.
+  const isLast = (bytes[value.end] ?? 0) <= LF && /^[^-=]{2}[^=]*$/.test(value.text) && isMixed(value.text);
+  return isLast && isPasswordName && value.text.length >= 8
+    ? name.asSecret({ ...value, notation: "prose" })
+    : undefined;
+}
+
+/** A value straight behind its name, without any separator, has to leave no doubt. */
+function isSecretWithoutSeparator(value: string, { kind, rule }: KeyName): boolean {
+  if (value.length < 8 || kind === "none" || kind === "weak") return false;
+  if (kind === "password") {
+    if (!isPassword(value, "prose") || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+    return /[!@#$%^&*?~+]/.test(value) || looksRandom(value);
+  }
+  if (isCertainSecret(value, "bare")) return value.length >= 20;
+  return (
+    value.length >= 32 && /^[0-9a-f]+$|^[0-9a-f-]{36}$/i.test(value) && rule !== "token" && isSecret(value, "bare")
+  );
+}
+
+/** "The password for … is …". */
+function valueInSentence({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+  const { to } = name;
+  // "Pass … to …" is an order.
+  if (isPass(name.text) && !/^ (?:is|ist|lautet) /.test(text.slice(to, to + 9))) return undefined;
+  const start = matchEnd(sentence, text, to);
+  if (start < 0) return undefined;
+  const at = matchEnd(fillers, text, start);
+  const word = matchEnd(shortWord, text, at) >= 0 ? undefined : name.asSecret(readValue(text, at, "prose"));
+  const said = word ?? name.secretInGroups(at);
+  return said !== undefined && otherProperty.test(text.slice(to, at)) ? undefined : said;
+}
+
+function isPass(name: string): boolean {
+  return /^(?:[a-z]+-)?pass$/i.test(name);
+}
