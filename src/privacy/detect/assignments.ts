@@ -1,6 +1,6 @@
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
-import { CLOSE_PAREN, DOT, HYPHEN, LOWER_P, SPACE } from "#privacy/text/bytes.ts";
-import { byteSet, classes, inName, matchEnd } from "#privacy/text/characters.ts";
+import { CLOSE_PAREN, DOT, HYPHEN, LF, LOWER_P, SPACE, TAB } from "#privacy/text/bytes.ts";
+import { byteSet, classes, inName, matchEnd, skipBlanks } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { readKeyName } from "./key-names.ts";
@@ -15,14 +15,35 @@ const maxNestedValueLength = 96;
 /** Longest name that is read. */
 const maxNameLength = 80;
 
-/** What may stand right behind a name that has a value beside it: for most names in a program one look is enough. */
-const mayFollowName = byteSet("\n\t\x02 !\"'`()*,-:<=>?[]|");
-/**
- * The same with what stands behind that: nearly all names are called, passed on or looked up rather than set. `\x01` is a character of
- * another script, `\x02` a colour.
- */
-const beforeValue =
-  /[:=\t|*`>]|[\x02[<][:=\]/ \d]| [ \t]{0,39}[\w.\x80-\xff"'`:=?<|(\x01!#$%&@^~+-]|["'](?![;}])|\(["'` ]|[)\]][ :=).\]"'`]|,(?:[ -\xff]|[ \t]{0,8}["'`])|[-!?][>=:? ]|\n[ \t]{0,40}[vVcs]/y;
+/** What may stand behind a byte that follows a name, if the name has a value beside it; the space and the line end count with blanks. */
+const beforeValue: (Uint8Array | undefined)[] = [];
+const any = new Uint8Array(256).fill(1);
+for (const [characters, behind] of [
+  [":=\t|*`>", any],
+  ["\x02[<", byteSet(":=]/ 0123456789")],
+  [
+    " ",
+    classes.map((bits, c) =>
+      (bits & inName) !== 0 || c > 0x7f || "\"'`:=?<|(\x01!#$%&@^~+".includes(String.fromCharCode(c)) ? 1 : 0,
+    ),
+  ],
+  ["\"'", any.map((_, c) => (";}".includes(String.fromCharCode(c)) ? 0 : 1))],
+  ["(", byteSet("\"'` ")],
+  [")]", byteSet(" :=).\"'`")],
+  [",", any.map((_, c) => (c >= SPACE || c === TAB ? 1 : 0))],
+  ["-!?", byteSet(">=:? ")],
+  ["\n", byteSet("vVcs")], // value, content, stringValue
+] as const)
+  for (const character of characters) beforeValue[character.charCodeAt(0)] = behind;
+
+/** Whether a value can stand beside a name that ends at a place: nearly all names are called, passed on or looked up rather than set. */
+function mayHoldValue(bytes: Uint8Array, to: number): boolean {
+  const c = bytes[to] ?? 0;
+  const behind = beforeValue[c];
+  if (behind === undefined) return false;
+  return behind[bytes[c === SPACE || c === LF ? skipBlanks(bytes, to + 1, 40) : to + 1] ?? 0] === 1;
+}
+
 /** A word or an expression of a program: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
 const codeExpression =
   /(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
@@ -72,7 +93,7 @@ export class AssignmentScanner {
     if (endsCell[next] === 1) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
     if (endsColumn[next] === 1 && keywordAt >= this.#insertedTo)
       this.#insertedTo = scanInsert(normalized, keywordAt, this.#disabled, found);
-    if (mayFollowName[next] === 0 || matchEnd(beforeValue, text, to) < 0) {
+    if (!mayHoldValue(bytes, to)) {
       this.#scanValueBeforeName(normalized, keywordAt, to, found);
       return end;
     }

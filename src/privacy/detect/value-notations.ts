@@ -1,5 +1,5 @@
-import { COLON, EQUALS, LESS_THAN, LF, OPEN_BRACKET } from "#privacy/text/bytes.ts";
-import { byteSet, isQuote, matchEnd, skipBlanks } from "#privacy/text/characters.ts";
+import { COLON, EQUALS, LESS_THAN, LF, OPEN_BRACKET, SPACE } from "#privacy/text/bytes.ts";
+import { byteSet, classes, inName, isLower, isQuote, isUpper, matchEnd, skipBlanks } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyName } from "./key-names.ts";
 import { isMixed, type NamedValue } from "./named-values.ts";
@@ -26,12 +26,57 @@ export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from:
   return beginsAssignment[bytes[at] ?? 0] === 1 ? matchEnd(assignment, text, at) : -1;
 }
 
-/**
- * Up to nine words, then a colon, an arrow, a bracket, `is` and its like, or a question and its answer: "the password for the admin
- * account is …".
- */
-const sentence =
-  /'s(?=[ \t])|["'`\])*\x02]{0,3}(?:[ \t]{1,3}-(?=[ \t])|[ \t]{0,3}\?[ \t]{1,3}(?!it'?s|it is|that'?s)|(?:[ \t]{1,3}[\w.\-'@/()#\x01\xc0-\xff]{1,32}(?<!\.)){0,9}?(?:[ \t]{0,3}:(?=[ \t"'`])|[ \t]{0,3}\?[ \t]{1,3}(?:it'?s|it is|that'?s)(?=[ \t])|[ \t]{1,3}(?:=>?|->|\((?:[^()\n]{0,28}\):)?|(?:is|was|are|be|been|equals|becomes|to|as|ist|est|es|lautet|\xe8|\xe9|\xe4r|er|je|este|jest|reads|type|typed|typing|enter|entered|tried)(?![\w.\-'@/()#\x01\xc0-\xff]):?)))/iy;
+/** What a word of a sentence is made of. */
+const inWord = classes.map((bits, c) =>
+  (bits & inName) !== 0 || c >= 0xc0 || "'@/()#\x01".includes(String.fromCharCode(c)) ? 1 : 0,
+);
+/** What ends a sentence before its value, from the blanks before it on: a colon, an arrow, a bracket, a question and its answer. */
+const beforeSaid =
+  /[ \t]{0,3}:(?=[ \t"'`])|[ \t]{1,3}(?:=>?|->|\((?:[^()\n]{0,28}\):)?)|[ \t]{0,3}\?[ \t]{1,3}(?:it'?s|it is|that'?s)(?=[ \t])/iy;
+const saidMarks = byteSet(":=-(?");
+/** The same right behind a name: `'s`, ` - `, a question. */
+const directlyBeforeSaid =
+  /'s(?=[ \t])|["'`\])*\x02]{0,3}(?:[ \t]{1,3}-(?=[ \t])|[ \t]{0,3}\?[ \t]{1,3}(?!it'?s|it is|that'?s))/iy;
+const copulas = new Set(
+  "is was are be been equals becomes to as ist est es lautet \xe8 \xe9 \xe4r er je este jest reads type typed typing enter entered tried".split(
+    " ",
+  ),
+);
+/** By first letter and length: few other words share both with one of them. */
+const copulaKeys = new Uint8Array(256);
+for (const word of copulas) copulaKeys[copulaKey(word.charCodeAt(0), word.length)] = 1;
+
+function copulaKey(first: number, length: number): number {
+  return ((first & 31) << 3) | length;
+}
+
+/** Up to nine words, then `is` or its like, or a mark as above: "the password for the admin account is …". -1 where there is none. */
+function valueStartInSentence(bytes: Uint8Array, text: string, from: number): number {
+  let at = from;
+  while (at < from + 3 && closesName[bytes[at] ?? 0] === 1) at++;
+  const mark = bytes[skipBlanks(bytes, at, 3)] ?? 0;
+  const direct = saidMarks[mark] === 1 || text[from] === "'" ? matchEnd(directlyBeforeSaid, text, from) : -1;
+  if (direct >= 0) return direct;
+  for (let words = 0; words <= 9; words++) {
+    const word = skipBlanks(bytes, at, 3);
+    const end = saidMarks[bytes[word] ?? 0] === 1 ? matchEnd(beforeSaid, text, at) : -1;
+    if (end >= 0) return end;
+    if (word === at) return -1;
+    at = word;
+    while (at < word + 32 && inWord[bytes[at] ?? 0] === 1) at++;
+    if (at === word) return -1;
+    const length = at - word;
+    if (
+      length <= 7 &&
+      copulaKeys[copulaKey(bytes[word] ?? 0, length)] === 1 &&
+      copulas.has(text.slice(word, at).toLowerCase())
+    )
+      return text[at] === ":" ? at + 1 : at;
+    if (text[at - 1] === ".") return -1; // the sentence is over
+  }
+  return -1;
+}
+
 /** Words of another script, and words that say nothing: `is still …`, `is set to …`. */
 const fillers =
   /[ \t]{0,4}(?:\x01{1,64}:?[ \t]{1,4}){0,6}(?:\x01{1,64}:?)?(?:(?:still|now|currently|just|literally|actually|simply|always|is|set|to|probably) ){0,3}/y;
@@ -87,8 +132,6 @@ const directive =
 const withPassword = /\b(?:with|using)(?: (?:the|my|this|a|your|our))?(?: \w{1,16})?[ \t]{1,3}$/i;
 const netrc =
   /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}(?:[ \t]{1,4}(?:and|with|,|\/|&))?(?:[ \t]{1,3}(?:the|a))?\s{1,40}$/;
-/** A word, or `${…}` in a template: what stands behind most names in a sentence. */
-const shortWord = /[A-Za-z]{1,7} /y;
 
 /**
  * The value beside a name. Each notation is tried only where a byte or two say that it can be there: nearly all names stand in a
@@ -244,7 +287,10 @@ function areConstants(name: string, value: string): boolean {
 /** `secret 0 …`, `password 7 …`, `enable secret …` in the settings of network devices. */
 function valueOnNetworkDevice({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const { from, to } = name;
-  const isTyped = /^ \d $/.test(text.slice(to, to + 3)) && /(?:password|passphrase|secret|key|md5)$/.test(name.text);
+  const isTyped =
+    text[to + 2] === " " &&
+    /^ \d/.test(text.slice(to, to + 2)) &&
+    /(?:password|passphrase|secret|key|md5)$/.test(name.text);
   if (!isTyped && !text.startsWith("enable ", from - 7)) return undefined;
   const value = readValue(text, isTyped ? to + 3 : to + 1, "bare");
   return value !== undefined && isPassword(value.text, "quoted") && name.key.kind !== "none" ? value : undefined;
@@ -254,7 +300,7 @@ function valueOnNetworkDevice({ text }: NormalizedText, name: NamedValue): Candi
 function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const { from } = name;
   const at = skipBlanks(bytes, name.to, 8);
-  if (text.startsWith("${", at) || matchEnd(shortWord, text, at) >= 0) return undefined;
+  if (text.startsWith("${", at) || isShortWord(bytes, at)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined || !mayBeSecret(value.text)) return undefined;
   const isOption = text[from] === "-";
@@ -294,16 +340,24 @@ function isSecretWithoutSeparator(value: string, { kind, rule }: KeyName): boole
 }
 
 /** "The password for … is …". */
-function valueInSentence({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInSentence({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const { to } = name;
   // "Pass … to …" is an order.
-  if (isPass(name.text) && !/^ (?:is|ist|lautet) /.test(text.slice(to, to + 9))) return undefined;
-  const start = matchEnd(sentence, text, to);
+  if (text[to - 1] === "s" && isPass(name.text) && !/^ (?:is|ist|lautet) /.test(text.slice(to, to + 9)))
+    return undefined;
+  const start = valueStartInSentence(bytes, text, to);
   if (start < 0) return undefined;
   const at = matchEnd(fillers, text, start);
-  const word = matchEnd(shortWord, text, at) >= 0 ? undefined : name.asSecret(readValue(text, at, "prose"));
+  const word = isShortWord(bytes, at) ? undefined : name.asSecret(readValue(text, at, "prose"));
   const said = word ?? name.secretInGroups(at);
   return said !== undefined && otherProperty.test(text.slice(to, at)) ? undefined : said;
+}
+
+/** Fewer than eight letters and a blank: what stands behind most names in a sentence. */
+function isShortWord(bytes: Uint8Array, from: number): boolean {
+  let at = from;
+  while (at < from + 8 && ((classes[bytes[at] ?? 0] ?? 0) & (isLower | isUpper)) !== 0) at++;
+  return at > from && at < from + 8 && bytes[at] === SPACE;
 }
 
 function isPass(name: string): boolean {

@@ -43,7 +43,7 @@ export function byteSet(characters: string): Uint8Array {
   return table;
 }
 
-export const quotes = byteSet("\"'`");
+const quotes = byteSet("\"'`");
 
 export function isQuote(c: number): boolean {
   return quotes[c] === 1;

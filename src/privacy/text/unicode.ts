@@ -2,7 +2,7 @@ import { DOT, DOUBLE_QUOTE, EQUALS, HYPHEN, PLUS, SINGLE_QUOTE, SLASH, SPACE } f
 import { classes, inToken } from "./characters.ts";
 
 /** Stands for characters that are no part of any token. */
-export const BOUNDARY = 1;
+const BOUNDARY = 1;
 /** Stands for a placeholder that is in the text already: nothing is read across it. */
 export const REDACTED = 3;
 /** Stands for a change of a terminal's colours. */
