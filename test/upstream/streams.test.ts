@@ -412,11 +412,4 @@ describe("an event of more than a megabyte", () => {
     expect(contentOf(events)).toBe("a");
     expect(events.at(-1)).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
   });
-
-  test("is followed by the failure of a later one that is too large", async () => {
-    const tooLarge = `data: {"x": "${"y".repeat(defaultAnswerLimits.maxEventBytes)}`;
-    const { events } = await streamed([`${event({ content: long })}${tooLarge}`]);
-    expect(contentOf(events)).toBe(long);
-    expect(events.at(-1)).toMatchObject({ kind: "broken", failure: { message: expect.stringContaining("too large") } });
-  });
 });

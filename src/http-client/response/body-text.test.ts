@@ -36,18 +36,6 @@ describe("UTF-8 in pieces", () => {
       { numRuns: 2_000 },
     );
   });
-
-  test("returns each character as soon as it is complete", () => {
-    const decoder = new Utf8Decoder();
-    const bytes = Buffer.from("aé🌍b");
-    const given = [...bytes].map((_, i) => decoder.decode(bytes, i, i + 1));
-    expect(given).toEqual(["a", "", "é", "", "", "", "🌍", "b"]);
-  });
-
-  test("drops a byte order mark at the start only", () => {
-    const mark = "\ufeff";
-    expect(decoded(split(Buffer.from(`${mark}a${mark}b`), [1, 2]))).toBe(`a${mark}b`);
-  });
 });
 
 test("bytes as text are one character each", () => {

@@ -143,20 +143,6 @@ describe("the defaults of the specification's records", () => {
   });
 });
 
-describe("the dry run's rules", () => {
-  test("with nothing spent, a very small hard cap alone denies", () => {
-    const snapshot = aSnapshot({ policy: aPolicy({ budget: { per_goal_hard_usd: 0.000001 } }) });
-    expect(decide(aTask(), aRuntime(), snapshot)).toMatchObject({
-      ...refuses("DENY"),
-      cause: "budget_hard_cap_exceeded",
-    });
-  });
-
-  test("a sensitive task that requests the free tier is denied, and the decision says that privacy denied it", () => {
-    expect(decide(aTask({ explicit_route: "FREE_SCOUT" }), aRuntime(), usual).sensitive_block_applied).toBe(true);
-  });
-});
-
 describe("docs/routing.md", () => {
   const page = readFileSync(join(import.meta.dir, "../../../docs/routing.md"), "utf8");
 

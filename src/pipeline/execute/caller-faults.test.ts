@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Permit, Verdict } from "#health/health.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
-import { verdictOf } from "#pipeline/settle/consequences.ts";
+import { chargeOf, verdictOf } from "#pipeline/settle/consequences.ts";
 import { ignoreCallerFaults, isOrdinary } from "./caller-faults.ts";
 
 const messages = [{ role: "user", content: "hello" }];
@@ -117,4 +117,13 @@ describe("a 4xx", () => {
   ])("%d about our account is one: %s", (status, message) =>
     expect(of(status, message, "unauthorized")).toBe("aggregator_failure"),
   );
+});
+
+test("only what an upstream provably does not bill costs nothing", () => {
+  const failure = { kind: "rejected", message: "", dispatched: true } as const;
+  for (const status of [400, 404, 413, 422]) expect(chargeOf({ ...failure, status })).toBe("nothing");
+  expect(chargeOf({ ...failure, status: 418 })).toBe("unknown");
+  expect(chargeOf({ ...failure, status: 400, begun: true })).toBe("unknown");
+  expect(chargeOf({ kind: "timed_out", message: "", dispatched: true })).toBe("unknown");
+  expect(chargeOf({ kind: "timed_out", message: "", dispatched: false })).toBe("nothing");
 });

@@ -30,29 +30,6 @@ test("an idle gateway may retry three times a second, and accumulates three seco
   expect(takeAll()).toBe(1);
 });
 
-test("each ten recent requests allow one more retry", () => {
-  const { takeAll, requests } = setUp();
-  requests(99);
-  expect(takeAll()).toBe(9 + 9);
-  requests(1);
-  expect(takeAll()).toBe(1);
-});
-
-test("requests of more than ten seconds ago allow none", () => {
-  const { world, takeAll, requests } = setUp(0.1, 0);
-  requests(100);
-  world.ms += 11_000;
-  expect(takeAll()).toBe(0);
-});
-
-test("the same requests do not allow a retry twice", () => {
-  const { world, takeAll, requests } = setUp(0.1, 0);
-  requests(100);
-  expect(takeAll()).toBe(10);
-  world.ms += 5_000;
-  expect(takeAll()).toBe(0);
-});
-
 test("a rate of zero allows no retry; a rate below one per second accumulates", () => {
   expect(setUp(0, 0).takeAll()).toBe(0);
   const slow = setUp(0, 0.3);

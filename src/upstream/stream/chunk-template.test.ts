@@ -42,11 +42,6 @@ describe("the pattern of a stream's chunks", () => {
     );
   });
 
-  test("matches whatever white space the upstream writes", () => {
-    const run = known(json("a", 1), json("b", 1));
-    expect(run === undefined ? [] : contentsOf(run)).toEqual(["b"]);
-  });
-
   test("never matches what the parser would read differently", () => {
     const piece = fc.constantFrom(
       '"',
@@ -104,20 +99,6 @@ describe("the pattern of a stream's chunks", () => {
       ),
       { numRuns: 500 },
     );
-  });
-
-  test("does not match a chunk in which anything else differs", () => {
-    const like = json("word");
-    for (const data of [
-      json("word").replace("gen-1", "gen-2"),
-      json("word").replace("null}]", '"stop"}]'),
-      json('x","usage":{"cost":1},"y":"z').replaceAll('\\"', '"'),
-      like.slice(0, -1),
-      `${like} `,
-      ` ${like}`,
-    ]) {
-      expect(known(like, data)).toBeUndefined();
-    }
   });
 
   test("is not made from a chunk whose content cannot be located with certainty", () => {

@@ -24,14 +24,6 @@ function read(pieces: (string | Uint8Array)[], maxEventBytes = 1_000_000) {
 const onlyData = (text: string) => read([text]).seen.map(([data]) => data);
 
 describe("SSE reader", () => {
-  test("returns the data of each event", () => {
-    expect(onlyData("data: a\n\ndata:b\n\ndata:  c\n\n")).toEqual(["a", "b", " c"]);
-  });
-
-  test("joins several data lines with a line feed", () => {
-    expect(onlyData("data: {\ndata:  1\ndata\ndata: }\n\n")).toEqual(["{\n 1\n\n}"]);
-  });
-
   test("counts comments and drops them, also inside an event", () => {
     expect(read([": a\n\n:\n\ndata: x\n:b\ndata: y\n\n"])).toEqual({
       seen: [["x\ny", ""]],
@@ -46,16 +38,6 @@ describe("SSE reader", () => {
       ["y", ""],
       ["z", ""],
     ]);
-  });
-
-  test("ends lines at LF, CRLF and CR alike", () => {
-    for (const end of ["\n", "\r\n", "\r"]) {
-      expect(onlyData(["data: a", "data: b", "", ": c", "data: d", "", ""].join(end))).toEqual(["a\nb", "d"]);
-    }
-  });
-
-  test("skips a byte order mark at the start and only there", () => {
-    expect(onlyData("\ufeffdata: a\n\n\ufeffdata: b\n\ndata: c\n\n")).toEqual(["a", "c"]);
   });
 
   test("reports an unfinished last event at the end of the input", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chunk, completes, disconnects, fails, replies, silent, streams, writesRaw } from "#simulator/behaviours.ts";
+import { chunk, completes, disconnects, fails, replies, streams } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { type Answer, start, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
@@ -20,22 +20,20 @@ const notRetried: [status: number, name: string][] = [
 const retried = [408, 409, 425, 429, 500, 502, 503, 504, 520, 529];
 
 describe("a status that is not retried", () => {
-  for (const [status, said] of notRetried)
-    test(`${status} becomes 500 at once, with the upstream's status and words`, async () => {
-      await using gateway = await start();
-      for (const stream of [false, true]) {
-        const before = gateway.upstream.received();
-        gateway.upstream.next(fails(status, said));
-        const response = await gateway.chat({ stream });
-        expect(response.status).toBe(500);
-        const body: Answer = await response.json();
-        expect(Object.keys(body)).toEqual(["detail"]);
-        expect(body.detail).toContain(String(status));
-        expect(body.detail).toContain(said);
-        expect(gateway.upstream.received() - before).toBe(1);
-      }
-      expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
-    });
+  test("becomes 500 at once, with the upstream's status and words", async () => {
+    await using gateway = await start();
+    for (const [index, [status, said]] of notRetried.entries()) {
+      gateway.upstream.next(fails(status, said));
+      const response = await gateway.chat({ stream: index % 2 === 0 });
+      expect([status, response.status]).toEqual([status, 500]);
+      const body: Answer = await response.json();
+      expect(Object.keys(body)).toEqual(["detail"]);
+      expect(body.detail).toContain(String(status));
+      expect(body.detail).toContain(said);
+      expect(gateway.upstream.received()).toBe(index + 1);
+    }
+    expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
+  });
 
   test("the upstream's message is cut to 300 characters, redacted, and contains no other caller's prompt", async () => {
     await using gateway = await start();
@@ -67,28 +65,26 @@ describe("a status that is not retried", () => {
 });
 
 describe("a status that is retried", () => {
-  for (const status of retried)
-    test(`${status} once: the caller never knows`, async () => {
-      await using gateway = await start();
-      for (const stream of [false, true]) {
-        gateway.upstream.next(fails(status));
-        const response = await gateway.chat({ stream });
-        expect(response.status).toBe(200);
-        expect(await response.text()).toContain("simula");
-      }
-      expect(gateway.upstream.received()).toBe(4);
-    });
+  test("once: the caller never knows", async () => {
+    await using gateway = await start({ policy: { upstream: { retry_budget_per_second: 100 } } });
+    for (const [index, status] of retried.entries()) {
+      gateway.upstream.next(fails(status));
+      const response = await gateway.chat({ stream: index % 2 === 0 });
+      expect([status, response.status]).toEqual([status, 200]);
+      expect(await response.text()).toContain("simula");
+    }
+    expect(gateway.upstream.received()).toBe(2 * retried.length);
+  });
 
-  for (const status of retried)
-    test(`${status} for ever: at most 3 calls, at most 2 to one model, then 500`, async () => {
-      await using gateway = await start({ script: () => fails(status, "still broken") });
-      const response = await gateway.chat();
-      expect(response.status).toBe(500);
-      expect((await response.json()).detail).toContain("still broken");
-      const models = gateway.upstream.requests.map((request) => request.body?.["model"]);
-      expect(models.length).toBeLessThanOrEqual(3);
-      for (const model of models) expect(models.filter((other) => other === model).length).toBeLessThanOrEqual(2);
-    });
+  test.each([408, 429, 503])("%d for ever: at most 3 calls, at most 2 to one model, then 500", async (status) => {
+    await using gateway = await start({ script: () => fails(status, "still broken") });
+    const response = await gateway.chat();
+    expect(response.status).toBe(500);
+    expect((await response.json()).detail).toContain("still broken");
+    const models = gateway.upstream.requests.map((request) => request.body?.["model"]);
+    expect(models.length).toBeLessThanOrEqual(3);
+    for (const model of models) expect(models.filter((other) => other === model).length).toBeLessThanOrEqual(2);
+  });
 
   test("a failing model is replaced by the next of the chain, which is named in the answer", async () => {
     const broken = upstreamIds["vendor_v4_flash"];
@@ -115,87 +111,6 @@ describe("a status that is retried", () => {
 });
 
 describe("transport", () => {
-  const rows: [name: string, status: 500 | 502 | 504, behaviour: Behaviour][] = [
-    ["closed without a byte", 502, disconnects("fin")],
-    ["reset without a byte", 502, disconnects("rst")],
-    ["something that is not HTTP", 502, writesRaw("SSH-2.0-OpenSSH_9.9\r\n", "fin")],
-    ["headers cut short", 502, writesRaw("HTTP/1.1 200 OK\r\ncontent-ty", "fin")],
-    [
-      "a body shorter than announced",
-      502,
-      writesRaw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "fin"),
-    ],
-    [
-      "a body reset half-way",
-      502,
-      writesRaw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id":', "rst"),
-    ],
-    [
-      "a chunked body cut short",
-      502,
-      writesRaw(
-        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n',
-        "fin",
-      ),
-    ],
-    [
-      "a close-delimited body cut short",
-      502,
-      writesRaw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"id":"x","choi', "fin"),
-    ],
-    ["200 with HTML", 502, replies(200, "<html>It works!</html>", { headers: { "content-type": "text/html" } })],
-    ["200 with nothing", 502, replies(200, "")],
-    ["200 with an array", 502, replies(200, "[]")],
-    ["200 with an object that is no completion", 502, replies(200, { hello: "world" })],
-    ["200 with an error and its code", 500, replies(200, { error: { code: 429, message: "slow down" } })],
-    ["200 with an error of 400", 500, replies(200, { error: { code: 400, message: "no" } })],
-    ["200 with an error without a code", 500, replies(200, { error: { message: "odd" } })],
-    [
-      "200 with an error in its only choice",
-      500,
-      replies(200, {
-        ...whole,
-        choices: [
-          {
-            index: 0,
-            error: { code: 502, message: "provider" },
-            message: { role: "assistant", content: "" },
-            finish_reason: "error",
-          },
-        ],
-      }),
-    ],
-    [
-      "a redirect",
-      502,
-      writesRaw("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/elsewhere\r\ncontent-length: 0\r\n\r\n", "silence"),
-    ],
-  ];
-  for (const [name, status, behaviour] of rows)
-    test(`${name} gives ${status}`, async () => {
-      await using gateway = await start({ ...single, script: () => behaviour });
-      const response = await gateway.chat();
-      const body: Answer = await response.json();
-      expect([response.status, Object.keys(body)]).toEqual([status, ["detail"]]);
-      await gateway.ledger(() => true);
-      expect(gateway.upstream.received()).toBe(1);
-    });
-
-  for (const [name, status, behaviour] of rows)
-    test(`${name}, asked to stream, gives ${status} too, for nothing was committed`, async () => {
-      await using gateway = await start({ ...single, script: () => behaviour });
-      const response = await gateway.chat({ stream: true });
-      const body: Answer = await response.json();
-      expect([response.status, Object.keys(body)]).toEqual([status, ["detail"]]);
-    });
-
-  for (const [name, , behaviour] of rows.slice(0, 8))
-    test(`${name}: the next attempt saves the request`, async () => {
-      await using gateway = await start();
-      gateway.upstream.next(behaviour);
-      expect((await gateway.chat()).status).toBe(200);
-    });
-
   test("connection refused: 502", async () => {
     await using gateway = await start(single);
     await gateway.upstream.stop();
@@ -203,27 +118,6 @@ describe("transport", () => {
     expect(response.status).toBe(502);
     expect((await response.json()).detail).toContain("reached");
     expect(await gateway.ledger()).toEqual({ spent: 0, held: 0 });
-  });
-
-  test("silence before the headers, in the body, or before the first event: 504, and the call is aborted", async () => {
-    const timeouts = { connect: 60, headers: 60, first_event: 60, first_event_reasoning: 60, idle: 60, idle_data: 60 };
-    await using gateway = await start({ policy: { upstream: { max_attempts: 1, timeouts_ms: timeouts } } });
-    const sse = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-    const json = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"id"';
-    const rows: [Behaviour, boolean][] = [
-      [silent(), false],
-      [silent(), true],
-      [writesRaw(json, "silence"), false],
-      [writesRaw(sse, "silence"), true],
-      [writesRaw(`${sse}: PROCESSING\n\n`, "silence"), true],
-    ];
-    for (const [behaviour, stream] of rows) {
-      const index = gateway.upstream.received();
-      gateway.upstream.next(behaviour);
-      const response = await gateway.chat({ stream });
-      expect([index, response.status]).toEqual([index, 504]);
-      expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
-    }
   });
 
   test("the gateway waits for a model that is only slow to begin", async () => {
@@ -249,7 +143,7 @@ describe("Retry-After", () => {
     expect(models).toEqual([upstreamIds["vendor_v4_flash"], upstreamIds["vendor_v4_flash"]]);
   });
 
-  for (const value of ["60", "86400", new Date(Date.now() + 3_600_000).toUTCString()])
+  for (const value of ["86400", new Date(Date.now() + 3_600_000).toUTCString()])
     test(`${value.length > 10 ? "an hour, as a date" : `${value} s`} means the next model now`, async () => {
       await using gateway = await start();
       gateway.upstream.next(later(value));
@@ -320,13 +214,6 @@ describe("Retry-After", () => {
       expect(lasting.headers.get("x-should-retry")).toBe("false");
     }
   });
-
-  for (const value of ["soon", "-5", "NaN", "1e9999", ""])
-    test(`nonsense (${JSON.stringify(value)}) counts as none`, async () => {
-      await using gateway = await start();
-      gateway.upstream.next(later(value));
-      expect((await gateway.chat()).status).toBe(200);
-    });
 });
 
 describe("money", () => {
@@ -422,15 +309,14 @@ describe("the message of a failure", () => {
       "The upstream closed the connection before an answer came (CLOSED).",
     ],
   ];
-  for (const [what, upstream, code, detail] of rows) {
-    test(`say it once, under a code that says it once: ${what}`, async () => {
-      await using gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+  test("says it once, under a code that says it once", async () => {
+    await using gateway = await start({ policy: { upstream: { max_attempts: 1 } } });
+    for (const [what, upstream, code, detail] of rows) {
       gateway.upstream.next(upstream);
       const body = await (await gateway.chat({}, openai)).json();
-      expect(body.error.code).toBe(code);
-      expect(body.detail).toBe(detail);
-    });
-  }
+      expect([what, body.error.code, body.detail]).toEqual([what, code, detail]);
+    }
+  });
 
   test("after the stream was begun without an answer equals that of the refusal itself", async () => {
     await using gateway = await start({ policy: { stream: { keepalive_ms: 1 }, upstream: { max_attempts: 1 } } });
