@@ -4,19 +4,7 @@ import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */
-export type KeywordKind =
-  | "name"
-  | "url"
-  | "pem"
-  | "putty"
-  | "sql"
-  | "command"
-  | "phrase"
-  | "cookie"
-  | "dsn"
-  | "pgpass"
-  | "saml"
-  | "piped";
+export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cookie" | "dsn" | "saml" | "piped";
 
 interface Keyword {
   readonly word: string;
@@ -62,37 +50,37 @@ const keywords: readonly Keyword[] = [
   { word: "cookie", kind: "cookie", pair: 2 },
   { word: "@tcp(", kind: "dsn", pair: 2 },
   { word: "@unix(", kind: "dsn", pair: 2 },
-  { word: ":5432:", kind: "pgpass", pair: 0 },
-  { word: "sqlplus", kind: "command", pair: 0 },
-  { word: "unzip", kind: "command", pair: 1 },
+  { word: ":5432:", kind: "notation", pair: 0 },
+  { word: "sqlplus", kind: "notation", pair: 0 },
+  { word: "unzip", kind: "notation", pair: 1 },
   { word: "://", kind: "url", pair: 0 },
   { word: "-----begin", kind: "pem", pair: 6 },
   { word: "putty-user-key-file", kind: "putty", pair: 4 },
-  { word: "identified", kind: "sql", pair: 7 },
-  { word: "curl", kind: "command", pair: 1 },
-  { word: "mysql", kind: "command", pair: 2 },
-  { word: "redis-cli", kind: "command", pair: 4 },
-  { word: "docker login", kind: "command", pair: 8 },
+  { word: "identified", kind: "notation", pair: 7 },
+  { word: "curl", kind: "notation", pair: 1 },
+  { word: "mysql", kind: "notation", pair: 2 },
+  { word: "redis-cli", kind: "notation", pair: 4 },
+  { word: "docker login", kind: "notation", pair: 8 },
   { word: "login", kind: "name", pair: 1 },
-  { word: "sshpass", kind: "command", pair: 1 },
-  { word: "openssl", kind: "command", pair: 4 },
-  { word: "sqlcmd", kind: "command", pair: 0 },
-  { word: "ldapsearch", kind: "command", pair: 2 },
-  { word: "htpasswd", kind: "command", pair: 0 },
-  { word: "smbclient", kind: "command", pair: 1 },
-  { word: "7z ", kind: "command", pair: 0 },
-  { word: "jdbc:oracle", kind: "command", pair: 3 },
-  { word: "convertto-securestring", kind: "command", pair: 8 },
+  { word: "sshpass", kind: "notation", pair: 1 },
+  { word: "openssl", kind: "notation", pair: 4 },
+  { word: "sqlcmd", kind: "notation", pair: 0 },
+  { word: "ldapsearch", kind: "notation", pair: 2 },
+  { word: "htpasswd", kind: "notation", pair: 0 },
+  { word: "smbclient", kind: "notation", pair: 1 },
+  { word: "7z ", kind: "notation", pair: 0 },
+  { word: "jdbc:oracle", kind: "notation", pair: 3 },
+  { word: "convertto-securestring", kind: "notation", pair: 8 },
   { word: "samlre", kind: "saml", pair: 2 },
   { word: "begin ssh2", kind: "pem", pair: 1 },
-  { word: "lftp", kind: "command", pair: 0 },
-  { word: " -p ", kind: "command", pair: 1 },
-  { word: "/p:", kind: "command", pair: 0 },
-  { word: "/user:", kind: "command", pair: 0 },
+  { word: "lftp", kind: "notation", pair: 0 },
+  { word: " -p ", kind: "notation", pair: 1 },
+  { word: "/p:", kind: "notation", pair: 0 },
+  { word: "/user:", kind: "notation", pair: 0 },
   { word: "sudo -s", kind: "piped", pair: 4 },
-  { word: "<<<", kind: "command", pair: 0 },
-  { word: "mnemonic", kind: "phrase", pair: 5 },
-  { word: "phrase", kind: "phrase", pair: 2 },
+  { word: "<<<", kind: "notation", pair: 0 },
+  { word: "mnemonic", kind: "notation", pair: 5 },
+  { word: "phrase", kind: "notation", pair: 2 },
 ];
 
 /** Byte pair, little-endian → 1 + index into `groups`; 0 for pairs that begin nothing. */

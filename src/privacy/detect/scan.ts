@@ -1,23 +1,17 @@
 import type { EncodedText } from "#privacy/text/base64.ts";
 import { EQUALS, SPACE } from "#privacy/text/bytes.ts";
 import { classes, isDigit } from "#privacy/text/characters.ts";
-import { findHexDumps, type HexDump } from "#privacy/text/hex-dumps.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
 import { AssignmentScanner } from "./assignments.ts";
-import { scanSaml } from "./encoded-documents.ts";
+import { scanPem, scanPutty, scanSaml } from "./keys.ts";
 import { eachKeyword, type KeywordKind } from "./keyword-index.ts";
-import { scanCommand, scanPiped } from "./notations/command-options.ts";
-import { scanDsn, scanPgpass } from "./notations/connection-strings.ts";
-import { scanCookie } from "./notations/cookies.ts";
-import { scanPem, scanPutty } from "./notations/private-keys.ts";
-import { scanPhrase } from "./notations/seed-phrases.ts";
-import { scanSql } from "./notations/sql-statements.ts";
-import { scanUrl } from "./notations/url-credentials.ts";
+import { scanCookie, scanNotations, scanPiped } from "./notations.ts";
 import { addRepeatedValues } from "./repeated-values.ts";
 import { eachTokenRun } from "./run-index.ts";
 import { TokenRunScanner } from "./token-runs.ts";
 import { TokenScanner } from "./tokens.ts";
+import { scanDsn, scanUrl } from "./urls.ts";
 import { VendorValueScanner } from "./vendor-values.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
@@ -58,7 +52,6 @@ class CredentialScanner {
     const normalized = normalize(text);
     const found: Span[] = [];
     const encoded = credentials ? this.#scanCredentials(normalized, found) : [];
-    const dumps = credentials && depth === 0 ? findHexDumps(normalized) : [];
     for (const rules of additionalRules) rules(normalized, found);
     let spans = toSourceSpans(normalized, found);
     if (depth === 0 && encoded.length > 0) {
@@ -68,7 +61,6 @@ class CredentialScanner {
         if (this.scan(encoded[index]?.text ?? "", 1).length > 0) spans.push(span);
       }
     }
-    for (const dump of dumps) addSpansOfDump(dump, this.scan(dump.text, 1), spans);
     if (depth === 0 && spans.length > 0) addRepeatedValues(text, [...spans], spans);
     spans = mergeSpans(spans);
     return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
@@ -102,12 +94,6 @@ class CredentialScanner {
       case "putty":
         scanPutty(normalized, at, found);
         return at + word.length;
-      case "sql":
-        scanSql(normalized, at, found);
-        return at + word.length;
-      case "command":
-        scanCommand(normalized, at, word, found);
-        return at + 1;
       case "saml":
         return scanSaml(normalized, at, found);
       case "piped":
@@ -120,11 +106,8 @@ class CredentialScanner {
       case "dsn":
         scanDsn(normalized, at, found);
         return at + 1;
-      case "pgpass":
-        scanPgpass(normalized, at, found);
-        return at + 1;
-      case "phrase":
-        scanPhrase(normalized, at, found);
+      case "notation":
+        scanNotations(normalized, at, word, found);
         return at + 1;
     }
   }
@@ -143,28 +126,6 @@ class CredentialScanner {
 /** `Pw== `, the end of base64. */
 function isPadding({ bytes }: NormalizedText, at: number): boolean {
   return bytes[at] === EQUALS && bytes[at + 1] === EQUALS && (bytes[at + 2] ?? 0) <= SPACE;
-}
-
-/** Places what was found in the bytes of a dump in the lines that show them. */
-function addSpansOfDump({ lineStarts, lineRanges }: HexDump, found: readonly Span[], spans: Span[]): void {
-  for (const { start, end } of found) {
-    const first = lineRanges[lineOf(lineStarts, start)];
-    const last = lineRanges[lineOf(lineStarts, end - 1)];
-    if (first !== undefined && last !== undefined)
-      spans.push({ start: first.start, end: last.end, rule: "hex_secret" });
-  }
-}
-
-/** The index of the last line that begins at or before a place. */
-function lineOf(lineStarts: readonly number[], at: number): number {
-  let low = 0;
-  let high = lineStarts.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if ((lineStarts[middle] ?? 0) <= at) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }
 
 function isDigitAt(normalized: NormalizedText, at: number): boolean {

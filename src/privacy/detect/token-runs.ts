@@ -11,7 +11,7 @@ import { COLON, COMMA, EQUALS, LOWER_R, PLUS, SLASH, SPACE } from "#privacy/text
 import { classes, inName, isKeyCharacter } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { mayBeSecretDocument, messageHeadLength, minDocumentLength, secretDocumentAt } from "./encoded-documents.ts";
+import { mayBeSecretDocument, messageHeadLength, minDocumentLength, secretDocumentAt } from "./keys.ts";
 import { ReadAhead } from "./read-ahead.ts";
 import { joinLiteralsAround } from "./split-literals.ts";
 import { hasDigit, type TokenScanner } from "./tokens.ts";

@@ -1,67 +1,32 @@
 import { matchAt } from "#platform/text-search/match-at.ts";
-import { isDummyValue, looksRandom } from "#privacy/detect/randomness.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
+import { isDummyValue, looksRandom } from "./randomness.ts";
 
 const userInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s/?#"'<>\\]{1,256}?)@(?=[\w[.$%{-])/y;
 const looseUserInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s"'<>\\]{1,256})@(?=[\w.-]{1,253}(?:[:/?\s"',]|$))/y;
 const tokenInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{16,512})@(?=[\w.-])/y;
 
-interface Webhook {
-  readonly rule: string;
-  /** Part of the host; the cheap question. */
-  readonly host: string;
-  /** From behind `://`; what group 1 matches is the secret. */
-  readonly pattern: RegExp;
-}
-
-/** URLs that are the credential: a caller who knows the path may post. */
-const webhooks: readonly Webhook[] = [
-  [
-    "slack_webhook",
-    "hooks.slack",
-    /hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([A-Za-z0-9+/_-]{20,160})/y,
-  ],
-  [
-    "discord_webhook",
-    "discord",
-    /(?:[\w-]{1,16}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/(\d{15,22}\/[\w-]{40,90})/y,
-  ],
+/** URLs that are the credential: a caller who knows the path may post. Part of the host, the cheap question, and from behind `://`; group 1 is the secret. */
+// biome-ignore format: one webhook a line, so that the list reads as a table
+const webhooks: readonly (readonly [rule: string, host: string, pattern: RegExp])[] = [
+  ["slack_webhook", "hooks.slack", /hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([A-Za-z0-9+/_-]{20,160})/y],
+  ["discord_webhook", "discord", /(?:[\w-]{1,16}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/(\d{15,22}\/[\w-]{40,90})/y],
   ["telegram_bot_url", "api.telegram", /api\.telegram\.org\/(?:file\/)?bot(\d{6,12}:[\w-]{30,40})/y],
-  [
-    "teams_webhook",
-    "office",
-    /(?:[\w-]{1,64}\.webhook|outlook)\.office(?:365)?\.com\/webhook(?:b2)?\/([\w@-]{40,90}\/IncomingWebhook\/[\w/-]{30,120})/y,
-  ],
+  ["teams_webhook", "office", /(?:[\w-]{1,64}\.webhook|outlook)\.office(?:365)?\.com\/webhook(?:b2)?\/([\w@-]{40,90}\/IncomingWebhook\/[\w/-]{30,120})/y],
   ["zapier_webhook", "hooks.zapier", /hooks\.zapier\.com\/hooks\/(?:catch|standard)\/([\w/-]{8,80})/y],
   ["make_webhook", "hook.", /hook\.(?:[a-z0-9]{2,5}\.)?(?:make|integromat)\.com\/(\w{24,40})/y],
-  [
-    "ifttt_webhook",
-    "maker.ifttt",
-    /maker\.ifttt\.com\/(?:use|trigger\/[\w-]{1,64}(?:\/json)?\/with\/key)\/([\w-]{20,64})/y,
-  ],
-  [
-    "google_chat_webhook",
-    "chat.googleapis",
-    /chat\.googleapis\.com\/v1\/spaces\/[\w-]{4,64}\/messages\?(key=[\w-]{20,64}&token=[\w%=-]{20,128})/y,
-  ],
+  ["ifttt_webhook", "maker.ifttt", /maker\.ifttt\.com\/(?:use|trigger\/[\w-]{1,64}(?:\/json)?\/with\/key)\/([\w-]{20,64})/y],
+  ["google_chat_webhook", "chat.googleapis", /chat\.googleapis\.com\/v1\/spaces\/[\w-]{4,64}\/messages\?(key=[\w-]{20,64}&token=[\w%=-]{20,128})/y],
   ["feishu_webhook", "open.", /open\.(?:feishu\.cn|larksuite\.com)\/open-apis\/bot\/v2\/hook\/([\w-]{20,64})/y],
   ["wecom_webhook", "qyapi.weixin", /qyapi\.weixin\.qq\.com\/cgi-bin\/webhook\/send\?key=([\w-]{20,64})/y],
   ["dingtalk_webhook", "oapi.dingtalk", /oapi\.dingtalk\.com\/robot\/send\?access_token=(\w{32,128})/y],
   ["mattermost_webhook", "/hooks/", /[\w.-]{4,128}(?::\d{1,5})?\/hooks\/([a-z0-9]{26})(?![a-z0-9])/y],
   ["pipedream_webhook", "m.pipedream", /(eo[a-z0-9]{12,32})\.m\.pipedream\.net/y],
-  [
-    "logic_app_url",
-    "logic.azure",
-    /[\w.-]{4,128}\.logic\.azure\.com(?::443)?\/[^\s"'<>]{1,400}?[?&]sig=([\w%-]{20,90})/y,
-  ],
+  ["logic_app_url", "logic.azure", /[\w.-]{4,128}\.logic\.azure\.com(?::443)?\/[^\s"'<>]{1,400}?[?&]sig=([\w%-]{20,90})/y],
   ["splunk_or_tines_webhook", "tines", /[\w-]{1,64}\.tines\.(?:com|io)\/webhook\/([\w/-]{32,140})/y],
   ["gitter_or_matrix_webhook", "webhooks.gitter", /webhooks\.gitter\.im\/e\/([a-f0-9]{20,40})/y],
-  [
-    "sumologic_collector_url",
-    "sumologic",
-    /[\w.-]{4,80}\.sumologic\.com\/receiver\/v1\/http\/([A-Za-z0-9+/=_-]{40,160})/y,
-  ],
+  ["sumologic_collector_url", "sumologic", /[\w.-]{4,80}\.sumologic\.com\/receiver\/v1\/http\/([A-Za-z0-9+/=_-]{40,160})/y],
   ["chime_webhook", "hooks.chime", /hooks\.chime\.aws\/incomingwebhooks\/([\w-]{30,40}\?token=[\w%=-]{20,100})/y],
   ["webex_webhook", "webexapis", /webexapis\.com\/v1\/webhooks\/incoming\/([\w-]{60,120})/y],
   ["pagerduty_integration_url", "pagerduty", /events\.(?:eu\.)?pagerduty\.com\/integration\/([a-f0-9]{32})/y],
@@ -73,7 +38,7 @@ const webhooks: readonly Webhook[] = [
   ["uptime_push_url", "hc-ping", /hc-ping\.com\/([a-f0-9-]{36})/y],
   ["rapidapi_or_infura_url", "infura", /[\w-]{1,40}\.infura\.io\/(?:ws\/)?v3\/([a-f0-9]{32})/y],
   ["alchemy_url", "alchemy", /[\w-]{1,40}\.(?:g\.alchemy|alchemyapi)\.(?:com|io)\/v2\/([\w-]{32})/y],
-].map(([rule, host, pattern]) => ({ rule, host, pattern }) as Webhook); // a table of triples, read as records
+];
 
 const webhookHosts =
   /slack|discord|telegram|office|zapier|hook\.|maker\.|googleapis|feishu|larksuite|weixin|dingtalk|\/hooks\/|pipedream|logic\.|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
@@ -105,7 +70,7 @@ export function scanUrl(normalized: NormalizedText, keywordAt: number, found: Sp
   }
   const near = text.slice(at, at + 160);
   if (!webhookHosts.test(near)) return;
-  for (const { rule, host, pattern } of webhooks) {
+  for (const [rule, host, pattern] of webhooks) {
     if (!near.includes(host)) continue;
     const match = matchAt(pattern, text, at);
     const secret = match?.[1];
@@ -125,4 +90,13 @@ export function isUrlPassword(password: string): boolean {
   if (/^[{<[(]|^\*+$|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
   if (/^[A-Z][A-Z_]+$/.test(password) && password.includes("_")) return false;
   return !isDummyValue(password);
+}
+
+/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it; not beyond the bracket of another. */
+const dsn = /(?:^|[\s"'`=\x01-\x1f]|[px]\()(?:(?![px]\()[^\s"'`=:\x01-\x1f])*:((?:(?![px]\()[^\s"'`=\x01-\x1f])*)$/;
+
+export function scanDsn({ text }: NormalizedText, keywordAt: number, found: Span[]): void {
+  const password = dsn.exec(text.slice(Math.max(0, keywordAt - 200), keywordAt))?.[1];
+  if (password === undefined || !isUrlPassword(password)) return;
+  found.push({ start: keywordAt - password.length, end: keywordAt, rule: "url_password" });
 }
