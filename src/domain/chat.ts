@@ -69,8 +69,6 @@ export interface ReceivedBody {
   readonly parsed: ChatRequest["body"];
   /** By name, in the order of the body. */
   readonly members: ReadonlyMap<string, MemberRange>;
-  /** Where message i stands: from [2i] to [2i + 1]. */
-  readonly messages: readonly number[];
 }
 
 /** `[from, to)` in the bytes, from the quote before the name to what follows the value; white space may be included. */

@@ -1,5 +1,4 @@
 import { isObject, type Json } from "./chat.ts";
-import { knownMemberOf } from "./received/known-members.ts";
 
 /**
  * Fields of a chat request with which a caller changes, at some aggregator, which model answers, on what terms, or what it
@@ -161,19 +160,8 @@ export const boundingFields: ReadonlySet<string> = new Set([
 /** For fields that only the operator's policy names: no value of them is harmless. */
 export const policyGuardedField: GuardedField = { about: "a field of the operator's own list", harmless: never };
 
-/** Known members that are harmless, by what stands for them, and the field in which they are. */
-const harmlessMembers = new WeakMap<object, GuardedField>();
-
 /** Where the value is not harmless: `""` for the whole of it, `[2]` or `.key` for a part; undefined when it is harmless. */
-export function harmfulPathIn(field: GuardedField, value: Json): string | undefined {
-  const known = knownMemberOf(value);
-  if (known !== undefined && harmlessMembers.get(known) === field) return undefined;
-  const path = harmfulPath(field, value);
-  if (known !== undefined && path === undefined) harmlessMembers.set(known, field);
-  return path;
-}
-
-function harmfulPath({ harmless }: GuardedField, value: Json): string | undefined {
+export function harmfulPathIn({ harmless }: GuardedField, value: Json): string | undefined {
   if (value === null) return undefined;
   switch (harmless.of) {
     case "value":

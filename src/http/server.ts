@@ -2,7 +2,6 @@ import { endsOfTurns } from "#platform/event-loop-turns.ts";
 import { authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
-import { BodyMemory } from "./chat-body/memory/body-memory.ts";
 import { type EndpointTable, type Handler, jsonResponse, type RouteLabel } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
@@ -115,7 +114,6 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     maxRequestValues: options.maxRequestValues,
     explain: options.explain,
     bodies,
-    memory: new BodyMemory(),
     streams,
     headers: new AnswerHeaders(),
     streamHeaders: new AnswerHeaders(),

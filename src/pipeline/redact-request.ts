@@ -15,14 +15,12 @@ export const slicedBodyBytes = 262_144;
 
 /** The body without credentials; a refusal when redaction failed, and then nothing may be sent. */
 export function redactRequest(
-  { body, bodyBytes, received }: ChatRequest,
+  { body, bodyBytes }: ChatRequest,
   { privacy }: Configuration,
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
   try {
-    if (bodyBytes <= slicedBodyBytes) return privacy.redactBody(body, received);
-    return (
-      privacy.redactKnownBody(body, received) ?? privacy.redactBodyAsync(body, received).catch(refusalOfPrivacyGate)
-    );
+    if (bodyBytes <= slicedBodyBytes) return privacy.redactBody(body);
+    return privacy.redactKnownBody(body) ?? privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
   } catch (error) {
     return refusalOfPrivacyGate(error);
   }

@@ -1,9 +1,7 @@
-import type { ReceivedBody } from "#domain/chat.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
 import type { Policy } from "#policy/schema.ts";
 import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
-import type { ScannedRuns } from "./body/scanned-runs.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
 import { ScanMemory, scanOverhead, WorkLimit } from "./memory/scan-memory.ts";
 import {
@@ -45,7 +43,7 @@ export function privacyEngine(
   // Read with its name, which says that random characters are no key of a vendor that nobody knows.
   const ids: Scan = isOn ? (id) => scanIds(`id: ${id}`) : scanNothing;
   const names = { key: cacheCleanNames(scanAnew), id: cacheCleanNames(ids) };
-  const scans: BodyScanners = { text: scan, ...names, runs: memory.runs() };
+  const scans: BodyScanners = { text: scan, ...names };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
   const answerGuard = sent === undefined ? undefined : createAnswerGuard(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
@@ -57,13 +55,13 @@ export function privacyEngine(
     memoryBytes: () => memory.bytes,
     placesIn: scan,
     redactText: (text) => redactText(text, scan(text)),
-    redactBody: (body, received) => redactBody(body, scans, received, restoring),
-    redactBodyAsync: (body, received) => redactInTurns(body, received, memory, ids, restoring),
-    redactKnownBody(body, received) {
+    redactBody: (body) => redactBody(body, scans, restoring),
+    redactBodyAsync: (body) => redactInTurns(body, memory, ids, restoring),
+    redactKnownBody(body) {
       const limit = new WorkLimit(maxScannedAtOnce);
       const text: Scan = (each) => memory.scanWithin(each, limit);
-      const limited = { text, key: limit.scan(names.key), id: limit.scan(names.id), runs: memory.runs(limit) };
-      const redacted = redactBody(body, limited, received, restoring);
+      const limited = { text, key: limit.scan(names.key), id: limit.scan(names.id) };
+      const redacted = redactBody(body, limited, restoring);
       return limit.isExceeded ? undefined : redacted;
     },
   };
@@ -74,7 +72,6 @@ const maxScannedAtOnce = 131_072;
 
 async function redactInTurns(
   body: ChatBody,
-  received: ReceivedBody | undefined,
   memory: ScanMemory,
   ids: Scan,
   restoring: ((value: string) => boolean) | undefined,
@@ -82,13 +79,9 @@ async function redactInTurns(
   // The first walk only lists the texts that the second will ask about, windows across text parts among them.
   const texts = new CollectedTexts(memory.scan);
   const idTexts = new CollectedTexts(ids);
-  const runs = memory.runs();
-  // What it finds clean has not been scanned yet.
-  const nothing = { remember: () => {}, rememberBeginning: () => {}, rememberPlaces: () => undefined };
-  const known: ScannedRuns = { ...runs, ...nothing };
-  const collecting = { text: texts.collect, key: texts.collect, id: idTexts.collect, runs: known };
-  // Those in messages that nobody has to read.
-  let secrets = redactBody(body, collecting, received).total;
+  const collecting = { text: texts.collect, key: texts.collect, id: idTexts.collect };
+  redactBody(body, collecting);
+  let secrets = 0;
   let sinceTurn = 0;
   const turn = async (length: number) => {
     sinceTurn += length + scanOverhead;
@@ -105,7 +98,7 @@ async function redactInTurns(
   for (const text of texts.spans.keys()) record(texts, text, await memory.scanInTurns(text, turn));
   for (const text of idTexts.spans.keys()) record(idTexts, text, await scanInSlices(text, ids, turn));
   await largeWorkTurn();
-  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf, runs }, received, restoring);
+  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, restoring);
 }
 
 /** Texts of a large body, listed in one walk for the scan and asked about in the next. */

@@ -1,4 +1,4 @@
-import type { ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
+import type { ChatMessage, JsonObject } from "#domain/chat.ts";
 import type { Restorer } from "./restore/restore.ts";
 import type { Span } from "./text/spans.ts";
 
@@ -133,11 +133,11 @@ export interface PrivacyEngine {
   placesIn(text: string): readonly Span[];
   redactText(text: string): RedactedText;
   /** Throws `CredentialInName` where a credential stands in a key or an id; nothing else for what a caller can send. */
-  redactBody(body: ChatBody, received?: ReceivedBody): RedactedBody;
+  redactBody(body: ChatBody): RedactedBody;
   /** The same answer for a large body, if nearly all of its texts have been scanned before; undefined where it would take long. */
-  redactKnownBody(body: ChatBody, received?: ReceivedBody): RedactedBody | undefined;
+  redactKnownBody(body: ChatBody): RedactedBody | undefined;
   /** The same answer, but in turns of the event loop; rejects also with `TooManySecrets` beyond `maxSecrets`. */
-  redactBodyAsync(body: ChatBody, received?: ReceivedBody): Promise<RedactedBody>;
+  redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
   /** Estimate of the memory that results of earlier scans take. */
   memoryBytes(): number;
   /** Keeps the gateway's own upstream key out of answers, whatever the policy says; absent where there is no key. */

@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { spliceBody } from "#domain/received/splice-body.ts";
 import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed, type TextReader } from "#http-client/response/body-text.ts";
@@ -22,6 +21,7 @@ import {
   statusFailure,
   withErrorDetail,
 } from "./failures.ts";
+import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
 import type {

@@ -39,10 +39,6 @@ export interface ChatInput {
   readonly bytes: number;
   /** The bytes themselves, where they are there; not changed while the request lasts. */
   readonly received?: Uint8Array;
-  /** Whether to note where the members of a short body stand, too. */
-  readonly outlined?: true;
-  /** Puts back what was left out of the text, before anything is checked. @returns whether the body is whole then */
-  readonly complete?: (body: JsonObject) => boolean;
   /** Most JSON values that it may hold. */
   readonly maxValues: number;
   readonly headers: Headers;
@@ -58,8 +54,7 @@ export type ParsedChat = { readonly kind: "ok"; readonly request: ChatRequest } 
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
   const { text, received } = input;
-  const outline =
-    received !== undefined && (input.outlined ?? isOutlined(received)) ? new JsonOutline(text) : undefined;
+  const outline = received !== undefined && isOutlined(received) ? new JsonOutline(text) : undefined;
   const shape = shapeOfJson(text, maxJsonDepth, input.maxValues, outline);
   const problem = problemOfShape(shape, input);
   if (problem !== undefined) return problem;
@@ -69,7 +64,6 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   } catch {
     return notJson();
   }
-  if (isObject(body) && input.complete?.(body) === false) return notJson();
   const parsed = checkedRequest(body, shape, input);
   if (parsed.kind === "refused") return parsed;
   const { request } = parsed;

@@ -1,6 +1,5 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { AnswerHeaders } from "#http/answer-headers.ts";
-import type { BodyMemory } from "#http/chat-body/memory/body-memory.ts";
 import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
 import type { Problem } from "#http/chat-body/problem.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
@@ -25,7 +24,6 @@ export interface ChatEndpoint {
   readonly explain: (record: RequestRecord) => object;
   readonly bodies: BodiesInFlight;
   /** How parts of earlier bodies were parsed. */
-  readonly memory: BodyMemory;
   readonly streams: OpenRequests;
   /** Of whole answers, and of streams. */
   readonly headers: AnswerHeaders;
@@ -100,7 +98,7 @@ async function respond(
     requestId,
     receivedAtMs: ports.clock.now(),
   };
-  const parsing = parseChatBytes(input, endpoint.memory);
+  const parsing = parseChatBytes(input);
   const parsed = parsing instanceof Promise ? await parsing : parsing;
   if (parsed.kind === "refused") return errorResponse(errorOfBody(parsed, request.headers), request, common);
 

@@ -13,8 +13,7 @@ interface Mark {
 }
 
 /**
- * Where the members of a JSON object and the items of its `messages` stand in its text, noted while the text is scanned. Valid
- * if the text turns out to be a JSON object.
+ * Where the members of a JSON object stand in its text, noted while the text is scanned. Valid if the text turns out to be a JSON object.
  */
 export class JsonOutline {
   /** Whether all keys and numbers are written as they would be written anew. */
@@ -23,10 +22,8 @@ export class JsonOutline {
   memberCount = 0;
   readonly #text: string;
   readonly #members: Mark[] = [];
-  readonly #messages: number[] = [];
   #comparedNumbers = 0;
   #member: Mark | undefined;
-  #inMessages = false;
 
   constructor(text: string) {
     this.#text = text;
@@ -44,24 +41,11 @@ export class JsonOutline {
 
   comma(depth: number, at: number): void {
     if (depth === 1) this.#endMember(at);
-    else if (depth === 2 && this.#inMessages) this.#messages.push(at, at + 1);
-  }
-
-  /** A bracket that opens an array; the depth is that of what is in it. */
-  openArray(depth: number, at: number): void {
-    if (depth !== 2 || this.#member?.name !== "messages" || this.#inMessages) return;
-    this.#inMessages = true;
-    this.#messages.length = 0;
-    this.#messages.push(at + 1);
   }
 
   /** A bracket that closes an object or an array; the depth is that of what was in it. */
   close(depth: number, at: number): void {
     if (depth === 1) this.#endMember(at);
-    else if (depth === 2 && this.#inMessages) {
-      this.#messages.push(at);
-      this.#inMessages = false;
-    }
   }
 
   /** A number, after its sign. */
@@ -73,19 +57,15 @@ export class JsonOutline {
 
   /** The body with its bytes; undefined where these might say something else than what was parsed. */
   receivedBody(bytes: Uint8Array, parsed: ReceivedBody["parsed"]): ReceivedBody | undefined {
-    const { messages } = parsed;
     // Where a key stands twice in an object, fewer members were parsed than are written.
     if (!this.isCanonical || hasByteOrderMark(bytes) || this.memberCount !== membersIn(parsed)) return undefined;
-    if (messages.length === 0 || this.#messages.length !== 2 * messages.length) return undefined;
     const inBytes = byteOffsets(this.#text, bytes);
     const members = new Map<string, MemberRange>();
-    let ranges: readonly number[] = [];
     for (const [index, { name, from, to }] of this.#members.entries()) {
       const start = inBytes(from);
-      if (name === "messages") ranges = this.#messages.map(inBytes);
       members.set(name, { index, from: start, to: inBytes(to) });
     }
-    return { bytes, parsed, members, messages: ranges };
+    return { bytes, parsed, members };
   }
 
   #endMember(at: number): void {

@@ -39,7 +39,7 @@ export interface JsonShape {
 const plainCacheKeys = ["cache_control", "prompt_cache_breakpoint"];
 
 /** Whether a key, or a whole text, is one of them. */
-export function isCacheKeyName(text: unknown): boolean {
+function isCacheKeyName(text: unknown): boolean {
   return plainCacheKeys.some((key) => key === text);
 }
 
@@ -144,7 +144,6 @@ class ShapeScanner {
           shape.tooDeep = ++depth > maxDepth;
           shape.tooManyValues = ++values > maxValues;
           if (shape.tooDeep || shape.tooManyValues) return true;
-          if (text.charCodeAt(at) === OPEN_BRACKET) outline?.openArray(depth, at);
           break;
         case CLOSE_BRACKET:
         case CLOSE_BRACE:

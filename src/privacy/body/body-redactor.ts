@@ -1,5 +1,4 @@
-import { type ChatMessage, isObject, type Json, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
-import { knownMemberOf } from "#domain/received/known-members.ts";
+import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
@@ -7,9 +6,6 @@ import type { Scan, Span } from "#privacy/text/spans.ts";
 import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
-import { type MessageRedactor, MessagesRedaction, type RedactedMessage } from "./messages-redaction.ts";
-import type { ReplacedValue } from "./places.ts";
-import { nothingFound, type ScannedRuns } from "./scanned-runs.ts";
 import { boundaryWindow, boundaryWindows, hasAdjacentTexts, textFieldOf, type WindowPart } from "./text-parts.ts";
 
 /** How the texts of a body are read. */
@@ -19,7 +15,6 @@ export interface BodyScanners {
   readonly key: Scan;
   /** Ids, which are nobody's personal data. */
   readonly id: Scan;
-  readonly runs?: ScannedRuns;
 }
 
 /** Forwarded as they came, so what is found in them can only be reported. */
@@ -33,14 +28,12 @@ const secretLeadLength = 512;
 
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
- * @param received the bytes that it was parsed from, where they are there
  * @param neverRestored present where values are put back into the answer: those that are not
  * @throws CredentialInName where a credential stands in a key or an id
  */
 export function redactBody(
   body: ChatBody,
   scans: BodyScanners,
-  received?: ReceivedBody,
   neverRestored?: (value: string) => boolean,
 ): RedactedBody {
   const redactor = new BodyRedactor(scans, body, neverRestored !== undefined);
@@ -54,8 +47,7 @@ export function redactBody(
       redactor.checkNames(value, key);
       continue;
     }
-    const redacted =
-      key === "messages" ? redactor.redactMessages(body.messages, received) : redactor.redactMember(value, key);
+    const redacted = key === "messages" ? redactor.redactMessages(body.messages) : redactor.redactMember(value, key);
     if (redacted === value) continue;
     changed ??= { ...body };
     changed[key] = redacted;
@@ -64,7 +56,7 @@ export function redactBody(
   redactor.reportOnly = true;
   for (const key of forwardedUnchanged) {
     const value = body[key];
-    if (value !== undefined) redactor.reportMember(value, key, received);
+    if (value !== undefined) redactor.redactValue(value, key);
   }
   const unredactable = redactor.takeFindings();
   let total = 0;
@@ -78,17 +70,13 @@ export function redactBody(
 
 const noFindings: readonly Finding[] = [];
 
-class BodyRedactor implements MessageRedactor {
+class BodyRedactor {
   readonly placeholders: Placeholders;
   /** What is found can neither be replaced nor be a reason to refuse. */
   reportOnly = false;
   readonly #scans: BodyScanners;
   readonly #body: ChatBody;
-  /** Whether anything has been found, also what is no reason to do anything. */
-  #hasFound = false;
   #messageIndex = -1;
-  /** In the message that is read, in order; undefined where something else was found in it. */
-  #replaced: ReplacedValue[] | undefined;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
   /** Every text is an id or a name. */
@@ -110,34 +98,29 @@ class BodyRedactor implements MessageRedactor {
     return taken;
   }
 
-  /** Of messages that are known, only those are looked at in which something was found before. */
-  redactMessages(messages: ChatBody["messages"], received: ReceivedBody | undefined): ChatMessage[] {
-    const { runs } = this.#scans;
-    const hasBytes = runs !== undefined && received?.parsed.messages === messages;
-    return new MessagesRedaction(messages, this).redact(hasBytes ? { received, runs } : undefined);
+  redactMessages(messages: ChatBody["messages"]): ChatMessage[] {
+    let changed: ChatMessage[] | undefined;
+    for (let index = 0; index < messages.length; index++) {
+      const message = messages[index];
+      if (message === undefined) continue;
+      const redacted = this.#redactMessage(message, index);
+      if (redacted === message) continue;
+      changed ??= [...messages];
+      changed[index] = redacted;
+    }
+    return changed ?? messages;
   }
 
-  redactMessage(message: ChatMessage, index: number): RedactedMessage {
-    this.#hasFound = false;
-    this.#replaced = [];
+  #redactMessage(message: ChatMessage, index: number): ChatMessage {
     this.#messageIndex = index;
     try {
       // Roles are names: a copy keeps its own.
-      const redacted = this.#redactObject(message, "") as ChatMessage;
-      return { message: redacted, hasFound: this.#hasFound, replaced: this.#replaced };
+      return this.#redactObject(message, "") as ChatMessage;
     } catch (error) {
       throw withPathSegment(withPathSegment(error, index), "messages");
     } finally {
       this.#messageIndex = -1;
     }
-  }
-
-  /** A value of a message that nobody has to read. */
-  replaceValue(rule: string, value: string, index: number): string {
-    this.#messageIndex = index;
-    const placeholder = this.#placeholderOf(rule, value);
-    this.#messageIndex = -1;
-    return placeholder;
   }
 
   /** A member of the body beside its messages. */
@@ -159,21 +142,6 @@ class BodyRedactor implements MessageRedactor {
     this.#onlyNames = false;
   }
 
-  /** A member that is forwarded as it came. The same bytes as in an earlier request are not read again if nothing was found in them. */
-  reportMember(value: Json, key: string, received: ReceivedBody | undefined): void {
-    const place = received?.parsed[key] === value ? received.members.get(key) : undefined;
-    const { runs } = this.#scans;
-    if (received === undefined || place === undefined || runs === undefined) {
-      this.redactValue(value, key);
-      return;
-    }
-    const run = { bytes: received.bytes.subarray(place.from, place.to), known: knownMemberOf(value) };
-    if (runs.foundIn(run) !== undefined) return;
-    this.#hasFound = false;
-    this.redactValue(value, key);
-    if (!this.#hasFound) runs.remember(run, nothingFound);
-  }
-
   /** The value, or a copy of it without secrets. */
   redactValue(value: Json, key: string): Json {
     if (typeof value === "string") return this.#redactString(value, key);
@@ -186,8 +154,6 @@ class BodyRedactor implements MessageRedactor {
     if (apiMemberNames.has(key)) return;
     const [span] = this.#scans.key(key);
     if (span === undefined) return;
-    this.#hasFound = true;
-    this.#replaced = undefined;
     if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
     this.#count(span.rule);
   }
@@ -196,8 +162,6 @@ class BodyRedactor implements MessageRedactor {
     if (apiMemberNames.has(id)) return;
     const [span] = this.#scans.id(id);
     if (span === undefined) return;
-    this.#hasFound = true;
-    this.#replaced = undefined;
     if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
     else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false);
@@ -304,7 +268,6 @@ class BodyRedactor implements MessageRedactor {
       .filter((span) => !across.some((other) => other.start <= span.start && span.end <= other.end))
       .map((span) => ({ ...span, value: text.slice(span.start, span.end), startsInEarlierPart: false }));
     const spans = [...own, ...across].sort((a, b) => a.start - b.start);
-    this.#replaced = undefined;
     let out = "";
     let at = 0;
     for (const span of spans) {
@@ -360,13 +323,10 @@ class BodyRedactor implements MessageRedactor {
   /** Counts the value. */
   #placeholderOf(rule: string, value: string): string {
     this.#count(rule);
-    const placeholder = this.placeholders.of(rule, value);
-    this.#replaced?.push({ rule, value, placeholder });
-    return placeholder;
+    return this.placeholders.of(rule, value);
   }
 
   #count(rule: string) {
-    this.#hasFound = true;
     const key = `${this.#messageIndex} ${rule}`;
     this.#findings ??= new Map();
     const finding = this.#findings.get(key);

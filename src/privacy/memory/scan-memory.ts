@@ -1,7 +1,6 @@
 import { tagOfText } from "#platform/keyed-memory/process-tags.ts";
-import { type TextTag, TextTags } from "#platform/keyed-memory/text-tags.ts";
+import type { TextTag } from "#platform/keyed-memory/text-tags.ts";
 import { TwoGenerations } from "#platform/keyed-memory/two-generations.ts";
-import { type FoundMessage, nothingFound, type ScannedRuns } from "#privacy/body/scanned-runs.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
 import { scanInSlices, sliceLength } from "#privacy/text/scan-in-slices.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
@@ -17,19 +16,8 @@ const bytesPerSpan = 96;
 export class ScanMemory {
   readonly #scan: Scan;
   readonly #counts: ScanCounts;
-  /** Of the bytes of runs and members. */
-  readonly #tags = new TextTags();
-  /** Of the bytes of messages: a run of one message has the same bytes. */
-  readonly #messageTags = new TextTags();
   readonly #spans: TwoGenerations<readonly Span[]>;
   readonly #minLength: number;
-  /**
-   * The messages of known runs in which something was found, and known members in which nothing was: kept as long as somebody else knows
-   * the run or the member.
-   */
-  readonly #foundIn = new WeakMap<object, readonly FoundMessage[]>();
-  /** The same for known beginnings of conversations. */
-  readonly #foundInBeginnings = new WeakMap<object, readonly FoundMessage[]>();
 
   /** @param maxBytes of memory; 0: nothing is remembered */
   constructor(scan: Scan, maxBytes: number, counts: ScanCounts) {
@@ -75,53 +63,6 @@ export class ScanMemory {
     const spans = await scanInSlices(text, this.#scan, turn);
     this.#remember(tag, spans);
     return spans;
-  }
-
-  /**
-   * Runs of messages as they are known; `limit` as for `scanWithin`. A run is only remembered where no text was left out, and by its
-   * bytes only where nothing was found in it and it is no tail.
-   */
-  runs(limit: WorkLimit = noLimit): ScannedRuns {
-    // A run that is not known is scanned and remembered next: its tag is made once.
-    const tags = new WeakMap<Uint8Array, TextTag>();
-    return {
-      foundIn: ({ bytes, known, isTail }) => {
-        if (this.#minLength > bytes.length || !limit.take(scanOverhead + (bytes.length >> 6))) return undefined;
-        const found = known === undefined ? undefined : this.#foundIn.get(known);
-        if (found !== undefined) this.#counts.hits += 1;
-        if (found !== undefined || isTail === true) return found;
-        const tag = this.#tags.ofBytes(bytes);
-        if (this.#recall(tag) === undefined) {
-          tags.set(bytes, tag);
-          return undefined;
-        }
-        if (known !== undefined) this.#foundIn.set(known, nothingFound);
-        return nothingFound;
-      },
-      remember: ({ bytes, known, isTail }, found) => {
-        if (this.#minLength > bytes.length || limit.isExceeded) return;
-        if (known !== undefined) this.#foundIn.set(known, found.length === 0 ? nothingFound : found);
-        if (found.length === 0 && isTail !== true)
-          this.#spans.set(tags.get(bytes) ?? this.#tags.ofBytes(bytes), noSpans);
-      },
-      foundInBeginning: (identity, length) => {
-        if (this.#minLength > length || !limit.take(scanOverhead + (length >> 6))) return undefined;
-        const found = this.#foundInBeginnings.get(identity);
-        if (found !== undefined) this.#counts.hits += 1;
-        return found;
-      },
-      rememberBeginning: (identity, length, found) => {
-        if (this.#minLength > length || limit.isExceeded) return;
-        this.#foundInBeginnings.set(identity, found);
-      },
-      placesIn: (tag) => (limit.take(scanOverhead) ? this.#recall(tag) : undefined),
-      rememberPlaces: (message, places) => {
-        if (limit.isExceeded) return undefined;
-        const tag = this.#messageTags.ofBytes(message);
-        this.#spans.set(tag, places);
-        return tag;
-      },
-    };
   }
 
   #recall(tag: TextTag): readonly Span[] | undefined {

@@ -1,12 +1,11 @@
 import { type ChatMessage, isSystemRole, type JsonObject, type MessageRole } from "#domain/chat.ts";
-import { rolesOf } from "#domain/received/known-messages.ts";
 import { wordsOfUser } from "#pipeline/assess/run-signals/calls/user-words.ts";
 import { type RunSteps, runStepsFrom, type Spoken } from "#pipeline/assess/run-signals/run-steps.ts";
 import { askIn, isContinuePrompt } from "./ask.ts";
 import type { Conversation } from "./conversation-types.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
-import { KnownAsks } from "./known/known-asks.ts";
-import { offeredTools } from "./known/offered-tools.ts";
+import { offeredTools } from "./offered-tools.ts";
+import { readAsk } from "./read-ask.ts";
 import { asksForHighReasoning } from "./reasoning-marker.ts";
 import { labelledTaskIn, taskInSummary } from "./templates.ts";
 import { textOf, windowOf } from "./text-window.ts";
@@ -21,9 +20,9 @@ const maxSpoken = 8;
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
-  const roles = rolesOf(messages);
+  const roles = messages.map(({ role }) => role);
   const said = withWordsInRun(newestAsk(messages, roles), messages);
-  const { ask, subject, calls, results, begin, newest, goesOn } = said;
+  const { ask, subject, calls, results, newest, goesOn } = said;
   let systemText: string | undefined;
   const system = () => {
     systemText ??= systemTextOf(messages);
@@ -35,7 +34,6 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
     asksForHighReasoning: carriesMarker(newest),
     calls,
     results,
-    begin,
     inRun: goesOn || results.length > 0,
     // Read when somebody asks for it: an agent's is long, and known by its bytes.
     get system() {
@@ -69,14 +67,12 @@ function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole
   let newest: { text: string; at: number } | undefined;
   let found: { ask: string; at: number } | undefined;
   let first = -1;
-  const asks = new KnownAsks(messages);
   for (let at = messages.length - 1; at >= oldest; at--) {
     if (roles[at] !== "user") continue;
     first = at;
-    if (newest !== undefined && asks.isWithoutAsk(at)) continue;
     const text = textOf(messages[at]?.["content"]);
     newest ??= { text, at };
-    const { ask, compacts, continues } = asks.read(at, windowOf(text, askHead, askTail));
+    const { ask, compacts, continues } = readAsk(windowOf(text, askHead, askTail), messages.length);
     if (ask === "" || compacts) continue;
     found ??= { ask, at };
     if (continues) continue;
@@ -109,8 +105,8 @@ interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}
 function withWordsInRun(said: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
   const { at, newest, ask, subject, goesOn } = said;
   const run = runStepsFrom(messages, at + 1);
-  const { calls, results, begin } = run;
-  let known: AskWithRun = { ask, subject, newest, goesOn, calls, results, begin };
+  const { calls, results } = run;
+  let known: AskWithRun = { ask, subject, newest, goesOn, calls, results };
   for (const spoken of run.spoken.slice(-maxSpoken)) known = afterWords(known, spoken, run, messages);
   return known;
 }
@@ -124,7 +120,7 @@ function afterWords(before: AskWithRun, spoken: Spoken, run: RunSteps, messages:
     return { ...before, subject };
   }
   const subject = isContinuePrompt(words) ? before.subject : words;
-  const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results), begin: undefined };
+  const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results) };
   return { ...since, ask: words, subject, newest: words, goesOn: false };
 }
 

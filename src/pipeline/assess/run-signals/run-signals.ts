@@ -1,6 +1,6 @@
 import { addFiles, filesTouched } from "./calls/files-touched.ts";
 import type { NamedObservation, Observation } from "./observation.ts";
-import type { RunBeginning, RunSteps } from "./run-steps.ts";
+import type { RunSteps } from "./run-steps.ts";
 
 /**
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
@@ -56,17 +56,9 @@ interface Failure {
   changes: number;
 }
 
-/** How a run stood after its first steps: as long as these are remembered, only the others are gone through. */
-const remembered = new WeakMap<RunBeginning, Run>();
-
-export function runSignalsOf({ calls, results, begin }: RunSteps): RunSignals {
+export function runSignalsOf({ calls, results }: RunSteps): RunSignals {
   if (calls.length === 0 && results.length === 0) return noSignals;
-  let run = new Run(begin && remembered.get(begin));
-  if (begin !== undefined && run.results === 0) {
-    run.addSteps(begin);
-    remembered.set(begin, run);
-    run = new Run(run);
-  }
+  const run = new Run();
   run.addSteps({ calls, results });
   return run.signals();
 }
@@ -81,7 +73,7 @@ class Run {
   /** How many steps have been added. */
   #calls = 0;
   #results = 0;
-  readonly #files: Set<number>;
+  readonly #files = new Set<number>();
   #changes = 0;
   #depth = 0;
   #deepest = 0;
@@ -89,39 +81,12 @@ class Run {
   /** By the hash of the check that failed and its error. */
   readonly #failures = new Map<string, Failure>();
   /** How much failed when a check was last made, by its hash. */
-  readonly #failing: Map<string, number>;
+  readonly #failing = new Map<string, number>();
   #unsolved: Failure | undefined;
   /** The failure that came back most often, solved since or not. */
   #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
   readonly #outputs = new Map<number, Output>();
-  /** Those of the run that this one goes on from. */
-  readonly #earlierOutputs: ReadonlyMap<number, Output> | undefined;
 
-  /** @param before a run of which this one has all steps; itself goes on from no other, and gets no further steps */
-  constructor(before?: Run) {
-    this.#files = new Set(before === undefined ? [] : before.#files);
-    this.#failing = new Map(before === undefined ? [] : before.#failing);
-    if (before === undefined) return;
-    this.#calls = before.#calls;
-    this.#results = before.#results;
-    this.#changes = before.#changes;
-    this.#depth = before.#depth;
-    this.#deepest = before.#deepest;
-    this.#testsFailed = before.#testsFailed;
-    this.#worst = before.#worst;
-    this.#earlierOutputs = before.#outputs;
-    for (const [signature, failure] of before.#failures) {
-      const own = { ...failure };
-      this.#failures.set(signature, own);
-      if (failure === before.#unsolved) this.#unsolved = own;
-    }
-  }
-
-  get results(): number {
-    return this.#results;
-  }
-
-  /** Adds all steps of a run but those that were added before. */
   addSteps({ calls, results }: RunSteps): void {
     addFiles(this.#files, calls, this.#calls);
     this.#calls = calls.length;
@@ -183,7 +148,7 @@ class Run {
   /** Whether the same call has given the same result before; `unchanged`: and nothing was changed since. */
   #isRepeated({ call, result }: NamedObservation): "unchanged" | "changed" | false {
     if (call === undefined) return false;
-    const before = this.#outputs.get(call) ?? this.#earlierOutputs?.get(call);
+    const before = this.#outputs.get(call);
     this.#outputs.set(call, { result, changes: this.#changes });
     if (before?.result !== result) return false;
     return before.changes === this.#changes ? "unchanged" : "changed";

@@ -1,5 +1,4 @@
 import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
-import { type KnownRun, type KnownRunAt, knownBeginningOf, knownRunsOf } from "#domain/received/known-messages.ts";
 import { filesNamedBy } from "./calls/files-touched.ts";
 import type { ToolCall } from "./calls/tool-call.ts";
 import { worksInRepository } from "./calls/tools.ts";
@@ -30,19 +29,6 @@ interface Step {
 export interface RunSteps {
   readonly calls: readonly ObservedCall[];
   readonly results: readonly NamedObservation[];
-  /** The first of them, where they are remembered. */
-  readonly begin?: RunBeginning | undefined;
-}
-
-/** The first steps of a run: the same object for as long as they are remembered. Holds names and hashes, no text. */
-export interface RunBeginning {
-  /** Index of the first message that was read. */
-  readonly start: number;
-  readonly calls: readonly ObservedCall[];
-  readonly results: readonly NamedObservation[];
-  readonly spoken: readonly Spoken[];
-  readonly indexes: readonly number[];
-  readonly ordinals: readonly number[];
 }
 
 /** A run, and where in it the user spoke by the result of a tool. */
@@ -59,63 +45,11 @@ export interface Spoken {
   readonly results: number;
 }
 
-/**
- * Agents resend their run with every turn: what a known part of it adds is remembered as long as that part is. Read from a message
- * on, because the run begins behind the ask.
- */
-const remembered = new WeakMap<KnownRun, { readonly first: number; readonly steps: readonly Step[] }>();
-
-/** The steps of all runs of a known beginning, put together. */
-const rememberedBeginnings = new WeakMap<object, RunBeginning>();
-
 /** The run in the messages from an index on. */
 export function runStepsFrom(messages: readonly ChatMessage[], start: number): RunWithUser {
-  if (start >= messages.length) return noSteps;
-  const beginning = knownBeginningOf(messages);
-  const before = beginning && rememberedBeginnings.get(beginning.identity);
-  const isKnown = before?.start === start;
-  const run = new RunReader(messages, isKnown ? before : undefined);
-  let at = isKnown ? Number(beginning?.to) : start;
-  for (const known of knownRunsOf(messages)) {
-    if (known.to <= at) continue;
-    if (known.from > at) {
-      run.add(at, stepsIn(messages, at, known.from));
-      at = known.from;
-    }
-    run.add(at, stepsOfRun(messages, known, at));
-    at = known.to;
-    if (at === beginning?.to) rememberedBeginnings.set(beginning.identity, run.keep(start));
-  }
-  run.add(at, stepsIn(messages, at, messages.length));
+  const run = new RunReader(messages);
+  if (start < messages.length) run.add(start, stepsIn(messages, start, messages.length));
   return run;
-}
-
-const noSteps: RunWithUser = { calls: [], results: [], spoken: [] };
-
-/** The steps of a known run from a message of it on. */
-function stepsOfRun(messages: readonly ChatMessage[], run: KnownRunAt, at: number): readonly Step[] {
-  const first = at - run.from;
-  const before = rememberedFrom(run, first);
-  if (before !== undefined) return before;
-  const steps = grownSteps(messages, run, at) ?? stepsIn(messages, at, run.to);
-  remembered.set(run.known, { first, steps });
-  return steps;
-}
-
-function rememberedFrom({ known }: KnownRunAt, first: number): readonly Step[] | undefined {
-  const before = remembered.get(known);
-  return before?.first === first ? before.steps : undefined;
-}
-
-/** What was remembered of the beginning of a run, and the steps behind it; undefined where these belong to a call before them. */
-function grownSteps(messages: readonly ChatMessage[], run: KnownRunAt, at: number): readonly Step[] | undefined {
-  const { begin } = run;
-  const before = begin === undefined || begin.to <= at ? undefined : rememberedFrom(begin, at - run.from);
-  if (begin === undefined || before === undefined) return undefined;
-  const added = stepsIn(messages, begin.to, run.to);
-  if (added.some(({ result }) => result === "elsewhere")) return undefined;
-  const skipped = begin.to - at;
-  return [...before, ...added.map((step) => ({ ...step, index: step.index + skipped }))];
 }
 
 /** The steps of the messages `[from, to)`, by what stands in these alone. */
@@ -168,40 +102,20 @@ const newestCalls = 8;
 
 /** Puts the steps of a run together. */
 class RunReader implements RunWithUser {
-  readonly calls: ObservedCall[];
-  readonly results: NamedObservation[];
-  readonly spoken: Spoken[];
-  begin: RunBeginning | undefined;
+  readonly calls: ObservedCall[] = [];
+  readonly results: NamedObservation[] = [];
+  readonly spoken: Spoken[] = [];
   readonly #messages: readonly ChatMessage[];
   /** Of each call: its message, and its place among the calls of that. */
-  readonly #indexes: number[];
-  readonly #ordinals: number[];
+  readonly #indexes: number[] = [];
+  readonly #ordinals: number[] = [];
   /** Calls by their ids; only where one was looked for that was not among the newest. */
   #byId: Map<number, number> | undefined;
   /** Messages that were read once more for their calls: there may be thousands of calls in one. */
   readonly #read = new Map<number, RunMessage | undefined>();
 
-  constructor(messages: readonly ChatMessage[], begin: RunBeginning | undefined) {
+  constructor(messages: readonly ChatMessage[]) {
     this.#messages = messages;
-    this.begin = begin;
-    this.calls = begin === undefined ? [] : [...begin.calls];
-    this.results = begin === undefined ? [] : [...begin.results];
-    this.spoken = begin === undefined ? [] : [...begin.spoken];
-    this.#indexes = begin === undefined ? [] : [...begin.indexes];
-    this.#ordinals = begin === undefined ? [] : [...begin.ordinals];
-  }
-
-  /** What has been added so far, to be remembered. */
-  keep(start: number): RunBeginning {
-    this.begin = {
-      start,
-      calls: [...this.calls],
-      results: [...this.results],
-      spoken: [...this.spoken],
-      indexes: [...this.#indexes],
-      ordinals: [...this.#ordinals],
-    };
-    return this.begin;
   }
 
   /** Adds steps that were counted from a message. */

@@ -1,5 +1,4 @@
 import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
-import { type KnownRun, knownRunsOf } from "#domain/received/known-messages.ts";
 import { isAskTag } from "#pipeline/assess/envelope/blocks.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 
@@ -15,16 +14,8 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
 
 const nothingSaid: ChatMessage = { role: "assistant" };
 
-/** The hashes of beginnings that end in the first known run of their conversation: a system prompt has tens of kilobytes. */
-const remembered = new WeakMap<KnownRun, string>();
-
 function hashOfBeginning(messages: readonly ChatMessage[]): string {
-  const first = knownRunsOf(messages)[0];
-  const run = first?.from === 0 ? first : undefined;
-  const before = run === undefined ? undefined : remembered.get(run.known);
-  if (before !== undefined) return before;
   let beginning = "";
-  let endsAt = Number.POSITIVE_INFINITY;
   // By index: the iterator of entries makes an array for each.
   for (let index = 0; index < messages.length; index++) {
     const { role, content } = messages[index] ?? nothingSaid;
@@ -33,13 +24,10 @@ function hashOfBeginning(messages: readonly ChatMessage[]): string {
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
     if (role !== "user" || standsBeforeAsk(text)) continue;
-    endsAt = index;
     break;
   }
   // Nodes share these names: the algorithm is a published one, not the runtime's own choice.
-  const hash = Bun.hash.xxHash3(beginning).toString(16);
-  if (run !== undefined && endsAt < run.to) remembered.set(run.known, hash);
-  return hash;
+  return Bun.hash.xxHash3(beginning).toString(16);
 }
 
 /** Whether a user message holds nothing but what the agent adds: one block in tags that is no ask, or a text that only prepares. */
