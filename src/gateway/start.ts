@@ -1,13 +1,13 @@
 import type { ModelKey } from "#domain/model.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
-import { RecentMap } from "#ledger/recent-map.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { createBatcher } from "#platform/batcher.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
@@ -155,7 +155,7 @@ async function assemble(
   const keyUsage = openKeyUsage(address, ledger, context);
   watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
-  const lastModels = new RecentMap<string, LastModel>(maxGoals);
+  const lastModels = new LruMap<string, LastModel>();
   const ports = portsOf({ ledger, health, upstream, tasks: records.tasks, lastModels }, context, (record) => {
     finished.add(record);
     // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
@@ -216,7 +216,7 @@ interface PipelineParts {
   readonly upstream: Upstream;
   readonly tasks: TaskStates;
   /** Gets the model of each reservation, by goal. */
-  readonly lastModels: RecentMap<string, LastModel>;
+  readonly lastModels: LruMap<string, LastModel>;
 }
 
 function portsOf(parts: PipelineParts, context: GatewayContext, record: Ports["record"]): Ports {
@@ -226,7 +226,10 @@ function portsOf(parts: PipelineParts, context: GatewayContext, record: Ports["r
     clock,
     random,
     timers,
-    ledger: countedLedger(ledger, metrics, (goal, model) => lastModels.set(goal, { model, atMs: clock.now() })),
+    ledger: countedLedger(ledger, metrics, (goal, model) => {
+      lastModels.set(goal, { model, atMs: clock.now() });
+      lastModels.trim(maxGoals);
+    }),
     health: health.registry,
     upstream,
     tasks: storedTaskMemory({

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { isOpen } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { manualNodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { MemoryStore } from "#ledger/testing/memory-store.ts";
@@ -61,13 +59,6 @@ describe("a resolution in the background", () => {
     expect(state(first)).toBe("SETTLED");
     await time.advanceAsync(100);
     expect(batches).toHaveLength(1);
-  });
-
-  test("is written before that reservation is decided, so that its money can be used", async () => {
-    const { ledger, held } = await openDelaying();
-    const first = await held();
-    ledger.resolveInBackground([{ id: first, kind: "released", reason: "rejected" }]);
-    expect((await ledger.reserve(reservationOf({ amount: usd(1_000) }))).kind).toBe("held");
   });
 
   test("waits at most 5 ms, counted from the oldest", async () => {
@@ -156,53 +147,5 @@ describe("a resolution in the background", () => {
     await ledger.close(1_000);
     await time.advanceAsync(50);
     expect(time.pending).toBe(0);
-  });
-
-  test("is in the store within 5 ms, and seen by every read and reservation, in any order of calls", async () => {
-    const step = fc.oneof(
-      fc.record({ do: fc.constant("reserve" as const), amount: fc.integer({ min: 0, max: 400 }) }),
-      fc.record({ do: fc.constantFrom("background" as const, "resolve" as const), pick: fc.nat() }),
-      fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 70 }).map((tenths) => tenths / 10) }),
-      fc.record({ do: fc.constant("read" as const) }),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const { ledger, store, time } = await openDelaying();
-        const open = new Map<string, number>();
-        const handedMs = new Map<string, number>();
-        let spent = 0;
-        const held = () => [...open.values()].reduce((sum, hold) => sum + hold, 0);
-        for (const one of steps) {
-          if (one.do === "reserve") {
-            const reservation = reservationOf({ amount: usd(one.amount) });
-            const fits = spent + held() + one.amount <= 1_000;
-            expect((await ledger.reserve(reservation)).kind).toBe(fits ? "held" : "refused");
-            if (fits) open.set(reservation.id, one.amount);
-          } else if (one.do === "pass") {
-            await time.advanceAsync(one.ms);
-          } else if (one.do === "read") {
-            const spend = await ledger.read("session/goal");
-            expect(spend?.goalAccount).toEqual({ spent: usd(spent), held: usd(held()) });
-          } else {
-            const [id, hold] = [...open][one.pick % Math.max(1, open.size)] ?? [];
-            if (id === undefined || hold === undefined) continue;
-            open.delete(id);
-            spent += Math.floor(hold / 3);
-            const resolutions = [settled(id, usd(Math.floor(hold / 3)))];
-            handedMs.set(id, time.clock.monotonic());
-            if (one.do === "background") ledger.resolveInBackground(resolutions);
-            else await ledger.resolve(resolutions);
-          }
-          for (const { id, state } of store.reservations.values()) {
-            const sinceMs = handedMs.get(id);
-            if (sinceMs === undefined || time.clock.monotonic() - sinceMs < 5) continue;
-            expect(isOpen(state)).toBe(false);
-          }
-        }
-        await ledger.close(1_000);
-        expect([...store.reservations.values()].filter(({ state }) => isOpen(state))).toHaveLength(open.size);
-      }),
-      { numRuns: 200 },
-    );
   });
 });

@@ -1,4 +1,5 @@
 import { nanoUsd } from "#domain/money/money.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
 import {
@@ -19,7 +20,6 @@ import {
 } from "./ledger.ts";
 import { LedgerJobs } from "./ledger-jobs.ts";
 import { OpenHoldsCache } from "./open-holds.ts";
-import { RecentMap } from "./recent-map.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, spendOf } from "./rules/accounts.ts";
 import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
@@ -59,12 +59,12 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #log: (event: LedgerEvent) => void;
   readonly sharedWrite: SharedConnection["sharedWrite"];
   /** The accounts as a reply of the store has last shown them, and the newest day of the store's clock. */
-  readonly #accounts = new RecentMap<AccountId, AccountRow>(maxCachedAccounts);
+  readonly #accounts = new LruMap<AccountId, AccountRow>();
   #day: UtcDay | undefined;
   /** Reserves that wait for their reply. */
   readonly #pending = new Map<ReservationId, Promise<ReserveReply>>();
   /** The latest reservations that were answered `held`, and when: their holds are in use. */
-  readonly #acknowledged = new RecentMap<ReservationId, number>(maxAcknowledged);
+  readonly #acknowledged = new LruMap<ReservationId, number>();
   #typicalHoldMs = initialTypicalMs;
 
   /** Joins the store as a node, resolves what an earlier process of this node left behind, and starts the jobs. */
@@ -97,7 +97,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       availability: this.#availability,
       onWritten: (reply) => this.#written(reply),
       // What was acknowledged before was a repeat here: the first call's hold is in use.
-      mayCancel: (id) => !this.#acknowledged.has(id),
+      mayCancel: (id) => !this.#wasAcknowledged(id),
     });
     const { sharedWrite } = store;
     if (sharedWrite !== undefined) {
@@ -261,6 +261,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   #written({ day, accounts, notices, replies }: BatchReply): void {
     if (this.#day === undefined || day > this.#day) this.#day = day;
     for (const row of accounts) this.#accounts.set(row.id, row);
+    this.#accounts.trim(maxCachedAccounts);
     // A batch that changes nothing writes nothing: a full disk takes it too.
     if (notices.length > 0 || replies.some(({ kind }) => kind === "held")) this.#availability.succeeded();
     for (const notice of notices) {
@@ -278,13 +279,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   #reserveReply(id: ReservationId, reply: OperationReply | undefined): ReserveReply {
     switch (reply?.kind) {
       case "held":
-        if (!this.#acknowledged.has(id)) this.#acknowledged.set(id, this.#clock.monotonic());
+        if (!this.#wasAcknowledged(id)) this.#acknowledged.set(id, this.#clock.monotonic());
+        this.#acknowledged.trim(maxAcknowledged);
         return reply;
       case "refused":
         return reply.retryAfterMs === undefined ? reply : { ...reply, retryAfterMs: this.#retryAfterMs() };
       case "unavailable":
         // It may be in the ledger all the same: from a try whose reply was lost, taken over by another node since.
-        if (!this.#acknowledged.has(id)) this.#queue.enqueue([{ kind: "cancel", id }], "soon");
+        if (!this.#wasAcknowledged(id)) this.#queue.enqueue([{ kind: "cancel", id }], "soon");
         return reply;
       default:
         return {
@@ -292,6 +294,10 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
           reason: this.#queue.failure?.reason ?? "the budget store did not answer in time",
         };
     }
+  }
+
+  #wasAcknowledged(id: ReservationId): boolean {
+    return this.#acknowledged.get(id) !== undefined;
   }
 
   /** About as long as a hold lasts, in milliseconds: by then some running calls have given back what they did not use. */

@@ -69,11 +69,6 @@ export function reservationIdOf(requestId: string, attempt: number): Reservation
   return `${requestId}.${attempt}`;
 }
 
-/** Whether that is the id, without making it: the text would be copied and compared for each reserve. */
-export function isReservationIdOf(id: ReservationId, requestId: string, attempt: number): boolean {
-  return id.startsWith(requestId) && id.slice(requestId.length) === `.${attempt}`;
-}
-
 export interface Reservation {
   /** `reservationIdOf(requestId, attempt)`; any other is answered `unavailable`. */
   readonly id: ReservationId;

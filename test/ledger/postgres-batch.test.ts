@@ -62,7 +62,6 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     const [row] = await query("SELECT held, spent FROM account WHERE id = 'goal/g'");
     return { held: Number(row?.["held"]), spent: Number(row?.["spent"]) };
   };
-  const states = async () => (await query("SELECT state FROM reservation ORDER BY id")).map(({ state }) => state);
 
   test("writes the database's time", async () => {
     const node = await open("a");
@@ -87,26 +86,6 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     expect(await findings()).toEqual([]);
   });
 
-  test("writes of another node in the meantime count", async () => {
-    const [a, b] = [await open("a"), await open("b")];
-    await a.commit(reserve("r1", 500));
-    await b.commit(reserve("r2", 400));
-    expect(kinds(await a.commit(reserve("r3", 200)))).toEqual(["refused"]);
-    expect(kinds(await a.commit(reserve("r4", 100)))).toEqual(["held"]);
-    await b.commit(settle("r2", 0));
-    const both = await Promise.all([a.commit(reserve("r5", 300)), a.commit(reserve("r6", 101), reserve("r7", 100))]);
-    expect(both.map(kinds)).toEqual([["held"], ["refused", "held"]]);
-    expect(await goal()).toEqual({ held: 1_000, spent: 0 });
-    expect(await findings()).toEqual([]);
-  });
-
-  test("a cap that an operator has set in the meantime counts", async () => {
-    const node = await open("a");
-    await node.commit(reserve("r1", 10));
-    await database.admin.run("UPDATE account SET own_hard = 20 WHERE id = 'goal/g'");
-    expect(kinds(await node.commit(reserve("r2", 11), reserve("r3", 10)))).toEqual(["refused", "held"]);
-  });
-
   test("an id that another node has used is not taken for a new one, and the next batch is not affected", async () => {
     const [a, b] = [await open("a"), await open("b")];
     await a.commit(reserve("r0", 1));
@@ -118,28 +97,6 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     expect(kinds(first)).toEqual(["done", "unavailable", "held"]);
     expect(kinds(second)).toEqual(["done", "held"]);
     expect(await goal()).toEqual({ held: 100, spent: 21 });
-    expect(await findings()).toEqual([]);
-  });
-
-  test("a used id is not taken for a new one either if there is no room for it", async () => {
-    const [a, b] = [await open("a"), await open("b")];
-    await b.commit(reserve("r1", 1_000));
-    await a.commit(reserve("r2", 1));
-    expect(kinds(await a.commit(reserve("r1", 1_000), reserve("r3", 1)))).toEqual(["unavailable", "refused"]);
-  });
-
-  test("a reservation that another node has closed in the meantime stays closed, and everything else is written", async () => {
-    const [a, b] = [await open("a"), await open("b")];
-    await a.commit(reserve("r1"), reserve("r2"));
-    await b.commit(settle("r1", 70));
-    const [first, second] = await Promise.all([
-      a.commit(settle("r1", 30), settle("r2", 30)),
-      a.commit(reserve("r3", 10), settle("r1", 31)),
-    ]);
-    expect(first.notices.map(({ kind }) => kind)).toEqual(["ignored", "resolved"]);
-    expect(second.notices.map(({ kind }) => kind)).toEqual(["ignored"]);
-    expect(await states()).toEqual(["SETTLED", "SETTLED", "HELD"]);
-    expect(await goal()).toEqual({ held: 10, spent: 100 });
     expect(await findings()).toEqual([]);
   });
 

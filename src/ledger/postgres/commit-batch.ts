@@ -1,11 +1,11 @@
 import { integerLiteral, textLiteral } from "#db/postgres.ts";
 import type { ReservationId } from "#ledger/ledger.ts";
-import { RecentMap } from "#ledger/recent-map.ts";
 import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { type BatchReply, type LedgerBatch, reservationIdOfOperation } from "#ledger/rules/operations.ts";
 import { type AccountId, isOpen } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { lastAnswers, type Send } from "./connection.ts";
 import {
@@ -58,7 +58,7 @@ export class PostgresSession {
 export class BatchCommitter {
   readonly #session: PostgresSession;
   /** The accounts of open reservations, which never change: what a batch has to lock for them. */
-  readonly #accountsOf = new RecentMap<ReservationId, readonly AccountId[]>(maxCachedReservations);
+  readonly #accountsOf = new LruMap<ReservationId, readonly AccountId[]>();
 
   constructor(session: PostgresSession) {
     this.#session = session;
@@ -113,6 +113,7 @@ export class BatchCommitter {
     // A rollback also removes account rows that were inserted for what is refused.
     await send(hasChanges(changes) ? writeMessage(changes) : "ROLLBACK");
     for (const { id, goalAccount, dayAccount } of changes.inserted) this.#accountsOf.set(id, [goalAccount, dayAccount]);
+    this.#accountsOf.trim(maxCachedReservations);
     for (const { after } of changes.updated) if (!isOpen(after.state)) this.#accountsOf.delete(after.id);
     return reply;
   }
@@ -122,7 +123,7 @@ export class BatchCommitter {
     const unknown = new Set<ReservationId>();
     for (const operation of operations) {
       const id = operation.kind === "reserve" ? undefined : reservationIdOfOperation(operation);
-      if (id !== undefined && !this.#accountsOf.has(id)) unknown.add(id);
+      if (id !== undefined && this.#accountsOf.get(id) === undefined) unknown.add(id);
     }
     if (unknown.size === 0) return;
     const [rows = []] = await send(

@@ -1,5 +1,5 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import { isReservationIdOf, type Reservation } from "#ledger/ledger.ts";
+import { type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { spendOf } from "./accounts.ts";
 import { expiryGraceMs } from "./limits.ts";
 import type { OperationReply } from "./operations.ts";
@@ -9,7 +9,7 @@ import type { WorkingRows } from "./working-rows.ts";
 /** Holds the amount in both accounts of the reservation if it fits under both hard caps. */
 export function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
   // So an attempt can never be held twice, under two ids.
-  if (!isReservationIdOf(reservation.id, reservation.requestId, reservation.attempt)) {
+  if (reservation.id !== reservationIdOf(reservation.requestId, reservation.attempt)) {
     return { kind: "unavailable", reason: "the id of a reservation must be that of its request and attempt" };
   }
   const { day, nowMs } = rows.time;
@@ -54,7 +54,10 @@ export function reserve(rows: WorkingRows, reservation: Reservation): OperationR
     expiresMs: nowMs + reservation.deadlineMs + expiryGraceMs,
     closedMs: null,
   };
-  rows.write(row, "admitted", row.hold, 0, 0, rows.admissionReason(reservation.priceVersion));
+  const { priceVersion } = reservation;
+  // Its call is dispatched at once; the prices are those that the hold is computed with.
+  const reason = priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
+  rows.write(row, "admitted", row.hold, 0, 0, reason);
   goalRow.hard = goalHard;
   dayRow.hard = dayHard;
   return { kind: "held", day, spend: spendOf(day, goalRow, dayRow) };

@@ -123,19 +123,18 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
     case "settled": {
       const { actual, source } = event;
       const overrun = Math.max(0, actual - row.hold);
-      const after = changedRow(row, { state: "SETTLED", actual, source, closedMs });
+      const after = { ...row, state: "SETTLED", actual, source, closedMs } as const;
       rows.write(after, "settled", -row.hold, event.actual, overrun, event.reason);
       if (overrun > 0) noticeOverrun(rows, row, event.actual);
       return;
     }
     case "released": {
-      const after = changedRow(row, { state: "RELEASED", actual: row.actual, source: event.source, closedMs });
+      const after = { ...row, state: "RELEASED", source: event.source, closedMs } as const;
       rows.write(after, "released", -row.hold, 0, 0, event.reason);
       return;
     }
     case "charged": {
-      const { actual, source } = row;
-      const after = changedRow(row, { state: "EXPIRED_CHARGED", actual, source, closedMs });
+      const after = { ...row, state: "EXPIRED_CHARGED", closedMs } as const;
       rows.write(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
       if (event.distrusted !== undefined) {
         const { id, requestId, model, hold } = row;
@@ -153,30 +152,6 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
   }
 }
 
-type Change = Pick<ReservationRow, "state" | "actual" | "source" | "closedMs">;
-
-/** Named one by one: copying a row by spreading it takes ten times as long. */
-function changedRow(row: ReservationRow, { state, actual, source, closedMs }: Change): ReservationRow {
-  return {
-    id: row.id,
-    requestId: row.requestId,
-    attempt: row.attempt,
-    goalAccount: row.goalAccount,
-    dayAccount: row.dayAccount,
-    hold: row.hold,
-    actual,
-    source,
-    state,
-    model: row.model,
-    nodeId: row.nodeId,
-    nodeEpoch: row.nodeEpoch,
-    dispatched: row.dispatched,
-    createdMs: row.createdMs,
-    expiresMs: row.expiresMs,
-    closedMs,
-  };
-}
-
 /** The hold, or an estimate, was charged; now the real cost is known. Once. */
 function correct(
   rows: WorkingRows,
@@ -187,7 +162,7 @@ function correct(
 ): void {
   const before = chargedOf(row);
   const overrun = Math.max(0, actual - row.hold) - Math.max(0, before - row.hold);
-  const after = changedRow(row, { state: "CORRECTED", actual, source, closedMs: rows.time.nowMs });
+  const after = { ...row, state: "CORRECTED", actual, source, closedMs: rows.time.nowMs } as const;
   rows.write(after, "corrected", 0, actual - before, overrun, reason);
   if (overrun > 0) noticeOverrun(rows, row, actual);
 }

@@ -30,8 +30,6 @@ export class WorkingRows {
     { before: ReservationRow | undefined; after: ReservationRow | undefined }
   >();
   readonly #entries: EntryRow[] = [];
-  /** The latest reason of an admission: mostly that of the next one too. */
-  #admission: { readonly priceVersion: string | undefined; readonly reason: string } | undefined;
 
   constructor(view: LedgerView, node: NodeIdentity, time: LedgerTime) {
     this.#view = view;
@@ -65,15 +63,6 @@ export class WorkingRows {
     const row = this.#view.reservation(id);
     this.#reservations.set(id, { before: row, after: row });
     return row;
-  }
-
-  /** The reason of an entry that holds money: its call is dispatched at once; which prices the hold is computed with. */
-  admissionReason(priceVersion: string | undefined): string {
-    if (this.#admission?.priceVersion !== priceVersion || this.#admission === undefined) {
-      const reason = priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
-      this.#admission = { priceVersion, reason: reason.slice(0, maxReasonLength) };
-    }
-    return this.#admission.reason;
   }
 
   /** Writes the row, appends the entry, and changes both accounts of the reservation by the same signed amounts. */

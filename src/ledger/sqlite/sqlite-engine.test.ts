@@ -52,44 +52,6 @@ describe("the ledger in an SQLite file", () => {
     resolution: { id, kind: "settled", actual: nanoUsd(actual), source: "usage" },
   });
 
-  test("are never decided from rows that another connection has changed meanwhile", async () => {
-    const one = open();
-    const two = open();
-    const first = reserve(600);
-    expect(one.say(first)).toEqual(["held"]);
-    expect(two.say(reserve(600))).toEqual(["refused"]);
-    expect(two.say(reserve(400))).toEqual(["held"]);
-    // When the first connection last read the account, 400 were left.
-    expect(one.say(reserve(1))).toEqual(["refused"]);
-    expect(two.say(settle(first.reservation.id, 100))).toEqual(["done"]);
-    expect(one.say(settle(first.reservation.id, 600), reserve(500))).toEqual(["done", "held"]);
-    expect((await inspect()).findings).toEqual([]);
-  });
-
-  test("are stored with their own goal, model and hold, whether a batch has one or several of them", async () => {
-    const { say } = open();
-    const batchOf = (count: number, kinds: number) =>
-      Array.from({ length: count }, (_, n): Extract<Operation, { kind: "reserve" }> => {
-        const given = { amount: nanoUsd(n + 1), goal: `team/goal-${n % kinds}`, modelKey: `model_${n % kinds}` };
-        return { kind: "reserve", reservation: reservationOf(given) };
-      });
-    const batches = [batchOf(14, 1), batchOf(14, 3), batchOf(1, 1)];
-    for (const batch of batches) expect(new Set(say(...batch))).toEqual(new Set(["held"]));
-    const db = new Database(path, { readonly: true });
-    const stored = db.query("SELECT id, goal_account, model, hold, state FROM reservation ORDER BY seq").all();
-    db.close();
-    expect(stored).toEqual(
-      batches.flat().map(({ reservation: { id, goal, modelKey, amount } }) => ({
-        id,
-        goal_account: `goal/${goal}`,
-        model: modelKey,
-        hold: amount,
-        state: "HELD",
-      })),
-    );
-    expect((await inspect()).findings).toEqual([]);
-  });
-
   test("are never decided from a batch that could not be written", async () => {
     const { say } = open();
     const first = reserve(600);
@@ -101,19 +63,6 @@ describe("the ledger in an SQLite file", () => {
     db.close();
     expect(say(reserve(900))).toEqual(["refused"]);
     expect(say(settle(first.reservation.id, 100), reserve(900))).toEqual(["done", "held"]);
-    expect((await inspect()).findings).toEqual([]);
-  });
-
-  test("distinguish a used id from a new one, also in a batch with new ones", async () => {
-    const { say } = open();
-    const held = reserve(10);
-    const closed = reserve(20);
-    expect(say(held, closed)).toEqual(["held", "held"]);
-    say(settle(closed.reservation.id, 20));
-    // A connection that knows neither id.
-    const other = open();
-    expect(other.say(reserve(1), held, reserve(1), closed)).toEqual(["held", "unavailable", "held", "unavailable"]);
-    expect(say(held, reserve(900), reserve(900))).toEqual(["held", "held", "refused"]);
     expect((await inspect()).findings).toEqual([]);
   });
 
