@@ -3,10 +3,16 @@ import { createInterface } from "node:readline";
 import { check } from "recheck";
 
 /**
- * The process that judges how long a regular expression can take: a line of JSON in, a line of JSON out. It is large, slow and
- * may need hundreds of megabytes, so it does not live in the gateway's process. It ends with its input, at once, also in the
- * middle of a check: when the gateway dies, by whatever signal, nothing of this is left.
+ * The process that judges how long a regular expression can take: a line with a list of patterns in, a line with a verdict
+ * on each out. It is large, slow and may need hundreds of megabytes, so it does not live in the gateway's process. It ends with its
+ * answer, or with its input, at once, also in the middle of a check: when the gateway dies, nothing of this is left.
  */
+
+/** How a pattern's time grows, as recheck says it. */
+export interface Verdict {
+  readonly status: "safe" | "vulnerable" | "unknown";
+  readonly complexity?: string | undefined;
+}
 
 /** What recheck itself may spend on one pattern; it then answers `unknown`. */
 const timeoutMs = 5_000;
@@ -20,9 +26,13 @@ try {
 
 const lines = createInterface({ input: process.stdin });
 lines.on("close", () => process.exit(0));
-lines.on("line", async (line) => {
-  const pattern: unknown = JSON.parse(line);
-  const found = await check(String(pattern), "g", { timeout: timeoutMs });
-  const complexity = found.status === "unknown" ? undefined : found.complexity.type;
-  process.stdout.write(`${JSON.stringify({ status: found.status, complexity })}\n`);
+lines.once("line", async (line) => {
+  const patterns: string[] = JSON.parse(line);
+  for (const pattern of patterns) {
+    const found = await check(pattern, "g", { timeout: timeoutMs });
+    const complexity = found.status === "unknown" ? undefined : found.complexity.type;
+    const verdict: Verdict = { status: found.status, complexity };
+    process.stdout.write(`${JSON.stringify(verdict)}\n`);
+  }
+  lines.close();
 });
