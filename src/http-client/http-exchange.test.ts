@@ -69,21 +69,6 @@ test("a connection whose text was read to the end is reused", async () => {
   expect(upstream.connections()).toBe(1);
 });
 
-test("a body that has come with its head is taken at once, one that has not is not", async () => {
-  using complete = server(whole);
-  const exchange = complete.post();
-  await exchange.head();
-  expect(exchange.takeWhole()).toBe("hello");
-  expect(exchange.ended).toBe(true);
-  expect(exchange.takeWhole()).toBe("");
-  using partial = server(whole.slice(0, -2));
-  const rest = partial.post();
-  await rest.head();
-  expect(rest.takeWhole()).toBeUndefined();
-  expect(await nextOf(rest)).toBe("hel");
-  rest.cancel();
-});
-
 test("a reader that waits for text is notified at once when the exchange is cancelled", () => {
   using upstream = server(whole);
   const exchange = upstream.post();

@@ -77,13 +77,6 @@ export class HttpExchange implements TextReader {
     else this.#receiver = receiver;
   }
 
-  takeWhole(): string | undefined {
-    if (!this.#complete) return undefined;
-    const text = this.#unread;
-    this.#unread = "";
-    return text;
-  }
-
   /** Cancels the exchange: the connection is dropped, and a waiting read rejects with `CANCELLED`. */
   cancel(): void {
     if (this.#complete || this.#failure !== undefined) return;

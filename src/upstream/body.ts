@@ -10,44 +10,28 @@ export interface WholeBody {
 
 /**
  * Reads a body to its end or to `maxBytes`, whichever comes first. Each read has the `idle` deadline; the first one has
- * `first_event` where a server may send headers long before its answer. Rejects with the error of the read. A body that has been
- * received whole is given back at once.
+ * `first_event` where a server may send headers long before its answer. Rejects with the error of the read.
  */
-export function readBody(
-  body: TextReader,
-  maxBytes: number,
-  attempt: Attempt,
-  now: () => number,
-  first: "first_event" | "idle",
-): WholeBody | Promise<WholeBody> {
-  const text = body.takeWhole?.();
-  if (text === undefined) return readParts(body, maxBytes, attempt, now, first);
-  return Buffer.byteLength(text) > maxBytes
-    ? { kind: "too_large", text: text.slice(0, maxBytes) }
-    : { kind: "whole", text };
-}
-
-async function readParts(
+export async function readBody(
   body: TextReader,
   maxBytes: number,
   attempt: Attempt,
   now: () => number,
   first: "first_event" | "idle",
 ): Promise<WholeBody> {
-  if (body.ended) return { kind: "whole", text: "" };
   const { idle, first_event } = attempt.timeoutsMs;
   let text = "";
   let size = 0;
   attempt.deadlines.await(first, first === "idle" ? now() + idle : attempt.startedAt + first_event);
-  for (;;) {
+  while (!body.ended) {
     const read = await nextOf(body);
-    if (read === undefined) return { kind: "whole", text };
+    if (read === undefined) break;
     const room = maxBytes - size;
     size += Buffer.byteLength(read);
     // The caller ends the attempt, which closes the connection.
     if (size > maxBytes) return { kind: "too_large", text: text + read.slice(0, room) };
     text += read;
-    if (body.ended) return { kind: "whole", text };
     attempt.deadlines.await("idle", now() + idle);
   }
+  return { kind: "whole", text };
 }

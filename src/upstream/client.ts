@@ -14,10 +14,12 @@ import { readBody, type WholeBody } from "./body.ts";
 import { chunkOf } from "./completion-chunk.ts";
 import {
   cleanMessage,
+  cutOffFailure,
   type ErrorBody,
   errorAnswerFailure,
   errorBodyOf,
   errorIn,
+  garbageFailure,
   statusFailure,
   withErrorDetail,
 } from "./failures.ts";
@@ -68,6 +70,7 @@ export const defaultAnswerLimits: AnswerLimits = {
 
 const noReport: UsageReport = {};
 const emptyErrorBody: ErrorBody = { message: "" };
+const tooLargeBody: WholeBody = { kind: "too_large", text: "" };
 
 /** Bytes read of an error answer at most. */
 const maxErrorBytes = 65_536;
@@ -78,17 +81,6 @@ const staleWithinMs = 1_000;
 /** The client of the aggregator: the only place that posts to it. Throws a RangeError for a key that no header can carry. */
 export function upstreamClient(options: UpstreamClientOptions): Upstream {
   return new UpstreamClient(options);
-}
-
-/** What is known of a whole answer beside its body. */
-interface ReceivedAnswer {
-  readonly contentType: string;
-  /** As of the exchange. */
-  readonly framed: boolean;
-  readonly firstByteMs: number;
-  readonly attempt: Attempt;
-  readonly wait: RetryAfter;
-  readonly limits: AnswerLimits;
 }
 
 class UpstreamClient implements Upstream {
@@ -157,8 +149,7 @@ class UpstreamClient implements Upstream {
       const head = await exchange.head();
       attempt.answered = true;
       attempt.identity.readHead(head.headers.get("x-generation-id"));
-      const answer = this.#answer(head, exchange, attempt);
-      return withIdentity(answer instanceof Promise ? await answer : answer, attempt);
+      return withIdentity(await this.#answer(head, exchange, attempt), attempt);
     } catch (error) {
       return this.#failed(error, exchange, attempt);
     }
@@ -179,27 +170,24 @@ class UpstreamClient implements Upstream {
     return kind === "cut_off" || kind === "unreachable";
   }
 
-  #answer(head: ResponseHead, exchange: HttpExchange, attempt: Attempt): UpstreamReply | Promise<UpstreamReply> {
+  async #answer(head: ResponseHead, exchange: HttpExchange, attempt: Attempt): Promise<UpstreamReply> {
     const { status, headers } = head;
-    const wait = new RetryAfter(headers, this.#clock);
-    if (status >= 300 && status < 400) {
-      attempt.end(true);
-      return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
-    }
+    const wait = () => waitOf(headers, this.#clock);
     const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
-    if (status < 200 || status >= 400) return this.#refused(status, body, attempt, wait);
-    if (body === undefined) {
-      attempt.end(true);
-      return failed(garbage("the upstream's answer is compressed in a way that is not known"));
-    }
+    if (status >= 400 || status < 200) return this.#refused(status, body, attempt, wait);
     const contentType = headers.get("content-type") ?? "";
-    if (attempt.stream && /^\s*text\/html/i.test(contentType)) {
-      attempt.end(true);
-      return failed(garbage("the upstream answered a web page instead of a stream"));
+    let failure: UpstreamFailure | undefined;
+    if (status >= 300) {
+      failure = statusFailure(status, `the upstream redirects (${status}); redirects are not followed`);
+    } else if (attempt.stream && /^\s*text\/html/i.test(contentType)) {
+      failure = garbageFailure("the upstream answered a web page instead of a stream");
+    } else if (body !== undefined) {
+      // Servers often send a wrong content type for a stream, but not for JSON.
+      const isStream = attempt.stream && !/\bjson\b/i.test(contentType);
+      return isStream ? this.#stream(body, attempt, wait) : this.#whole(head, body, exchange.framed, attempt, wait);
     }
-    // Servers often send a wrong content type for a stream, but not for JSON.
-    if (attempt.stream && !/\bjson\b/i.test(contentType)) return this.#stream(body, attempt, wait);
-    return this.#whole(headers.get("content-length"), contentType, body, exchange.framed, attempt, wait);
+    attempt.end(true);
+    return failed(failure ?? garbageFailure("the upstream's answer is compressed in a way that is not known"));
   }
 
   async #refused(
@@ -211,7 +199,7 @@ class UpstreamClient implements Upstream {
     const { message, error } = body === undefined ? emptyErrorBody : await this.#errorBody(body, attempt);
     attempt.end(true);
     attempt.identity.readError(error);
-    return failed(withErrorDetail(errorAnswerFailure(status, message, wait.ms()), error));
+    return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
   }
 
   /** Reads the body of an error answer. The status is known and kept, even if the body is never received whole. */
@@ -224,50 +212,34 @@ class UpstreamClient implements Upstream {
     }
   }
 
-  #whole(
-    length: string | undefined,
-    contentType: string,
+  async #whole(
+    { headers }: ResponseHead,
     reader: TextReader,
     framed: boolean,
     attempt: Attempt,
     wait: RetryAfter,
-  ): UpstreamReply | Promise<UpstreamReply> {
+  ): Promise<UpstreamReply> {
     const firstByteMs = this.#now() - attempt.startedAt;
-    const limits = this.#limits();
-    const { maxAnswerBytes } = limits;
-    if (Number(length ?? 0) > maxAnswerBytes) {
-      attempt.end(true);
-      return failed(tooLarge(maxAnswerBytes));
-    }
+    const { maxAnswerBytes, maxValues } = this.#limits();
+    const length = headers.get("content-length");
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
-    const received = { contentType, framed, firstByteMs, attempt, wait, limits };
-    const reading = readBody(reader, maxAnswerBytes, attempt, this.#now, first);
-    // Mostly all of it has come with the head, and then nothing waits.
-    return reading instanceof Promise ? this.#laterAnswer(reading, received) : this.#wholeAnswer(reading, received);
-  }
-
-  async #laterAnswer(reading: Promise<WholeBody>, received: ReceivedAnswer): Promise<UpstreamReply> {
-    return this.#wholeAnswer(await reading, received);
-  }
-
-  #wholeAnswer(body: WholeBody, received: ReceivedAnswer): UpstreamReply {
-    const { maxAnswerBytes, maxValues } = received.limits;
+    const isTooLarge = Number(length ?? 0) > maxAnswerBytes;
+    const body = isTooLarge ? tooLargeBody : await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
     // Closes nothing if the answer was read to its end.
-    received.attempt.end(true);
-    if (body.kind === "too_large") return failed(tooLarge(maxAnswerBytes));
-    if (hasMoreValuesThan(body.text, maxValues)) return failed(tooManyValues(maxValues));
+    attempt.end(true);
+    const raw = body.text;
+    if (body.kind === "too_large")
+      return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
+    if (hasMoreValuesThan(raw, maxValues))
+      return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
     let answer: Json;
     try {
-      answer = JSON.parse(body.text);
+      answer = JSON.parse(raw);
     } catch {
-      return failed(notJson(body.text, received));
+      return failed(notJson(raw, framed, headers.get("content-type") ?? ""));
     }
-    return this.#replyOf(answer, body.text, received);
-  }
-
-  #replyOf(answer: Json, raw: string, { attempt, wait, firstByteMs }: ReceivedAnswer): UpstreamReply {
-    if (!isObject(answer)) return failed(garbage("the upstream's answer is not a JSON object"));
+    if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
     attempt.identity.read(answer);
     const report = usageReport(answer["usage"]);
     const failure = errorIn(answer, wait) ?? answerDefect(answer);
@@ -275,12 +247,10 @@ class UpstreamClient implements Upstream {
       const begun = hasOutput(answer["choices"], "message");
       return failed(begun ? { ...failure, begun } : failure, report);
     }
-    if (!attempt.stream) {
-      return { kind: "answer", answer, raw, report: attempt.identity.addTo(report), firstByteMs };
-    }
+    const whole = attempt.identity.addTo(report);
+    if (!attempt.stream) return { kind: "answer", answer, raw, report: whole, firstByteMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    const events = eventsOf(chunkOf(answer), attempt.identity.addTo(report));
-    return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
+    return { kind: "stream", events: eventsOf(chunkOf(answer), whole), firstEventMs: this.#now() - attempt.startedAt };
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
@@ -288,7 +258,7 @@ class UpstreamClient implements Upstream {
     const failure = await events.open();
     if (failure !== undefined) {
       events.close();
-      const retryAfter = failure.retryAfterMs ?? wait.ms();
+      const retryAfter = failure.retryAfterMs ?? wait();
       return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
     }
     return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
@@ -296,21 +266,13 @@ class UpstreamClient implements Upstream {
 }
 
 /** The wait that an answer asks for, read from its head only where it is a failure. */
-class RetryAfter {
-  readonly #headers: ResponseHead["headers"];
-  readonly #clock: Clock;
+type RetryAfter = () => number | undefined;
 
-  constructor(headers: ResponseHead["headers"], clock: Clock) {
-    this.#headers = headers;
-    this.#clock = clock;
-  }
-
-  /** Milliseconds, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
-  ms(): number | undefined {
-    const ms = this.#headers.get("retry-after-ms");
-    if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
-    return retryAfterMs(this.#headers.get("retry-after"), this.#clock.now());
-  }
+/** Milliseconds, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
+function waitOf(headers: ResponseHead["headers"], clock: Clock): number | undefined {
+  const ms = headers.get("retry-after-ms");
+  if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
+  return retryAfterMs(headers.get("retry-after"), clock.now());
 }
 
 function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamReply {
@@ -326,36 +288,22 @@ function withIdentity(reply: UpstreamReply, { identity }: Attempt): UpstreamRepl
   return report === before ? reply : { ...reply, report };
 }
 
-function garbage(message: string): UpstreamFailure {
-  return { kind: "garbage", message, dispatched: true };
-}
-
-function tooLarge(maxBytes: number): UpstreamFailure {
-  return garbage(`the upstream's answer is larger than ${maxBytes} bytes`);
-}
-
-function tooManyValues(maxValues: number): UpstreamFailure {
-  return garbage(`the upstream's answer holds more than ${maxValues} JSON values`);
-}
-
 /** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */
-function notJson(text: string, { framed, contentType }: ReceivedAnswer): UpstreamFailure {
-  if (!framed && /^\s*(\{|$)/.test(text)) {
-    return { kind: "cut_off", message: "the upstream's answer was cut off", dispatched: true };
-  }
-  return garbage(`the upstream's answer is not JSON (${cleanMessage(contentType) || "no content type"})`);
+function notJson(text: string, framed: boolean, contentType: string): UpstreamFailure {
+  if (!framed && /^\s*(\{|$)/.test(text)) return cutOffFailure("the upstream's answer was cut off");
+  return garbageFailure(`the upstream's answer is not JSON (${cleanMessage(contentType) || "no content type"})`);
 }
 
 /** What makes a JSON answer useless: no choices, a choice without a message, a choice that is an error. */
 function answerDefect(answer: JsonObject): UpstreamFailure | undefined {
   const choices = answer["choices"];
-  if (!Array.isArray(choices) || choices.length === 0) return garbage("the upstream's answer has no choices");
+  if (!Array.isArray(choices) || choices.length === 0) return garbageFailure("the upstream's answer has no choices");
   for (const choice of choices) {
-    if (!isObject(choice)) return garbage("the upstream's answer has a choice that is not an object");
+    if (!isObject(choice)) return garbageFailure("the upstream's answer has a choice that is not an object");
     const error = errorIn(choice);
     if (error !== undefined) return error;
     if (choice["finish_reason"] === "error") return statusFailure(500, "the upstream ended its answer with an error");
-    if (!isObject(choice["message"])) return garbage("the upstream's answer has a choice without a message");
+    if (!isObject(choice["message"])) return garbageFailure("the upstream's answer has a choice without a message");
   }
   return undefined;
 }

@@ -71,10 +71,10 @@ function kindOf(status: number): UpstreamFailure["kind"] {
  * The failure in an object that carries `error` (in a 200, or in a stream's event); undefined when it carries none.
  * Its `code` counts as the status when it is a whole number from 400 to 599, else the status is 500.
  */
-export function errorIn(object: JsonObject, wait?: { ms(): number | undefined }): UpstreamFailure | undefined {
+export function errorIn(object: JsonObject, wait?: () => number | undefined): UpstreamFailure | undefined {
   const error = object["error"];
   if (error === undefined || error === null || error === false || error === "") return undefined;
-  const failure = statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.ms());
+  const failure = statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
   return withErrorDetail(failure, error);
 }
 

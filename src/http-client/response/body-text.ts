@@ -2,8 +2,6 @@ import { nextOf, type Source } from "#platform/receiver.ts";
 
 /** A body as text, read in pieces. The connection is paused while nobody reads. */
 export interface TextReader extends Source<string> {
-  /** All of the body, where it has been received whole and none of it was read; undefined where some is to come. */
-  takeWhole?(): string | undefined;
   /** The whole body has been read: the next read would bring nothing. */
   readonly ended: boolean;
 }
