@@ -80,7 +80,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   private constructor(store: LedgerStore, node: NodeIdentity, options: BatchedLedgerOptions) {
-    const { clock, timers, random, log, retentionMs, defer } = options;
+    const { clock, timers, random, log } = options;
     this.#store = store;
     this.#clock = clock;
     this.#timers = timers;
@@ -88,12 +88,9 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     this.#availability = new StoreAvailability(clock, random, log);
     this.#holds = new OpenHoldsCache(() => store.openHolds(), clock);
     this.#queue = new BatchQueue({
+      ...options,
       store,
       node,
-      clock,
-      timers,
-      log,
-      defer,
       availability: this.#availability,
       onWritten: (reply) => this.#written(reply),
       // What was acknowledged before was a repeat here: the first call's hold is in use.
@@ -110,13 +107,9 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
         });
     }
     this.#jobs = new LedgerJobs({
+      ...options,
       store,
       node,
-      clock,
-      timers,
-      random,
-      log,
-      retentionMs,
       readDay: async () => (await this.read(adhocGoal))?.day,
       write: (operations) => new Promise((resolve) => this.#queue.enqueue(operations, "soon", () => resolve())),
       refreshHolds: () => this.#holds.refresh(),

@@ -92,27 +92,44 @@ const auditChecks = [
   },
 ] as const;
 
+/** Selects the same of what is not wrong, but worth knowing. */
+function auditRemarks(nowMs: number) {
+  return [
+    {
+      // The sweeper closes what has expired within seconds of any node being up: a minute later nobody has.
+      check: "past_expiry",
+      sql: `SELECT r.id, r.state || ' of ' || r.node_id || ', hold ' || r.hold AS detail
+        FROM reservation r WHERE r.closed_ms IS NULL AND r.expires_ms < ${Math.floor(nowMs) - 60_000}`,
+    },
+    {
+      check: "above_cap",
+      sql: `SELECT a.id, 'spent ' || a.spent || ' held ' || a.held || ' cap ' || coalesce(a.own_hard, a.hard) AS detail
+        FROM account a WHERE a.spent + a.held > coalesce(a.own_hard, a.hard) + a.overrun`,
+    },
+    {
+      // Nothing is admitted to such an account any more. It came from costs that nobody can have meant.
+      check: "saturated",
+      sql: `SELECT a.id, 'spent ' || a.spent || ' overrun ' || a.overrun || ': the most an account counts, its closed reservations cost at least that' AS detail
+        FROM account a WHERE a.spent >= ${maxUsd} OR a.overrun >= ${maxUsd}`,
+    },
+  ] as const;
+}
+
 const shown = 100;
 
 /** `nowMs`: the store's clock. Each check is one statement; on a busy store run it inside one read transaction. */
 export async function audit(query: Query, nowMs: number): Promise<AuditReport> {
   const count = async (sql: string) => Number((await query(sql))[0]?.["count"] ?? 0);
-  const findings: AuditFinding[] = [];
-  for (const { check, sql } of auditChecks) {
-    for (const row of await query(`${sql} LIMIT ${shown}`)) findings.push(findingOf(check, row));
-  }
-  const remarks: AuditFinding[] = [];
-  // The sweeper closes what has expired within seconds of any node being up: a minute later nobody has.
-  const pastExpiry = `SELECT r.id, r.state || ' of ' || r.node_id || ', hold ' || r.hold AS detail
-    FROM reservation r WHERE r.closed_ms IS NULL AND r.expires_ms < ${Math.floor(nowMs) - 60_000} LIMIT ${shown}`;
-  for (const row of await query(pastExpiry)) remarks.push(findingOf("past_expiry", row));
-  const aboveCap = `SELECT a.id, 'spent ' || a.spent || ' held ' || a.held || ' cap ' || coalesce(a.own_hard, a.hard) AS detail
-    FROM account a WHERE a.spent + a.held > coalesce(a.own_hard, a.hard) + a.overrun LIMIT ${shown}`;
-  for (const row of await query(aboveCap)) remarks.push(findingOf("above_cap", row));
-  // Nothing is admitted to such an account any more. It came from costs that nobody can have meant.
-  const saturated = `SELECT a.id, 'spent ' || a.spent || ' overrun ' || a.overrun || ': the most an account counts, its closed reservations cost at least that' AS detail
-    FROM account a WHERE a.spent >= ${maxUsd} OR a.overrun >= ${maxUsd} LIMIT ${shown}`;
-  for (const row of await query(saturated)) remarks.push(findingOf("saturated", row));
+  const found = async (checks: readonly { readonly check: AuditFinding["check"]; readonly sql: string }[]) => {
+    const findings: AuditFinding[] = [];
+    for (const { check, sql } of checks) {
+      for (const { id, detail } of await query(`${sql} LIMIT ${shown}`)) {
+        findings.push({ check, id: String(id), detail: String(detail) });
+      }
+    }
+    return findings;
+  };
+  const [findings, remarks] = [await found(auditChecks), await found(auditRemarks(nowMs))];
   return {
     accounts: await count("SELECT count(*) AS count FROM account"),
     reservations: await count("SELECT count(*) AS count FROM reservation"),
@@ -121,8 +138,4 @@ export async function audit(query: Query, nowMs: number): Promise<AuditReport> {
     findings,
     remarks,
   };
-}
-
-function findingOf(check: AuditFinding["check"], row: Record<string, unknown>): AuditFinding {
-  return { check, id: String(row["id"]), detail: String(row["detail"]) };
 }

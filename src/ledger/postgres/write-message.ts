@@ -9,6 +9,8 @@ import { StoreFailure } from "#ledger/store.ts";
 /** Rows as the server sends them and takes them, and as the rules have them. A bigint arrives as text. */
 
 export const accountColumns = "id, held, spent, overrun, hard, own_hard";
+export const reservationColumnNames = `id, request_id, attempt, goal_account, day_account, hold, actual, source, state, model, node_id,
+  node_epoch, dispatched, created_ms, expires_ms, closed_ms`;
 
 export function accountOf(row: PostgresRow): AccountRow {
   return saturatedAccount({
@@ -61,31 +63,37 @@ export function hasChanges({ accounts, inserted, updated, entries }: LedgerChang
 
 /**
  * The second message of a batch. The rows are locked and their new values are decided, so each update also names the values it
- * expects; a row count that differs divides by zero, and the whole message is rolled back.
+ * expects (`was`); a row count that differs divides by zero, and the whole message is rolled back.
  */
 export function writeMessage({ accounts, inserted, updated, entries, lookups }: LedgerChanges): string {
   const statements = ["RELEASE SAVEPOINT locked"];
-  if (inserted.length > 0) statements.push(insert("reservation", inserted, reservationColumns));
+  if (inserted.length > 0) statements.push(insert("reservation", inserted));
   if (updated.length > 0) {
+    const rows = updated.map(({ before: { state: was }, after }) => {
+      const { id, state, actual, source, dispatched, closedMs } = after;
+      return { id, was, state, actual, source, dispatched, closedMs };
+    });
     statements.push(
       counted(
-        updated.length,
+        rows.length,
         `UPDATE reservation SET state = v.state, actual = v.actual, source = v.source, dispatched = v.dispatched,
-          closed_ms = v.closed_ms FROM (${select(updated, updatedColumns)}) AS v
+          closed_ms = v.closed_ms FROM (${select(rows)}) AS v
           WHERE reservation.id = v.id AND reservation.state = v.was`,
       ),
     );
   }
-  if (entries.length > 0) statements.push(insert("ledger_entry", entries, entryColumns));
+  if (entries.length > 0) statements.push(insert("ledger_entry", entries));
   if (lookups.length > 0) {
-    statements.push(`${insert("generation_lookup", lookups, lookupColumns)} ON CONFLICT (reservation_id) DO NOTHING`);
+    statements.push(`${insert("generation_lookup", lookups)} ON CONFLICT (reservation_id) DO NOTHING`);
   }
   if (accounts.length > 0) {
+    const rows = accounts.map(({ before, after: { id, held, spent, overrun, hard } }) => {
+      return { id, wasHeld: before.held, wasSpent: before.spent, held, spent, overrun, hard };
+    });
     statements.push(
       counted(
-        accounts.length,
-        `UPDATE account SET held = v.held, spent = v.spent, overrun = v.overrun, hard = v.hard
-          FROM (${select(accounts, accountChangeColumns)}) AS v
+        rows.length,
+        `UPDATE account SET held = v.held, spent = v.spent, overrun = v.overrun, hard = v.hard FROM (${select(rows)}) AS v
           WHERE account.id = v.id AND account.held = v.was_held AND least(account.spent, ${maxUsd}) = v.was_spent`,
       ),
     );
@@ -93,90 +101,38 @@ export function writeMessage({ accounts, inserted, updated, entries, lookups }: 
   return [...statements, "COMMIT"].join(";\n");
 }
 
-type Columns<Row> = Readonly<
-  Record<
-    string,
-    | readonly ["text", (row: Row) => string | null]
-    | readonly ["bigint", (row: Row) => number | null]
-    | readonly ["boolean", (row: Row) => boolean]
-  >
->;
+/** The types of columns that hold no numbers. */
+const otherTypes = new Map([
+  ["dispatched", "boolean"],
+  ...["id", "request_id", "goal_account", "day_account", "source", "state", "was", "model", "node_id"].map(asText),
+  ...["reservation_id", "event", "reason", "generation_id"].map(asText),
+]);
 
-/** An element of a list of the ledger's changes. */
-type Changed<List extends keyof LedgerChanges> = LedgerChanges[List][number];
+function asText(column: string): [string, string] {
+  return [column, "text"];
+}
 
-const reservationColumns: Columns<Changed<"inserted">> = {
-  id: ["text", (row) => row.id],
-  request_id: ["text", (row) => row.requestId],
-  attempt: ["bigint", (row) => row.attempt],
-  goal_account: ["text", (row) => row.goalAccount],
-  day_account: ["text", (row) => row.dayAccount],
-  hold: ["bigint", (row) => row.hold],
-  actual: ["bigint", (row) => row.actual],
-  source: ["text", (row) => row.source],
-  state: ["text", (row) => row.state],
-  model: ["text", (row) => row.model],
-  node_id: ["text", (row) => row.nodeId],
-  node_epoch: ["bigint", (row) => row.nodeEpoch],
-  dispatched: ["boolean", (row) => row.dispatched],
-  created_ms: ["bigint", (row) => row.createdMs],
-  expires_ms: ["bigint", (row) => row.expiresMs],
-  closed_ms: ["bigint", (row) => row.closedMs],
-};
-export const reservationColumnNames = Object.keys(reservationColumns).join(", ");
+function columnsOf(row: object): { key: string; column: string }[] {
+  return Object.keys(row).map((key) => ({
+    key,
+    column: key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  }));
+}
 
-/** `was` is expected, the rest is written. */
-const updatedColumns: Columns<Changed<"updated">> = {
-  id: ["text", ({ after }) => after.id],
-  was: ["text", ({ before }) => before.state],
-  state: ["text", ({ after }) => after.state],
-  actual: ["bigint", ({ after }) => after.actual],
-  source: ["text", ({ after }) => after.source],
-  dispatched: ["boolean", ({ after }) => after.dispatched],
-  closed_ms: ["bigint", ({ after }) => after.closedMs],
-};
-
-const entryColumns: Columns<Changed<"entries">> = {
-  reservation_id: ["text", (entry) => entry.reservationId],
-  event: ["text", (entry) => entry.event],
-  held: ["bigint", (entry) => entry.held],
-  spent: ["bigint", (entry) => entry.spent],
-  overrun: ["bigint", (entry) => entry.overrun],
-  reason: ["text", (entry) => entry.reason],
-  node_id: ["text", (entry) => entry.nodeId],
-  at_ms: ["bigint", (entry) => entry.atMs],
-};
-
-const lookupColumns: Columns<Changed<"lookups">> = {
-  reservation_id: ["text", (row) => row.reservationId],
-  generation_id: ["text", (row) => row.generationId],
-  next_ms: ["bigint", (row) => row.nextMs],
-};
-
-/** `was_held` and `was_spent` are expected, the rest is written. */
-const accountChangeColumns: Columns<Changed<"accounts">> = {
-  id: ["text", ({ after }) => after.id],
-  was_held: ["bigint", ({ before }) => before.held],
-  was_spent: ["bigint", ({ before }) => before.spent],
-  held: ["bigint", ({ after }) => after.held],
-  spent: ["bigint", ({ after }) => after.spent],
-  overrun: ["bigint", ({ after }) => after.overrun],
-  hard: ["bigint", ({ after }) => after.hard],
-};
-
-function insert<Row>(table: string, rows: readonly Row[], columns: Columns<Row>): string {
-  return `INSERT INTO ${table} (${Object.keys(columns).join(", ")}) ${select(rows, columns)}`;
+function insert(table: string, rows: readonly object[]): string {
+  const columns = columnsOf(rows[0] ?? {}).map(({ column }) => column);
+  return `INSERT INTO ${table} (${columns.join(", ")}) ${select(rows)}`;
 }
 
 /** Rows as arrays to unnest side by side: the server parses literals of many rows several times slower. */
-function select<Row>(rows: readonly Row[], columns: Columns<Row>): string {
-  const arrays = Object.entries(columns).map(([name, [type, get]]) => {
-    const read: (row: Row) => string | number | boolean | null = get;
-    const values = rows.map(read);
-    // Read from a column of texts.
-    if (type === "text") return `unnest(${textArrayLiteral(values as readonly (string | null)[])}) AS ${name}`;
+function select(rows: readonly object[]): string {
+  const arrays = columnsOf(rows[0] ?? {}).map(({ key, column }) => {
+    // All rows are of one type, whose values are these.
+    const values = rows.map((row) => (row as Record<string, string | number | boolean | null>)[key] ?? null);
+    const type = otherTypes.get(column) ?? "bigint";
+    if (type === "text") return `unnest(${textArrayLiteral(values as readonly (string | null)[])}) AS ${column}`;
     const literals = values.map((value) => (typeof value === "number" ? integerLiteral(value) : String(value)));
-    return `unnest(CAST('{${literals.join(",")}}' AS ${type}[])) AS ${name}`;
+    return `unnest(CAST('{${literals.join(",")}}' AS ${type}[])) AS ${column}`;
   });
   return `SELECT ${arrays.join(",\n")}`;
 }

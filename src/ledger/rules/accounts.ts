@@ -73,34 +73,9 @@ export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
   return spend;
 }
 
-/** An account while a batch is applied. Mutable, because a hot account changes with nearly every operation of the batch. */
-export class WorkingAccount {
-  readonly before: AccountRow;
-  readonly ownHard: number | null;
-  held: number;
-  spent: number;
-  overrun: number;
-  hard: number | null;
-
-  constructor(before: AccountRow) {
-    this.before = before;
-    this.ownHard = before.ownHard;
-    this.held = before.held;
-    this.spent = before.spent;
-    this.overrun = before.overrun;
-    this.hard = before.hard;
-  }
-
-  move(held: number, spent: number, overrun: number): void {
-    this.held += held;
-    this.spent = saturatingAdd(this.spent, spent);
-    this.overrun = saturatingAdd(this.overrun, overrun);
-  }
-}
-
-/** The row after the operations so far; the same object as `before` where nothing has changed. */
-export function accountRowOf({ before, held, spent, overrun, hard }: WorkingAccount): AccountRow {
-  if (held === before.held && spent === before.spent && overrun === before.overrun && hard === before.hard)
-    return before;
-  return { id: before.id, held, spent, overrun, hard, ownHard: before.ownHard };
+/** Adds signed amounts to an account. */
+export function moveMoney(account: Writable<AccountRow>, held: number, spent: number, overrun: number): void {
+  account.held += held;
+  account.spent = saturatingAdd(account.spent, spent);
+  account.overrun = saturatingAdd(account.overrun, overrun);
 }

@@ -1,5 +1,6 @@
+import type { Writable } from "#domain/writable.ts";
 import type { GoalId, ReservationId } from "#ledger/ledger.ts";
-import { accountRowOf, dayAccountOf, goalAccountOf, WorkingAccount } from "./accounts.ts";
+import { dayAccountOf, goalAccountOf, moveMoney } from "./accounts.ts";
 import type { LedgerChanges, LedgerNotice, LedgerTime, LedgerView } from "./operations.ts";
 import {
   type AccountId,
@@ -24,7 +25,7 @@ export class WorkingRows {
   readonly #view: LedgerView;
   readonly dayAccount: AccountId;
   readonly #goalAccounts = new Map<GoalId, AccountId>();
-  readonly #accounts = new Map<AccountId, WorkingAccount>();
+  readonly #accounts = new Map<AccountId, { before: AccountRow; after: Writable<AccountRow> }>();
   readonly #reservations = new Map<
     ReservationId,
     { before: ReservationRow | undefined; after: ReservationRow | undefined }
@@ -48,13 +49,14 @@ export class WorkingRows {
     return id;
   }
 
-  account(id: AccountId): WorkingAccount {
-    let account = this.#accounts.get(id);
-    if (account === undefined) {
-      account = new WorkingAccount(this.#view.account(id));
-      this.#accounts.set(id, account);
-    }
-    return account;
+  /** The account as it is after the operations so far. Changed in place: a hot one changes with nearly every operation. */
+  account(id: AccountId): Writable<AccountRow> {
+    const known = this.#accounts.get(id);
+    if (known !== undefined) return known.after;
+    const before = this.#view.account(id);
+    const after = { ...before };
+    this.#accounts.set(id, { before, after });
+    return after;
   }
 
   reservation(id: ReservationId): ReservationRow | undefined {
@@ -88,8 +90,8 @@ export class WorkingRows {
       atMs: this.time.nowMs,
     });
     if (held !== 0 || spent !== 0 || overrun !== 0) {
-      this.account(row.goalAccount).move(held, spent, overrun);
-      this.account(row.dayAccount).move(held, spent, overrun);
+      moveMoney(this.account(row.goalAccount), held, spent, overrun);
+      moveMoney(this.account(row.dayAccount), held, spent, overrun);
     }
     if (event === "admitted") return;
     this.notices.push({
@@ -110,7 +112,7 @@ export class WorkingRows {
   }
 
   touchedAccounts(): AccountRow[] {
-    return [...this.#accounts.values()].map(accountRowOf);
+    return [...this.#accounts.values()].map(({ after }) => after);
   }
 
   changes(): LedgerChanges {
@@ -121,11 +123,10 @@ export class WorkingRows {
       if (before === undefined) inserted.push(after);
       else updated.push({ before, after });
     }
-    const accounts: LedgerChanges["accounts"][number][] = [];
-    for (const account of this.#accounts.values()) {
-      const after = accountRowOf(account);
-      if (after !== account.before) accounts.push({ before: account.before, after });
-    }
+    const accounts = [...this.#accounts.values()].filter(({ before, after }) => {
+      const { held, spent, overrun, hard } = after;
+      return held !== before.held || spent !== before.spent || overrun !== before.overrun || hard !== before.hard;
+    });
     return { accounts, inserted, updated, entries: this.#entries, lookups: this.lookups };
   }
 }
