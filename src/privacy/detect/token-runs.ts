@@ -7,14 +7,13 @@ import {
   isBase64Symbol,
   printableHexAt,
 } from "#privacy/text/base64.ts";
-import { COLON, COMMA, EQUALS, LOWER_R, PLUS, SLASH, SPACE } from "#privacy/text/bytes.ts";
-import { classes, inName, isKeyCharacter } from "#privacy/text/characters.ts";
+import { COMMA, PLUS, SLASH } from "#privacy/text/bytes.ts";
+import { matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { mayBeSecretDocument, messageHeadLength, minDocumentLength, secretDocumentAt } from "./keys.ts";
-import { ReadAhead } from "./read-ahead.ts";
 import { joinLiteralsAround } from "./split-literals.ts";
-import { hasDigit, type TokenScanner } from "./tokens.ts";
+import { ReadAhead, type TokenScanner } from "./tokens.ts";
 import { isSecret } from "./values.ts";
 import type { VendorValueScanner } from "./vendor-values.ts";
 
@@ -61,7 +60,7 @@ export class TokenRunScanner {
     if (!this.#disabled.has("auth_header") && this.#scanBearer(normalized, from, to, found)) return to;
     // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
     if (to <= this.#base64End && this.#base64End - this.#base64Start > maxBase64KeyLength) return to;
-    if (!hasDigit(normalized.bytes, from, to)) return to;
+    if (!/\d/.test(normalized.text.slice(from, to))) return to;
     const value = this.#vendorValues.spanIn(normalized, from, to, this.#base64Start, this.#base64End);
     if (value !== undefined) found.push(value);
     return to - from >= 40 && this.#decodeBudget > 0 ? this.#scanHex(normalized, from, to) : to;
@@ -114,15 +113,7 @@ export class TokenRunScanner {
     const { bytes, text } = normalized;
     const before = bytes[from - 1];
     // Identifiers are short and have no base64 symbols beside them: they are skipped.
-    if (
-      to - from < 20 &&
-      before !== SLASH &&
-      before !== PLUS &&
-      bytes[to] !== EQUALS &&
-      bytes[to] !== SLASH &&
-      bytes[to] !== PLUS
-    )
-      return to;
+    if (to - from < 20 && before !== SLASH && before !== PLUS && !isBase64Symbol(bytes[to] ?? 0)) return to;
     const [start, end] = base64Range(normalized, from, to);
     this.#base64Start = start;
     this.#base64End = end;
@@ -158,33 +149,17 @@ export class TokenRunScanner {
     return secretDocumentAt(normalized, first, end);
   }
 
-  /** A value behind `Bearer`, where no `Authorization` stands before it. */
-  #scanBearer(normalized: NormalizedText, from: number, to: number, found: Span[]): boolean {
-    let start = from;
-    while (
-      start > 0 &&
-      from - start < 24 &&
-      normalized.bytes[start - 1] !== SPACE &&
-      isKeyCharacter(normalized.bytes[start - 1] ?? 0)
-    )
-      start--;
-    // `Bearer …`, `bearer: …`
-    let word = start;
-    while (word > start - 3 && isBearerSeparator(normalized.bytes[word - 1] ?? 0)) word--;
-    if (word === start || ((normalized.bytes[word - 1] ?? 0) | 0x20) !== LOWER_R) return false;
-    if (normalized.text.slice(Math.max(0, word - 6), word).toLowerCase() !== "bearer") return false;
-    let end = to;
-    while (
-      end < normalized.length &&
-      (((classes[normalized.bytes[end] ?? 0] ?? 0) & inName) !== 0 || isBase64Symbol(normalized.bytes[end] ?? 0))
-    )
-      end++;
-    if (!isSecret(normalized.text.slice(start, end), "quoted")) return false;
+  /** A value behind `Bearer …` or `bearer: …`, where no `Authorization` stands before it. */
+  #scanBearer({ text }: NormalizedText, from: number, to: number, found: Span[]): boolean {
+    const before = bearer.exec(text.slice(Math.max(0, from - 34), from));
+    if (before === null) return false;
+    const start = from - (before[1]?.length ?? 0);
+    const end = matchEnd(keyEnd, text, to);
+    if (!isSecret(text.slice(start, end), "quoted")) return false;
     found.push({ start, end, rule: "auth_header" });
     return true;
   }
 }
 
-function isBearerSeparator(c: number): boolean {
-  return c === SPACE || c === COLON || c === EQUALS;
-}
+const bearer = /bearer[ :=]{1,3}([\w.\xc0-\xff~+/=-]{0,24})$/i;
+const keyEnd = /[\w.\xc0-\xff+/=-]*/y;

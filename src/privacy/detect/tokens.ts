@@ -1,27 +1,10 @@
 import { type TokenRule, tokenRules } from "#privacy/rules/token-rules.ts";
-import {
-  ASTERISK,
-  CARET,
-  DIGIT_0,
-  DOLLAR,
-  DOUBLE_QUOTE,
-  HASH,
-  HYPHEN,
-  LOWER_B,
-  LOWER_O,
-  LOWER_T,
-  PLUS,
-  SLASH,
-  UNDERSCORE,
-  UPPER_A,
-} from "#privacy/text/bytes.ts";
-import { classes, inChain, inToken, isDigit } from "#privacy/text/characters.ts";
+import { DOUBLE_QUOTE, HYPHEN, LOWER_T, PLUS, SLASH, UNDERSCORE } from "#privacy/text/bytes.ts";
+import { byteSet, classes, inChain, inToken } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { crc32Base62 } from "./checksums.ts";
 import { isIdentifierShaped } from "./identifiers.ts";
 import { isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
-import { maxJudgedLength, type ReadAhead } from "./read-ahead.ts";
 
 /** Shortest run of token characters that is looked at; every rule's token holds one. */
 export const minRunLength = 16;
@@ -108,7 +91,7 @@ export class TokenScanner {
   scanRun(normalized: NormalizedText, from: number, to: number, ahead: ReadAhead, found: Span[]): number {
     const { bytes } = normalized;
     const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
-    if (((classes[before] ?? 0) & inChain) !== 0 || isPrefixSymbol(before)) {
+    if (((classes[before] ?? 0) & inChain) !== 0 || prefixSymbols[before] === 1) {
       const end = this.#scanLead(normalized, from, ahead, found);
       if (end > from) return Math.max(end, to);
     }
@@ -172,7 +155,7 @@ export class TokenScanner {
     while (at > limit) {
       const c = bytes[at - 1] ?? 0;
       const kind = classes[c] ?? 0;
-      if ((kind & inChain) === 0 && !isPrefixSymbol(c)) break;
+      if ((kind & inChain) === 0 && prefixSymbols[c] === 0) break;
       at--;
       if ((kind & inToken) !== 0 && run - at > minRunLength && piece - at >= minRunLength) break; // a run of its own
       if ((kind & inToken) === 0) piece = at;
@@ -243,7 +226,7 @@ function unknownShapeEnd(normalized: NormalizedText, at: number, start: string, 
   if (end - at - start.length < 20) return -1;
   const body = normalized.text.slice(at + start.length, Math.min(end, at + ahead.judgedLength(400)));
   const shape = shapeOf(body);
-  return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !isDummyToken(body) ? end : -1;
+  return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !dummyToken.test(body) ? end : -1;
 }
 
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
@@ -295,18 +278,14 @@ function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === HYPHEN && (at === 0 || (bytes[at - 1] ?? 0) <= DOUBLE_QUOTE);
 }
 
-/** `/bot`, as in addresses that hold a token. */
-function isBotPath(bytes: Uint8Array, at: number): boolean {
-  return bytes[at - 2] === LOWER_O && bytes[at - 3] === LOWER_B && bytes[at - 4] === SLASH;
-}
-
+/** Behind `_`, `-`, something that cannot be seen, or `/bot`, as in addresses that hold a token. */
 function isBoundary(normalized: NormalizedText, at: number): boolean {
   const before = normalized.bytes[at - 1];
   return (
     before === UNDERSCORE ||
     before === HYPHEN ||
     isHiddenBoundary(normalized, at) ||
-    (before === LOWER_T && isBotPath(normalized.bytes, at))
+    (before === LOWER_T && normalized.text.startsWith("/bot", at - 4))
   );
 }
 
@@ -314,7 +293,7 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
 function isToken(rule: TokenRule, token: string, start: string, judgedLength = maxJudgedLength): boolean {
   if (rule.checksum !== undefined && token.length <= maxJudgedLength && crc32Base62(token)) return true;
   const body = token.slice(start.length, judgedLength);
-  if (isDummyToken(body) || isZeroFill(body)) return false;
+  if (dummyToken.test(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
   if (rule.confidence !== "medium") return !isWordsOnly(shape);
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
@@ -329,9 +308,9 @@ const distinctiveLength = 5;
 
 /** Whether zeros of binary data, in base64 or hex, make up most of a text. */
 function isZeroFill(body: string): boolean {
-  let zeros = 0;
-  for (let i = 0; i < body.length; i++) if (body.charCodeAt(i) === UPPER_A || body.charCodeAt(i) === DIGIT_0) zeros++;
-  return body.length >= 24 && zeros * 5 > body.length * 2;
+  if (body.length < 24) return false;
+  const zeros = body.length - body.replace(/[A0]/g, "").length;
+  return zeros * 5 > body.length * 2;
 }
 
 const hexDigits = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
@@ -341,20 +320,84 @@ function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
 }
 
 /** `$`, `^`, `#` and `*` occur in the prefixes of a few tokens, never in their bodies. */
-function isPrefixSymbol(c: number): boolean {
-  return c === DOLLAR || c === CARET || c === HASH || c === ASTERISK;
-}
+const prefixSymbols = byteSet("$^#*");
 
+/** What documentation and tests show instead of a token. */
 const dummyToken =
   /x{5}|X{5}|\*{3}|\.{3}|0{9}|123456789|abcdefgh|ABCDEFGH|EXAMPLE|example|laceholder|LACEHOLDER|(?:your|YOUR)[-_]|REDACTED|redacted/;
 
-/** Whether a token is one of those that documentation and tests show instead of a real one. */
-function isDummyToken(token: string): boolean {
-  return dummyToken.test(token);
+/** No vendor's token is longer; what follows is judged with its beginning. */
+export const maxJudgedLength = 16_384;
+/** What is judged of a token in a text in which most of what begins like one is none. */
+const shortJudgedLength = 64;
+
+/**
+ * What was read of one text beyond the place that was looked at. A text of nothing but beginnings of tokens holds one every few
+ * characters, and each may go on to the end of the text: what was read for one of them is not read again for the next.
+ */
+export class ReadAhead {
+  readonly #tokens = new Stretch(false);
+  readonly #base64 = new Stretch(true);
+  /** Characters that may still be judged in full. */
+  #judgedLeft: number;
+
+  /** @param length of the text */
+  constructor(length: number) {
+    this.#judgedLeft = 4 * length + 4 * maxJudgedLength;
+  }
+
+  /**
+   * Where the characters of a token that stand at a place end: no suffix of a token may stay behind, whatever its documented length.
+   * @param base64 whether `+`, `/` and `=` belong to it
+   */
+  tokenEnd(bytes: Uint8Array, from: number, base64: boolean): number {
+    return (base64 ? this.#base64 : this.#tokens).endFrom(bytes, from);
+  }
+
+  /** How much of a token of a length is to be judged. To be asked once for each. */
+  judgedLength(length: number): number {
+    const judged = Math.min(length, this.#judgedLeft > 0 ? maxJudgedLength : shortJudgedLength);
+    this.#judgedLeft -= judged;
+    return judged;
+  }
 }
 
-/** Whether a run can hold anything at all beside words. */
-export function hasDigit(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let i = from; i < to; i++) if (((classes[bytes[i] ?? 0] ?? 0) & isDigit) !== 0) return true;
-  return false;
+/** The stretch of characters of a token that was read last. */
+class Stretch {
+  readonly #isPart: Uint8Array;
+  #from = 0;
+  #end = -1;
+
+  constructor(base64: boolean) {
+    this.#isPart = base64 ? isBase64Part : isTokenPart;
+  }
+
+  endFrom(bytes: Uint8Array, from: number): number {
+    if (from >= this.#from && from <= this.#end) return this.#end;
+    const isPart = this.#isPart;
+    let end = from;
+    while (isPart[bytes[end] ?? 0] === 1) end++;
+    this.#from = from;
+    this.#end = end;
+    return end;
+  }
+}
+
+/** 1 for bytes that are part of a token. */
+const isTokenPart = classes.map((bits) => ((bits & inToken) === 0 ? 0 : 1));
+const isBase64Part = isTokenPart.map((part, byte) => ("+/=".includes(String.fromCharCode(byte)) ? 1 : part));
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** Whether `prefix_` + 30 characters end in six more that are the CRC-32 of the 30 in base 62, as GitHub and npm make them. */
+function crc32Base62(token: string): boolean {
+  const body = token.slice(token.indexOf("_") + 1);
+  if (body.length !== 36) return false;
+  let rest = Bun.hash.crc32(body.slice(0, 30));
+  let sum = "";
+  for (let i = 0; i < 6; i++) {
+    sum = base62.charAt(rest % 62) + sum;
+    rest = Math.floor(rest / 62);
+  }
+  return sum === body.slice(30);
 }

@@ -42,12 +42,13 @@ const copulas = new Set(
     " ",
   ),
 );
-/** By first letter and length: few other words share both with one of them. */
-const copulaKeys = new Uint8Array(256);
-for (const word of copulas) copulaKeys[copulaKey(word.charCodeAt(0), word.length)] = 1;
+/** By first letter, last letter and length: few other words share all three with one of them. */
+const copulaKeys = new Uint8Array(8_192);
+for (const word of copulas)
+  copulaKeys[copulaKey(word.charCodeAt(0), word.charCodeAt(word.length - 1), word.length)] = 1;
 
-function copulaKey(first: number, length: number): number {
-  return ((first & 31) << 3) | length;
+function copulaKey(first: number, last: number, length: number): number {
+  return ((first & 31) << 8) | ((last & 31) << 3) | length;
 }
 
 /** Up to nine words, then `is` or its like, or a mark as above: "the password for the admin account is …". -1 where there is none. */
@@ -68,7 +69,7 @@ function valueStartInSentence(bytes: Uint8Array, text: string, from: number): nu
     const length = at - word;
     if (
       length <= 7 &&
-      copulaKeys[copulaKey(bytes[word] ?? 0, length)] === 1 &&
+      copulaKeys[copulaKey(bytes[word] ?? 0, bytes[at - 1] ?? 0, length)] === 1 &&
       copulas.has(text.slice(word, at).toLowerCase())
     )
       return text[at] === ":" ? at + 1 : at;

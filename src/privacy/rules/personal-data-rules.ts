@@ -1,4 +1,3 @@
-import { iban, luhn } from "#privacy/detect/checksums.ts";
 import { AT_SIGN } from "#privacy/text/bytes.ts";
 import { classes, isDigit } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
@@ -196,4 +195,30 @@ function ipv6(found: string): boolean {
   const double = found.split("::").length - 1;
   // `12:34:56` is a time of day.
   return (double === 1 ? groups.length <= 8 : double === 0 && groups.length === 8) && found !== "::1";
+}
+
+/** The check digit of payment cards and the like (ISO/IEC 7812-1): digits only. */
+function luhn(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    let digit = digits.charCodeAt(digits.length - 1 - i) - 0x30;
+    if (i % 2 === 1) {
+      digit *= 2;
+      if (digit > 9) digit -= 9;
+    }
+    sum += digit;
+  }
+  return digits.length > 0 && sum % 10 === 0;
+}
+
+/** The check of an IBAN (ISO 13616): remainder 1 by 97 once the first four characters are moved to the end. */
+function iban(compact: string): boolean {
+  const moved = compact.slice(4) + compact.slice(0, 4);
+  let remainder = 0;
+  for (let i = 0; i < moved.length; i++) {
+    const c = moved.charCodeAt(i);
+    const value = c <= 0x39 ? c - 0x30 : (c | 0x20) - 0x57;
+    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return remainder === 1;
 }
