@@ -327,7 +327,7 @@ const dummyToken =
   /x{5}|X{5}|\*{3}|\.{3}|0{9}|123456789|abcdefgh|ABCDEFGH|EXAMPLE|example|laceholder|LACEHOLDER|(?:your|YOUR)[-_]|REDACTED|redacted/;
 
 /** No vendor's token is longer; what follows is judged with its beginning. */
-export const maxJudgedLength = 16_384;
+const maxJudgedLength = 16_384;
 /** What is judged of a token in a text in which most of what begins like one is none. */
 const shortJudgedLength = 64;
 
