@@ -1,18 +1,7 @@
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
 import { base64Range, isBase64Symbol } from "#privacy/text/base64.ts";
-import {
-  BACKTICK,
-  CLOSE_BRACKET,
-  COLON,
-  DOUBLE_QUOTE,
-  EQUALS,
-  GREATER_THAN,
-  HYPHEN,
-  SINGLE_QUOTE,
-  SLASH,
-  SPACE,
-} from "#privacy/text/bytes.ts";
-import { classes, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
+import { HYPHEN, SLASH } from "#privacy/text/bytes.ts";
+import { byteSet, classes, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isPrefixedKey } from "./prefixed-keys.ts";
@@ -70,7 +59,7 @@ export class VendorValueScanner {
   }
 
   #vendorShape(text: string, from: number, to: number): Span | undefined {
-    for (const { rule, pattern } of vendorShapes) {
+    for (const [rule, pattern] of vendorShapes) {
       pattern.lastIndex = from;
       if (pattern.test(text) && !this.#disabled.has(rule))
         return { start: from, end: Math.max(to, pattern.lastIndex), rule };
@@ -126,25 +115,20 @@ const awsSecretLength = 40;
 const awsIdBefore = /A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9]{1,24}(?:[A-Za-z_ ]{0,32}[^A-Za-z0-9]{1,8})?$/;
 const slackPath = /\bT[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/$/;
 
-const vendorShapes: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
-  { rule: "mailchimp_key", pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
-  { rule: "mailgun_key", pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
-  { rule: "deepl_api_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:fx(?![\w-])/y },
-  { rule: "fal_key", pattern: /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:[a-f0-9]{32}(?![\w-])/y },
-  {
-    rule: "infobip_key",
-    pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}(?![\w-])/y,
-  },
-  { rule: "maxmind_key", pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y },
-  { rule: "ngrok_authtoken", pattern: /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y },
-  { rule: "azure_devops_token", pattern: /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y },
-  { rule: "newrelic_license_key", pattern: /[a-f0-9]{30,40}(?:FFFF)?NRAL(?![\w-])/y },
-  { rule: "rapidapi_key", pattern: /[a-f0-9]{10}msh[a-f0-9]{15}p1[a-f0-9]{6}jsn[a-f0-9]{12}(?![\w-])/y },
-  { rule: "ghost_admin_key", pattern: /[a-f0-9]{24}:[a-f0-9]{64}(?![\w-])/y },
-  {
-    rule: "zhipu_key",
-    pattern: /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}[A-Z])(?=[A-Za-z0-9]{0,15}[a-z])[A-Za-z0-9]{16}(?![\w-])/y,
-  },
+// biome-ignore format: one shape a line, so that the list reads as a table
+const vendorShapes: readonly (readonly [rule: string, pattern: RegExp])[] = [
+  ["mailchimp_key", /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y],
+  ["mailgun_key", /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y],
+  ["deepl_api_key", /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:fx(?![\w-])/y],
+  ["fal_key", /[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}:[a-f0-9]{32}(?![\w-])/y],
+  ["infobip_key", /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}(?![\w-])/y],
+  ["maxmind_key", /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-])/y],
+  ["ngrok_authtoken", /2[A-Za-z0-9]{26}_[A-Za-z0-9]{21,22}(?![\w-])/y],
+  ["azure_devops_token", /[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![\w-])/y],
+  ["newrelic_license_key", /[a-f0-9]{30,40}(?:FFFF)?NRAL(?![\w-])/y],
+  ["rapidapi_key", /[a-f0-9]{10}msh[a-f0-9]{15}p1[a-f0-9]{6}jsn[a-f0-9]{12}(?![\w-])/y],
+  ["ghost_admin_key", /[a-f0-9]{24}:[a-f0-9]{64}(?![\w-])/y],
+  ["zhipu_key", /[a-f0-9]{32}\.(?=[A-Za-z0-9]{0,15}[A-Z])(?=[A-Za-z0-9]{0,15}[a-z])[A-Za-z0-9]{16}(?![\w-])/y],
 ];
 
 const embeddedMarks: readonly { readonly rule: string; readonly mark: RegExp; readonly pattern: RegExp }[] = [
@@ -161,26 +145,22 @@ const embeddedMarks: readonly { readonly rule: string; readonly mark: RegExp; re
 const anyEmbeddedMark = /Q~|atlasv1|JQQJ99|ACOG|AzSe|AzFu|AzCa|AzEG|APIM|ACDb|AIoT|\+A[A-Z][a-zRC]/;
 
 /** The name that an assignment right before a value gives it. */
-function nameBefore(normalized: NormalizedText, from: number): string {
-  const { bytes } = normalized;
-  const limit = Math.max(0, from - 100);
+function nameBefore({ bytes, text }: NormalizedText, from: number): string {
   let at = from;
-  while (at > limit && isQuoteOrSpace(bytes[at - 1] ?? 0)) at--;
-  const separator = bytes[at - 1];
-  if (separator === GREATER_THAN && bytes[at - 2] === EQUALS)
+  while (at > from - 100 && aroundSeparator[bytes[at - 1] ?? 0] === 1) at--;
+  const separator = text.charAt(at - 1);
+  if (separator === ">" && text.charAt(at - 2) === "=")
     at -= 2; // =>
-  else if (separator === EQUALS || separator === COLON)
-    at -= bytes[at - 2] === COLON ? 2 : 1; // = : :=
+  else if (separator === "=" || separator === ":")
+    at -= text.charAt(at - 2) === ":" ? 2 : 1; // = : :=
   else return "";
-  while (at > limit && (isQuoteOrSpace(bytes[at - 1] ?? 0) || bytes[at - 1] === CLOSE_BRACKET)) at--;
+  while (at > from - 100 && (aroundSeparator[bytes[at - 1] ?? 0] === 1 || text.charAt(at - 1) === "]")) at--;
   const end = at;
-  while (at > limit && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
-  return end > at ? normalized.text.slice(at, end) : "";
+  while (at > from - 100 && ((classes[bytes[at - 1] ?? 0] ?? 0) & inName) !== 0) at--;
+  return text.slice(Math.max(0, at), Math.max(0, end));
 }
 
-function isQuoteOrSpace(c: number): boolean {
-  return c === SPACE || c === DOUBLE_QUOTE || c === SINGLE_QUOTE || c === BACKTICK;
-}
+const aroundSeparator = byteSet(" \"'`");
 
 /** The rule of a value that stands behind a name which is no word for a secret. */
 function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
