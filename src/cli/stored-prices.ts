@@ -7,7 +7,7 @@ import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
 import { sqlitePriceBook } from "#models/price-book/sqlite-store.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Settings } from "#settings/settings.ts";
-import { isEnabled, priceSourceOf } from "#upstream/aggregator/aggregator.ts";
+import { isEnabled, priceSourceOf } from "#upstream/aggregator.ts";
 
 export type StoredPrices =
   /** The policy has switched the price book off. */

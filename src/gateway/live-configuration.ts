@@ -6,7 +6,7 @@ import { privacyEngine } from "#privacy/engine.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
 import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
-import { isEnabled } from "#upstream/aggregator/aggregator.ts";
+import { isEnabled } from "#upstream/aggregator.ts";
 
 /** The configuration in force: the files, with the prices of the price book. */
 export class LiveConfiguration {

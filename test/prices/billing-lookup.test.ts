@@ -10,7 +10,7 @@ import { systemClock } from "#platform/system-clock.ts";
 import type { Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { chunk, replies, streams } from "#simulator/behaviours.ts";
-import { readGeneration } from "#upstream/aggregator/generation.ts";
+import { readGeneration } from "#upstream/aggregator.ts";
 import { type Answer, eventually, start, startUpstream } from "../harness/gateway.ts";
 
 /** The rounds of look-ups run at once, and each look-up is due at once: 4 s of the store's clock after the call. */

@@ -8,7 +8,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import type { Price } from "#domain/model.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
-import { readModelList } from "#upstream/aggregator/model-list.ts";
+import { readModelList } from "#upstream/aggregator.ts";
 import { eventually, start, upstreamIds, upstreamKey } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "price-book-"));

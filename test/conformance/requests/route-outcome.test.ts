@@ -15,6 +15,7 @@ const post = (body: unknown, headers: Record<string, string> = authorization): P
   });
 const decisionOfChat = async (body: object = {}): Promise<string> => {
   const response = await gateway.chat({ model: "smart-router", ...body });
+  await response.text();
   return response.headers.get("x-smart-gateway-decision-id") ?? "";
 };
 const id = "0198f5a0-0000-7000-8000-000000000000";
@@ -37,14 +38,10 @@ test("the outcome of a streamed answer is recorded too", async () => {
   expect((await post({ decision_id: await decisionOfChat({ stream: true }), outcome: "solved" })).status).toBe(204);
 });
 
-test("a decision that is not recorded gets 404, whether unknown, refused or of housekeeping", async () => {
+test("an unknown decision gets 404", async () => {
   const unknown = await post({ decision_id: id, outcome: "solved" });
   expect(unknown.status).toBe(404);
   expect((await unknown.json()).detail).toContain("X-Smart-Gateway-Decision-Id");
-  const refused = await gateway.chat({ model: "smart-router-free" });
-  expect(refused.status).toBe(403);
-  const decision_id = refused.headers.get("x-smart-gateway-decision-id");
-  expect((await post({ decision_id, outcome: "failed" })).status).toBe(404);
 });
 
 test.each([

@@ -12,7 +12,7 @@ import { timerWheel } from "#platform/timers.ts";
 import { ownCommand } from "#settings/own-command.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings, type Settings } from "#settings/settings.ts";
-import { readKeyUsage, spentInDay } from "#upstream/aggregator/key-usage.ts";
+import { readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
 
 interface ReconcileOptions {
   readonly day: UtcDay;

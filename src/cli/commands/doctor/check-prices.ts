@@ -13,7 +13,7 @@ import { listingsIn } from "#models/price-book/price-list.ts";
 import type { Config } from "#policy/load-config.ts";
 import { ownCommand } from "#settings/own-command.ts";
 import type { Settings } from "#settings/settings.ts";
-import type { ModelListReply } from "#upstream/aggregator/model-list.ts";
+import type { ModelListReply } from "#upstream/aggregator.ts";
 import type { Check } from "./check.ts";
 
 /** How long a change of price is reported. */

@@ -1,7 +1,6 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import { getJson } from "#upstream/aggregator/get-json.ts";
-import { type KeyUsage, type KeyUsageReply, readKeyUsage, spentInDay } from "#upstream/aggregator/key-usage.ts";
+import { getJson, type KeyUsage, type KeyUsageReply, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
 import { type Check, clockCheck } from "./check.ts";
 
 export interface UpstreamCheck {

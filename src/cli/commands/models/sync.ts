@@ -18,8 +18,7 @@ import { timerWheel } from "#platform/timers.ts";
 import { loadPolicy } from "#policy/load-policy.ts";
 import { formatProblems } from "#settings/problem.ts";
 import { parseSettings, type Settings } from "#settings/settings.ts";
-import { readModelHosts } from "#upstream/aggregator/model-hosts.ts";
-import { readModelList } from "#upstream/aggregator/model-list.ts";
+import { readModelHosts, readModelList } from "#upstream/aggregator.ts";
 import { diffText, recordOf } from "./sync-report.ts";
 
 interface SyncOptions {
