@@ -20,7 +20,7 @@ class KeyGuard implements AnswerGuard {
   readonly forms: readonly KeyForm[];
   /** Undefined for a key that it cannot look for; then no piece passes without a look at all forms. */
   readonly finder: StartFinder | undefined;
-  readonly longestStart: number;
+  readonly longestHead: number;
   /** Nobody writes it with escapes in JSON. */
   readonly #plain: boolean;
   /** What an escaped slash may hide. */
@@ -33,7 +33,7 @@ class KeyGuard implements AnswerGuard {
     this.forms = keyForms(key);
     const starts = this.forms.map(({ start }) => start);
     this.finder = StartFinder.of(starts);
-    this.longestStart = Math.max(...starts.map(({ length }) => length));
+    this.longestHead = Math.max(...this.forms.map(({ head }) => head.length));
     this.#plain = /^[\w-]+$/.test(key);
     this.#anyHead = new RegExp(this.forms.map(({ head }) => RegExp.escape(head)).join("|"));
     this.#heads = this.forms.map(({ head }) => Buffer.from(head));
@@ -53,37 +53,48 @@ class KeyGuard implements AnswerGuard {
   }
 
   text(text: string): string {
-    let out = text;
-    for (const form of this.forms) out = withoutForm(out, form, this.placeholder);
-    return out;
+    if (!this.holdsHead(text)) return text;
+    const stream = this.stream();
+    return stream.push(text) + stream.flush();
   }
 
   stream(): GuardedStream {
     return new KeyGuardStream(this);
   }
-}
 
-function withoutForm(text: string, { whole, head }: KeyForm, placeholder: string): string {
-  let at = text.indexOf(head);
-  if (at < 0) return text;
-  let out = "";
-  let from = 0;
-  for (; at >= 0; at = text.indexOf(head, from)) {
-    out += text.slice(from, at) + placeholder;
-    from = at + head.length + sharedLength(text, at + head.length, whole, head.length);
+  /** The first form in a text, and how much of it follows there. */
+  find(text: string): { readonly at: number; readonly whole: string; readonly length: number } | undefined {
+    const at = text.search(this.#anyHead);
+    if (at < 0) return undefined;
+    let [found, length] = ["", 0];
+    for (const { head, whole } of this.forms) {
+      if (!text.startsWith(head, at)) continue;
+      const shared = sharedLength(text, at, whole, 0);
+      if (shared > length) [found, length] = [whole, shared];
+    }
+    return { at, whole: found, length };
   }
-  return out + text.slice(from);
+
+  /** How much of the end of a text is a beginning of a form worth holding back. */
+  openLength(text: string): number {
+    let open = 0;
+    for (const { head, start } of this.forms) {
+      for (let length = Math.min(head.length - 1, text.length); length >= start.length && length > open; length--)
+        if (text.endsWith(head.slice(0, length))) open = length;
+    }
+    return open;
+  }
 }
 
-/** Each piece goes through the streams of all forms, one after the other. */
 class KeyGuardStream implements GuardedStream {
   readonly #own: KeyGuard;
-  /** Not there before a piece looks like the beginning of a form. */
-  #streams: readonly FormStream[] | undefined;
-  /** Without streams: what the text given out ends in. */
+  /** The last characters given out, in which a form may have begun; undefined as long as `#state` says all of them. */
+  #given: string | undefined;
   #state = 0;
-  /** With streams: the last characters given out. */
-  #given = "";
+  /** What may be the beginning of a form, together with the end of what was given out. */
+  #held = "";
+  /** The form of which so much was replaced; what follows of it is left out. */
+  #replaced: { readonly whole: string; readonly length: number } | undefined;
 
   constructor(own: KeyGuard) {
     this.#own = own;
@@ -99,26 +110,22 @@ class KeyGuardStream implements GuardedStream {
   passUnchanged({ json, ends, first, gap }: JsonPieces, from: number): number {
     const { finder } = this.#own;
     if (finder === undefined || !this.#isBetween(finder)) return from;
-    let state = this.#state;
     let at = from;
     let begin = from === 0 ? first : (ends[from - 1] ?? 0) + gap;
     for (; at < ends.length; at++) {
       const end = ends[at] ?? 0;
-      const next = finder.afterJson(state, json, begin, end);
-      if (next < 0) break;
-      state = next;
+      if (!this.#enter(finder.afterJson(this.#state, json, begin, end))) break;
       begin = end + gap;
     }
-    this.#state = state;
     return at;
   }
 
   /** Whether nothing is held back or left out. Then what the text given out ends in is all that counts of it. */
   #isBetween(finder: StartFinder): boolean {
-    if (this.#streams === undefined) return true;
-    if (this.#streams.some((stream) => stream.isInside)) return false;
-    this.#streams = undefined;
+    if (this.#given === undefined) return true;
+    if (this.#held !== "" || this.#replaced !== undefined) return false;
     this.#state = finder.stateOf(this.#given);
+    this.#given = undefined;
     return true;
   }
 
@@ -137,120 +144,65 @@ class KeyGuardStream implements GuardedStream {
     return this.#push(text, true);
   }
 
-  /** @param isWithout no head stands in the text */
+  /** @param isWithout no head stands in the text: one may only begin before it, or go on behind it */
   #push(text: string, isWithout: boolean): string {
-    const { forms, finder, placeholder } = this.#own;
+    const { finder, placeholder, longestHead } = this.#own;
     // Nearly every piece: no form needs to be followed through it.
     if (!isWithout && finder !== undefined && this.#isBetween(finder) && this.#enter(finder.after(this.#state, text)))
       return text;
-    if (this.#streams === undefined) {
-      const given = finder?.beginningOf(this.#state) ?? "";
-      this.#given = given;
-      this.#streams = forms.map((form) => new FormStream(form, placeholder, given));
-    }
-    let out = text;
-    for (const stream of this.#streams) {
-      // What one has held back or replaced may complete a head together with the text.
-      out = isWithout && out === text ? stream.pushWithout(out) : stream.push(out);
-    }
-    const { longestStart } = this.#own;
+    const given = this.#given ?? finder?.beginningOf(this.#state) ?? "";
+    const isInside = this.#held !== "" || this.#replaced !== undefined;
     // A text of megabytes is not joined with anything, which would copy it.
-    this.#given = (out.length >= longestStart ? out : this.#given + out).slice(1 - longestStart);
-    return out;
-  }
-
-  flush(): string {
-    let out = "";
-    // What one has held goes through those behind it.
-    for (const stream of this.#streams ?? []) out = (out === "" ? "" : stream.push(out)) + stream.flush();
-    this.#streams = undefined;
-    this.#state = 0;
-    return out;
-  }
-}
-
-/** Takes one form of the key out of a text that comes in pieces. */
-class FormStream {
-  readonly #form: KeyForm;
-  readonly #placeholder: string;
-  /** The last characters given out: the form may have begun in them. */
-  #given: string;
-  /** What may be the beginning of the form, together with the end of `given`. */
-  #held = "";
-  /** So much of the form was replaced; what follows of it is left out. 0: none. */
-  #replaced = 0;
-
-  constructor(form: KeyForm, placeholder: string, given: string) {
-    this.#form = form;
-    this.#placeholder = placeholder;
-    this.#given = given;
-  }
-
-  /** Whether the last piece may have ended inside the form. */
-  get isInside(): boolean {
-    return this.#held !== "" || this.#replaced > 0;
-  }
-
-  push(text: string): string {
-    const { whole, head } = this.#form;
+    if (
+      isWithout &&
+      !isInside &&
+      text.length >= 2 * longestHead &&
+      !this.#own.holdsHead(given + text.slice(0, longestHead))
+    )
+      return this.#giveOut(text, 0);
     let rest = text;
-    if (this.#replaced > 0) {
-      const more = sharedLength(rest, 0, whole, this.#replaced);
-      this.#replaced += more;
+    if (this.#replaced !== undefined) {
+      const { whole, length } = this.#replaced;
+      const more = sharedLength(rest, 0, whole, length);
       rest = rest.slice(more);
-      if (rest === "" && this.#replaced < whole.length) return "";
-      this.#replaced = 0;
+      this.#replaced = length + more < whole.length ? { whole, length: length + more } : undefined;
+      if (rest === "") return "";
+      this.#replaced = undefined;
     }
-    let all = this.#given + this.#held + rest;
+    let all = given + this.#held + rest;
     /** Where what was not given out yet begins. */
-    let from = this.#given.length;
+    let from = given.length;
     let out = "";
-    for (let at = all.indexOf(head); at >= 0; at = all.indexOf(head)) {
-      out += all.slice(from, Math.max(from, at)) + this.#placeholder;
-      const end = at + head.length + sharedLength(all, at + head.length, whole, head.length);
-      if (end === all.length) {
+    for (let found = this.#own.find(all); found !== undefined; found = this.#own.find(all)) {
+      const { at, whole, length } = found;
+      out += all.slice(from, Math.max(from, at)) + placeholder;
+      all = all.slice(at + length);
+      from = 0;
+      if (all === "" && length < whole.length) {
         this.#given = "";
         this.#held = "";
-        this.#replaced = end - at < whole.length ? end - at : 0;
+        this.#replaced = { whole, length };
         return out;
       }
-      all = all.slice(end);
-      from = 0;
     }
-    const open = this.#openLength(all);
-    const cut = Math.max(from, all.length - open);
-    out += all.slice(from, cut);
-    this.#held = all.slice(cut);
-    this.#given = all.slice(Math.max(0, cut - head.length), cut);
-    return out;
+    return out + this.#giveOut(all, from);
   }
 
-  /** The same for a text in which no head stands: one may only begin before it, or go on behind it. */
-  pushWithout(text: string): string {
-    const { head } = this.#form;
-    const begun = this.#held !== "" || this.#replaced > 0 || text.length < 2 * head.length;
-    if (begun || (this.#given + text.slice(0, head.length)).includes(head)) return this.push(text);
-    const cut = text.length - this.#openLength(text);
-    this.#held = text.slice(cut);
-    this.#given = text.slice(cut - head.length, cut);
-    return text.slice(0, cut);
+  /** Gives out a text from a place on, but for what may be the beginning of a form. */
+  #giveOut(all: string, from: number): string {
+    const cut = Math.max(from, all.length - this.#own.openLength(all));
+    this.#held = all.slice(cut);
+    this.#given = all.slice(Math.max(0, cut - this.#own.longestHead), cut);
+    return all.slice(from, cut);
   }
 
   flush(): string {
     const rest = this.#held;
+    this.#given = undefined;
     this.#held = "";
-    this.#given = "";
-    this.#replaced = 0;
+    this.#replaced = undefined;
+    this.#state = 0;
     return rest;
-  }
-
-  /** How much of the end of a text is a beginning of the form worth holding back. */
-  #openLength(text: string): number {
-    const { head, start } = this.#form;
-    for (let length = Math.min(head.length - 1, text.length); length >= start.length; length--) {
-      if (text.endsWith(head.slice(0, length))) return length;
-    }
-    return 0;
   }
 }
 
