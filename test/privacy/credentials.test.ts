@@ -317,6 +317,27 @@ describe("a key is found", () => {
   });
 });
 
+const repeated = "Zx81kQpLm2vT";
+describe("a value that was found by its name is replaced wherever it stands in the text", () => {
+  test.each([
+    ["behind it", `DB_PASSWORD=${repeated}\n$ psql -W ${repeated} -c 'select 1'`],
+    ["before it", `I tried ${repeated} and it failed. DB_PASSWORD=${repeated}`],
+    ["in quotes", `ADMIN_TOKEN=${repeated}9hJ4kL7s\nfetch(url, { headers: { "x-custom": "${repeated}9hJ4kL7s" } })`],
+  ])("%s", (_, text) => {
+    expect(redact(text)).not.toContain(repeated);
+    expect(redact(text)).toMatch(/(\[REDACTED:\w+:1\])[\s\S]*\1/);
+  });
+
+  test("but not as a part of a longer word", () => {
+    expect(redact(`DB_PASSWORD=${repeated}\nsee ${repeated}Extra`)).toEndWith(`see ${repeated}Extra`);
+  });
+
+  test("and not if it is a word that may stand there for itself", () => {
+    expect(redact("password: correct-horse\nthe battery of the correct-horse")).toEndWith("the correct-horse");
+    expect(redact("password: Release-2026\nwe are at Release-2026")).toEndWith("at Release-2026");
+  });
+});
+
 describe("is not changed:", () => {
   for (const text of [
     "request_id=ce5709bc-c8a3-42d8-b377-094bea374179 took 31ms",

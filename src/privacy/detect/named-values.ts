@@ -1,4 +1,4 @@
-import { matchEnd } from "#privacy/text/characters.ts";
+import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isIdentifier } from "./identifiers.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
@@ -170,7 +170,9 @@ export function isMixed(value: string): boolean {
   return /\d.*\d/.test(value) && /[A-Za-z]/.test(value);
 }
 
+const pairLetters = byteSet("aclzACLZ");
+
 /** Whether a key word can name user and password together: auth, credentials, login, Zugangsdaten. */
 export function namesPair(bytes: Uint8Array, keywordAt: number): boolean {
-  return "aclz".includes(String.fromCharCode((bytes[keywordAt] ?? 0) | 0x20));
+  return pairLetters[bytes[keywordAt] ?? 0] === 1;
 }

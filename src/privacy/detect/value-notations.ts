@@ -161,13 +161,7 @@ export function valueAfterName(
   const quoted = next === '"' || next === "'";
   const blank = next === " " || next === "\t";
   const endsLineOrCell = next === "\n" || next === ",";
-  const read = (lead: RegExp, value?: RegExp) => {
-    const at = matchEnd(lead, text, to);
-    return at < 0
-      ? undefined
-      : name.asSecret(value === undefined ? readValue(text, at, "bare") : readGroup(value, text, at));
-  };
-  if (next === "<") return read(propertyList, tagValue);
+  if (next === "<") return readBehind(name, propertyList, tagValue);
   // What stands behind the quote and the blanks.
   const lead = blank || quoted ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
   let value: CandidateValue | undefined;
@@ -181,24 +175,32 @@ export function valueAfterName(
           : readGroup(tagValue, text, at),
       );
     if (value === undefined && !endsLineOrCell && insideTag.test(text.slice(Math.max(0, from - 82), from)))
-      value = read(tag, tagValue);
-    if (value === undefined && next === '"') value = read(blockDefault);
+      value = readBehind(name, tag, tagValue);
+    if (value === undefined && next === '"') value = readBehind(name, blockDefault);
   }
   if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
   if (value === undefined && (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || quoted))
-    value = read(cell, cellValue);
+    value = readBehind(name, cell, cellValue);
   if (value === undefined && next === "," && (from === 0 || before === "\n")) {
     // A line of CSV that holds a name, a comma, the value and nothing else.
     const whole = readValue(text, to + 1, "bare");
     const isLast = whole !== undefined && (whole.end === length || /["'`\n]/.test(text.charAt(whole.end)));
     if (isLast) value = name.asSecret(whole);
   }
-  if (value === undefined && lead === "-") value = read(optionBehind);
+  if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
   if (value === undefined && blank)
     value = valueOnNetworkDevice(normalized, name) ?? valueWithoutSeparator(normalized, name);
   if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
     value = valueInSentence(normalized, name);
   return value;
+}
+
+/** What stands behind a name and a pattern: what the other pattern reads there, or else a value as in settings. */
+function readBehind(name: NamedValue, lead: RegExp, value?: RegExp): CandidateValue | undefined {
+  const { text } = name.normalized;
+  const at = matchEnd(lead, text, name.to);
+  if (at < 0) return undefined;
+  return name.asSecret(value === undefined ? readValue(text, at, "bare") : readGroup(value, text, at));
 }
 
 /**
