@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
-import { maxUsd, nanoUsd } from "#domain/money/money.ts";
-import { audit } from "#ledger/admin/audit.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { Ledger, Reservation } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import type { LedgerEvent } from "#ledger/store.ts";
@@ -166,41 +165,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(acknowledged.length).toBeGreaterThan(10);
   });
 
-  test.each(["swallow", "refuse"] as const)(
-    "while the network does not answer (%s): unavailable within 1.5 s; running calls settle when it is back",
-    async (mode) => {
-      const ledger = await open("a");
-      const running = nextReservation({ amount: nanoUsd(100) });
-      expect((await ledger.reserve(running)).kind).toBe("held");
-      database.proxy.mode = mode;
-      const asked = runningMs();
-      const replies = await Promise.all(Array.from({ length: 20 }, () => ledger.reserve(nextReservation())));
-      expect(runningMs() - asked).toBeLessThan(1_500);
-      expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
-      let written = false;
-      const resolving = ledger
-        .resolve([{ id: running.id, kind: "settled", actual: nanoUsd(40), source: "usage" }])
-        .then(() => {
-          written = true;
-        });
-      const again = runningMs();
-      expect((await ledger.reserve(nextReservation())).kind).toBe("unavailable");
-      expect(runningMs() - again).toBeLessThan(1_500);
-      expect(ledger.status().ok).toBe(false);
-      expect(written).toBe(false);
-      expect(events.some(({ kind }) => kind === "store_unavailable")).toBe(true);
-      database.proxy.mode = "pass";
-      await resolving;
-      await settled([ledger]);
-      expect((await ledger.reserve(nextReservation())).kind).toBe("held");
-      expect(ledger.status().ok).toBe(true);
-      expect((await rows()).get(running.id)?.["state"]).toBe("SETTLED");
-      // None of those answered `unavailable` may hold money.
-      expect((await query("SELECT count(*) AS n FROM reservation WHERE state = 'HELD'"))[0]?.["n"]).toBe("1");
-      expect(await findings()).toEqual([]);
-    },
-  );
-
   test.each([
     ["whose tables are dropped", "DROP SCHEMA public CASCADE; CREATE SCHEMA public"],
     ["that is emptied", "TRUNCATE account, reservation, ledger_entry, node"],
@@ -237,31 +201,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect((await query(sessions))[0]?.["n"]).toBe("2");
   });
 
-  test("a server that became read-only behind the address is replaced by the one that accepts writes", async () => {
-    const ledger = await open("a", false);
-    const before = nextReservation({ goal: "fail-over" });
-    expect((await ledger.reserve(before)).kind).toBe("held");
-    const databaseName = new URL(database.url).pathname.slice(1);
-    // Sessions that begin from here on are read-only, as with a demoted primary; this one began before.
-    await database.admin.run(`ALTER DATABASE ${databaseName} SET default_transaction_read_only = on`);
-    await database.admin.run(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    );
-    const asked = runningMs();
-    expect((await ledger.reserve(nextReservation({ goal: "fail-over" }))).kind).toBe("unavailable");
-    expect(runningMs() - asked).toBeLessThan(1_500);
-    expect(events).toContainEqual(
-      expect.objectContaining({ kind: "store_unavailable", message: expect.stringContaining("25006") }),
-    );
-    await database.admin.run(`ALTER DATABASE ${databaseName} RESET default_transaction_read_only`);
-    await ledger.resolve([{ id: before.id, kind: "settled", actual: nanoUsd(1), source: "usage" }]);
-    await settled([ledger]);
-    expect((await ledger.reserve(nextReservation({ goal: "fail-over" }))).kind).toBe("held");
-    expect(ledger.status().ok).toBe(true);
-    expect((await rows()).get(before.id)?.["state"]).toBe("SETTLED");
-    expect(await findings()).toEqual([]);
-  });
-
   test.each(["57P01", "57P02", "57P03", "53300", "08006", "25006", "25P03"])(
     "a connection on which the server has reported %s is not reused",
     async (state) => {
@@ -276,26 +215,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
       await connection.close();
     },
   );
-
-  test("a database that is unavailable at the start is waited for, and the log says so", async () => {
-    await database.admin.close();
-    await database.server.stop();
-    const opening = openLedger(database.url, {
-      nodeId: "a",
-      clock,
-      log: (event) => events.push(event),
-      waitMs: 60_000,
-    });
-    const until = runningMs() + 10_000;
-    while (!events.some(({ kind }) => kind === "store_awaited") && runningMs() < until) await Bun.sleep(5);
-    expect(events).toEqual([{ kind: "store_awaited", message: expect.any(String), withinMs: 60_000 }]);
-    await database.server.start();
-    database.renewAdmin();
-    const ledger = await opening;
-    ledgers.push(ledger);
-    expect((await ledger.reserve(nextReservation())).kind).toBe("held");
-    expect(events).toContainEqual(expect.objectContaining({ kind: "store_available" }));
-  });
 
   test("a database that stays unavailable, or refuses access, ends the start", async () => {
     const { port } = database.proxy;
@@ -340,20 +259,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(new Set(versions.map(({ version }) => version)).size).toBe(versions.length);
   });
 
-  test("accounts beyond the countable range are full, readable, and reported by the audit", async () => {
-    const ledger = await open("a", false);
-    const running = nextReservation({ goal: "absurd", amount: nanoUsd(10) });
-    expect((await ledger.reserve(running)).kind).toBe("held");
-    await database.admin.run("UPDATE account SET spent = 27000000000000000, overrun = 27000000000000000");
-    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: maxUsd, held: nanoUsd(10) });
-    expect((await ledger.reserve(nextReservation({ goal: "absurd" }))).kind).toBe("refused");
-    await ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
-    expect((await ledger.read("absurd"))?.goalAccount).toEqual({ spent: maxUsd, held: nanoUsd(0) });
-    expect(await findings()).toEqual([]);
-    const { remarks } = await audit(query, Date.now());
-    expect(remarks.filter(({ check }) => check === "saturated")).toHaveLength(2);
-  });
-
   test("a schema newer than the program stops the start", async () => {
     await (await open("a", false)).close(100);
     await database.admin.run("INSERT INTO schema_migration (version, name) VALUES (9999, 'from the future')");
@@ -375,19 +280,5 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect((await ledger.reserve(nextReservation())).kind).toBe("held");
     watched();
     expect(seen.some((text) => text.includes("SET LOCAL synchronous_commit = 'on'"))).toBe(true);
-  });
-
-  test("no account exceeds its cap by a nano-dollar while four nodes compete for the rest", async () => {
-    const nodes = await Promise.all(["a", "b", "c", "d"].map((id) => open(id, false)));
-    const replies = await Promise.all(
-      Array.from({ length: 800 }, (_, i) =>
-        nodes[i % 4]!.reserve(nextReservation({ goal: "one", amount: nanoUsd(37), perGoalHard: nanoUsd(5_000) })),
-      ),
-    );
-    expect(replies.filter(({ kind }) => kind === "held")).toHaveLength(Math.floor(5_000 / 37));
-    expect(replies.filter(({ kind }) => kind === "unavailable")).toHaveLength(0);
-    const [account] = await query("SELECT held FROM account WHERE id = 'goal/one'");
-    expect(account?.["held"]).toBe(String(Math.floor(5_000 / 37) * 37));
-    expect(await findings()).toEqual([]);
   });
 });
