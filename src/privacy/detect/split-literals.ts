@@ -28,10 +28,11 @@ export function joinLiteralsAround(
 ): JoinedLiterals | undefined {
   const behind = bytes[to] ?? 0;
   const isJoined = (isQuote(behind) || behind === 0x3d) && matchEnd(joint, text, to) >= 0;
-  const lead = isQuote(bytes[from - 1] ?? 0) ? text.slice(Math.max(0, from - 160), from) : "";
-  const before = /[\s"'`+.&~|][rbfuL@]?["'`]$/.test(lead) ? literalBefore.exec(lead) : null;
-  if (!isJoined && before === null) return undefined;
-  const start = before === null ? from : from - lead.length + before.index + 1;
+  const before = isQuote(bytes[from - 1] ?? 0)
+    ? literalBeforeQuote(text.slice(Math.max(0, from - 160), from))
+    : undefined;
+  if (!isJoined && before === undefined) return undefined;
+  const start = from - (before ?? 0);
   const pieces: { readonly at: number; readonly length: number }[] = [];
   let joined = "";
   for (let at = start; at >= 0 && pieces.length < maxLiterals; ) {
@@ -48,4 +49,12 @@ export function joinLiteralsAround(
       return piece.at + index - piece.length;
     },
   };
+}
+
+/** How far before the end of a text that ends with a quote the literal before it begins: in the same line or the one before. */
+function literalBeforeQuote(text: string): number | undefined {
+  if (!/[\s"'`+.&~|]$/.test(text.slice(0, -1).replace(/[rbfuL@]$/, ""))) return undefined;
+  const lines = text.slice(text.lastIndexOf("\n", text.lastIndexOf("\n") - 1) + 1);
+  const index = lines.search(literalBefore);
+  return index < 0 ? undefined : lines.length - index - 1;
 }

@@ -1,4 +1,5 @@
 import { matchAt } from "#platform/text-search/match-at.ts";
+import { byteSet } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isDummyValue, looksRandom } from "./randomness.ts";
@@ -92,11 +93,17 @@ export function isUrlPassword(password: string): boolean {
   return !isDummyValue(password);
 }
 
-/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it; not beyond the bracket of another. */
-const dsn = /(?:^|[\s"'`=\x01-\x1f]|[px]\()(?:(?![px]\()[^\s"'`=:\x01-\x1f])*:((?:(?![px]\()[^\s"'`=\x01-\x1f])*)$/;
+/** What a data source's name cannot hold: white space, quotes, `=`. */
+const endsDsn = byteSet("\"'`=").map((ends, c) => (c <= 0x20 ? 1 : ends));
 
-export function scanDsn({ text }: NormalizedText, keywordAt: number, found: Span[]): void {
-  const password = dsn.exec(text.slice(Math.max(0, keywordAt - 200), keywordAt))?.[1];
-  if (password === undefined || !isUrlPassword(password)) return;
-  found.push({ start: keywordAt - password.length, end: keywordAt, rule: "url_password" });
+/** `user:password@tcp(host:3306)/database`, as Go's MySQL driver writes it; not beyond the bracket of another `tcp(` or `unix(`. */
+export function scanDsn({ bytes, text }: NormalizedText, keywordAt: number, found: Span[]): void {
+  let from = keywordAt;
+  while (from > 0 && from > keywordAt - 200 && endsDsn[bytes[from - 1] ?? 0] === 0) {
+    if (text[from - 1] === "(" && (text[from - 2] === "p" || text[from - 2] === "x")) break;
+    from--;
+  }
+  const start = text.indexOf(":", from) + 1;
+  if (start > keywordAt || !isUrlPassword(text.slice(start, keywordAt))) return;
+  found.push({ start, end: keywordAt, rule: "url_password" });
 }
