@@ -1,10 +1,9 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { PostgresConnection } from "#db/postgres.ts";
-import { postgresPriceBook } from "#models/price-book/postgres-store.ts";
+import { postgresDatabase, sqliteDatabase } from "#db/store-database.ts";
 import type { PriceBook } from "#models/price-book/price-book.ts";
-import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
-import { sqlitePriceBook } from "#models/price-book/sqlite-store.ts";
+import { type PriceBookStore, priceBookStore } from "#models/price-book/price-book-store.ts";
 import type { Policy } from "#policy/schema.ts";
 import type { Settings } from "#settings/settings.ts";
 import { isEnabled, priceSourceOf } from "#upstream/aggregator.ts";
@@ -37,7 +36,10 @@ export async function storedPrices(
 }
 
 function openPriceBook(databaseUrl: string): PriceBookStore | undefined {
-  if (!databaseUrl.startsWith("sqlite:")) return postgresPriceBook(new PostgresConnection(databaseUrl, 3_000));
+  if (!databaseUrl.startsWith("sqlite:"))
+    return priceBookStore(postgresDatabase(new PostgresConnection(databaseUrl, 3_000)));
   const path = databaseUrl.slice("sqlite:".length);
-  return existsSync(path) ? sqlitePriceBook(new Database(path, { readonly: true, strict: true })) : undefined;
+  return existsSync(path)
+    ? priceBookStore(sqliteDatabase(new Database(path, { readonly: true, strict: true })))
+    : undefined;
 }

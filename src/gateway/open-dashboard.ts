@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { openOperatorActions } from "#dashboard/audit/open-operator-actions.ts";
 import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
+import { openOperatorActions } from "#dashboard/audit/operator-actions.ts";
 import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";

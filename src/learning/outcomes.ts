@@ -81,9 +81,11 @@ export function outcomesIn(
   for (const call of calls) {
     const known = open.get(call.conversation);
     const before = known !== undefined && call.atMs - known.lastSeenMs <= openMs ? known : undefined;
+    const report = reports.get(call.decisionId);
     if (call.continuation) {
       if (before === undefined) continue;
-      before.record = { ...before.record, signals: signalsInRun(before.record, call) };
+      const reported = report === undefined ? {} : { outcome: report.outcome };
+      before.record = { ...before.record, ...reported, signals: signalsInRun(before.record, call) };
       before.lastSeenMs = call.atMs;
       continue;
     }
@@ -93,7 +95,6 @@ export function outcomesIn(
       before.lastSeenMs = call.atMs;
     }
     const follows = before !== undefined && (repeated || call.reportedFailure);
-    const report = reports.get(call.decisionId);
     const ask: OpenAsk = {
       record: {
         decisionId: call.decisionId,

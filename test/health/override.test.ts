@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HealthStore } from "#health/store/health-store.ts";
-import { openHealthStore } from "#health/store/open-health-store.ts";
+import { openHealthStore } from "#health/store/sql-store.ts";
 import { runCommand } from "../harness/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "override-"));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keyUsageStoreContract } from "#ledger/reconcile/key-usage-store.contract.ts";
-import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
+import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { eventually, start, startUpstream, type TestGateway, upstreamKey } from "../harness/gateway.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
 import type { BookEntry } from "#models/price-book/price-book.ts";
+import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
 import { runCommand } from "../harness/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "prices-cli-"));

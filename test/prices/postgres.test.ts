@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { openPriceBookStore } from "#models/price-book/open-price-book-store.ts";
 import { priceBookStoreContract } from "#models/price-book/price-book-store.contract.ts";
 import type { PriceBookStore } from "#models/price-book/price-book-store.ts";
+import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
 import { shippedModels, start } from "../harness/gateway.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 

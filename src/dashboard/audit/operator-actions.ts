@@ -1,3 +1,5 @@
+import { openStoreDatabase } from "#db/store-database.ts";
+
 /** What an operator has changed by way of the dashboard. Amounts are in nano-USD. */
 export interface OperatorAction {
   readonly atMs: number;
@@ -16,4 +18,35 @@ export interface OperatorActions {
   /** The newest first. */
   list(limit: number): Promise<readonly OperatorAction[]>;
   close(): Promise<void>;
+}
+
+/** The audit log that a database URL names. Brings the schema up to date; rejects when the database cannot be reached. */
+export async function openOperatorActions(databaseUrl: string): Promise<OperatorActions> {
+  const database = await openStoreDatabase(databaseUrl);
+  return {
+    async add({ atMs, operator, action, target, detail }) {
+      await database.write([
+        "INSERT INTO operator_action (at_ms, operator, action, target, detail) VALUES (?, ?, ?, ?, ?)",
+        Math.round(atMs),
+        operator,
+        action,
+        target,
+        detail,
+      ]);
+    },
+    async list(limit) {
+      const [rows = []] = await database.read([
+        "SELECT at_ms, operator, action, target, detail FROM operator_action ORDER BY id DESC LIMIT ?",
+        Math.floor(limit),
+      ]);
+      return rows.map((row) => ({
+        atMs: Number(row["at_ms"]),
+        operator: String(row["operator"]),
+        action: String(row["action"]) as OperatorAction["action"], // only `add` writes there
+        target: String(row["target"]),
+        detail: String(row["detail"]),
+      }));
+    },
+    close: () => database.close(),
+  };
 }

@@ -34,7 +34,7 @@ export function routeOutcomeEndpoint({
       }
       if (known) return new Response(null, { status: 204, headers: common });
       const detail =
-        "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer within the retention (policy: records).";
+        "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer (not of housekeeping) within the retention (policy: records).";
       return refuse({ status: 404, detail, code: "unknown_decision" });
     } finally {
       body.held.release();

@@ -16,7 +16,7 @@ export const timedOut = "The upstream took too long, also after repeated attempt
 export const wrongOutcome = "outcome: must be one of solved, failed";
 export const wrongStatus = "goal: must have 1 to 256 characters.";
 export const unknownDecision =
-  "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer within the retention (policy: records).";
+  "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer (not of housekeeping) within the retention (policy: records).";
 export const unknownRecord =
   "No such decision is recorded: the id is X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, at least a second old, within the retention (policy: records).";
 export const outcomeReports = {

@@ -1,3 +1,4 @@
+import { openStoreDatabase } from "#db/store-database.ts";
 import type { UtcDay } from "#platform/time.ts";
 
 /** What the aggregator said was spent with one key on one UTC day. */
@@ -32,8 +33,41 @@ export interface KeyUsageStore {
 /** A day is kept for so long. */
 const keptMs = 400 * 86_400_000;
 
+/** The store of the aggregator's counts in a database. Rejects when the database cannot be reached. */
+export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageStore> {
+  const database = await openStoreDatabase(databaseUrl);
+  return {
+    async save(reading) {
+      const { source, day, keyDigest, spent, readMs } = reading;
+      await database.write(
+        [
+          `INSERT INTO key_usage (source, day, key_digest, spent, read_ms) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (source, day, key_digest) DO UPDATE SET spent = excluded.spent, read_ms = excluded.read_ms
+           WHERE key_usage.read_ms <= excluded.read_ms`,
+          source,
+          day,
+          keyDigest,
+          spent,
+          Math.round(readMs),
+        ],
+        ["DELETE FROM key_usage WHERE source = ? AND day < ?", source, firstKeptDay(reading)],
+      );
+    },
+    async load(source, day) {
+      const [[row] = []] = await database.read([
+        "SELECT sum(spent) AS spent, min(read_ms) AS read_ms, count(*) AS keys FROM key_usage WHERE source = ? AND day = ?",
+        source,
+        day,
+      ]);
+      const keys = Number(row?.["keys"] ?? 0);
+      return keys === 0 ? undefined : { spent: Number(row?.["spent"]), readMs: Number(row?.["read_ms"]), keys };
+    },
+    close: () => database.close(),
+  };
+}
+
 /** The first day that is kept beside a reading. */
-export function firstKeptDay({ readMs }: KeyUsageReading): UtcDay {
+function firstKeptDay({ readMs }: KeyUsageReading): UtcDay {
   return new Date(Math.max(0, readMs - keptMs)).toISOString().slice(0, 10);
 }
 

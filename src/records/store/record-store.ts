@@ -340,9 +340,10 @@ export class RecordStore {
     return Bun.SHA256.hash(`${this.salt}\n${key}`, "hex").slice(0, 32);
   }
 
-  /** Keeps what a caller reports of a decision, in place of an earlier report; false for an unknown decision. */
+  /** Keeps what a caller reports, in place of an earlier report; false where no answer to a user's work is known by that id. */
   async reportOutcome({ decisionId, outcome, score }: ReportedOutcome, nowMs: number): Promise<boolean> {
-    if ((await this.#byDecision(decisionId)) === undefined) return false;
+    const record = await this.#byDecision(decisionId);
+    if (record === undefined || record.model === null || record.housekeeping !== null) return false;
     await this.#sql.write([
       {
         sql: `INSERT INTO decision_outcome (decision_id, outcome, score, at_ms) VALUES (?)

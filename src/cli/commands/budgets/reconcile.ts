@@ -3,7 +3,7 @@ import { exitCodes, exitWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import { openKeyUsageStore } from "#ledger/reconcile/open-key-usage-store.ts";
+import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { differenceOf, isNotable, type Reconciliation } from "#ledger/reconcile/reconciliation.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { systemClock } from "#platform/system-clock.ts";

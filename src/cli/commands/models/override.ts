@@ -4,7 +4,7 @@ import { exitCodes, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { withDatabase } from "#cli/with-database.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
-import { openHealthStore } from "#health/store/open-health-store.ts";
+import { openHealthStore } from "#health/store/sql-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { nearest } from "#settings/nearest.ts";
 import { ownCommand } from "#settings/own-command.ts";

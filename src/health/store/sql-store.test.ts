@@ -3,31 +3,32 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite } from "#db/sqlite.ts";
+import { sqliteDatabase } from "#db/store-database.ts";
 import { initialHealth } from "#health/state-machine/model-health.ts";
 import { healthStoreContract } from "./health-store.contract.ts";
 import { toStored } from "./health-store.ts";
-import { openSqliteHealthStore, sqliteHealthStore } from "./sqlite-store.ts";
+import { openHealthStore, sqlHealthStore } from "./sql-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "health-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const fresh = () => join(folder, `${++files}.db`);
 
-healthStoreContract("SQLite", async () => openSqliteHealthStore(fresh()));
-healthStoreContract("SQLite in memory", async () => openSqliteHealthStore(":memory:"));
+healthStoreContract("SQLite", () => openHealthStore(`sqlite:${fresh()}`));
+healthStoreContract("SQLite in memory", () => openHealthStore("sqlite::memory:"));
 
 const change = { model: "flash", basedOn: undefined, health: toStored(initialHealth(1)), updatedMs: 1, updatedBy: "a" };
 
 test("SQLite: another process, and a later one, can read what one process wrote", async () => {
   const path = fresh();
-  const gateway = openSqliteHealthStore(path);
-  const command = openSqliteHealthStore(path);
+  const gateway = await openHealthStore(`sqlite:${path}`);
+  const command = await openHealthStore(`sqlite:${path}`);
   await command.override({ model: "flash", action: "disable", atMs: 5, by: "ada" });
   expect((await gateway.load()).overrides[0]).toMatchObject({ model: "flash", disabled: true });
   await gateway.save([change]);
   await gateway.close();
   await command.close();
-  const later = openSqliteHealthStore(path);
+  const later = await openHealthStore(`sqlite:${path}`);
   expect((await later.load()).rows.map(({ model }) => model)).toEqual(["flash"]);
   await later.close();
 });
@@ -35,7 +36,7 @@ test("SQLite: another process, and a later one, can read what one process wrote"
 test("SQLite: while another process writes, a save fails soon instead of delaying the gateway", async () => {
   const path = fresh();
   const other = openSqlite(path);
-  const store = openSqliteHealthStore(path);
+  const store = await openHealthStore(`sqlite:${path}`);
   other.run("BEGIN IMMEDIATE");
   const startMs = performance.now();
   const saving = store.save([change]);
@@ -49,7 +50,7 @@ test("SQLite: while another process writes, a save fails soon instead of delayin
 
 test("SQLite: a row that this release cannot read has no health, and can be overwritten", async () => {
   const db = openSqlite(":memory:");
-  const store = sqliteHealthStore(db);
+  const store = sqlHealthStore(sqliteDatabase(db));
   await store.save([change]);
   db.run("UPDATE model_health SET detail = '{}'");
   expect((await store.load()).rows).toMatchObject([{ model: "flash", epoch: 1, health: undefined }]);
