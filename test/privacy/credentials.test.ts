@@ -361,6 +361,7 @@ describe("is not changed:", () => {
     "Der Abschnitt password (siehe oben) fehlt",
     "msg_01GSjNXDyPcmUEuKQM4SAprj and toolu_011JgDUrACjkDBWJNO1i56sQ",
     "postgres://app:***@db.internal:5432/orders",
+    "the data source app-Zq9Lm2x@tcp(db) has no password",
     "What is the difference between an access token and a refresh token?",
     "Pass the key to the parser, then pass2 to the second stage",
     `data:image/png;base64,iVBORw0KGgoAAAANSUhEUg${"Y4cKChyk".repeat(20)}`,
