@@ -1,4 +1,4 @@
-import type { ModelRegistry } from "#domain/model.ts";
+import { type ModelRegistry, tierOfRole } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { DecisionRecord, Tier } from "#records/decision-record.ts";
 import type { CostUnder } from "./cost-under.ts";
@@ -60,7 +60,6 @@ interface Replayed {
 }
 
 const capCauses: ReadonlySet<string | null> = new Set(["budget_soft_cap", "budget_hard_cap_exceeded"]);
-const tierOfRole = { scout: "free", worker: "flash", senior: "pro", emergency: "emergency" } as const;
 const maxChanges = 100;
 
 /** Sums up replayed requests. */
