@@ -6,8 +6,7 @@ import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts
 import { type DecisionConfiguration, readConfiguration } from "#records/replay/configuration.ts";
 import { decideAgain, decideInputOf } from "#records/replay/replay.ts";
 import { BacktestReport, type BacktestResult } from "./backtest-report.ts";
-import { Conversations } from "./conversations.ts";
-import { costUnder, TypicalOutput } from "./cost-under.ts";
+import { Conversations, costUnder, TypicalOutput } from "./cost-under.ts";
 
 export type { BacktestResult } from "./backtest-report.ts";
 
