@@ -8,7 +8,7 @@ import { execFileSync } from "node:child_process";
 import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 /** Language by the ending of a file's name; other files are not read. */

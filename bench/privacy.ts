@@ -3,8 +3,9 @@
  * text is scanned in several rounds, some seconds apart, and its figure is the fastest tenth of all runs, beside a plain loop over
  * the same bytes in the same rounds. The fastest rounds of two sizes show whether time grows faster than the length.
  */
+
+import { Policy } from "#config/policy.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { quantile } from "./support/quantiles.ts";
 

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { capsOf } from "#config/policy.ts";
 import type { ChatMessage, JsonObject } from "#domain/chat.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
-import { capsOf } from "#policy/caps.ts";
 import { assessedBody, benchPolicy } from "./assessed.ts";
 
 const file = join(import.meta.dir, "../../../shared/agent-runs/dev.jsonl.gz");

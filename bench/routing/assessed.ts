@@ -1,8 +1,8 @@
+import { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
-import { Policy } from "#policy/schema.ts";
 
 /** The shipped policy. */
 export const benchPolicy = Policy.parse({});

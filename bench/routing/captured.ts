@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { capsOf } from "#config/policy.ts";
 import type { ChatMessage, JsonObject } from "#domain/chat.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
-import { capsOf } from "#policy/caps.ts";
 import { benchPolicy, requestWith } from "./assessed.ts";
 
 const folder = join(import.meta.dir, "../../../shared/agent-requests");

@@ -4,9 +4,9 @@
  * `bun bench/support/paced-upstream.ts EVENTS INTERVAL_MS`, with a channel to its parent.
  */
 
+import { loadConfig } from "#config/load-config.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { systemClock } from "#platform/system-clock.ts";
-import { loadConfig } from "#policy/load-config.ts";
 import { chunk, usageChunk } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { startSimulator } from "#simulator/simulator.ts";

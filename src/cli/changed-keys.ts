@@ -1,4 +1,4 @@
-import { isSection } from "#settings/section.ts";
+import { isSection } from "#config/config-file.ts";
 
 /** The part of `value` that differs from `base`; undefined when none does. */
 export function changedFrom(base: unknown, value: unknown): unknown {

@@ -1,11 +1,11 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
+import type { Policy } from "#config/policy.ts";
+import type { Settings } from "#config/settings.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { postgresDatabase, sqliteDatabase } from "#db/store-database.ts";
 import type { PriceBook } from "#models/price-book/price-book.ts";
 import { type PriceBookStore, priceBookStore } from "#models/price-book/price-book-store.ts";
-import type { Policy } from "#policy/schema.ts";
-import type { Settings } from "#settings/settings.ts";
 import { isEnabled, priceSourceOf } from "#upstream/aggregator.ts";
 
 export type StoredPrices =

@@ -1,3 +1,6 @@
+import type { ConfigDocument } from "#config/config-file.ts";
+import type { Policy } from "#config/policy.ts";
+import type { Problem } from "#config/problem.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { HealthState } from "#health/health.ts";
 import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
@@ -8,12 +11,9 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/reconciliation.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import type { Policy } from "#policy/schema.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { DecisionRecords, TimeRange } from "#records/records.ts";
-import type { ConfigDocument } from "#settings/config-file.ts";
-import type { Problem } from "#settings/problem.ts";
 import type { OperatorActions } from "./audit/operator-actions.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */

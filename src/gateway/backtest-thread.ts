@@ -1,6 +1,6 @@
+import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import type { Policy } from "#policy/schema.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { TimeRange } from "#records/records.ts";
 

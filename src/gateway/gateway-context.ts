@@ -1,7 +1,7 @@
+import type { Settings } from "#config/settings.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import type { Settings } from "#settings/settings.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
 import type { Closing } from "./closing.ts";

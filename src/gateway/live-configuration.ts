@@ -1,10 +1,10 @@
+import type { Config } from "#config/load-config.ts";
+import type { Settings } from "#config/settings.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
-import type { Config } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ScanCounts } from "#privacy/redaction.ts";
-import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { isEnabled } from "#upstream/aggregator.ts";
 

@@ -1,3 +1,5 @@
+import type { AuthKeys } from "#config/auth-keys.ts";
+import type { LiveConfig } from "#config/live-config.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
@@ -6,8 +8,6 @@ import { type HttpServer, startServer } from "#http/server.ts";
 import type { ServerConnection, ServerOptions } from "#http/server-options.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Ports } from "#pipeline/ports.ts";
-import type { LiveConfig } from "#policy/live-config.ts";
-import type { AuthKeys } from "#settings/auth-keys.ts";
 import { loggedError, logId } from "#telemetry/log/log.ts";
 import pkg from "../../package.json" with { type: "json" };
 import type { GatewayRecords } from "./decision-records.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Policy } from "#config/policy.ts";
 import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { Policy } from "#policy/schema.ts";
 import type { Verdict } from "./health.ts";
 import { healthSync } from "./health-sync.ts";
 import { healthRegistry } from "./registry.ts";

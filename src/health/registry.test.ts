@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Policy } from "#config/policy.ts";
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { Policy } from "#policy/schema.ts";
 import type { Permit, Verdict } from "./health.ts";
 import type { HealthChange } from "./operated-registry.ts";
 import { healthRegistry } from "./registry.ts";

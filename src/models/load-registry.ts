@@ -1,7 +1,7 @@
+import { type ConfigDocument, isSection, parseConfig, readConfigFile } from "#config/config-file.ts";
+import { type Invalid, inOrder, type Problem } from "#config/problem.ts";
+import { pathText, validate } from "#config/validate.ts";
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
-import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
-import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
-import { isSection } from "#settings/section.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
 import { partialPriceOf, priceOf } from "./price-of-record.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";

@@ -1,3 +1,4 @@
+import type { Policy } from "#config/policy.ts";
 import { type ChatRequest, isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import {
   boundingFields,
@@ -10,7 +11,6 @@ import {
 } from "#domain/guarded-fields.ts";
 import { type NanoUsd, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import type { Surcharge } from "#domain/money/surcharge.ts";
-import type { Policy } from "#policy/schema.ts";
 
 /** What the policy does with guarded fields of requests, made once per configuration. */
 export interface FieldRules {

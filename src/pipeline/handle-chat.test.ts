@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
+import { capsOf } from "#config/policy.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { capsOf } from "#policy/caps.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { callerEvidence } from "./execute/caller-evidence.ts";
 import { fieldRulesOf } from "./field-rules.ts";

@@ -1,3 +1,4 @@
+import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
@@ -8,7 +9,6 @@ import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import type { Policy } from "#policy/schema.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { Upstream } from "#upstream/upstream.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { Policy } from "#config/policy.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { turnsDuring } from "#platform/testing/turns-during.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { redactRequest, slicedBodyBytes } from "./redact-request.ts";
 

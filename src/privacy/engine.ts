@@ -1,5 +1,5 @@
+import type { Policy } from "#config/policy.ts";
 import { largeWorkTurn } from "#platform/event-loop-turns.ts";
-import type { Policy } from "#policy/schema.ts";
 import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";

@@ -1,4 +1,4 @@
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "./engine.ts";
 import type { RedactedText } from "./redaction.ts";
 

@@ -1,6 +1,6 @@
+import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import type { Policy } from "#policy/schema.ts";
 import type { StoredConfig } from "./store/record-store.ts";
 
 /** Names the configurations that decisions are made by, and passes each new one on to be stored. */

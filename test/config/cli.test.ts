@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Policy } from "#config/policy.ts";
 import { RoutingDecision } from "#domain/routing.ts";
-import { Policy } from "#policy/schema.ts";
 import { type CommandOptions, runCommand } from "../harness/command-line.ts";
 import { start } from "../harness/gateway.ts";
 

@@ -3,14 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { loadConfig } from "#config/load-config.ts";
+import { loadPolicy } from "#config/load-policy.ts";
+import { capsOf, Policy } from "#config/policy.ts";
+import { formatProblems } from "#config/problem.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
-import { capsOf } from "#policy/caps.ts";
-import { loadConfig } from "#policy/load-config.ts";
-import { loadPolicy } from "#policy/load-policy.ts";
-import { Policy } from "#policy/schema.ts";
-import { formatProblems } from "#settings/problem.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-policy-"));
 afterAll(() => rmSync(folder, { recursive: true }));

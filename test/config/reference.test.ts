@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadPolicy } from "#policy/load-policy.ts";
-import { Policy } from "#policy/schema.ts";
-import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
+import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
+import { loadPolicy } from "#config/load-policy.ts";
+import { Policy } from "#config/policy.ts";
 import { generatedFiles } from "../../scripts/generate-reference.ts";
 
 const root = join(import.meta.dirname, "../..");

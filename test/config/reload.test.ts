@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type LiveConfigOptions, liveConfig } from "#policy/live-config.ts";
-import { formatProblems } from "#settings/problem.ts";
+import { type LiveConfigOptions, liveConfig } from "#config/live-config.ts";
+import { formatProblems } from "#config/problem.ts";
 import type { Log, LogEvent } from "#telemetry/log/log.ts";
 
 const open: { close(): void }[] = [];

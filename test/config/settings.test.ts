@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { generate } from "selfsigned";
-import { parseAuthKeys } from "#settings/auth-keys.ts";
-import { editDistance, nearest } from "#settings/nearest.ts";
-import { formatProblems } from "#settings/problem.ts";
-import { parseSettings, type SettingName, settingsTable } from "#settings/settings.ts";
+import { parseAuthKeys } from "#config/auth-keys.ts";
+import { editDistance, formatProblems, nearest } from "#config/problem.ts";
+import { parseSettings, type SettingName, settingsTable } from "#config/settings.ts";
 
 function settingsOf(env: Record<string, string>) {
   const parsed = parseSettings(env);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse, parseAllDocuments } from "yaml";
-import { settingsTable } from "#settings/settings.ts";
+import { settingsTable } from "#config/settings.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { type Answer, start, type TestGateway } from "../harness/gateway.ts";
 

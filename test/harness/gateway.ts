@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadConfig } from "#config/load-config.ts";
+import { parseSettings } from "#config/settings.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { type Gateway, type Overrides, startGateway } from "#gateway/start.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
-import { loadConfig } from "#policy/load-config.ts";
-import { parseSettings } from "#settings/settings.ts";
 import { type Script, type Simulator, type SimulatorOptions, startSimulator } from "#simulator/simulator.ts";
 
 /**

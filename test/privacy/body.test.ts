@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { Policy } from "#config/policy.ts";
 import { turnsDuring } from "#platform/testing/turns-during.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
 

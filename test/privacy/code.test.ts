@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { Policy } from "#config/policy.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { keyedRules } from "#privacy/rules/keyed-rules.ts";
 import { tokenRules } from "#privacy/rules/token-rules.ts";

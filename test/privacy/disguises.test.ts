@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { redact } from "smart-gateway/privacy";
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { checkCustomRules, privacyEngine } from "#privacy/engine.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";

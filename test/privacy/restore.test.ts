@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { Policy } from "#config/policy.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";

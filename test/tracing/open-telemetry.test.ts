@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
-import { openTelemetryIn } from "#settings/open-telemetry.ts";
+import { openTelemetryIn } from "#config/environment.ts";
 import { chunk, completes, fails, replies, streams, usageChunk } from "#simulator/behaviours.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { type Answer, authorization, eventually, postChat, startUpstream, upstreamKey } from "../harness/gateway.ts";
@@ -331,7 +331,7 @@ describe("without OTEL_*", () => {
   test("no SDK and no exporter of OpenTelemetry is loaded", async () => {
     const script = `
       const { startGateway } = await import("#gateway/start.ts");
-      const { parseSettings } = await import("#settings/settings.ts");
+      const { parseSettings } = await import("#config/settings.ts");
       const parsed = parseSettings({ ...process.env, PORT: "0", DATABASE_URL: "sqlite::memory:" });
       const { gateway } = await startGateway(parsed.settings);
       await fetch(gateway.url + "/v1/models", { headers: { authorization: "Bearer 12345678" } });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Policy } from "#config/policy.ts";
 import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { spliceBody } from "#upstream/received-body.ts";
 import { start } from "../harness/gateway.ts";

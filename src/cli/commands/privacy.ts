@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { failWithError } from "#cli/exit.ts";
 import { print } from "#cli/output.ts";
-import { Policy } from "#policy/schema.ts";
+import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 /** `smart-gateway privacy scan FILE|-`: prints what the privacy gate would replace in a text. Exit codes: 0 done, 1 failed. */

@@ -1,4 +1,4 @@
-import { canonicalHost } from "#settings/host-names.ts";
+import { canonicalHost } from "#config/host-names.ts";
 
 /**
  * Claims the port for one gateway, exclusively and before any worker listens. Workers share their port through `reusePort`; without

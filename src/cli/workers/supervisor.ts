@@ -1,5 +1,5 @@
+import type { Settings } from "#config/settings.ts";
 import { worstReport } from "#http/endpoints/health.ts";
-import type { Settings } from "#settings/settings.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { textOf } from "#telemetry/metrics/exposition.ts";
 import { countersOf, type MetricSnapshot, mergeMetrics } from "#telemetry/metrics/merged-metrics.ts";

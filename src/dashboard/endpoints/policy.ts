@@ -1,9 +1,9 @@
+import { isSection } from "#config/config-file.ts";
+import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
+import { Policy } from "#config/policy.ts";
 import type { ApiHandler } from "#dashboard/api/handlers.ts";
 import type { PolicyKey } from "#dashboard/schema/policy.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import { Policy } from "#policy/schema.ts";
-import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
-import { isSection } from "#settings/section.ts";
 
 /** A value of the policy: a key that holds no further ones. */
 interface Leaf {

@@ -1,5 +1,5 @@
+import type { Policy } from "#config/policy.ts";
 import type { HealthState } from "#health/health.ts";
-import type { Policy } from "#policy/schema.ts";
 
 /** What is known of one model's health: its state with the data of that state, and the events that change it. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Policy } from "#config/policy.ts";
 import { type HealthState, healthStates } from "#health/health.ts";
-import { Policy } from "#policy/schema.ts";
 import { shedShare } from "./evidence.ts";
 import { allowedTransitions, type Health, type HealthEvent, type HealthRules, initialHealth } from "./model-health.ts";
 import { probeLeaseMs } from "./transition-steps.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Policy } from "#config/policy.ts";
 import { type Health, type HealthEvent, initialHealth } from "#health/state-machine/model-health.ts";
 import { next } from "#health/state-machine/transitions.ts";
-import { Policy } from "#policy/schema.ts";
 import { type HealthStore, type StoredModelHealth, sampleRetentionMs, toStored } from "./health-store.ts";
 
 /** The requirements on every adapter of the health store. `open` returns an empty store. */

@@ -1,5 +1,5 @@
+import { canonicalHost, isLoopback } from "#config/host-names.ts";
 import type { HttpError } from "#http/errors.ts";
-import { canonicalHost, isLoopback } from "#settings/host-names.ts";
 
 export interface OriginRules {
   /** The listen address (`HOST`). */

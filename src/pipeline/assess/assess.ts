@@ -1,8 +1,8 @@
+import type { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
 import { remembered } from "#platform/keyed-memory/remembered.ts";
-import type { Policy } from "#policy/schema.ts";
 import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
 import { type AskFeatures, askFeaturesOf } from "./ask/features.ts";
 import { kindOf } from "./ask/kind.ts";

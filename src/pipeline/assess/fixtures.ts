@@ -1,6 +1,6 @@
+import { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, GatewayFields, JsonObject } from "#domain/chat.ts";
 import type { Alias } from "#domain/routing.ts";
-import { Policy } from "#policy/schema.ts";
 import { type Assessment, assess } from "./assess.ts";
 import { inMemoryTaskMemory, type TaskMemory } from "./task/task-memory.ts";
 

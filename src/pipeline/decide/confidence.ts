@@ -1,5 +1,5 @@
+import type { Policy } from "#config/policy.ts";
 import type { Cause } from "#domain/routing.ts";
-import type { Policy } from "#policy/schema.ts";
 import { confidenceOfScore } from "./rules/score.ts";
 import type { Snapshot } from "./snapshot.ts";
 

@@ -1,3 +1,4 @@
+import { Policy } from "#config/policy.ts";
 import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import { lowerCap } from "#domain/money/caps.ts";
@@ -5,7 +6,6 @@ import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/m
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import { Policy } from "#policy/schema.ts";
 import type { Snapshot, SpendView } from "./snapshot.ts";
 
 /** Tasks, runtimes, registries and snapshots for tests and benches: everything by default, what matters by name. */

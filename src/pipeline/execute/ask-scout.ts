@@ -7,7 +7,7 @@ import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import { settleAnswer } from "#pipeline/settle/settle.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import type { Policy } from "#policy/schema.ts";
+import type { Policy } from "#config/policy.ts";
 import { execute } from "./execute.ts";
 import { priceLimitOf, withPriceLimit } from "./forwarded-body.ts";
 import { type ExecutionPlan, scoutAttempt } from "./plan.ts";

@@ -1,6 +1,6 @@
+import type { Policy } from "#config/policy.ts";
 import { type Consequence, consequences } from "#pipeline/settle/consequences.ts";
 import type { Random } from "#platform/time.ts";
-import type { Policy } from "#policy/schema.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** How far an execution has come when an attempt has failed. */

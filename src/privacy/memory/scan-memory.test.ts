@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Policy } from "#config/policy.ts";
 import type { ChatMessage, Json } from "#domain/chat.ts";
-import { Policy } from "#policy/schema.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type ChatBody, CredentialNotReplaceable, type RedactedBody } from "#privacy/redaction.ts";
 

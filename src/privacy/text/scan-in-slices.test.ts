@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Policy } from "#config/policy.ts";
 import { turnsDuring } from "#platform/testing/turns-during.ts";
-import { Policy } from "#policy/schema.ts";
 import { credentialScan } from "#privacy/detect/scan.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { scanInSlices, sliceLength } from "./scan-in-slices.ts";

@@ -1,7 +1,6 @@
+import { capsOf, type Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import { capsOf } from "#policy/caps.ts";
-import type { Policy } from "#policy/schema.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 import { type DecisionConfiguration, readConfiguration } from "#records/replay/configuration.ts";
 import { decideAgain, decideInputOf } from "#records/replay/replay.ts";

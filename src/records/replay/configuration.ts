@@ -1,8 +1,7 @@
+import { capsOf, Policy } from "#config/policy.ts";
 import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
-import { capsOf } from "#policy/caps.ts";
-import { Policy } from "#policy/schema.ts";
 
 /** What decisions are made by. */
 export interface DecisionConfiguration {

@@ -1,7 +1,7 @@
+import { type LogLevel, logLevels } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import type { Alias, RoutingDecision } from "#domain/routing.ts";
 import type { RequestOutcome, RequestRecord } from "#records/record.ts";
-import { type LogLevel, logLevels } from "#settings/settings.ts";
 import { bufferedOutput } from "./buffered-output.ts";
 import { prettyLine } from "./pretty-line.ts";
 

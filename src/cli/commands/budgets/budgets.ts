@@ -4,6 +4,8 @@ import { withHelpOfDefault } from "#cli/help.ts";
 import { print, printJson } from "#cli/output.ts";
 import { textTable } from "#cli/table.ts";
 import { usd, utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
+import { loadPolicy } from "#config/load-policy.ts";
+import { capsOf } from "#config/policy.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
@@ -12,8 +14,6 @@ import { hardCapOf } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
 import type { UtcDay } from "#platform/time.ts";
-import { capsOf } from "#policy/caps.ts";
-import { loadPolicy } from "#policy/load-policy.ts";
 import { addHoldCommands } from "./holds.ts";
 import { addReconcileCommand } from "./reconcile.ts";
 

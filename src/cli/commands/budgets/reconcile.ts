@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { exitCodes, exitWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { utcDay, withLedgerAdmin } from "#cli/with-ledger.ts";
+import { formatProblems } from "#config/problem.ts";
+import { ownCommand, parseSettings, type Settings } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { differenceOf, isNotable, type Reconciliation } from "#ledger/reconcile/reconciliation.ts";
@@ -9,9 +11,6 @@ import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
-import { ownCommand } from "#settings/own-command.ts";
-import { formatProblems } from "#settings/problem.ts";
-import { parseSettings, type Settings } from "#settings/settings.ts";
 import { readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
 
 interface ReconcileOptions {

@@ -1,9 +1,9 @@
+import { ownCommand } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { type LedgerReader, openLedgerReader } from "#ledger/admin/open-ledger-admin.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
-import { ownCommand } from "#settings/own-command.ts";
 import type { Check } from "./check.ts";
 
 /** A running gateway takes over the holds of one that has ended within a minute. */

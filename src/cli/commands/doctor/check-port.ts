@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { createServer } from "node:net";
-import { hostAndPort } from "#settings/host-names.ts";
-import type { Settings } from "#settings/settings.ts";
+import { hostAndPort } from "#config/host-names.ts";
+import type { Settings } from "#config/settings.ts";
 import { type Check, codeOf } from "./check.ts";
 
 const answerLimitMs = 2_000;

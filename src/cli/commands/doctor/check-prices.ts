@@ -1,4 +1,6 @@
 import { storedPrices } from "#cli/stored-prices.ts";
+import type { Config } from "#config/load-config.ts";
+import { ownCommand, type Settings } from "#config/settings.ts";
 import type { Json } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import {
@@ -10,9 +12,6 @@ import {
   withPriceBook,
 } from "#models/price-book/price-book.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
-import type { Config } from "#policy/load-config.ts";
-import { ownCommand } from "#settings/own-command.ts";
-import type { Settings } from "#settings/settings.ts";
 import type { ModelListReply } from "#upstream/aggregator.ts";
 import type { Check } from "./check.ts";
 

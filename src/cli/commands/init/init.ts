@@ -4,9 +4,8 @@ import { Command, Option } from "commander";
 import { exitCodes, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { usd } from "#cli/with-ledger.ts";
+import { ownCommand, settingsTable } from "#config/settings.ts";
 import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import { ownCommand } from "#settings/own-command.ts";
-import { settingsTable } from "#settings/settings.ts";
 import { type Answers, askAll, problemIn } from "./questions.ts";
 import { terminalQuestions } from "./terminal.ts";
 

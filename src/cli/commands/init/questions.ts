@@ -1,5 +1,5 @@
+import { parseSettings } from "#config/settings.ts";
 import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
-import { parseSettings } from "#settings/settings.ts";
 
 /** What the files are written from. */
 export interface Answers {

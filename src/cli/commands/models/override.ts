@@ -3,13 +3,11 @@ import type { Command } from "commander";
 import { exitCodes, failWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { withDatabase } from "#cli/with-database.ts";
+import { formatProblems, nearest } from "#config/problem.ts";
+import { ownCommand, parseSettings } from "#config/settings.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/sql-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import { nearest } from "#settings/nearest.ts";
-import { ownCommand } from "#settings/own-command.ts";
-import { formatProblems } from "#settings/problem.ts";
-import { parseSettings } from "#settings/settings.ts";
 
 interface OverrideCommand {
   readonly action: OverrideAction;

@@ -6,6 +6,9 @@ import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { storedPrices } from "#cli/stored-prices.ts";
+import { loadPolicy } from "#config/load-policy.ts";
+import { formatProblems } from "#config/problem.ts";
+import { parseSettings, type Settings } from "#config/settings.ts";
 import type { Model, ModelRegistry } from "#domain/model.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { emptyPriceBook } from "#models/price-book/price-book.ts";
@@ -15,9 +18,6 @@ import { changesBetween, diffOf, type HostsRead, increasesFirst, type ModelDiff 
 import { withPrices } from "#models/sync/written-registry.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
-import { loadPolicy } from "#policy/load-policy.ts";
-import { formatProblems } from "#settings/problem.ts";
-import { parseSettings, type Settings } from "#settings/settings.ts";
 import { readModelHosts, readModelList } from "#upstream/aggregator.ts";
 import { diffText, recordOf } from "./sync-report.ts";
 

@@ -4,11 +4,11 @@ import { print, printJson } from "#cli/output.ts";
 import { progressBar } from "#cli/progress.ts";
 import { textTable } from "#cli/table.ts";
 import { parseTime, spanProblem, withRecords } from "#cli/with-records.ts";
+import { loadConfig } from "#config/load-config.ts";
+import { formatProblems } from "#config/problem.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
-import { loadConfig } from "#policy/load-config.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 import { boundedId } from "#records/record-facts.ts";
-import { formatProblems } from "#settings/problem.ts";
 
 interface BacktestOptions {
   readonly since: number;

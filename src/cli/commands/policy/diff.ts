@@ -3,9 +3,9 @@ import { changesBetween, type KeyChange } from "#cli/changed-keys.ts";
 import { exitCodes, exitWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { textTable } from "#cli/table.ts";
-import { defaultPolicyName, loadPolicy } from "#policy/load-policy.ts";
-import type { Policy } from "#policy/schema.ts";
-import { formatProblems, type Problem } from "#settings/problem.ts";
+import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
+import type { Policy } from "#config/policy.ts";
+import { formatProblems, type Problem } from "#config/problem.ts";
 
 /** Adds `policy diff`: the keys in which two policies differ, each merged over the defaults. */
 export function addDiffCommand(policy: Command): void {

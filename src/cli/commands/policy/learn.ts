@@ -4,15 +4,15 @@ import { exitCodes, exitWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { withStore } from "#cli/with-database.ts";
+import { loadWeights, weightsPathOf } from "#config/load-config.ts";
+import type { Policy } from "#config/policy.ts";
+import { formatProblems } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
 import { type Trial, trialsIn } from "#learning/fit/observations.ts";
 import type { OutcomeRecord } from "#learning/outcomes.ts";
-import { loadWeights, weightsPathOf } from "#policy/load-weights.ts";
-import type { Policy } from "#policy/schema.ts";
 import { openRecordStore } from "#records/open-record-store.ts";
-import { formatProblems } from "#settings/problem.ts";
 import { type Learned, learnReport } from "./learn-report.ts";
 import { recordedOutcomes } from "./recorded-outcomes.ts";
 

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
+import { parseConfig } from "#config/config-file.ts";
+import type { Invalid, Problem } from "#config/problem.ts";
+import { validate } from "#config/validate.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { Stated } from "#pipeline/dry-run.ts";
-import { parseConfig, validate } from "#settings/config-file.ts";
-import type { Invalid, Problem } from "#settings/problem.ts";
 
 /** The input of `route`. */
 export type RouteInput =

@@ -1,8 +1,8 @@
+import type { Config } from "#config/load-config.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { contributionsOf, evidenceOf, expectedCostOf } from "#pipeline/dry-run.ts";
-import type { Config } from "#policy/load-config.ts";
 
 /** One decision with what it was made from. */
 export interface Routed {

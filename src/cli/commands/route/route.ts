@@ -1,16 +1,16 @@
 import { Command, Option } from "commander";
 import { exitCodes, exitWith } from "#cli/exit.ts";
 import { print, printJson } from "#cli/output.ts";
+import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
+import { type Config, loadConfig } from "#config/load-config.ts";
+import { formatProblems, type Invalid, type Problem } from "#config/problem.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { conversationDryRun } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
-import { type Config, loadConfig } from "#policy/load-config.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { jsonSchemaOf, type SchemaNode } from "#settings/json-schema.ts";
-import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
 import { type RouteInput, readInput } from "./route-input.ts";
 import { detailsOf, lineOf, linesHeading, type Routed, reportOf } from "./route-report.ts";
 

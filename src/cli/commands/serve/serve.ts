@@ -2,13 +2,13 @@ import { Command } from "commander";
 import { print } from "#cli/output.ts";
 import { superviseWorkers, workerNumber } from "#cli/workers/supervisor.ts";
 import { type WorkerLink, workerLink } from "#cli/workers/supervisor-link.ts";
+import { loadAuthKeys } from "#config/auth-keys.ts";
+import { hostAndPort } from "#config/host-names.ts";
+import { loadConfig } from "#config/load-config.ts";
+import { formatProblems, type Problem } from "#config/problem.ts";
+import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { type Gateway, startGateway } from "#gateway/start.ts";
 import { leaveMemoryOutOfCoreDumps } from "#platform/core-dumps.ts";
-import { loadConfig } from "#policy/load-config.ts";
-import { loadAuthKeys } from "#settings/auth-keys.ts";
-import { hostAndPort } from "#settings/host-names.ts";
-import { formatProblems, type Problem } from "#settings/problem.ts";
-import { type ConfiguredFiles, parseSettings, type Settings } from "#settings/settings.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 import { startMessage } from "./start-message.ts";
 

@@ -1,5 +1,5 @@
-import { isLoopback } from "#settings/host-names.ts";
-import type { Settings } from "#settings/settings.ts";
+import { isLoopback } from "#config/host-names.ts";
+import type { Settings } from "#config/settings.ts";
 
 /** What a running gateway says of itself. */
 interface Running {

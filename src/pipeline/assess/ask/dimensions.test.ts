@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { Policy } from "#config/policy.ts";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { pointsOf } from "#pipeline/decide/rules/score.ts";
-import { Policy } from "#policy/schema.ts";
 
 const policy = Policy.parse({});
 const points = (ask: string, tools?: readonly string[]) => {

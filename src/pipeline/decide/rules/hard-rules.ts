@@ -1,6 +1,6 @@
+import type { Policy } from "#config/policy.ts";
 import { levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
-import type { Policy } from "#policy/schema.ts";
 
 type Limits = Policy["hard_rules"];
 

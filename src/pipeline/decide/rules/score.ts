@@ -1,9 +1,9 @@
+import type { Policy } from "#config/policy.ts";
 import { type Level, levels, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 import { evidenceTexts } from "#pipeline/decide/evidence-texts.ts";
 import { type LearnedInput, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
-import type { Policy } from "#policy/schema.ts";
 import { onScale } from "./score-scale.ts";
 
 /** Failed tests from which on that signal counts in full. */

@@ -1,9 +1,9 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
-import { type ConfigDocument, parseConfig, pathText, readConfigFile, validate } from "#settings/config-file.ts";
-import { nearest } from "#settings/nearest.ts";
-import { type Invalid, inOrder, type Problem } from "#settings/problem.ts";
-import { Policy } from "./schema.ts";
+import { type ConfigDocument, parseConfig, readConfigFile } from "./config-file.ts";
+import { Policy } from "./policy.ts";
+import { type Invalid, inOrder, nearest, type Problem } from "./problem.ts";
+import { pathText, validate } from "./validate.ts";
 
 export type LoadedPolicy = {
   readonly kind: "ok";
@@ -172,4 +172,29 @@ function isSet(value: unknown, path: readonly string[]): boolean {
 
 function below(value: unknown, key: string): unknown {
   return typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
+}
+
+/** The name of an edited policy in its problems. */
+const editedName = "edited policy";
+
+/** How long the check of one privacy rule of an edited policy may take, in milliseconds. */
+const ruleCheckMs = 5_000;
+
+/** Checks an edited policy as its file would be checked with this registry, without applying it. Never throws. */
+export async function checkPolicyText(
+  text: string,
+  registry: ModelRegistry,
+): Promise<{ readonly kind: "ok"; readonly policy: Policy } | Invalid> {
+  const policy = loadPolicyText(text, editedName);
+  const read = policy.kind === "ok" ? policy : policy.rest;
+  const rules = read
+    ? await customRuleProblems(read.policy, read.document, { limitMs: ruleCheckMs })
+    : { problems: [], unfinished: false };
+  const problems = inOrder([
+    ...(policy.kind === "invalid" ? policy.problems : []),
+    ...(read ? chainProblems(read.policy, registry, read.document) : []),
+    ...rules.problems,
+  ]);
+  if (problems.length > 0 || policy.kind === "invalid") return { kind: "invalid", problems };
+  return { kind: "ok", policy: policy.policy };
 }

@@ -1,6 +1,6 @@
 import type { Model, Price, PriceBand } from "#domain/model.ts";
 import { modelFields } from "#models/model-fields.ts";
-import { isSection } from "#settings/section.ts";
+import { isSection } from "./config-file.ts";
 import type { Config } from "./load-config.ts";
 
 function plainOf({ policy, registry, learned }: Config): unknown {

@@ -1,14 +1,12 @@
 import { statSync } from "node:fs";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock } from "#platform/time.ts";
-import { readText } from "#settings/config-file.ts";
-import { formatProblems, type Invalid, type Problem } from "#settings/problem.ts";
-import type { Log } from "#telemetry/log/log.ts";
-import { logId, operatorText } from "#telemetry/log/log.ts";
-import { capsOf, lowerBudget } from "./caps.ts";
+import { type Log, logId, operatorText } from "#telemetry/log/log.ts";
 import { changedPaths, configHash } from "./config-changes.ts";
+import { readText } from "./config-file.ts";
 import { type Config, type ConfigPaths, type LoadedConfig, loadConfig, type WeightsFile } from "./load-config.ts";
-import type { Policy } from "./schema.ts";
+import { capsOf, lowerBudget, type Policy } from "./policy.ts";
+import { formatProblems, type Invalid, type Problem } from "./problem.ts";
 import { fingerprints, watchFiles } from "./watch-files.ts";
 
 /** Policy, registry and learned weights as they are in force now. A bad file is refused whole: the last good configuration stays. */

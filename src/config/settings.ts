@@ -2,13 +2,15 @@ import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { processNodeId } from "#domain/node-id.ts";
-import { extraCaCertsProblems, isReadTooLate } from "./extra-ca-certs.ts";
+import {
+  extraCaCertsProblems,
+  isReadTooLate,
+  type OpenTelemetrySettings,
+  openTelemetryIn,
+  upstreamProxyProblems,
+} from "./environment.ts";
 import { canonicalHost, isLoopback, listenAddress } from "./host-names.ts";
-import { nearest } from "./nearest.ts";
-import { type OpenTelemetrySettings, openTelemetryIn } from "./open-telemetry.ts";
-import { ownCommand } from "./own-command.ts";
-import { type Invalid, type Problem, quoted } from "./problem.ts";
-import { upstreamProxyProblems } from "./upstream-proxy.ts";
+import { type Invalid, nearest, type Problem, quoted } from "./problem.ts";
 
 /** Everything the environment decides, parsed once. Durations in milliseconds, sizes in bytes. */
 export interface Settings {
@@ -403,4 +405,11 @@ function isGiven(value: string | undefined): value is string {
 /** Each value is present: a missing one would have reported a problem, and the caller would have returned. */
 function allPresent<T extends Record<string, unknown>>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return values as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/**
+ * The command prefix that the user types, such as `npx smart-gateway` in a clone; the launchers pass it on (scripts/toolchain.mjs).
+ */
+export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
+  return env["SMART_GATEWAY_COMMAND"] || "smart-gateway";
 }

@@ -1,13 +1,14 @@
-import type { LearnedWeights } from "#domain/learned-weights.ts";
+import { dirname, resolve } from "node:path";
+import { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
-import { type Invalid, inOrder } from "#settings/problem.ts";
-import { capsOf } from "./caps.ts";
+import { readJsonFile } from "./config-file.ts";
 import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
-import { loadWeights, weightsPathOf } from "./load-weights.ts";
-import type { Policy } from "./schema.ts";
+import { capsOf, type Policy } from "./policy.ts";
+import { type Invalid, inOrder } from "./problem.ts";
+import { validate } from "./validate.ts";
 import { fingerprints } from "./watch-files.ts";
 
 /** Policy and registry, valid each and together. */
@@ -74,4 +75,23 @@ export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptio
     ...(learned?.kind === "ok" ? { learned: learned.weights } : {}),
   };
   return { kind: "ok", config, ...files };
+}
+
+/** The path of the learned weights that the policy names; undefined when it names none. */
+export function weightsPathOf({ routing }: Policy, policyPath: string | undefined): string | undefined {
+  const { weights_file } = routing.learned;
+  return weights_file === "" ? undefined : resolve(dirname(policyPath ?? "."), weights_file);
+}
+
+/** Learned weights from a file. Its form, the version of its features and every number are checked; never throws. */
+export function loadWeights(path: string): { readonly kind: "ok"; readonly weights: LearnedWeights } | Invalid {
+  const read = readJsonFile(path, "routing.learned.weights_file");
+  if (read.kind === "invalid") return read;
+  const checked = validate(LearnedWeights, read.document);
+  if (checked.kind === "ok") return { kind: "ok", weights: checked.value };
+  // One problem for each table: hundreds of them would hide the cause.
+  const [first, ...others] = checked.problems;
+  const suggestion = "fit again: smart-gateway policy learn --write";
+  const problems = first === undefined ? [] : [{ ...first, suggestion }, ...others.slice(0, 4)];
+  return { kind: "invalid", problems };
 }

@@ -1,0 +1,128 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connectTargetOf } from "#http-client/connect-target.ts";
+import type { Problem } from "./problem.ts";
+
+/** The export that OTEL_* configures. Absent: no export, and nothing of OpenTelemetry is loaded. */
+export interface OpenTelemetrySettings {
+  readonly traces: boolean;
+  readonly metrics: boolean;
+  readonly metricIntervalMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+const signals = ["traces", "metrics"] as const;
+
+/**
+ * Reads the standard variables that decide whether anything is exported; the libraries read the rest. A variable that cannot
+ * be followed is a warning and never stops the start: these belong to the environment, not to this program alone.
+ */
+export function openTelemetryIn(env: Env): {
+  readonly openTelemetry?: OpenTelemetrySettings;
+  readonly warnings: readonly string[];
+} {
+  if (env["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return { warnings: [] };
+  const warnings: string[] = [];
+  const [traces, metrics] = signals.map((signal) => isWanted(signal, env, warnings));
+  if (!traces && !metrics) return { warnings };
+  const interval = Number(env["OTEL_METRIC_EXPORT_INTERVAL"] || 60_000);
+  const metricIntervalMs = Number.isSafeInteger(interval) && interval >= 100 ? interval : 60_000;
+  return { openTelemetry: { traces: traces === true, metrics: metrics === true, metricIntervalMs }, warnings };
+}
+
+function isWanted(signal: (typeof signals)[number], env: Env, warnings: string[]): boolean {
+  const upper = signal.toUpperCase();
+  const exporter = env[`OTEL_${upper}_EXPORTER`]?.trim();
+  if (exporter === "none") return false;
+  if (exporter !== undefined && exporter !== "" && exporter !== "otlp") {
+    warnings.push(`OTEL_${upper}_EXPORTER=${exporter} is not known here: ${signal} are exported by otlp only.`);
+    return false;
+  }
+  const endpoints = [`OTEL_EXPORTER_OTLP_${upper}_ENDPOINT`, "OTEL_EXPORTER_OTLP_ENDPOINT"];
+  const name = endpoints.find((each) => env[each]);
+  if (name === undefined && exporter !== "otlp") return false;
+  const protocol = env[`OTEL_EXPORTER_OTLP_${upper}_PROTOCOL`] || env["OTEL_EXPORTER_OTLP_PROTOCOL"];
+  if (protocol === "grpc") {
+    warnings.push(`OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here: no ${signal} are exported. Use http/json.`);
+    return false;
+  }
+  const url = name === undefined ? undefined : URL.parse(env[name] ?? "");
+  if (url !== undefined && (url === null || !["http:", "https:"].includes(url.protocol))) {
+    warnings.push(`${name} is not an http:// or https:// URL: no ${signal} are exported.`);
+    return false;
+  }
+  return true;
+}
+
+const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/**
+ * What is wrong with the file that `NODE_EXTRA_CA_CERTS` names. The runtime reads that file by itself, and only warns, or
+ * says nothing, if it adds no authority: then every call to the upstream would fail.
+ */
+export function extraCaCertsProblems(path: string): Problem[] {
+  const problem = (message: string): Problem[] => [
+    {
+      file: "environment",
+      path: "NODE_EXTRA_CA_CERTS",
+      message,
+      suggestion: "name a file of certificate authorities in PEM form, or unset it",
+    },
+  ];
+  let text: string;
+  try {
+    text = readFileSync(path, "latin1");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    return problem(`its file cannot be read: ${code}`);
+  }
+  const blocks = text.match(block) ?? [];
+  if (blocks.length === 0) return problem("its file holds no certificate");
+  const broken = blocks.findIndex((pem) => !isCertificate(pem));
+  return broken < 0 ? [] : problem(`certificate ${broken + 1} of its file cannot be read`);
+}
+
+/**
+ * Whether the variable is only in `.env`: the runtime reads that file after its certificate authorities, so it has no effect. False
+ * where that cannot be found out.
+ */
+export function isReadTooLate(path: string): boolean {
+  if (process.env["NODE_EXTRA_CA_CERTS"] !== path) return false;
+  try {
+    // The environment with which the process was started (Linux).
+    return !readFileSync("/proc/self/environ", "utf8").split("\0").includes(`NODE_EXTRA_CA_CERTS=${path}`);
+  } catch {
+    return false;
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What is wrong with the proxy that the process's environment names for the upstream. The HTTP client reads it by itself, and could
+ * send nothing.
+ */
+export function upstreamProxyProblems(baseUrl: string): Problem[] {
+  const url = URL.parse(baseUrl);
+  if (url === null) return [];
+  try {
+    connectTargetOf(url);
+    return [];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return [
+      {
+        file: "environment",
+        path: url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY",
+        message: error.message,
+        suggestion: "write it as http://host:port, or except the upstream with NO_PROXY",
+      },
+    ];
+  }
+}
