@@ -154,7 +154,7 @@ const maxDepth = 64;
 const maxTokens = 100_000;
 
 /** The first documents of a YAML text, two at most, each with its errors and warnings; or why the text is not parsed. */
-export function parseYaml(text: string, lines: LineCounter): Document[] | string {
+function parseYaml(text: string, lines: LineCounter): Document[] | string {
   const parser = new BoundedParser(lines.addNewLine);
   // The library's own check for duplicate keys compares each key of a map with all before it.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });

@@ -25,7 +25,7 @@ export function loadPolicy(path: string | undefined): LoadedPolicy | InvalidPoli
 }
 
 /** The policy that a text would mean as a file, merged over the defaults; `file` names it in problems. Never throws. */
-export function loadPolicyText(text: string, file: string): LoadedPolicy | InvalidPolicy {
+function loadPolicyText(text: string, file: string): LoadedPolicy | InvalidPolicy {
   const read = parseConfig(text, file);
   return read.kind === "ok" ? policyIn(read.document) : read;
 }

@@ -5,7 +5,7 @@ import { guardedFields } from "#domain/guarded-fields.ts";
 
 export const usd = z.number().min(0).max(1_000_000);
 export const ms = z.int().min(0).max(86_400_000);
-export const share = z.number().min(0).max(1);
+const share = z.number().min(0).max(1);
 
 /** An object all of whose keys have defaults: absent, it is its defaults. */
 export function section<S extends z.ZodRawShape>(shape: S) {

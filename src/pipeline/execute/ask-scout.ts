@@ -1,3 +1,4 @@
+import type { Policy } from "#config/policy.ts";
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { otherModel } from "#domain/model-names.ts";
@@ -7,7 +8,6 @@ import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import { settleAnswer } from "#pipeline/settle/settle.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import type { Policy } from "#config/policy.ts";
 import { execute } from "./execute.ts";
 import { priceLimitOf, withPriceLimit } from "./forwarded-body.ts";
 import { type ExecutionPlan, scoutAttempt } from "./plan.ts";

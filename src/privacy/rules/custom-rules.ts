@@ -1,5 +1,5 @@
-import type { Policy } from "#config/policy.ts";
 import { fileURLToPath } from "node:url";
+import type { Policy } from "#config/policy.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import type { Verdict } from "./rule-checker-process.ts";
