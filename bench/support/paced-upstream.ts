@@ -7,9 +7,9 @@
 import { loadConfig } from "#config/load-config.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { systemClock } from "#platform/system-clock.ts";
-import { chunk, usageChunk } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { startSimulator } from "#simulator/simulator.ts";
+import { chunk, usageChunk } from "#simulator/testing/scripted.ts";
 
 const events = Number(process.argv[2] ?? 50);
 const intervalMs = Number(process.argv[3] ?? 100);

@@ -5,6 +5,40 @@ import type { Generation } from "./simulated-exchange.ts";
 
 /** The aggregator's other endpoints: its lists, the bill of a call, and the spending of a key. */
 
+/** Calls that can be asked about, the newest ones. */
+const maxGenerations = 10_000;
+
+/** What was spent with the key, in nano-USD. */
+export class Account {
+  billed = 0;
+  readonly generations = new Map<string, Generation>();
+  readonly #days = new Map<number, { spent: number; onOwnAccounts: number }>();
+
+  /** What was spent on the UTC day of `nowMs`. */
+  day(nowMs: number): { spent: number; onOwnAccounts: number } {
+    const number = Math.floor(nowMs / 86_400_000);
+    const day = this.#days.get(number) ?? { spent: 0, onOwnAccounts: 0 };
+    this.#days.set(number, day);
+    return day;
+  }
+
+  bill(amount: number, nowMs: number): void {
+    this.billed += amount;
+    this.spendElsewhere(amount, nowMs);
+  }
+
+  /** Counts for the key, but not for the calls of this gateway. */
+  spendElsewhere(amount: number, nowMs: number): void {
+    this.day(nowMs).spent += amount;
+  }
+
+  generated(id: string, generation: Generation, nowMs: number): void {
+    this.day(nowMs).onOwnAccounts += generation.hostCost ?? 0;
+    this.generations.set(id, generation);
+    if (this.generations.size > maxGenerations) this.generations.delete(this.generations.keys().next().value ?? "");
+  }
+}
+
 /** A host of the simulator's models: it charges the registry's prices, multiplied. */
 export interface SimulatedHost {
   readonly name: string;
@@ -17,14 +51,13 @@ export const simulatedHosts: readonly SimulatedHost[] = [
 ];
 
 /** `GET /generation?id=` as the aggregator answers it, in part: what a call was billed. */
-export function generationOf(id: string, { record, hostCost }: Generation): JsonObject {
-  const usd = (nano: number) => nano / 1e9;
+export function generationPage(id: string, { record, hostCost }: Generation): JsonObject {
   return {
     data: {
       id,
       model: String(record.body?.["model"] ?? ""),
-      total_cost: usd(record.billedNanoUsd - (hostCost ?? 0)),
-      upstream_inference_cost: hostCost === undefined ? null : usd(hostCost),
+      total_cost: (record.billedNanoUsd - (hostCost ?? 0)) / 1e9,
+      upstream_inference_cost: hostCost === undefined ? null : hostCost / 1e9,
       is_byok: hostCost !== undefined,
       cancelled: record.outcome === "caller_gone",
       created_at: new Date(record.receivedAtMs).toISOString(),
@@ -34,7 +67,7 @@ export function generationOf(id: string, { record, hostCost }: Generation): Json
 }
 
 /** `GET /models` as the aggregator lists them, prices in USD per token as decimal text. */
-export function listOf(models: Iterable<Model>): JsonObject {
+export function modelList(models: Iterable<Model>): JsonObject {
   return {
     data: [...models].map((model) => ({
       id: model.upstreamId,
@@ -42,8 +75,8 @@ export function listOf(models: Iterable<Model>): JsonObject {
       name: `Simulated ${model.upstreamId}`,
       created: 1_700_000_000,
       context_length: model.contextTokens,
-      architecture: { modality: "text->text", input_modalities: ["text"], output_modalities: ["text"] },
-      pricing: wholePricingOf(model, 1),
+      architecture: { input_modalities: ["text"], output_modalities: ["text"] },
+      pricing: pricing(model, 1),
       top_provider: { context_length: model.contextTokens, max_completion_tokens: model.maxOutputTokens },
       supported_parameters: parameters,
       expiration_date: null,
@@ -54,95 +87,74 @@ export function listOf(models: Iterable<Model>): JsonObject {
 const parameters = ["max_tokens", "response_format", "stop", "temperature", "tool_choice", "tools", "top_p"];
 
 /** `GET /models/{author}/{slug}/endpoints`: who serves a model, at what price. */
-export function hostsOf(model: Model, hosts: readonly SimulatedHost[]): JsonObject {
+export function hostList(model: Model, hosts: readonly SimulatedHost[]): JsonObject {
   return {
     data: {
       id: model.upstreamId,
       name: `Simulated ${model.upstreamId}`,
-      created: 1_700_000_000,
-      description: "",
-      architecture: { modality: "text->text", input_modalities: ["text"], output_modalities: ["text"] },
       endpoints: hosts.map(({ name, priceFactor }) => ({
         name: `${name} | ${model.upstreamId}`,
         model_id: `${model.upstreamId}-simulated`,
-        model_name: `Simulated ${model.upstreamId}`,
         context_length: model.contextTokens,
-        pricing: wholePricingOf(model, priceFactor),
+        pricing: pricing(model, priceFactor),
         provider_name: name,
         tag: name.toLowerCase().replaceAll(" ", "-"),
-        quantization: null,
         max_completion_tokens: model.maxOutputTokens,
-        max_prompt_tokens: null,
         supported_parameters: parameters,
         status: 0,
         uptime_last_30m: 99.9,
-        supports_implicit_caching: true,
       })),
     },
   };
 }
 
-/** `GET /key`: what was spent with the key; amounts in nano-USD. */
-export function keyOf(spent: { readonly day: number; readonly ownAccountsDay: number }): JsonObject {
-  const [credits, own] = [(spent.day - spent.ownAccountsDay) / 1e9, spent.ownAccountsDay / 1e9];
+/** `GET /key`: what was spent with the key. */
+export function keyPage({ spent, onOwnAccounts }: { spent: number; onOwnAccounts: number }): JsonObject {
+  const [usage, byok] = [(spent - onOwnAccounts) / 1e9, onOwnAccounts / 1e9];
   return {
     data: {
       label: "sk-or-v1-sim...key",
       limit: null,
       limit_remaining: null,
-      limit_reset: null,
       include_byok_in_limit: false,
-      is_free_tier: false,
-      is_management_key: false,
-      usage: credits,
-      usage_daily: credits,
-      usage_weekly: credits,
-      usage_monthly: credits,
-      byok_usage: own,
-      byok_usage_daily: own,
-      byok_usage_weekly: own,
-      byok_usage_monthly: own,
-      expires_at: null,
+      usage,
+      usage_daily: usage,
+      byok_usage: byok,
+      byok_usage_daily: byok,
     },
   };
 }
 
-function wholePricingOf({ price }: Model, factor: number): JsonObject {
-  const { bands } = price;
-  const overrides = bands?.map((band) => overrideOf({ ...band, rates: multiplied(band.rates, factor) }));
-  return { ...pricingOf(multiplied(price, factor)), ...(overrides === undefined ? {} : { overrides }) };
+/** Prices of a host, with the bands as conditional overrides of the base pricing. */
+function pricing({ price }: Model, factor: number): JsonObject {
+  if (price.bands === undefined) return ratesInUsd(price, factor);
+  return { ...ratesInUsd(price, factor), overrides: price.bands.map((band) => override(band, factor)) };
 }
 
-function multiplied(rates: Partial<Rates>, factor: number): Partial<Rates> {
-  if (factor === 1) return rates;
-  const { input, cachedInput, cacheWrite, output, request } = rates;
-  const named = Object.entries({ input, cachedInput, cacheWrite, output, request });
-  const products = named.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, Math.round(rate * factor)]]));
-  return Object.fromEntries(products);
-}
-
-function pricingOf({ input, cachedInput, cacheWrite, output, request }: Partial<Rates>): JsonObject {
-  const perToken = (price: number) => (price === 0 ? "0" : (price / 1e15).toFixed(15).replace(/0+$/, ""));
+function ratesInUsd({ input, cachedInput, cacheWrite, output, request }: Partial<Rates>, factor: number): JsonObject {
+  const perToken = (price: number) =>
+    price === 0 ? "0" : (Math.round(price * factor) / 1e15).toFixed(15).replace(/0+$/, "");
   return {
     ...(input === undefined ? {} : { prompt: perToken(input) }),
     ...(output === undefined ? {} : { completion: perToken(output) }),
     ...(cachedInput === undefined ? {} : { input_cache_read: perToken(cachedInput) }),
     ...(cacheWrite === undefined ? {} : { input_cache_write: perToken(cacheWrite) }),
-    ...(request === undefined ? {} : { request: formatUsd(request) }),
+    ...(request === undefined ? {} : { request: formatUsd(Math.round(request * factor)) }),
   };
 }
 
-/** A band as a conditional override of the base pricing. */
-function overrideOf({ fromInputTokens, window, rates }: PriceBand): JsonObject {
+function override({ fromInputTokens, window, rates }: PriceBand, factor: number): JsonObject {
   return {
     // It applies above the threshold, not at it.
     ...(fromInputTokens === undefined ? {} : { min_prompt_tokens: Math.max(0, fromInputTokens - 1) }),
-    ...(window === undefined ? {} : { utc_start: clockOf(window.fromMinute), utc_end: clockOf(window.toMinute) }),
-    ...pricingOf(rates),
+    ...(window === undefined
+      ? {}
+      : { utc_start: clockNumber(window.fromMinute), utc_end: clockNumber(window.toMinute) }),
+    ...ratesInUsd(rates, factor),
   };
 }
 
 /** A time of day as a clock number: 1630 is 16:30. */
-function clockOf(minute: number): number {
+function clockNumber(minute: number): number {
   return Math.floor(minute / 60) * 100 + (minute % 60);
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { priceWithCacheWrites } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Random } from "#platform/time.ts";
@@ -27,28 +27,27 @@ export interface Completion {
 /** What the aggregator charges for a call on the caller's own account with the host: a share of the host's price. */
 const ownAccountFee = 0.05;
 
-export function completionOf(
+export function createCompletion(
   body: JsonObject,
   said: AnswerContent,
   model: Model,
-  nowMs: number,
-  random: Random,
-  ownAccount = false,
+  { now, random, ownAccount }: { now: () => number; random: Random; ownAccount: boolean },
 ): Completion {
+  const nowMs = now();
   const bound = outputBound(body) ?? model.defaultOutputTokens;
   const choices = typeof body["n"] === "number" ? Math.min(8, Math.max(1, Math.trunc(body["n"]))) : 1;
-  const reasoning = tokensOf(said.reasoning).slice(0, bound);
+  const reasoning = splitTokens(said.reasoning).slice(0, bound);
   const stopped = cutAtStop(said.text, body["stop"]);
-  const allText = tokensOf(stopped);
+  const allText = splitTokens(stopped);
   const text = allText.slice(0, bound - reasoning.length);
   const toolCalls = said.toolCalls.map((call) => ({
-    id: `call_${identifier(random, 20)}`,
+    id: `call_${randomId(random, 20)}`,
     name: call.name,
-    arguments: tokensOf(call.arguments),
+    arguments: splitTokens(call.arguments),
   }));
   const toolTokens = toolCalls.reduce((sum, call) => sum + call.arguments.length + 4, 0);
   const usage = {
-    ...promptTokensOf(body),
+    ...countPromptTokens(body),
     output: choices * Math.min(bound, reasoning.length + text.length + toolTokens),
     reasoning: choices * reasoning.length,
   };
@@ -56,7 +55,7 @@ export function completionOf(
   const cost = costOf(usage, price, { fromMs: nowMs, toMs: nowMs });
   const fee = ownAccount ? Math.ceil(cost * ownAccountFee) : 0;
   return {
-    id: `gen-${Math.floor(nowMs / 1000)}-${identifier(random, 20)}`,
+    id: `gen-${Math.floor(nowMs / 1000)}-${randomId(random, 20)}`,
     created: Math.floor(nowMs / 1000),
     model,
     choices,
@@ -71,7 +70,7 @@ export function completionOf(
 }
 
 export function wholeAnswer(completion: Completion): JsonObject {
-  const { toolCalls } = completion;
+  const { toolCalls, finishReason } = completion;
   const reasoning = completion.reasoning.join("");
   const message = {
     role: "assistant",
@@ -81,59 +80,41 @@ export function wholeAnswer(completion: Completion): JsonObject {
     ...(reasoning === "" ? {} : { reasoning_details: [thought(reasoning)] }),
     ...(toolCalls.length === 0
       ? {}
-      : {
-          tool_calls: toolCalls.map((call, index) => ({
-            index,
-            id: call.id,
-            type: "function",
-            function: { name: call.name, arguments: call.arguments.join("") },
-          })),
-        }),
+      : { tool_calls: toolCalls.map((call, index) => toolCall(index, call, call.arguments.join(""))) }),
   };
-  return {
-    ...envelope(completion, "chat.completion"),
-    system_fingerprint: null,
-    choices: each(completion, (index) => ({
-      index,
-      message,
-      logprobs: null,
-      finish_reason: completion.finishReason,
-      native_finish_reason: completion.finishReason,
-    })),
-    usage: usageOf(completion),
-  };
+  return { ...answer(completion, "chat.completion", { message }, finishReason), usage: usageField(completion) };
 }
 
 /** The chunks of a stream, in order: reasoning, text or tool calls, the finish, and usage with no choices. */
-export function* chunksOf(completion: Completion): Generator<JsonObject> {
-  for (const token of completion.reasoning)
-    yield deltaChunk(completion, {
-      role: "assistant",
-      content: "",
-      reasoning: token,
-      reasoning_details: [thought(token)],
-    });
-  for (const token of completion.text) yield deltaChunk(completion, { role: "assistant", content: token });
-  for (const [index, call] of completion.toolCalls.entries()) {
-    const opening = { index, id: call.id, type: "function", function: { name: call.name, arguments: "" } };
-    yield deltaChunk(completion, { role: "assistant", content: null, tool_calls: [opening] });
-    for (const token of call.arguments)
-      yield deltaChunk(completion, {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ index, type: "function", function: { arguments: token } }],
-      });
+export function* completionChunks(completion: Completion): Generator<JsonObject> {
+  const chunk = (delta: JsonObject, finishReason: string | null = null) =>
+    answer(completion, "chat.completion.chunk", { delta: { role: "assistant", ...delta } }, finishReason);
+  for (const token of completion.reasoning) {
+    yield chunk({ content: "", reasoning: token, reasoning_details: [thought(token)] });
   }
-  yield deltaChunk(completion, { role: "assistant", content: "" }, completion.finishReason);
-  yield { ...envelope(completion, "chat.completion.chunk"), choices: [], usage: usageOf(completion) };
+  for (const token of completion.text) yield chunk({ content: token });
+  for (const [index, call] of completion.toolCalls.entries()) {
+    yield chunk({ content: null, tool_calls: [toolCall(index, call, "")] });
+    for (const token of call.arguments) {
+      yield chunk({ content: null, tool_calls: [{ index, type: "function", function: { arguments: token } }] });
+    }
+  }
+  yield chunk({ content: "" }, completion.finishReason);
+  yield { ...chunk({}), choices: [], usage: usageField(completion) };
 }
 
-function deltaChunk(completion: Completion, delta: JsonObject, finishReason: string | null = null): JsonObject {
+/** An answer or a chunk; each of its choices says the same. */
+function answer(completion: Completion, object: string, said: JsonObject, finishReason: string | null): JsonObject {
+  const { id, model, created, choices } = completion;
   return {
-    ...envelope(completion, "chat.completion.chunk"),
-    choices: each(completion, (index) => ({
+    id,
+    provider: "Simulated",
+    model: model.upstreamId,
+    object,
+    created,
+    choices: Array.from({ length: choices }, (_, index) => ({
       index,
-      delta,
+      ...said,
       finish_reason: finishReason,
       native_finish_reason: finishReason,
       logprobs: null,
@@ -141,18 +122,8 @@ function deltaChunk(completion: Completion, delta: JsonObject, finishReason: str
   };
 }
 
-function envelope(completion: Completion, object: string): JsonObject {
-  return {
-    id: completion.id,
-    provider: "Simulated",
-    model: completion.model.upstreamId,
-    object,
-    created: completion.created,
-  };
-}
-
-function each(completion: Completion, choice: (index: number) => JsonObject): JsonObject[] {
-  return Array.from({ length: completion.choices }, (_, index) => choice(index));
+function toolCall(index: number, { id, name }: { id: string; name: string }, args: string): JsonObject {
+  return { index, id, type: "function", function: { name, arguments: args } };
 }
 
 function thought(text: string): JsonObject {
@@ -160,24 +131,18 @@ function thought(text: string): JsonObject {
 }
 
 /** Tokens and cost as the aggregator writes them, cost in USD as a JSON number. */
-function usageOf({ usage, cost, hostCost, model }: Completion): JsonObject {
-  const usd = (amount: NanoUsd) => Number(formatUsd(amount));
+function usageField({ usage, cost, hostCost }: Completion): JsonObject {
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    cost: usd(nanoUsd(cost - (hostCost ?? 0))),
+    cost: (cost - (hostCost ?? 0)) / 1e9,
     is_byok: hostCost !== undefined,
     prompt_tokens_details: {
       cached_tokens: usage.cachedInput,
       ...(usage.cacheWrite === undefined ? {} : { cache_write_tokens: usage.cacheWrite }),
-      audio_tokens: 0,
     },
-    cost_details: {
-      upstream_inference_cost: hostCost === undefined ? null : usd(hostCost),
-      upstream_inference_prompt_cost: usd(costOf({ ...usage, output: 0 }, model.price)),
-      upstream_inference_completions_cost: usd(costOf({ ...usage, input: 0, cachedInput: 0 }, model.price)),
-    },
+    cost_details: { upstream_inference_cost: hostCost === undefined ? null : hostCost / 1e9 },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   };
 }
@@ -192,7 +157,7 @@ function outputBound(body: JsonObject): number | undefined {
  * From the second turn of a conversation on, three quarters of it are cached, in blocks of 64 tokens; what is not is
  * written to the cache where `cache_control` asks for it.
  */
-export function promptTokensOf(body: JsonObject): { input: number; cachedInput: number; cacheWrite?: number } {
+export function countPromptTokens(body: JsonObject): { input: number; cachedInput: number; cacheWrite?: number } {
   const messages = Array.isArray(body["messages"]) ? body["messages"] : [];
   const tools = body["tools"] === undefined ? "" : JSON.stringify(body["tools"]);
   const input = Math.ceil((Buffer.byteLength(JSON.stringify(messages)) + Buffer.byteLength(tools)) / 4);
@@ -206,7 +171,7 @@ function asksForCacheWrites(body: JsonObject): boolean {
 }
 
 /** Words with the space before them, long ones in pieces: about what a tokenizer makes of prose. */
-function tokensOf(text: string): string[] {
+function splitTokens(text: string): string[] {
   return text.match(/\s*\S{1,7}|\s+$/gu) ?? [];
 }
 
@@ -216,7 +181,7 @@ function cutAtStop(text: string, stop: Json | undefined): string {
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends));
 }
 
-function identifier(random: Random, length: number): string {
+function randomId(random: Random, length: number): string {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   return Array.from({ length }, () => letters[Math.floor(random() * letters.length)] ?? "x").join("");
 }

@@ -15,54 +15,56 @@ export interface AnswerContent {
 
 const marker = "[simulated]";
 
-export function answerOf(body: JsonObject, model: Model): AnswerContent {
+export function simulatedAnswer(body: JsonObject, model: Model): AnswerContent {
   const messages = objectsIn(body["messages"]);
-  const ask = textOf(messages.findLast((message) => message["role"] === "user")?.["content"]);
-  const nothing = { reasoning: "", text: "", toolCalls: [] };
-  if (asksForVerdict(messages)) return { ...nothing, text: verdictOn(messages) };
-  const reasoning = model.reasoning ? thoughtsOn(ask) : "";
-  const tool = toolWanted(body, messages, ask);
+  const ask = contentText(messages.findLast((message) => message["role"] === "user")?.["content"]);
+  if (asksForVerdict(messages)) return { reasoning: "", text: verdict(messages, ask), toolCalls: [] };
+  const reasoning = model.reasoning
+    ? `${marker} thinking: the question is about “${excerpt(ask, 80)}”. First what is known, then what could go wrong, then an answer.`
+    : "";
+  const tool = findWantedTool(body, messages, ask);
   if (tool !== undefined) {
-    const args = JSON.stringify(instanceOf(tool.parameters, ask, 0));
+    const args = JSON.stringify(schemaInstance(tool.parameters, ask, 0));
     return { reasoning, text: "", toolCalls: [{ name: tool.name, arguments: args }] };
   }
   const format = objectOr(body["response_format"]);
-  if (format?.["type"] === "json_object")
-    return {
-      ...nothing,
-      reasoning,
-      text: JSON.stringify({ simulated: true, model: model.upstreamId, answer: prose(model, messages, ask) }),
-    };
-  if (format?.["type"] === "json_schema") {
-    const schema = objectOr(objectOr(format["json_schema"])?.["schema"]) ?? {};
-    return { ...nothing, reasoning, text: JSON.stringify(instanceOf(schema, ask, 0)) };
+  const schema = objectOr(objectOr(format?.["json_schema"])?.["schema"]) ?? {};
+  let text = prose(model, messages, ask);
+  if (format?.["type"] === "json_object") {
+    text = JSON.stringify({ simulated: true, model: model.upstreamId, answer: text });
   }
-  return { ...nothing, reasoning, text: prose(model, messages, ask) };
+  if (format?.["type"] === "json_schema") text = JSON.stringify(schemaInstance(schema, ask, 0));
+  return { reasoning, text, toolCalls: [] };
 }
+
+/** What each role would be for. */
+const closings: { readonly [R in Model["role"]]: string } = {
+  scout: "In short: done.",
+  worker: "A real model would now do the work, quickly and for little money. Set UPSTREAM_API_KEY to reach one.",
+  senior:
+    "A senior model would now restate the problem, weigh the alternatives and their risks, work out the change step by step, and say how to verify it. Set UPSTREAM_API_KEY to reach a real one.",
+  emergency: "The models before it in the chain could not serve.",
+};
+
+const names = {
+  scout: "scout",
+  worker: "flash tier",
+  senior: "pro tier",
+  emergency: "emergency fallback",
+} as const;
 
 function prose(model: Model, messages: readonly JsonObject[], ask: string): string {
   const last = messages.at(-1);
-  const toolResult = last?.["role"] === "tool" ? excerpt(textOf(last["content"]), 160) : undefined;
-  const input = toolResult === undefined ? `You asked: “${excerpt(ask, 160)}”` : `The tool answered: “${toolResult}”`;
-  switch (model.role) {
-    case "scout":
-      return `${marker} This is a simulated answer of the scout, the free tier; no language model was called. ${input} In short: done.`;
-    case "worker":
-      return `${marker} This is a simulated answer of the flash tier in place of ${model.upstreamId}; no language model was called. ${input} A real model would now do the work, quickly and for little money. Set UPSTREAM_API_KEY to reach one.`;
-    case "senior":
-      return `${marker} This is a simulated answer of the pro tier in place of ${model.upstreamId}; no language model was called. ${input}\n\nA senior model would now\n1. restate the problem and its constraints,\n2. weigh the alternatives and their risks,\n3. work out the change step by step, and\n4. say how to verify it.\n\nSet UPSTREAM_API_KEY to reach a real one.`;
-    case "emergency":
-      return `${marker} This is a simulated answer of the emergency fallback in place of ${model.upstreamId}; no language model was called. The models before it in the chain could not serve. ${input}`;
-  }
-}
-
-function thoughtsOn(ask: string): string {
-  return `${marker} thinking: the question is about “${excerpt(ask, 80)}”. First what is known, then what could go wrong, then an answer.`;
+  const input =
+    last?.["role"] === "tool"
+      ? `The tool answered: “${excerpt(contentText(last["content"]), 160)}”`
+      : `You asked: “${excerpt(ask, 160)}”`;
+  return `${marker} This is a simulated answer of the ${names[model.role]} in place of ${model.upstreamId}; no language model was called. ${input} ${closings[model.role]}`;
 }
 
 /** The scout's question names both tiers and is short; what callers write themselves seldom does both. */
 function asksForVerdict(messages: readonly JsonObject[]): boolean {
-  const system = textOf(messages.find((message) => message["role"] === "system")?.["content"]).toLowerCase();
+  const system = contentText(messages.find((message) => message["role"] === "system")?.["content"]).toLowerCase();
   return (
     /\bflash\b/.test(system) && /\bpro\b/.test(system) && /verdict|tier|difficult|rout|classif|triage/.test(system)
   );
@@ -71,11 +73,10 @@ function asksForVerdict(messages: readonly JsonObject[]): boolean {
 const hardWords =
   /\b(architect|concurren|deadlock|race|migrat|security|crypto|distribut|consisten|prove|proof|design|refactor|performance|payment|auth|root cause|intermittent)/i;
 
-function verdictOn(messages: readonly JsonObject[]): string {
-  const system = textOf(messages.find((message) => message["role"] === "system")?.["content"]);
-  const ask = textOf(messages.findLast((message) => message["role"] === "user")?.["content"]);
-  const verdict = hardWords.test(ask) || ask.length > 3_000 ? "pro" : "flash";
-  return /json/i.test(system) ? JSON.stringify({ verdict, reason: marker }) : `${verdict.toUpperCase()} ${marker}`;
+function verdict(messages: readonly JsonObject[], ask: string): string {
+  const system = contentText(messages.find((message) => message["role"] === "system")?.["content"]);
+  const tier = hardWords.test(ask) || ask.length > 3_000 ? "pro" : "flash";
+  return /json/i.test(system) ? JSON.stringify({ verdict: tier, reason: marker }) : `${tier.toUpperCase()} ${marker}`;
 }
 
 interface Tool {
@@ -84,32 +85,29 @@ interface Tool {
 }
 
 /** A tool is called when `tool_choice` demands it, or when the newest user message contains a word of the tool's name. */
-function toolWanted(body: JsonObject, messages: readonly JsonObject[], ask: string): Tool | undefined {
+function findWantedTool(body: JsonObject, messages: readonly JsonObject[], ask: string): Tool | undefined {
   const tools = objectsIn(body["tools"]).flatMap((tool): Tool[] => {
-    const definition = objectOr(tool["function"]);
-    const name = definition?.["name"];
-    return typeof name === "string" ? [{ name, parameters: objectOr(definition?.["parameters"]) ?? {} }] : [];
+    const { name, parameters } = objectOr(tool["function"]) ?? {};
+    return typeof name === "string" ? [{ name, parameters: objectOr(parameters) ?? {} }] : [];
   });
   const choice = body["tool_choice"];
-  if (choice === "none" || tools.length === 0) return undefined;
-  const named = objectOr(objectOr(choice)?.["function"])?.["name"];
-  if (named !== undefined) return tools.find((tool) => tool.name === named);
+  const forced = objectOr(objectOr(choice)?.["function"])?.["name"];
+  if (forced !== undefined) return tools.find((tool) => tool.name === forced);
   const after = messages.at(-1)?.["role"];
-  if (after === "tool" || after === "function") return undefined;
+  if (choice === "none" || after === "tool" || after === "function") return undefined;
   if (choice === "required") return tools[0];
-  const words = ask.toLowerCase();
-  return tools.find((tool) => {
-    if (words.includes(tool.name.toLowerCase())) return true;
-    const parts = tool.name
+  const asked = ask.toLowerCase();
+  return tools.find(({ name }) => {
+    const words = name
       .replace(/([a-z])([A-Z])/g, "$1 $2")
       .toLowerCase()
       .split(/[^a-z]+/);
-    return parts.some((part) => part.length >= 4 && words.includes(part));
+    return words.some((word) => word.length >= 4 && asked.includes(word));
   });
 }
 
 /** A value that fits a JSON Schema well enough for a demonstration, with what the ask offers filled in. */
-function instanceOf(schema: JsonObject, ask: string, depth: number): Json {
+function schemaInstance(schema: JsonObject, ask: string, depth: number): Json {
   if (Array.isArray(schema["enum"])) return schema["enum"][0] ?? null;
   if ("const" in schema) return schema["const"] ?? null;
   const declared = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
@@ -121,12 +119,12 @@ function instanceOf(schema: JsonObject, ask: string, depth: number): Json {
       const required = Array.isArray(schema["required"]) ? schema["required"] : Object.keys(properties);
       return Object.fromEntries(
         required.flatMap((name) =>
-          typeof name === "string" ? [[name, instanceOf(objectOr(properties[name]) ?? {}, ask, depth + 1)]] : [],
+          typeof name === "string" ? [[name, schemaInstance(objectOr(properties[name]) ?? {}, ask, depth + 1)]] : [],
         ),
       );
     }
     case "array":
-      return [instanceOf(objectOr(schema["items"]) ?? {}, ask, depth + 1)];
+      return [schemaInstance(objectOr(schema["items"]) ?? {}, ask, depth + 1)];
     case "integer":
     case "number":
       return Number(/\d{1,9}/.exec(ask)?.[0] ?? 1);
@@ -146,7 +144,7 @@ function named(ask: string): string {
   return quoted ?? name ?? "simulated";
 }
 
-function textOf(content: Json | undefined): string {
+function contentText(content: Json | undefined): string {
   if (typeof content === "string") return content;
   return objectsIn(content)
     .map((part) => (typeof part["text"] === "string" ? part["text"] : ""))

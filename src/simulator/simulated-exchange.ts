@@ -1,13 +1,12 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import { type Completion, completionOf } from "./completion.ts";
-import { type AnswerContent, answerOf } from "./persona.ts";
-import type { RawRequest, RawResponse } from "./raw-http-server.ts";
+import { type Completion, createCompletion } from "./completion.ts";
+import { type AnswerContent, simulatedAnswer } from "./persona.ts";
 
-/**
- * How an exchange ended, as the upstream saw it: answered in full, cut off by the upstream, or ended by the caller's disconnect.
- */
+/** How an exchange ended, as the upstream saw it: answered in full, cut off by the upstream, or ended by the caller's disconnect. */
 export type Outcome = "answered" | "cut" | "caller_gone";
 
 /** What the upstream remembers of one request. */
@@ -21,13 +20,12 @@ export interface RecordedRequest {
   readonly rawBody: string;
   /** The body as JSON; undefined when it is none or no object. */
   readonly body: JsonObject | undefined;
-  /** Number of the connection, and of this request on it: above 0 a kept-alive socket was reused. */
-  readonly connection: number;
+  /** Number of this request on its connection: above 0 a kept-alive socket was reused. */
   readonly onConnection: number;
   readonly receivedAtMs: number;
   /** Undefined while the exchange goes on. */
   readonly outcome: Outcome | undefined;
-  readonly endedAtMs: number | undefined;
+  /** Bytes of the body, or of the raw bytes, that were passed to the kernel. */
   readonly bytesSent: number;
   /** Data events of a stream sent so far. */
   readonly eventsSent: number;
@@ -47,23 +45,20 @@ export type Behaviour = (exchange: SimulatedExchange) => Promise<void> | void;
 export class SimulatedExchange {
   readonly request: RecordedRequest;
   readonly model: Model | undefined;
-  /** Aborts when the caller hangs up. */
-  readonly aborted: AbortSignal;
-  readonly #response: RawResponse;
+  readonly #response: ServerResponse;
   readonly #record: MutableRecord;
-  readonly #tools: ExchangeTools;
-  #framing: Framing = "length";
+  readonly #world: SimulatedWorld;
   /** Its id has been sent. */
   #idAnnounced = false;
 
-  constructor(response: RawResponse, record: MutableRecord, model: Model | undefined, tools: ExchangeTools) {
+  constructor(response: ServerResponse, record: MutableRecord, model: Model | undefined, world: SimulatedWorld) {
     this.request = record;
     this.model = model;
-    this.aborted = response.aborted;
     this.#response = response;
     this.#record = record;
-    this.#tools = tools;
-    response.aborted.addEventListener("abort", () => this.#end("caller_gone"));
+    this.#world = world;
+    response.sendDate = false;
+    response.on("close", () => this.#end(response.writableFinished ? "answered" : "caller_gone"));
   }
 
   get over(): boolean {
@@ -71,20 +66,17 @@ export class SimulatedExchange {
   }
 
   /** Waits as long as a real model would; not at all when the simulator was given no timers. Ends early when over. */
-  pause(delayMs: number): Promise<void> {
-    const { timers } = this.#tools;
-    if (timers === undefined || this.over) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = timers.after(delayMs, resolve);
-      this.aborted.addEventListener("abort", () => {
-        cancel();
-        resolve();
-      });
-    });
+  async pause(delayMs: number): Promise<void> {
+    const { timers } = this.#world;
+    if (timers === undefined || this.over) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = timers.after(delayMs, resolve);
+    await this.until(promise);
+    cancel();
   }
 
   random(): number {
-    return this.#tools.random();
+    return this.#world.random();
   }
 
   /** Waits for a promise of the test's, or for the caller to hang up. */
@@ -98,46 +90,45 @@ export class SimulatedExchange {
     const { model } = this;
     if (model === undefined) throw new Error(`the simulator knows no model ${JSON.stringify(body["model"])}`);
     const scripted = said.text !== undefined || said.toolCalls !== undefined || said.reasoning !== undefined;
-    const words = scripted ? { reasoning: "", text: "", toolCalls: [], ...said } : answerOf(body, model);
-    return completionOf(body, words, model, this.#tools.now(), this.#tools.random, this.#tools.ownAccount);
+    const words = scripted ? { reasoning: "", text: "", toolCalls: [], ...said } : simulatedAnswer(body, model);
+    return createCompletion(body, words, model, this.#world);
   }
 
   /** Adds an amount to the aggregator's bill; it stays billed, however the answer ends. */
   bill(amount: NanoUsd): void {
     this.#record.billedNanoUsd += amount;
-    this.#tools.billed(amount);
+    this.#world.account.bill(amount, this.#world.now());
   }
 
   /** From now on the aggregator reports the cost of the call under this id; `hostCost` is the host's part of it. */
   generated(id: string, hostCost?: NanoUsd): void {
     this.#idAnnounced = true;
-    this.#tools.generated(id, { record: this.#record, hostCost });
+    this.#world.account.generated(id, { record: this.#record, hostCost }, this.#world.now());
   }
 
-  /** Exact bytes, whatever they are. */
-  async raw(bytes: string | Uint8Array): Promise<void> {
-    await this.#response.send(bytes);
-    this.#record.bytesSent = this.#response.bytesSent();
+  /** Exact bytes on the connection, whatever they are, past the HTTP server. */
+  raw(bytes: string | Uint8Array): Promise<void> {
+    return this.#send(bytes, this.#response.socket);
   }
 
-  /** Status line and headers; `length` is the length of the whole body where that is the framing. */
-  head(status: number, headers: { readonly [name: string]: string }, framing: Framing, length = 0): Promise<void> {
-    this.#framing = framing;
-    const frame = {
-      chunked: "transfer-encoding: chunked",
-      length: `content-length: ${length}`,
-      close: "connection: close",
+  /** Status line and headers, sent at once; `length` is the length of the whole body where that is the framing. */
+  head(status: number, headers: { readonly [name: string]: string }, framing: Framing, length = 0): void {
+    if (this.over) return;
+    const frames = {
+      chunked: { "transfer-encoding": "chunked" },
+      length: { "content-length": String(length) },
+      close: { connection: "close" },
     };
     const id = headers["x-generation-id"];
     if (id !== undefined && !this.#idAnnounced) this.generated(id);
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    return this.raw(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("")}${frame[framing]}\r\n\r\n`);
+    if (framing === "close") this.#response.useChunkedEncodingByDefault = false;
+    this.#response.writeHead(status, { ...headers, ...frames[framing] });
+    this.#response.flushHeaders();
   }
 
   /** A part of the body. */
   part(text: string): Promise<void> {
-    if (this.#framing !== "chunked") return this.raw(text);
-    return this.raw(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+    return this.#send(text, this.#response);
   }
 
   /** One server-sent event: an object as JSON in one `data:` line, a string unchanged. */
@@ -150,62 +141,76 @@ export class SimulatedExchange {
   }
 
   /** Ends a whole answer as its framing asks. */
-  async finish(): Promise<void> {
-    if (this.#framing === "chunked") await this.raw("0\r\n\r\n");
+  finish(): void {
     this.#end("answered");
-    if (this.#framing === "close") this.#response.fin();
-    else this.#response.keep();
+    this.#response.end();
   }
 
-  /** Cuts the answer off, by FIN or by RST. */
+  /** Cuts the answer off, by FIN or by RST; bytes that the caller has not read may be lost with an RST. */
   cut(how: "fin" | "rst"): void {
     this.#end("cut");
-    if (how === "fin") this.#response.fin();
-    else this.#response.reset();
+    const { socket } = this.#response;
+    if (how === "fin") socket?.end();
+    // What was written just now leaves the process at the end of this tick.
+    else setImmediate(() => socket?.resetAndDestroy());
+  }
+
+  /** Resolves when the kernel has accepted the bytes (a caller that does not read delays this), or when the exchange is over. */
+  async #send(data: string | Uint8Array, to: Writable | null): Promise<void> {
+    if (this.over || to === null) return;
+    this.#record.bytesSent += Buffer.byteLength(data);
+    if (to.write(data)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    to.once("drain", resolve);
+    await this.until(promise);
   }
 
   #end(outcome: Outcome): void {
-    if (this.#record.outcome !== undefined) return;
+    if (this.over) return;
     this.#record.outcome = outcome;
-    this.#record.endedAtMs = this.#tools.now();
-    this.#record.bytesSent = this.#response.bytesSent();
     this.#record.settle(outcome);
   }
 }
 
-export interface ExchangeTools {
-  readonly timers: { after(delayMs: number, callback: () => void): () => void } | undefined;
+/** What all exchanges of one simulator share. */
+export interface SimulatedWorld {
+  readonly timers?: { after(delayMs: number, callback: () => void): () => void } | undefined;
   readonly random: () => number;
   readonly now: () => number;
-  readonly billed: (amount: NanoUsd) => void;
+  /** Calls run on the caller's own account with the host. */
   readonly ownAccount: boolean;
-  readonly generated: (id: string, generation: Generation) => void;
+  readonly account: {
+    bill(amount: NanoUsd, nowMs: number): void;
+    generated(id: string, generation: Generation, nowMs: number): void;
+  };
 }
 
-/** The aggregator's record of a call. */
+/** The aggregator's record of a call; `hostCost` is what the model's host charges to the caller's own account. */
 export interface Generation {
   readonly record: RecordedRequest;
-  readonly hostCost: NanoUsd | undefined;
+  readonly hostCost: number | undefined;
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-export type MutableRecord = Writable<RecordedRequest> & { readonly settle: (outcome: Outcome) => void };
+type MutableRecord = { -readonly [K in keyof RecordedRequest]: RecordedRequest[K] } & {
+  readonly settle: (outcome: Outcome) => void;
+};
 
-export function recordOf(request: RawRequest, index: number, nowMs: number): MutableRecord {
+export function recordRequest(
+  request: IncomingMessage,
+  rawBody: string,
+  counts: { index: number; onConnection: number },
+  nowMs: number,
+): MutableRecord {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
-  const rawBody = request.body.toString("utf8");
   return {
-    index,
-    method: request.method,
-    path: request.path,
-    headers: request.headers,
+    ...counts,
+    method: request.method ?? "",
+    path: request.url ?? "",
+    headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
     rawBody,
-    body: parsedObject(rawBody),
-    connection: request.connection,
-    onConnection: request.onConnection,
+    body: parseObject(rawBody),
     receivedAtMs: nowMs,
     outcome: undefined,
-    endedAtMs: undefined,
     bytesSent: 0,
     eventsSent: 0,
     billedNanoUsd: nanoUsd(0),
@@ -214,7 +219,7 @@ export function recordOf(request: RawRequest, index: number, nowMs: number): Mut
   };
 }
 
-function parsedObject(text: string): JsonObject | undefined {
+function parseObject(text: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
@@ -222,19 +227,4 @@ function parsedObject(text: string): JsonObject | undefined {
     // What is no JSON is recorded as text, and answered with the aggregator's 400.
     return undefined;
   }
-}
-
-const reasons: { readonly [status: number]: string } = {
-  200: "OK",
-  400: "Bad Request",
-  401: "Unauthorized",
-  404: "Not Found",
-  429: "Too Many Requests",
-  500: "Internal Server Error",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-};
-
-function reasonOf(status: number): string {
-  return reasons[status] ?? "Status";
 }

@@ -1,20 +1,22 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { generationOf, hostsOf, keyOf, listOf, type SimulatedHost, simulatedHosts } from "./aggregator-pages.ts";
-import { completes, fails, replies } from "./behaviours.ts";
-import { promptTokensOf } from "./completion.ts";
-import { objectOr } from "./persona.ts";
-import { type RawRequest, type RawResponse, startRawHttpServer } from "./raw-http-server.ts";
 import {
-  type Behaviour,
-  type Generation,
-  type MutableRecord,
-  type RecordedRequest,
-  recordOf,
-  SimulatedExchange,
-} from "./simulated-exchange.ts";
+  Account,
+  generationPage,
+  hostList,
+  keyPage,
+  modelList,
+  type SimulatedHost,
+  simulatedHosts,
+} from "./aggregator-pages.ts";
+import { completes, fails, replies } from "./behaviours.ts";
+import { countPromptTokens } from "./completion.ts";
+import { objectOr } from "./persona.ts";
+import { type Behaviour, type RecordedRequest, recordRequest, SimulatedExchange } from "./simulated-exchange.ts";
 
 /**
  * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a real
@@ -28,8 +30,6 @@ export interface SimulatorOptions {
   readonly random: Random;
   /** With timers, answers take as long as real ones; without, no time at all. */
   readonly timers?: Timers;
-  /** Default 0: any free port. */
-  readonly port?: number;
   /** Default 127.0.0.1. */
   readonly hostname?: string;
   /** With a key, requests without it as their bearer token get the aggregator's 401. */
@@ -72,60 +72,54 @@ export interface Simulator {
 }
 
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const { models, random, timers, hostname = "127.0.0.1", ownAccount = false, remember = 0 } = options;
+  const now = () => options.clock.now();
+  const account = new Account();
+  const world = { timers, random, now, ownAccount, account };
   const remembered: RecordedRequest[] = [];
   const awaited = new Map<number, (request: RecordedRequest) => void>();
   const queue: Behaviour[] = [];
+  /** Open connections, with the number of requests on each. */
+  const served = new Map<Socket, number>();
   let script = options.script;
   let received = 0;
   let unfinished = 0;
-  let billed = 0;
-  const days = new SpentByDay();
-  const generations = new Map<string, Generation>();
-  const tools = {
-    generated: (id: string, generation: Generation) => {
-      days.add(options.clock.now(), 0, generation.hostCost ?? 0);
-      generations.set(id, generation);
-      if (generations.size > maxGenerations) generations.delete(generations.keys().next().value ?? "");
-    },
-    timers: options.timers,
-    random: options.random,
-    now: () => options.clock.now(),
-    ownAccount: options.ownAccount === true,
-    billed: (amount: number) => {
-      billed += amount;
-      days.add(options.clock.now(), amount, 0);
-    },
-  };
 
-  const answer = async (request: RawRequest, response: RawResponse): Promise<void> => {
-    const record = recordOf(request, received++, options.clock.now());
-    remember(record);
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk);
+    } catch {
+      return; // The caller has disconnected in the middle of its request.
+    }
+    const onConnection = served.get(request.socket) ?? 0;
+    served.set(request.socket, onConnection + 1);
+    const counts = { index: received++, onConnection };
+    const record = recordRequest(request, Buffer.concat(chunks).toString("utf8"), counts, now());
+    if (remember > 0 && remembered.push(record) > remember) remembered.shift();
     unfinished += 1;
     record.ended.then(() => {
       unfinished -= 1;
     });
-    const model = modelNamed(record.body?.["model"], options.models());
-    const exchange = new SimulatedExchange(response, record, model, tools);
+    const model = findModel(record.body?.["model"], models());
+    const exchange = new SimulatedExchange(response, record, model, world);
     awaited.get(record.index)?.(record);
     awaited.delete(record.index);
     const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;
-    await (scripted ?? usualBehaviour(record, model, { ...options, generations, days }))(exchange);
-  };
-
-  function remember(record: MutableRecord): void {
-    if ((options.remember ?? 0) === 0) return;
-    remembered.push(record);
-    if (remembered.length > (options.remember ?? 0)) remembered.shift();
+    await (scripted ?? usualBehaviour(record, model, options, account))(exchange);
   }
 
-  const server = await startRawHttpServer(
-    { port: options.port ?? 0, hostname: options.hostname ?? "127.0.0.1" },
-    (request, response) => void answer(request, response),
-  );
+  const server = createServer({ keepAliveTimeout: 0, noDelay: true }, (...exchange) => void answer(...exchange));
+  server.on("connection", (socket: Socket) => {
+    served.set(socket, 0);
+    socket.on("close", () => served.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, hostname, resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port, not on a socket file
 
   return {
-    url: `http://${options.hostname ?? "127.0.0.1"}:${server.port}/api/v1`,
-    port: server.port,
+    url: `http://${hostname}:${port}/api/v1`,
+    port,
     requests: remembered,
     received: () => received,
     request(index) {
@@ -138,103 +132,83 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     follow(next) {
       script = next;
     },
-    billedNanoUsd: () => billed,
-    spendElsewhere: (amount) => days.add(options.clock.now(), amount, 0),
-    connections: server.connections,
+    billedNanoUsd: () => account.billed,
+    spendElsewhere: (amount) => account.spendElsewhere(amount, now()),
+    connections: () => served.size,
     unfinished: () => unfinished,
-    closeIdleConnections: server.closeIdle,
-    stop: server.stop,
+    closeIdleConnections: () => server.closeIdleConnections(),
+    stop() {
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
   };
 }
 
-function modelNamed(id: unknown, models: Iterable<Model>): Model | undefined {
+function findModel(id: unknown, models: Iterable<Model>): Model | undefined {
   for (const model of models) if (model.upstreamId === id) return model;
   return undefined;
 }
 
-/** What was spent with the key on the current UTC day, in nano-USD. */
-class SpentByDay {
-  #day = -1;
-  #spent = 0;
-  #ownAccounts = 0;
-
-  add(nowMs: number, amount: number, ownAccounts: number): void {
-    const { day, ownAccountsDay } = this.on(nowMs);
-    this.#spent = day + amount;
-    this.#ownAccounts = ownAccountsDay + ownAccounts;
-  }
-
-  on(nowMs: number): { readonly day: number; readonly ownAccountsDay: number } {
-    const day = Math.floor(nowMs / 86_400_000);
-    if (day !== this.#day) [this.#day, this.#spent, this.#ownAccounts] = [day, 0, 0];
-    return { day: this.#spent, ownAccountsDay: this.#ownAccounts };
-  }
-}
-
-interface AggregatorState extends SimulatorOptions {
-  readonly generations: ReadonlyMap<string, Generation>;
-  readonly days: SpentByDay;
-}
-
 /** What the aggregator does with a request that no script handles. */
-function usualBehaviour(request: RecordedRequest, model: Model | undefined, options: AggregatorState): Behaviour {
-  const page = request.method === "GET" ? pageBehaviour(request, options) : undefined;
+function usualBehaviour(
+  request: RecordedRequest,
+  model: Model | undefined,
+  options: SimulatorOptions,
+  account: Account,
+): Behaviour {
+  const page = request.method === "GET" ? pageBehaviour(request, options, account) : undefined;
   if (page !== undefined) return page;
-  if (!isChat(request)) return fails(404, `no such page: ${pathOf(request)}`);
+  if (!isChat(request)) return fails(404, `no such page: ${pathname(request)}`);
   if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
   if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
   if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
-  return withinLimit(request.body, model, options.clock.now()) ? completes() : filtered(model);
+  if (isWithinLimit(request.body, model, options.clock.now())) return completes();
+  // None of the model's hosts is within the constraints of the call.
+  const message = `No endpoints found for ${model.upstreamId} that satisfy the request's constraints`;
+  return replies(404, { error: { code: 404, message, availability: { code: "constraint_filtered" } } });
 }
 
 /** The aggregator's pages beside chats; undefined where it has none of that name. */
-function pageBehaviour(request: RecordedRequest, options: AggregatorState): Behaviour | undefined {
-  const path = pathOf(request);
-  if (path.endsWith("/models")) return replies(200, listOf(options.models()));
+function pageBehaviour(request: RecordedRequest, options: SimulatorOptions, account: Account): Behaviour | undefined {
+  const path = pathname(request);
+  if (path.endsWith("/models")) return replies(200, modelList(options.models()));
   const modelId = /\/models\/(.+)\/endpoints$/.exec(path)?.[1];
   if (modelId !== undefined) {
-    const model = modelNamed(decodeURIComponent(modelId), options.models());
+    const model = findModel(decodeURIComponent(modelId), options.models());
     if (model === undefined) return fails(404, `Model ${modelId} not found`);
-    return replies(200, hostsOf(model, options.hosts?.(model) ?? simulatedHosts));
+    return replies(200, hostList(model, options.hosts?.(model) ?? simulatedHosts));
   }
   if (!path.endsWith("/generation") && !path.endsWith("/key")) return undefined;
   if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
-  if (path.endsWith("/key")) return replies(200, keyOf(options.days.on(options.clock.now())));
+  if (path.endsWith("/key")) return replies(200, keyPage(account.day(options.clock.now())));
   const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
-  const generation = options.generations.get(id);
+  const generation = account.generations.get(id);
   // A call that is under way has no record yet.
   if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
-  return replies(200, generationOf(id, generation));
+  return replies(200, generationPage(id, generation));
 }
 
 function isAuthorized({ headers }: RecordedRequest, { apiKey }: SimulatorOptions): boolean {
   return apiKey === undefined || headers["authorization"] === `Bearer ${apiKey}`;
 }
 
-function pathOf({ path }: { path: string }): string {
+function pathname({ path }: { path: string }): string {
   return path.split("?")[0] ?? "";
 }
 
-/** Calls that can be asked about, the newest ones. */
-const maxGenerations = 10_000;
-
 function isChat(request: { method: string; path: string }): boolean {
-  return request.method === "POST" && pathOf(request).endsWith("/chat/completions");
+  return request.method === "POST" && pathname(request).endsWith("/chat/completions");
 }
 
 /** Whether the model's price, in the tier and at the hour of this call, is within the `provider.max_price` that it came with. */
-function withinLimit(body: JsonObject, model: Model, nowMs: number): boolean {
+function isWithinLimit(body: JsonObject, model: Model, nowMs: number): boolean {
   const limit = objectOr(objectOr(body["provider"])?.["max_price"]);
   if (limit === undefined) return true;
-  const rates = ratesOf(model.price, promptTokensOf(body).input, { fromMs: nowMs, toMs: nowMs });
+  const rates = ratesOf(model.price, countPromptTokens(body).input, { fromMs: nowMs, toMs: nowMs });
   const prices = { prompt: rates.input, completion: rates.output, request: rates.request ?? 0 };
   return Object.entries(prices).every(
     ([name, nano]) => limit[name] == null || nano <= Math.round(Number(limit[name]) * 1e9),
   );
-}
-
-/** What the aggregator answers when none of a model's hosts is within the constraints of a call. */
-function filtered(model: Model): Behaviour {
-  const message = `No endpoints found for ${model.upstreamId} that satisfy the request's constraints`;
-  return replies(404, { error: { code: 404, message, availability: { code: "constraint_filtered" } } });
 }

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import { disconnects } from "#simulator/behaviours.ts";
+import { disconnects } from "#simulator/testing/scripted.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { eventually, shippedModels, start, startUpstream, upstreamKey } from "../harness/gateway.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { AnswerOf } from "#dashboard/api-schema.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
-import { disconnects, fails } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { disconnects } from "#simulator/testing/scripted.ts";
 import { eventually } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { after, completes } from "#simulator/behaviours.ts";
+import { completes } from "#simulator/behaviours.ts";
+import { after } from "#simulator/testing/scripted.ts";
 import { cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";

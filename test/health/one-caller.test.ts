@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { completes, fails, replies, streams } from "#simulator/behaviours.ts";
+import { completes, fails, replies } from "#simulator/behaviours.ts";
+import { streams } from "#simulator/testing/scripted.ts";
 import { eventually, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
 
 /** What one caller's requests must not do to models that all callers use. */

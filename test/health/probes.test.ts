@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { chunk, fails, streams, usageChunk } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { eventually, start, upstreamIds } from "../harness/gateway.ts";
 
 const flash = upstreamIds["vendor_v4_flash"] ?? "";

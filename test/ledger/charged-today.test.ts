@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { chunk, streams } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 

@@ -9,7 +9,8 @@ import { manualTime } from "#platform/manual-time.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
-import { chunk, replies, streams } from "#simulator/behaviours.ts";
+import { replies } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { readGeneration } from "#upstream/aggregator.ts";
 import { type Answer, eventually, start, startUpstream } from "../harness/gateway.ts";
 

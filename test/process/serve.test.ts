@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { silent as silentBehaviour } from "#simulator/behaviours.ts";
+import { silent as silentBehaviour } from "#simulator/testing/scripted.ts";
 import { authorization, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, completes, fails, streams } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { type Answer, authorization, eventually, start } from "../harness/gateway.ts";
 
 /** Headers, explanation, record, log, metrics and dashboard say the same of one request. */

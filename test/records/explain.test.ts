@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
-import { fails, silent } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { silent } from "#simulator/testing/scripted.ts";
 import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../harness/gateway.ts";
 
 const explain = { "x-smart-gateway-explain": "true" };

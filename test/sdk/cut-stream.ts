@@ -1,4 +1,4 @@
-import { chunk, streams } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 
 /** A stream of one chunk, `a`, whose connection is reset once the reader has received the chunk and calls `received`. */
 export function cutStream() {

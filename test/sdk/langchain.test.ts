@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { chunk, fails, streams } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 

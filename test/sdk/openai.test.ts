@@ -7,7 +7,8 @@ import OpenAI, {
   PermissionDeniedError,
   UnprocessableEntityError,
 } from "openai";
-import { chunk, completes, disconnects, fails, streams } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
+import { chunk, disconnects, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 

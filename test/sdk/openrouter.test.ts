@@ -3,7 +3,8 @@ import { OpenRouter } from "@openrouter/sdk";
 import type { EventStream } from "@openrouter/sdk/lib/event-streams";
 import type { ChatStreamChunk } from "@openrouter/sdk/models";
 import { OpenRouterError } from "@openrouter/sdk/models/errors";
-import { chunk, fails, streams } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
-import { chunk, fails, streams } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import { openTelemetryIn } from "#config/environment.ts";
-import { chunk, completes, fails, replies, streams, usageChunk } from "#simulator/behaviours.ts";
+import { completes, fails, replies } from "#simulator/behaviours.ts";
 import type { Simulator } from "#simulator/simulator.ts";
+import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { type Answer, authorization, eventually, postChat, startUpstream, upstreamKey } from "../harness/gateway.ts";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
 

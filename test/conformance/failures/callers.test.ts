@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { after, completes, fails, silent, streams, writesRaw } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
+import { after, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { contentOf, readStream } from "../../harness/sse.ts";
 import { afterFirst, bill, idle, json, stop, usage, word } from "./faults.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, disconnects, fails, replies, silent, streams, writesRaw } from "#simulator/behaviours.ts";
+import { fails, replies } from "#simulator/behaviours.ts";
 import type { Behaviour, Outcome } from "#simulator/simulated-exchange.ts";
+import { chunk, disconnects, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
 import {

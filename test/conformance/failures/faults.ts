@@ -1,6 +1,6 @@
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, streams, usageChunk } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { eventually, type TestGateway } from "../../harness/gateway.ts";
 
 /** What the tests of this folder share about failing upstreams. */

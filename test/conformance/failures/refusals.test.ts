@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Ledger } from "#ledger/ledger.ts";
-import { after, completes, fails } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
+import { after } from "#simulator/testing/scripted.ts";
 import { type Answer, type Reply, start } from "../../harness/gateway.ts";
 import { contentOf, readStream } from "../../harness/sse.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { disconnects, fails } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { disconnects } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 import { idle, noExclusion, strict } from "./faults.ts";
 

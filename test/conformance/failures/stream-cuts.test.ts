@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { writesRaw } from "#simulator/behaviours.ts";
+import { writesRaw } from "#simulator/testing/scripted.ts";
 import { start, upstreamIds } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
 import { idle, noExclusion, stop, usage, word } from "./faults.ts";

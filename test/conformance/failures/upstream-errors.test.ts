@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { chunk, completes, disconnects, fails, replies, streams } from "#simulator/behaviours.ts";
+import { completes, fails, replies } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { chunk, disconnects, streams } from "#simulator/testing/scripted.ts";
 import { type Answer, start, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 

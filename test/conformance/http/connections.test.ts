@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chunk, streams } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { eventually, start, token } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { z } from "zod";
-import { chunk, fails, replies, streams } from "#simulator/behaviours.ts";
+import { fails, replies } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { type Answer, authorization, call, type Reply, start, type TestGateway } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 

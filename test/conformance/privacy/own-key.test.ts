@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, fails, replies, streams } from "#simulator/behaviours.ts";
+import { fails, replies } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { type Answer, upstreamKey as key, start } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { chunk, completes, replies, streams } from "#simulator/behaviours.ts";
+import { completes, replies } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start } from "../../harness/gateway.ts";
 import { contentOf, readStream } from "../../harness/sse.ts";
 

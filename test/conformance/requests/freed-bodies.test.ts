@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chunk, fails, streams, writesRaw } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
+import { chunk, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 

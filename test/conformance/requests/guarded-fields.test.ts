@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, replies, streams, usageChunk } from "#simulator/behaviours.ts";
+import { replies } from "#simulator/behaviours.ts";
 import type { Script } from "#simulator/simulator.ts";
+import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 

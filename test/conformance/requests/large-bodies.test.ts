@@ -4,7 +4,8 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "#http/server.ts";
-import { chunk, completes, replies, streams } from "#simulator/behaviours.ts";
+import { completes, replies } from "#simulator/behaviours.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
 
 const chat = "/v1/chat/completions";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, type StreamScript, streams, usageChunk } from "#simulator/behaviours.ts";
+import { chunk, type StreamScript, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { finishReasonsOf, parseStream, readStream } from "../../harness/sse.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, completes, type StreamScript, streams, usageChunk, writesRaw } from "#simulator/behaviours.ts";
+import { completes } from "#simulator/behaviours.ts";
+import { chunk, type StreamScript, streams, usageChunk, writesRaw } from "#simulator/testing/scripted.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, parseStream, type ReadStream, readStream } from "../../harness/sse.ts";
 

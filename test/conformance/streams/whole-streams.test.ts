@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, streams, usageChunk, writesRaw } from "#simulator/behaviours.ts";
+import { chunk, streams, usageChunk, writesRaw } from "#simulator/testing/scripted.ts";
 import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 

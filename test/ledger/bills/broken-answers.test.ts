@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { chunk, replies, streams } from "#simulator/behaviours.ts";
+import { replies } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 
 /** What an answer that never ends well is charged: an upstream bills what it has written, whatever it says afterwards. */
