@@ -1,10 +1,10 @@
-import type { StageView } from "#dashboard/api-schema.ts";
+import type { DecisionStage } from "#dashboard/api-schema.ts";
 import { Sentence, words } from "./marks.tsx";
 import { Section } from "./section.tsx";
 
 /** How a decision came about; the same for one that was made and for the playground's. */
 
-type Stage = Omit<StageView, "stage"> & { readonly stage: string };
+type Stage = Omit<DecisionStage, "stage"> & { readonly stage: string };
 
 /** The five stages in their order. The one that decided is marked; those after it show what they would have decided. */
 export function Stages({ stages }: { readonly stages: readonly Stage[] }) {

@@ -14,7 +14,7 @@ import type { Clock, Timers } from "#platform/time.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { DecisionRecords, TimeRange } from "#records/records.ts";
-import type { OperatorActions } from "./audit/operator-actions.ts";
+import type { OperatorActions } from "./audit.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
 export interface DashboardSources {

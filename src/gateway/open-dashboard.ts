@@ -5,8 +5,7 @@ import { loadConfig } from "#config/load-config.ts";
 import { checkPolicyText } from "#config/load-policy.ts";
 import type { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
-import type { OperatorActions } from "#dashboard/audit/operator-actions.ts";
-import { openOperatorActions } from "#dashboard/audit/operator-actions.ts";
+import { type OperatorActions, openOperatorActions } from "#dashboard/audit.ts";
 import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
@@ -103,12 +102,8 @@ export function openDashboard(
   const assets = join(import.meta.dir, "..", "dashboard", "assets");
   return (connection) =>
     loadedOnFirstRequest(async () => {
-      const [{ dashboardHandler }, { dashboardHandlers }] = await Promise.all([
-        import("#dashboard/dashboard.ts"),
-        import("#dashboard/handlers.ts"),
-      ]);
-      const handlers = dashboardHandlers(sources);
-      return dashboardHandler({ token, allowedHosts, clock, timers, handlers, assets }, connection);
+      const { dashboardHandler } = await import("#dashboard/dashboard.ts");
+      return dashboardHandler({ sources, token, allowedHosts, assets }, connection);
     });
 }
 

@@ -2,7 +2,7 @@ import { isLoopback } from "#config/host-names.ts";
 import { originCheck, sameOriginProblem } from "#http/access/origin-check.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { Clock } from "#platform/time.ts";
-import { LoginLimit } from "./login-limit.ts";
+import { LoginLimit } from "./login.ts";
 import { isEqual, SessionCookies } from "./session-cookie.ts";
 
 /** Who uses the dashboard. */

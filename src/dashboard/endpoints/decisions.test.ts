@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import { type LiveSources, liveHandler } from "./decisions.ts";
+import { type LiveSources, liveDecisions } from "./decisions.ts";
 
 /** A feed that resumes after the records before `missed`; what it sends, and a way to give it records as they are made. */
 async function resume(missed: readonly DecisionRecord[], meanwhile: readonly DecisionRecord[]) {
   const sent: string[] = [];
   let deliver: Parameters<LiveSources["records"]["subscribe"]>[1] = () => {};
-  const live = liveHandler({
+  const live = liveDecisions({
     clock: { now: () => 0 },
     records: {
       query: () => Promise.resolve({ records: missed, more: false }),

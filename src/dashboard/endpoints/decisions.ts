@@ -1,67 +1,73 @@
-import { recordFilterOf, rollupFilterOf } from "#dashboard/api/filter.ts";
-import { type ApiHandler, ApiProblem } from "#dashboard/api/handlers.ts";
-import { rangeOf, timeRangeOf } from "#dashboard/api/range.ts";
-import { rowOf } from "#dashboard/api/row.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
+import { type ApiHandler, type ApiHandlers, ApiProblem } from "#dashboard/api/endpoint.ts";
+import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
+import { namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/api/query.ts";
+import { DecisionRow } from "#dashboard/schema/decisions.ts";
 import type { Clock } from "#platform/time.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import type { DecisionRecords, TimeRange } from "#records/records.ts";
+import type { DecisionRecords } from "#records/records.ts";
 
-/** `GET decisions`: records, newest first, by keyset pages. */
-export function decisionsHandler({ clock, records }: DashboardSources): ApiHandler<"GET decisions"> {
-  return async ({ query }) => {
-    const { limit, before, range: key, ...named } = query;
-    const range = rangeOf({ ...named, range: key }, clock.now());
-    const filter = { ...named, from_ms: range.from_ms, to_ms: range.to_ms };
-    const [page, total] = await Promise.all([
-      records.query(recordFilterOf(filter), { limit, ...(before === undefined ? {} : { before }) }),
-      before === undefined ? totalOf(records, filter, timeRangeOf(range)) : null,
-    ]);
-    return {
-      range,
-      filter,
-      rows: page.records.map(rowOf),
-      next_before: page.more ? (page.records.at(-1)?.seq ?? null) : null,
-      total,
-    };
+type Endpoints = "GET decisions" | "GET decisions/{id}" | "GET decisions/live";
+
+/** Lists of decisions, live ones, and one with its explanation. */
+export function decisionEndpoints({ clock, config, explained, records }: EndpointSources): ApiHandlers<Endpoints> {
+  return {
+    "GET decisions": async ({ query }) => {
+      const { limit, before, range: key, ...named } = query;
+      const range = namedRange({ ...named, range: key }, clock.now());
+      const filter = { ...named, from_ms: range.from_ms, to_ms: range.to_ms };
+      const summed = before === undefined ? rollupFilter(filter) : undefined;
+      const [page, total] = await Promise.all([
+        records.query(recordFilter(filter), { limit, ...(before === undefined ? {} : { before }) }),
+        summed && records.summary(timeRange(range), summed),
+      ]);
+      return {
+        range,
+        filter,
+        rows: page.records.map(decisionRow),
+        next_before: page.more ? (page.records.at(-1)?.seq ?? null) : null,
+        total: total === undefined ? null : { requests: total.requests, cost_nano_usd: total.cost_nano_usd },
+      };
+    },
+
+    "GET decisions/live": liveDecisions({ clock, records }),
+
+    "GET decisions/{id}": async ({ params: { id = "" } }) => {
+      const found = await explained(id);
+      if (found === undefined) {
+        const detail = "There is no record of this decision: it is older than the retention, or the id is another one.";
+        throw new ApiProblem(404, detail, "unknown_decision");
+      }
+      const { explanation, ...record } = found;
+      const { baseline_nano_usd, cost_nano_usd } = record;
+      const baseline_model = config().registry.byRole.senior?.key;
+      return {
+        row: decisionRow(record),
+        record,
+        sentence: explanation?.sentence ?? "",
+        stages: explanation?.stages ?? [],
+        contributions: record.contributions,
+        thresholds: record.thresholds,
+        would_change: explanation?.would_change ?? [],
+        saved:
+          baseline_nano_usd === null || baseline_model === undefined
+            ? null
+            : { baseline_model, baseline_nano_usd, saved_nano_usd: baseline_nano_usd - cost_nano_usd },
+      };
+    },
   };
 }
 
-async function totalOf(records: DecisionRecords, filter: Parameters<typeof rollupFilterOf>[0], range: TimeRange) {
-  const summed = rollupFilterOf(filter);
-  if (summed === undefined) return null;
-  const { requests, cost_nano_usd } = await records.summary(range, summed);
-  return { requests, cost_nano_usd };
-}
-
-/** `GET decisions/{id}`: one decision with its whole explanation. */
-export function decisionHandler({ explained, config }: DashboardSources): ApiHandler<"GET decisions/{id}"> {
-  return async ({ params: { id = "" } }) => {
-    const found = await explained(id).catch(() => {
-      const detail = "The decision records cannot be read now. Try again shortly.";
-      throw new ApiProblem(503, detail, "records_unavailable");
-    });
-    if (found === undefined) {
-      const detail = "There is no record of this decision: it is older than the retention, or the id is another one.";
-      throw new ApiProblem(404, detail, "unknown_decision");
-    }
-    const { explanation, ...record } = found;
-    return {
-      row: rowOf(record),
-      record,
-      sentence: explanation?.sentence ?? "",
-      stages: explanation?.stages ?? [],
-      contributions: record.contributions,
-      thresholds: record.thresholds,
-      would_change: explanation?.would_change ?? [],
-      saved: savedOf(record, config().registry.byRole.senior?.key),
-    };
-  };
-}
-
-function savedOf({ baseline_nano_usd, cost_nano_usd }: DecisionRecord, baselineModel: string | undefined) {
-  if (baseline_nano_usd === null || baselineModel === undefined) return null;
-  return { baseline_model: baselineModel, baseline_nano_usd, saved_nano_usd: baseline_nano_usd - cost_nano_usd };
+/** A record as lists show it. */
+function decisionRow(record: DecisionRecord): DecisionRow {
+  return DecisionRow.parse({
+    ...record,
+    attempts: record.attempts.length,
+    redactions: record.redactions.reduce((sum, { count }) => sum + count, 0),
+    prompt_tokens: record.tokens?.prompt ?? 0,
+    completion_tokens: record.tokens?.completion ?? 0,
+    first_token_ms: record.timings.first_token_ms,
+    total_ms: record.timings.total_ms,
+  });
 }
 
 /** Missed records that a resumed feed gets; if there are more, it gets a `gap` event. */
@@ -72,11 +78,11 @@ export interface LiveSources {
   readonly records: Pick<DecisionRecords, "query" | "subscribe">;
 }
 
-/** `GET decisions/live`: records as they are made, those first that were missed since `Last-Event-ID`. */
-export function liveHandler({ clock, records }: LiveSources): ApiHandler<"GET decisions/live"> {
+/** Records as they are made, those first that were missed since `Last-Event-ID`. */
+export function liveDecisions({ clock, records }: LiveSources): ApiHandler<"GET decisions/live"> {
   return ({ query, lastEventId }, stream) => {
     const { limit: _, before: __, range: ___, from_ms: ____, to_ms: _____, ...named } = query;
-    const filter = recordFilterOf(named);
+    const filter = recordFilter(named);
     const after = lastEventId !== undefined && /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : undefined;
     /** Live records wait until those that were missed have been sent. */
     let waiting: DecisionRecord[] | undefined = after === undefined ? undefined : [];
@@ -86,7 +92,7 @@ export function liveHandler({ clock, records }: LiveSources): ApiHandler<"GET de
 
     const send = (record: DecisionRecord): void => {
       if (missed > 0 && stream.send({ kind: "gap", since_ms: null, missed })) missed = 0;
-      if (missed > 0 || !stream.send({ kind: "decision", row: rowOf(record) }, String(record.seq))) missed += 1;
+      if (missed > 0 || !stream.send({ kind: "decision", row: decisionRow(record) }, String(record.seq))) missed += 1;
     };
     const stop = records.subscribe(filter, (news) => {
       for (const record of news) {

@@ -1,6 +1,7 @@
+import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
 import type { Need } from "#dashboard/schema/now.ts";
 import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
-import type { DashboardSources, DriftNotice } from "#dashboard/sources.ts";
+import type { DriftNotice } from "#dashboard/sources.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
@@ -10,7 +11,7 @@ const nearCapShare = 0.8;
 /** Drifts and dropped records are news for a day. */
 const recentMs = 24 * 3_600_000;
 
-export interface NeedInputs {
+interface NeedInputs {
   readonly day: CapUse;
   readonly goals: readonly CapUse[];
   readonly pace: Pace;
@@ -19,211 +20,177 @@ export interface NeedInputs {
   readonly isNew: boolean;
 }
 
+/** A need without what is null or follows from the rest; `command` is without the words before it. */
+type Found = Pick<Need, "kind" | "severity" | "view" | "title" | "todo"> & Partial<Need>;
+type Finding = Generator<Found, void, undefined>;
+
 /** What an operator should look at, the most severe first; empty when all is well. */
-export function needsOf(sources: DashboardSources, inputs: NeedInputs): Need[] {
-  const needs = [
+export function listNeeds(sources: EndpointSources, inputs: NeedInputs): Need[] {
+  const found = [
     ...storeNeeds(sources),
     ...healthNeeds(sources),
     ...capNeeds(inputs),
-    ...moneyNeeds(sources, inputs),
+    ...holdNeeds(inputs.totals),
+    ...moneyNeeds(sources),
     ...configNeeds(sources),
     ...recordNeeds(sources),
     ...(inputs.isNew ? [firstSteps(sources)] : []),
   ];
   const order = { act: 0, watch: 1, info: 2 };
-  const { command: own } = sources.installation;
-  const named = needs.map((each) => (each.command === null ? each : { ...each, command: `${own} ${each.command}` }));
-  return named.sort((a, b) => order[a.severity] - order[b.severity]);
+  return found
+    .map(({ command = null, target = null, ...given }) => ({
+      id: target === null ? given.kind : `${given.kind} ${target}`,
+      since_ms: null,
+      amount_nano_usd: null,
+      count: null,
+      filter: null,
+      ...given,
+      target,
+      command: command === null ? null : `${sources.installation.command} ${command}`,
+    }))
+    .sort((a, b) => order[a.severity] - order[b.severity]);
 }
 
-/** `command` is without the words before it. */
-type GivenFields = Pick<Need, "kind" | "severity" | "title" | "todo" | "view"> & Partial<Need>;
-
-function need(given: GivenFields): Need {
-  return {
-    id: given.target === undefined || given.target === null ? given.kind : `${given.kind} ${given.target}`,
-    command: null,
-    since_ms: null,
-    amount_nano_usd: null,
-    count: null,
-    filter: null,
-    target: null,
-    ...given,
-  };
-}
-
-function storeNeeds({ ledger }: DashboardSources): Need[] {
+function* storeNeeds({ ledger }: EndpointSources): Finding {
   const { ok, failed } = ledger.status();
-  if (failed !== undefined) {
-    const title =
-      failed === "store_lost"
-        ? "The budget store was deleted, replaced or emptied, and nothing is admitted."
-        : "A sync of the budget store to disk has failed, and nothing is admitted by this process.";
-    const todo = failed === "store_lost" ? "Restore the database, then restart the gateway." : "Restart the gateway.";
-    return [need({ kind: "ledger_failed", severity: "act", view: "now", title, todo })];
-  }
-  if (ok) return [];
-  return [
-    need({
+  const failure = { kind: "ledger_failed", severity: "act", view: "now" } as const;
+  if (failed === "store_lost") {
+    const title = "The budget store was deleted, replaced or emptied, and nothing is admitted.";
+    yield { ...failure, title, todo: "Restore the database, then restart the gateway." };
+  } else if (failed !== undefined) {
+    const title = "A sync of the budget store to disk has failed, and nothing is admitted by this process.";
+    yield { ...failure, title, todo: "Restart the gateway." };
+  } else if (!ok) {
+    yield {
       kind: "store_unavailable",
       severity: "act",
       view: "now",
       title: "The budget store does not answer, and requests that cost anything are refused.",
       todo: "See whether the database runs and can be reached.",
       command: "doctor",
-    }),
-  ];
+    };
+  }
 }
 
-function healthNeeds({ health, config }: DashboardSources): Need[] {
+function* healthNeeds({ health, config }: EndpointSources): Finding {
   const { registry, policy } = config();
   const { models, aggregator } = health.status();
-  const needs: Need[] = [];
   if (aggregator.state !== "closed") {
-    needs.push(
-      need({
-        kind: "aggregator_down",
-        severity: "act",
-        view: "models",
-        title: `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`,
-        todo: "It is tried again by itself. Check the key, the credit and the network.",
-        command: "doctor",
-        since_ms: aggregator.sinceMs ?? null,
-      }),
-    );
+    yield {
+      kind: "aggregator_down",
+      severity: "act",
+      view: "models",
+      title: `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`,
+      todo: "It is tried again by itself. Check the key, the credit and the network.",
+      command: "doctor",
+      since_ms: aggregator.sinceMs ?? null,
+    };
   }
   const chain = policy.health.senior_fallback_chain;
   const isOut = (key: string) => models.find(({ model }) => model === key)?.routable === false;
   if (chain.length > 0 && chain.every(isOut)) {
-    needs.push(
-      need({
-        kind: "all_models_out",
-        severity: "act",
-        view: "models",
-        title: "No model of the senior chain can serve, and sensitive requests are refused.",
-        todo: "See why each is out. `models reset` forgives what a model has done.",
-      }),
-    );
+    yield {
+      kind: "all_models_out",
+      severity: "act",
+      view: "models",
+      title: "No model of the senior chain can serve, and sensitive requests are refused.",
+      todo: "See why each is out. `models reset` forgives what a model has done.",
+    };
   }
   for (const { model, state, routable, reason, sinceMs } of models) {
-    const record = registry.models.get(model);
-    const isUsed = record !== undefined && (registry.byRole[record.role] === record || chain.includes(model));
-    if (routable || !isUsed || !record.enabled) continue;
+    const entry = registry.models.get(model);
+    const isUsed = entry !== undefined && (registry.byRole[entry.role] === entry || chain.includes(model));
+    if (routable || !isUsed || !entry.enabled) continue;
     const byOperator = state === "DISABLED";
-    needs.push(
-      need({
-        kind: "model_out",
-        severity: "watch",
-        view: "models",
-        title: `${model} is out of service (${state}): ${reason}.`,
-        todo: byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.",
-        command: byOperator ? `models enable ${model}` : null,
-        since_ms: sinceMs,
-        target: model,
-        filter: { model },
-      }),
-    );
+    yield {
+      kind: "model_out",
+      severity: "watch",
+      view: "models",
+      title: `${model} is out of service (${state}): ${reason}.`,
+      todo: byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.",
+      command: byOperator ? `models enable ${model}` : null,
+      since_ms: sinceMs,
+      target: model,
+      filter: { model },
+    };
   }
-  return needs;
 }
 
-function capNeeds({ day, goals, pace }: NeedInputs): Need[] {
-  const needs: Need[] = [];
+function* capNeeds({ day, goals, pace }: NeedInputs): Finding {
   for (const cap of [day, ...goals]) {
     const share = cap.used_share ?? 0;
     if (cap.hard_nano_usd === null || share < nearCapShare) continue;
     const reached = share >= 1;
     const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
     const figures = `${dollarText(cap.spent_nano_usd)} spent and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
-    needs.push(
-      need({
-        kind: reached ? "cap_reached" : "cap_near",
-        severity: reached ? "act" : "watch",
-        view: "budgets",
-        title: `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
-        todo: reached
-          ? "Further requests are refused. Raise the cap, or let it stand."
-          : "Raise the cap, or let it stand.",
-        amount_nano_usd: cap.left_nano_usd,
-        target: cap.account,
-      }),
-    );
+    yield {
+      kind: reached ? "cap_reached" : "cap_near",
+      severity: reached ? "act" : "watch",
+      view: "budgets",
+      title: `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
+      todo: `${reached ? "Further requests are refused. " : ""}Raise the cap, or let it stand.`,
+      amount_nano_usd: cap.left_nano_usd,
+      target: cap.account,
+    };
   }
   if (pace.runs_out_at_ms !== null && (day.used_share ?? 0) < nearCapShare) {
-    needs.push(
-      need({
-        kind: "cap_pace",
-        severity: "watch",
-        view: "budgets",
-        title: `At the pace of the last ${Math.round(pace.window_ms / 60_000)} minutes the day's cap is reached before the UTC day ends.`,
-        todo: "See which goals spend it.",
-        since_ms: null,
-        amount_nano_usd: day.left_nano_usd,
-        target: day.account,
-      }),
-    );
+    yield {
+      kind: "cap_pace",
+      severity: "watch",
+      view: "budgets",
+      title: `At the pace of the last ${Math.round(pace.window_ms / 60_000)} minutes the day's cap is reached before the UTC day ends.`,
+      todo: "See which goals spend it.",
+      amount_nano_usd: day.left_nano_usd,
+      target: day.account,
+    };
   }
-  return needs;
 }
 
-function moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources, { totals }: NeedInputs): Need[] {
-  const needs: Need[] = [];
+function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   const open = totals.filter(({ state }) => state === "unresolved" || state === "orphaned");
   const count = open.reduce((sum, total) => sum + total.count, 0);
   const amount = open.reduce((sum, total) => sum + total.amount, 0);
-  if (count > 0) {
-    needs.push(
-      need({
-        kind: "unresolved_hold",
-        severity: "watch",
-        view: "budgets",
-        title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${dollarText(amount)} is held.`,
-        todo: "Each is charged in full when it expires, unless you settle or release it before.",
-        command: "budgets holds",
-        count,
-        amount_nano_usd: amount,
-      }),
-    );
-  }
+  if (count === 0) return;
+  yield {
+    kind: "unresolved_hold",
+    severity: "watch",
+    view: "budgets",
+    title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${dollarText(amount)} is held.`,
+    todo: "Each is charged in full when it expires, unless you settle or release it before.",
+    command: "budgets holds",
+    count,
+    amount_nano_usd: amount,
+  };
+}
+
+function* moneyNeeds({ reconciliation, drifts, notices, clock }: EndpointSources): Finding {
   const counted = reconciliation();
   if (counted !== undefined && isNotable(counted)) {
     const difference = differenceOf(counted);
-    const more = difference > 0 ? "more" : "less";
-    needs.push(
-      need({
-        kind: "money_unreconciled",
-        severity: "watch",
-        view: "budgets",
-        title: `The aggregator has counted ${dollarText(Math.abs(difference))} ${more} on ${counted.day} than the ledger.`,
-        todo: "Other users of the same key explain more. Prices that are out of date explain either.",
-        command: `budgets reconcile --day ${counted.day}`,
-        since_ms: counted.readMs,
-        amount_nano_usd: Math.abs(difference),
-        target: counted.day,
-      }),
-    );
+    const amount = Math.abs(difference);
+    yield {
+      kind: "money_unreconciled",
+      severity: "watch",
+      view: "budgets",
+      title: `The aggregator has counted ${dollarText(amount)} ${difference > 0 ? "more" : "less"} on ${counted.day} than the ledger.`,
+      todo: "Other users of the same key explain more. Prices that are out of date explain either.",
+      command: `budgets reconcile --day ${counted.day}`,
+      since_ms: counted.readMs,
+      amount_nano_usd: amount,
+      target: counted.day,
+    };
   }
   const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < recentMs);
   for (const drift of [...drifts(), ...filtered]) {
     const { model, reason, atMs } = drift;
-    needs.push(
-      need({
-        kind: "price_drift",
-        severity: "watch",
-        view: "models",
-        id: `price_drift ${model} ${reason}`,
-        ...driftTextsOf(drift),
-        command: "models sync",
-        since_ms: atMs,
-        target: model,
-      }),
-    );
+    const id = `price_drift ${model} ${reason}`;
+    const common = { kind: "price_drift", severity: "watch", view: "models", command: "models sync" } as const;
+    yield { ...common, id, ...driftTexts(drift), since_ms: atMs, target: model };
   }
-  return needs;
 }
 
 /** What has happened, and what to do. Not every drift is about a price. */
-function driftTextsOf({ model, reason, detail }: DriftNotice): Pick<Need, "title" | "todo"> {
+function driftTexts({ model, reason, detail }: DriftNotice): Pick<Need, "title" | "todo"> {
   switch (reason) {
     case "expires":
       return { title: `${model} will lose its model: ${detail}.`, todo: "Name another model in the registry before." };
@@ -250,55 +217,47 @@ function driftTextsOf({ model, reason, detail }: DriftNotice): Pick<Need, "title
   }
 }
 
-function configNeeds({ configStatus }: DashboardSources): Need[] {
+function* configNeeds({ configStatus }: EndpointSources): Finding {
   const { state, loadedAtMs } = configStatus();
-  if (state === "current" || state === "checking") return [];
-  return [
-    need({
-      kind: "reload_refused",
-      severity: "act",
-      view: "policy",
-      title:
-        state === "refused"
-          ? "The policy or the model registry has changed and was refused. The last good one is in force."
-          : "The policy or the model registry has changed and could not be checked. The last good one is in force.",
-      todo: "Mend what is wrong with the file; it is read again when it changes.",
-      command: "policy check",
-      since_ms: loadedAtMs,
-    }),
-  ];
+  if (state === "current" || state === "checking") return;
+  const problem = state === "refused" ? "was refused" : "could not be checked";
+  yield {
+    kind: "reload_refused",
+    severity: "act",
+    view: "policy",
+    title: `The policy or the model registry has changed and ${problem}. The last good one is in force.`,
+    todo: "Mend what is wrong with the file; it is read again when it changes.",
+    command: "policy check",
+    since_ms: loadedAtMs,
+  };
 }
 
-function recordNeeds({ records, clock }: DashboardSources): Need[] {
+function* recordNeeds({ records, clock }: EndpointSources): Finding {
   const { dropped, droppedAtMs, kind, ok } = records.status();
   const isNews = droppedAtMs !== undefined && clock.now() - droppedAtMs < recentMs;
-  if (kind !== "off" && (!ok || (dropped > 0 && isNews))) {
-    return [
-      need({
-        kind: "records_dropped",
-        severity: "watch",
-        view: "decisions",
-        title: ok
-          ? `${dropped} decision records were lost because the store was too slow. No money was.`
-          : `Decision records cannot be written now, and ${dropped} were lost. No money was.`,
-        todo: "Lists and sums lack these requests. The ledger has them.",
-        count: dropped,
-        since_ms: droppedAtMs ?? null,
-      }),
-    ];
-  }
-  return [];
+  if (kind === "off" || (ok && (dropped === 0 || !isNews))) return;
+  yield {
+    kind: "records_dropped",
+    severity: "watch",
+    view: "decisions",
+    title: ok
+      ? `${dropped} decision records were lost because the store was too slow. No money was.`
+      : `Decision records cannot be written now, and ${dropped} were lost. No money was.`,
+    todo: "Lists and sums lack these requests. The ledger has them.",
+    count: dropped,
+    since_ms: droppedAtMs ?? null,
+  };
 }
 
-function firstSteps({ installation }: DashboardSources): Need {
-  return need({
+function firstSteps({ installation: { demo } }: EndpointSources): Found {
+  return {
     kind: "nothing_yet",
     severity: "info",
     view: "now",
     title: "No request has been recorded yet.",
-    todo: installation.demo
+    todo: demo
       ? "Make sample traffic: the simulator answers, nothing is spent."
       : "Point an OpenAI-compatible client at this gateway's address and /v1.",
-    command: installation.demo ? "demo traffic" : null,
-  });
+    command: demo ? "demo traffic" : null,
+  };
 }

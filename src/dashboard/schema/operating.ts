@@ -1,174 +1,174 @@
 import { z } from "zod";
-import { AtMs, CapUse, Count, Counted, DecisionFilter, HealthState, Ms, NanoUsd, Pace, Range, Tier } from "./shared.ts";
+import {
+  AtMs,
+  CapUse,
+  Count,
+  Counted,
+  DecisionFilter,
+  type EndpointSchemas,
+  fields,
+  HealthState,
+  Ms,
+  NanoUsd,
+  Pace,
+  Range,
+  RangeQuery,
+  Text,
+  Tier,
+} from "./shared.ts";
 
-/** `GET budgets`, `GET sessions`, `POST budgets/{goal}/cap`, `GET holds`, `POST holds/{id}/…`, `GET models`, `POST models/{key}/…`. */
+/** What operators look after: budgets, holds, models, and what they have done. */
 
+const limit = z.coerce.number().int().min(1).max(500).default(100);
 const holdStates = ["live", "orphaned", "unresolved", "charged"] as const;
+const HoldTotals = z.array(z.object({ state: z.enum(holdStates), count: Count, held_nano_usd: NanoUsd }));
 
 export const Hold = z.object({
-  id: z.string(),
+  id: Text,
   state: z.enum(holdStates),
-  model: z.string(),
-  goal: z.string(),
-  day: z.string(),
+  ...fields(Text, "model", "goal", "day", "node", "why"),
   held_nano_usd: NanoUsd,
-  node: z.string(),
   node_seen_ms: AtMs.nullable(),
   since_ms: AtMs,
-  until_ms: AtMs.describe(
-    "When it ends by itself: it is then charged in full, or released if the call was never sent.",
-  ),
-  why: z.string(),
-  decision_id: z.string().nullable().describe("The request that made it."),
+  until_ms: AtMs.describe("When it ends by itself: charged in full, or released if the call was never sent."),
+  decision_id: Text.nullable().describe("The request that made it."),
   may_close: z.boolean().describe("An operator may settle or release it now."),
 });
 export type Hold = z.infer<typeof Hold>;
 
-const HoldTotals = z.array(z.object({ state: z.enum(holdStates), count: Count, held_nano_usd: NanoUsd }));
-
-export const HoldsQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(500).default(100),
-  charged: z.enum(["true", "false"]).default("false").describe("Also what was charged in full without proof."),
-});
-export const HoldsAnswer = z.object({ at_ms: AtMs, holds: z.array(Hold), totals: HoldTotals, more: Count });
-export type HoldsAnswer = z.infer<typeof HoldsAnswer>;
-
-export const SettleBody = z.strictObject({
-  usd: z.string().describe("What the call has cost, in US dollars, such as `0.0187`."),
-  why: z.string().min(1).max(200),
-});
-export const ReleaseBody = z.strictObject({ why: z.string().min(1).max(200) });
-export const CloseAnswer = z.object({
-  id: z.string(),
+const why = Text.min(1).max(200);
+const CloseAnswer = z.object({
+  id: Text,
   result: z.enum(["settled", "released", "corrected", "unchanged"]),
   held_nano_usd: NanoUsd,
   charged_nano_usd: NanoUsd.nullable(),
-  detail: z.string().nullable(),
+  detail: Text.nullable(),
 });
 export type CloseAnswer = z.infer<typeof CloseAnswer>;
 
 export const BudgetLine = CapUse.extend({
-  held_by: z.object({ live: NanoUsd, orphaned: NanoUsd, unresolved: NanoUsd }),
+  held_by: z.object(fields(NanoUsd, "live", "orphaned", "unresolved")),
   frees_itself_ms: AtMs.nullable().describe("When the last of its open holds ends by itself, without an operator."),
   requests: Counted.nullable().describe("Of the range; null for days before it."),
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
 
-export const BudgetsAnswer = z.object({
-  at_ms: AtMs,
-  range: Range,
-  today: z.string(),
-  day_ends_at_ms: AtMs,
-  pace: Pace,
-  policy_caps: z.object({
-    goal_soft_nano_usd: NanoUsd,
-    goal_hard_nano_usd: NanoUsd,
-    day_soft_nano_usd: NanoUsd,
-    day_hard_nano_usd: NanoUsd,
-  }),
-  days: z.array(BudgetLine).describe("The newest first."),
-  goals: z.array(BudgetLine).describe("Goals that have used most of their cap come first."),
-  more_goals: Count,
-  totals: HoldTotals,
-});
-export type BudgetsAnswer = z.infer<typeof BudgetsAnswer>;
-
-export const SessionsAnswer = z.object({
-  at_ms: AtMs,
-  range: Range,
-  sessions: z
-    .array(
-      Counted.extend({
-        session: z.string(),
-        refused: z.object({ requests: Count, filter: DecisionFilter }),
-        prompt_tokens: Count,
-        cached_tokens: Count.describe("Of the prompt's tokens, those read from a cache."),
-        completion_tokens: Count,
-        last_ms: AtMs.describe("Time of the newest request."),
-      }),
-    )
-    .describe("Highest cost first."),
-  more: z.boolean().describe("There are more sessions, with lower cost."),
-});
-
-/** The goal (`session/name`, URL-encoded in the path) or, with `account: "day"`, a UTC day gets a hard cap of the operator's own. */
-export const CapBody = z.strictObject({
-  hard_usd: z.string().nullable().describe("US dollars, such as `7.50`; null gives the cap back to the policy."),
-  account: z.enum(["goal", "day"]).default("goal"),
-  why: z.string().max(200).optional(),
-});
-export const CapAnswer = z.object({
-  account: z.string(),
-  hard_nano_usd: NanoUsd.nullable(),
-  before_nano_usd: NanoUsd.nullable(),
-});
-export type CapAnswer = z.infer<typeof CapAnswer>;
-
-const PriceView = z.object({
-  input_nano_usd_per_mtok: NanoUsd,
-  cached_input_nano_usd_per_mtok: NanoUsd,
-  output_nano_usd_per_mtok: NanoUsd,
-  request_nano_usd: NanoUsd.nullable(),
-  bands: Count.describe("Further prices, for long prompts or certain hours."),
-});
-
 export const ModelView = z.object({
-  key: z.string(),
-  role: z.string(),
+  ...fields(Text, "key", "role", "upstream_id", "reason"),
   tier: Tier,
-  upstream_id: z.string(),
   used: z.boolean().describe("Routing chooses it for its role; other models of the role are only fallbacks."),
-  in_senior_chain: z.boolean(),
-  enabled_in_file: z.boolean(),
+  ...fields(z.boolean(), "in_senior_chain", "enabled_in_file", "routable"),
   state: HealthState,
-  routable: z.boolean(),
   since_ms: AtMs,
-  reason: z.string(),
   retry_at_ms: AtMs.nullable(),
-  trips: Count,
   shed_share: z.number(),
-  window: z.object({ answers: Count, failures: Count, slow: Count, first_token_p95_ms: Ms.nullable() }),
-  override: z.object({ disabled: z.boolean(), reset_ms: AtMs.nullable(), by: z.string(), at_ms: AtMs }).nullable(),
+  ...fields(Count, "trips", "failed_attempts", "context_tokens", "max_output_tokens"),
+  window: z.object({ ...fields(Count, "answers", "failures", "slow"), first_token_p95_ms: Ms.nullable() }),
+  override: z.object({ disabled: z.boolean(), reset_ms: AtMs.nullable(), by: Text, at_ms: AtMs }).nullable(),
   history: z
-    .array(z.object({ at_ms: AtMs, state: HealthState, reason: z.string() }))
+    .array(z.object({ at_ms: AtMs, state: HealthState, reason: Text }))
     .describe("Changes of state that this gateway has seen, the oldest first."),
   served: Counted,
-  failed_attempts: Count,
   first_token_ms: z.object({ p50: Ms, p95: Ms }).nullable(),
-  price: PriceView,
+  price: z.object({
+    ...fields(NanoUsd, "input_nano_usd_per_mtok", "cached_input_nano_usd_per_mtok", "output_nano_usd_per_mtok"),
+    request_nano_usd: NanoUsd.nullable(),
+    bands: Count.describe("Further prices, for long prompts or certain hours."),
+  }),
   price_source: z.object({ kind: z.enum(["shipped", "registry_file", "price_book"]), at_ms: AtMs.nullable() }),
-  drift: z.array(z.object({ reason: z.string(), detail: z.string(), at_ms: AtMs })),
-  context_tokens: Count,
-  max_output_tokens: Count,
+  drift: z.array(z.object({ reason: Text, detail: Text, at_ms: AtMs })),
 });
 export type ModelView = z.infer<typeof ModelView>;
 
-export const ModelsAnswer = z.object({
-  at_ms: AtMs,
-  range: Range,
-  models: z.array(ModelView),
-  aggregator: z.object({
-    state: z.enum(["closed", "open", "half_open"]),
-    since_ms: AtMs.nullable(),
-    reason: z.string().nullable(),
-    retry_at_ms: AtMs.nullable(),
-  }),
-  price_book_read_ms: AtMs.nullable(),
-});
-export type ModelsAnswer = z.infer<typeof ModelsAnswer>;
-
-export const OverrideAnswer = z.object({
-  model: z.string(),
+const OverrideAnswer = z.object({
+  ...fields(Text, "model", "by", "follows"),
   action: z.enum(["disable", "enable", "reset"]),
   at_ms: AtMs,
-  by: z.string(),
-  follows: z.string(),
 });
-export type OverrideAnswer = z.infer<typeof OverrideAnswer>;
 
-export const ActionsQuery = z.object({ limit: z.coerce.number().int().min(1).max(500).default(100) });
-export const ActionsAnswer = z.object({
-  actions: z
-    .array(z.object({ at_ms: AtMs, operator: z.string(), action: z.string(), target: z.string(), detail: z.string() }))
-    .describe("Changes that operators made in the dashboard, the newest first."),
-});
+export const operatingSchemas = {
+  "GET budgets": {
+    about: "Days and goals: caps, spent, held, pace.",
+    query: RangeQuery,
+    answer: z.object({
+      range: Range,
+      today: Text,
+      ...fields(AtMs, "at_ms", "day_ends_at_ms"),
+      pace: Pace,
+      policy_caps: z.object({
+        ...fields(NanoUsd, "goal_soft_nano_usd", "goal_hard_nano_usd", "day_soft_nano_usd", "day_hard_nano_usd"),
+      }),
+      days: z.array(BudgetLine).describe("The newest first."),
+      goals: z.array(BudgetLine).describe("Goals that have used most of their cap come first."),
+      more_goals: Count,
+      totals: HoldTotals,
+    }),
+  },
+  "POST budgets/{goal}/cap": {
+    about:
+      "Sets or clears the operator's own hard cap of a goal (`session/name`) or, with `account: day`, of a UTC day or `today`.",
+    body: z.strictObject({
+      hard_usd: Text.nullable().describe("US dollars, such as `7.50`; null gives the cap back to the policy."),
+      account: z.enum(["goal", "day"]).default("goal"),
+      why: Text.max(200).optional(),
+    }),
+    answer: z.object({ account: Text, ...fields(NanoUsd.nullable(), "hard_nano_usd", "before_nano_usd") }),
+  },
+  "GET sessions": {
+    about: "Requests and cost of the 100 sessions with the highest cost, highest first.",
+    query: RangeQuery,
+    answer: z.object({
+      at_ms: AtMs,
+      range: Range,
+      sessions: z.array(
+        Counted.extend({
+          session: Text,
+          refused: z.object({ requests: Count, filter: DecisionFilter }),
+          ...fields(Count, "prompt_tokens", "completion_tokens"),
+          cached_tokens: Count.describe("Of the prompt's tokens, those read from a cache."),
+          last_ms: AtMs.describe("Time of the newest request."),
+        }),
+      ),
+      more: z.boolean().describe("There are more sessions, with lower cost."),
+    }),
+  },
+  "GET holds": {
+    about: "Money that is held, and when each hold ends by itself.",
+    query: z.object({
+      limit,
+      charged: z.enum(["true", "false"]).default("false").describe("Also what was charged in full without proof."),
+    }),
+    answer: z.object({ at_ms: AtMs, holds: z.array(Hold), totals: HoldTotals, more: Count }),
+  },
+  "POST holds/{id}/settle": {
+    about: "Ends a hold with what the call has cost.",
+    body: z.strictObject({ usd: Text.describe("What the call has cost, in US dollars, such as `0.0187`."), why }),
+    answer: CloseAnswer,
+  },
+  "POST holds/{id}/release": { about: "Ends a hold without cost.", body: z.strictObject({ why }), answer: CloseAnswer },
+  "GET models": {
+    about: "The models: state, errors, latency, prices.",
+    query: RangeQuery,
+    answer: z.object({
+      at_ms: AtMs,
+      range: Range,
+      models: z.array(ModelView),
+      aggregator: z.object({
+        state: z.enum(["closed", "open", "half_open"]),
+        ...fields(AtMs.nullable(), "since_ms", "retry_at_ms"),
+        reason: Text.nullable(),
+      }),
+      price_book_read_ms: AtMs.nullable(),
+    }),
+  },
+  "POST models/{key}/disable": { about: "Takes a model out of service.", answer: OverrideAnswer },
+  "POST models/{key}/enable": { about: "Puts a model back into service.", answer: OverrideAnswer },
+  "POST models/{key}/reset": { about: "Clears a model's pauses, trips and quarantine.", answer: OverrideAnswer },
+  "GET actions": {
+    about: "The audit log: who changed what in the dashboard, and when; the newest first.",
+    query: z.object({ limit }),
+    answer: z.object({
+      actions: z.array(z.object({ at_ms: AtMs, ...fields(Text, "operator", "action", "target", "detail") })),
+    }),
+  },
+} as const satisfies EndpointSchemas;

@@ -2,31 +2,45 @@ import { z } from "zod";
 import { healthStates } from "#health/health.ts";
 import { DecisionRecord } from "#records/decision-record.ts";
 
-/** What a model is for, as callers name it. */
-export const Tier = DecisionRecord.shape.tier.unwrap();
-
 /** What several answers of the dashboard's API are made of. Times are milliseconds since the epoch, money is whole nano-USD. */
 
+/** What a model is for, as callers name it. */
+export const Tier = DecisionRecord.shape.tier.unwrap();
 export const AtMs = z.number().describe("Milliseconds since the Unix epoch.");
 export const NanoUsd = z.number().describe("Whole nano-US-dollars: 1 USD is 1,000,000,000.");
 export const Count = z.int().min(0);
 export const Ms = z.number().min(0).describe("Milliseconds.");
-
+export const Text = z.string();
 export const HealthState = z.enum(healthStates);
+
+/** Several fields of one type. */
+export function fields<T extends z.ZodType, Name extends string>(type: T, ...names: readonly Name[]): Record<Name, T> {
+  // Each name has the type.
+  return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, T>;
+}
+
+/** What an endpoint takes and answers; `events` are server-sent. */
+export interface EndpointSchema {
+  readonly about: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly answer?: z.ZodType;
+  readonly events?: z.ZodType;
+}
+export type EndpointSchemas = Readonly<Record<string, EndpointSchema>>;
 
 /** Ranges that the pages offer. All begin at a full UTC hour (`today`: at UTC midnight), so that roll-ups hold them whole. */
 export const rangeKeys = ["1h", "6h", "24h", "today", "7d", "30d"] as const;
 const RangeKey = z.enum(rangeKeys);
 
 /** The time that an answer is about: `from_ms` is in it, `to_ms` is not. A list with the same two has the same requests. */
-export const Range = z.object({ key: RangeKey.nullable(), from_ms: AtMs, to_ms: AtMs });
+export const Range = z.object({ key: RangeKey.nullable(), ...fields(AtMs, "from_ms", "to_ms") });
 export type Range = z.infer<typeof Range>;
 
 /** The time of an answer as callers write it: a named range, or both ends. */
 export const RangeQuery = z.object({
   range: RangeKey.optional(),
-  from_ms: z.coerce.number().int().min(0).optional(),
-  to_ms: z.coerce.number().int().min(0).optional(),
+  ...fields(z.coerce.number().int().min(0).optional(), "from_ms", "to_ms"),
 });
 
 /** How a filter names records whose field is empty: refused before there was a decision, and so without a cause. */
@@ -37,21 +51,10 @@ export const noValue = "none";
  * must hold; a comma separates alternatives of one.
  */
 export const DecisionFilter = RangeQuery.extend({
-  goal: z.string().optional(),
-  session: z.string().optional(),
-  cause: z.string().optional(),
-  rule: z.string().optional(),
-  kind: z.string().optional(),
-  alias: z.string().optional(),
-  model: z.string().optional().describe("Key of the model that was chosen or that served."),
-  tier: z.string().optional(),
-  outcome: z.string().optional(),
-  status: z.string().optional().describe("A status, or a class of them: `502`, `5xx`."),
-  refused_by: z.string().optional(),
-  error_class: z.string().optional(),
-  cost_state: z.string().optional(),
-  action: z.string().optional(),
-  request_id: z.string().optional(),
+  ...fields(Text.optional(), "goal", "session", "cause", "rule", "kind", "alias", "tier", "outcome", "refused_by"),
+  ...fields(Text.optional(), "error_class", "cost_state", "action", "request_id"),
+  model: Text.optional().describe("Key of the model that was chosen or that served."),
+  status: Text.optional().describe("A status, or a class of them: `502`, `5xx`."),
 });
 export type DecisionFilter = z.infer<typeof DecisionFilter>;
 
@@ -65,21 +68,14 @@ export type Counted = z.infer<typeof Counted>;
 
 /** One cap of a goal or a day, and what of it is used. */
 export const CapUse = z.object({
-  account: z.string().describe("`day/2026-01-31` or `goal/session/name`."),
+  account: Text.describe("`day/2026-01-31` or `goal/session/name`."),
   kind: z.enum(["day", "goal"]),
-  name: z.string().describe("The day, or the goal as callers name it."),
-  spent_nano_usd: NanoUsd,
-  held_nano_usd: NanoUsd,
-  overrun_nano_usd: NanoUsd,
-  soft_nano_usd: NanoUsd.nullable(),
+  name: Text.describe("The day, or the goal as callers name it."),
+  ...fields(NanoUsd, "spent_nano_usd", "held_nano_usd", "overrun_nano_usd"),
+  ...fields(NanoUsd.nullable(), "soft_nano_usd", "left_nano_usd"),
   hard_nano_usd: NanoUsd.nullable().describe("The hard cap in force; null before the first request of the account."),
   cap_from: z.enum(["policy", "operator"]),
-  left_nano_usd: NanoUsd.nullable(),
-  used_share: z
-    .number()
-    .min(0)
-    .nullable()
-    .describe("Spent and held as a share of the hard cap; above 1 after an overrun."),
+  used_share: Ms.nullable().describe("Spent and held as a share of the hard cap; above 1 after an overrun."),
 });
 export type CapUse = z.infer<typeof CapUse>;
 
@@ -95,9 +91,7 @@ export type Pace = z.infer<typeof Pace>;
 
 /** A problem with a file or a field, as `policy check` prints it. */
 export const FileProblem = z.object({
-  file: z.string(),
-  path: z.string(),
+  ...fields(Text, "file", "path", "message"),
   line: z.int().optional(),
-  message: z.string(),
-  suggestion: z.string().optional(),
+  suggestion: Text.optional(),
 });

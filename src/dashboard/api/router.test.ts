@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import type { Operator } from "#dashboard/access/access.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { ApiRouter, type ApiRouterOptions } from "./api-router.ts";
-import type { ApiHandlers } from "./handlers.ts";
+import type { ApiHandlers } from "./endpoint.ts";
+import { ApiRouter, type ApiRouterOptions } from "./router.ts";
 
 test("of calls beyond 64 at once each is answered 503 with Retry-After, and served as soon as one has ended", async () => {
   const held: (() => void)[] = [];
   const handler = () => new Promise((resolve) => held.push(() => resolve({ found: true })));
   const options: Partial<ApiRouterOptions> = {
-    handlers: new Proxy({}, { get: () => handler }) as ApiHandlers,
+    endpoints: new Proxy({}, { get: () => handler }) as ApiHandlers,
     timers: manualTime().timers,
   };
   const router = new ApiRouter(options as ApiRouterOptions); // a GET needs no other

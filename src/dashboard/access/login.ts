@@ -1,6 +1,35 @@
-/** The login page. It works without scripts, so that the page's code need not be loaded by who may not use it. */
+/** Milliseconds in which so many wrong tokens may be tried: by one address, and by all of them together. */
+const windowMs = 60_000;
+const maxOfAddress = 10;
+const maxTogether = 100;
 
-export function loginPage(problem: string | undefined, next: string): string {
+/** Limits how often a wrong token may be tried, in this process. Times are monotonic milliseconds. */
+export class LoginLimit {
+  #windowEndMs = 0;
+  #failed = 0;
+  /** No more than `maxTogether`. */
+  readonly #failedOf = new Map<string, number>();
+
+  /** Seconds until this address may try again; 0: now. */
+  waitS(address: string, nowMs: number): number {
+    if (nowMs >= this.#windowEndMs) return 0;
+    const isLimited = this.#failed >= maxTogether || (this.#failedOf.get(address) ?? 0) >= maxOfAddress;
+    return isLimited ? Math.ceil((this.#windowEndMs - nowMs) / 1_000) : 0;
+  }
+
+  failed(address: string, nowMs: number): void {
+    if (nowMs >= this.#windowEndMs) {
+      this.#windowEndMs = nowMs + windowMs;
+      this.#failed = 0;
+      this.#failedOf.clear();
+    }
+    this.#failed += 1;
+    this.#failedOf.set(address, (this.#failedOf.get(address) ?? 0) + 1);
+  }
+}
+
+/** The login page. It works without scripts, so that the page's code need not be loaded by who may not use it. */
+export function loginPage(problem: string | undefined, next: string, icon: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -8,18 +37,19 @@ export function loginPage(problem: string | undefined, next: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>Sign in · Smart Gateway</title>
+<link rel="icon" href="${icon}">
 <link rel="stylesheet" href="/dashboard/login.css">
 </head>
 <body>
 <main>
 <h1>Smart Gateway</h1>
 <form method="post" action="/dashboard/login">
-${problem === undefined ? "" : `<p role="alert">${escaped(problem)}</p>`}
+${problem === undefined ? "" : `<p role="alert">${Bun.escapeHTML(problem)}</p>`}
 <label for="token">Dashboard token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <label for="name">Your name, for the audit log (optional)</label>
 <input id="name" name="name" type="text" autocomplete="username" maxlength="40">
-<input name="next" type="hidden" value="${escaped(next)}">
+<input name="next" type="hidden" value="${Bun.escapeHTML(next)}">
 <button type="submit">Sign in</button>
 </form>
 <p>The token is <code>DASHBOARD_TOKEN</code> in the gateway's settings. A login lasts 12 hours.</p>
@@ -43,14 +73,14 @@ code { font-family: ui-monospace, monospace; }
 `;
 
 /** Where to go after the login: a path of the dashboard, whatever the caller wrote. */
-export function nextPathOf(text: string | null): string {
+export function nextPath(text: string | null): string {
   return text !== null && /^\/dashboard(?:\/[\w\-./~%]*)?(?:\?[\w\-.~%&=/+,:]*)?$/.test(text) && !text.includes("//")
     ? text
     : "/dashboard";
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => entities[character] ?? "");
+/** The name for the audit log: harmless characters, and not many. */
+export function operatorName(text: string): string {
+  const name = text.replace(/[^\p{L}\p{N} ._@-]/gu, "").trim();
+  return name.slice(0, 40) || "dashboard";
 }

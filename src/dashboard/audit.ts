@@ -23,20 +23,15 @@ export interface OperatorActions {
 /** The audit log that a database URL names. Brings the schema up to date; rejects when the database cannot be reached. */
 export async function openOperatorActions(databaseUrl: string): Promise<OperatorActions> {
   const database = await openStoreDatabase(databaseUrl);
+  const columns = "at_ms, operator, action, target, detail";
   return {
     async add({ atMs, operator, action, target, detail }) {
-      await database.write([
-        "INSERT INTO operator_action (at_ms, operator, action, target, detail) VALUES (?, ?, ?, ?, ?)",
-        Math.round(atMs),
-        operator,
-        action,
-        target,
-        detail,
-      ]);
+      const values = [Math.round(atMs), operator, action, target, detail];
+      await database.write([`INSERT INTO operator_action (${columns}) VALUES (?, ?, ?, ?, ?)`, ...values]);
     },
     async list(limit) {
       const [rows = []] = await database.read([
-        "SELECT at_ms, operator, action, target, detail FROM operator_action ORDER BY id DESC LIMIT ?",
+        `SELECT ${columns} FROM operator_action ORDER BY id DESC LIMIT ?`,
         Math.floor(limit),
       ]);
       return rows.map((row) => ({

@@ -1,0 +1,186 @@
+import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
+import type { DashboardSources } from "#dashboard/sources.ts";
+import { type Caps, lowerCap } from "#domain/money/caps.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
+import { hardCapOf, isOfPastDay, type LedgerAccount } from "#ledger/admin/ledger-admin.ts";
+import { adhocGoal } from "#ledger/ledger.ts";
+import { goalAccountOf, isHashedGoal } from "#ledger/rules/accounts.ts";
+import { utcDayOf } from "#platform/time.ts";
+import { hashOfCutId } from "#records/record-facts.ts";
+import type { DecisionRecords } from "#records/records.ts";
+import { ApiProblem } from "./endpoint.ts";
+import { dayMs, hourMs, utcDayRange } from "./query.ts";
+
+/** The ledger as it was a moment ago, for everybody who looks at it. */
+export interface LedgerSnapshot {
+  /** The newest days first, then the goals that have spent most. */
+  readonly accounts: readonly LedgerAccount[];
+  /** Accounts that are left out. */
+  readonly more: number;
+  /** Those that end first, up to a limit; the totals are of all. */
+  readonly holds: readonly LedgerHold[];
+  readonly totals: readonly HoldTotal[];
+  /** The UTC day of the ledger now: what is spent counts to it. */
+  readonly today: string;
+}
+
+/** Pages that ask within so long share one reading. */
+const maxAgeMs = 1_000;
+const maxRows = 1_000;
+
+/** Reads the ledger for the pages, at most once a second however many there are. */
+export class LedgerSnapshots {
+  readonly #sources: Pick<DashboardSources, "admin" | "clock" | "ledger">;
+  #reading: Promise<LedgerSnapshot> | undefined;
+  #readAtMs = 0;
+
+  constructor(sources: Pick<DashboardSources, "admin" | "clock" | "ledger">) {
+    this.#sources = sources;
+  }
+
+  /** Rejects with an `ApiProblem` when the ledger does not answer. */
+  read(): Promise<LedgerSnapshot> {
+    const nowMs = this.#sources.clock.monotonic();
+    if (this.#reading === undefined || nowMs - this.#readAtMs >= maxAgeMs) {
+      this.#readAtMs = nowMs;
+      this.#reading = this.#readNow();
+    }
+    return this.#reading;
+  }
+
+  /** What was read is out of date: somebody has changed it. */
+  invalidate(): void {
+    this.#reading = undefined;
+  }
+
+  async #readNow(): Promise<LedgerSnapshot> {
+    const { admin: open, clock, ledger } = this.#sources;
+    try {
+      const admin = await open();
+      const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
+        admin.accounts(maxRows),
+        admin.holds({ limit: maxRows }),
+        ledger.read(adhocGoal),
+      ]);
+      return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(clock.now()) };
+    } catch {
+      this.invalidate();
+      // What this process knows of a ledger that nobody else can open: an in-memory one.
+      const day = ledger.peekDay();
+      const { ok, holds } = ledger.status();
+      if (!ok || day === undefined) throw storeUnavailable();
+      const today = utcDayOf(clock.now());
+      const totals: HoldTotal[] =
+        holds === undefined
+          ? []
+          : [
+              { state: "live", ...holds.running },
+              { state: "unresolved", ...holds.unresolved },
+            ];
+      const account = { ...emptyAccount(`day/${today}`), ...day };
+      return { accounts: [account], more: 0, holds: [], totals: totals.filter(({ count }) => count > 0), today };
+    }
+  }
+}
+
+/** Opens the ledger's administration. Rejects with an `ApiProblem` when its store does not answer. */
+export async function openAdmin({ admin }: Pick<DashboardSources, "admin">) {
+  return admin().catch(() => {
+    throw storeUnavailable();
+  });
+}
+
+function storeUnavailable(): ApiProblem {
+  return new ApiProblem(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
+}
+
+export function holdTotals(totals: readonly HoldTotal[]) {
+  return totals.map(({ state, count, amount }) => ({ state, count, held_nano_usd: amount }));
+}
+
+/** An account of the ledger against its caps. The hard cap of a day that is over is the one that it ended with. */
+export function capUse(account: LedgerAccount, caps: Caps, today: string): CapUse {
+  const { id, spent, held, overrun, ownHard } = account;
+  const kind = id.startsWith("day/") ? "day" : "goal";
+  const hard = hardCapOf(account, caps, today);
+  const soft = kind === "day" ? caps.daySoft : caps.goalSoft;
+  return {
+    account: id,
+    kind,
+    name: id.slice(kind.length + 1),
+    spent_nano_usd: spent,
+    held_nano_usd: held,
+    overrun_nano_usd: overrun,
+    soft_nano_usd: hard === null || isOfPastDay(id, today) ? null : lowerCap(soft, nanoUsd(hard)),
+    hard_nano_usd: hard,
+    cap_from: ownHard === null ? "policy" : "operator",
+    left_nano_usd: hard === null ? null : Math.max(0, hard - spent - held),
+    used_share: hard === null || hard === 0 ? null : (spent + held) / hard,
+  };
+}
+
+/** Today's account against its caps; empty where nothing was written to it yet. */
+export function dayCapUse({ accounts, today }: Pick<LedgerSnapshot, "accounts" | "today">, caps: Caps): CapUse {
+  const dayId = `day/${today}`;
+  return capUse(accounts.find(({ id }) => id === dayId) ?? emptyAccount(dayId), caps, today);
+}
+
+function emptyAccount(id: string): LedgerAccount {
+  return { id, spent: 0, held: 0, overrun: 0, hard: null, ownHard: null };
+}
+
+/** How long back the pace is measured: long enough for agents that pause, short enough to notice one that runs away. */
+const paceWindowMs = hourMs;
+/** A gateway or a day that has just begun has no pace yet. */
+const shortestWindowMs = 5 * 60_000;
+
+/** The pace of spending today, from the records, and where it leads. */
+export async function spendingPace(
+  records: DecisionRecords,
+  day: Pick<CapUse, "spent_nano_usd" | "left_nano_usd">,
+  nowMs: number,
+): Promise<Pace> {
+  const { fromMs: dayStartMs, toMs: dayEndsMs } = utcDayRange(nowMs);
+  const fromMs = Math.max(dayStartMs, nowMs - paceWindowMs);
+  const windowMs = Math.max(shortestWindowMs, nowMs - fromMs);
+  const { cost_nano_usd } = await records.summary({ fromMs, toMs: Math.ceil(nowMs) + 1 });
+  const perMs = cost_nano_usd / windowMs;
+  const runsOutMs =
+    day.left_nano_usd === null || perMs === 0 ? Number.POSITIVE_INFINITY : nowMs + day.left_nano_usd / perMs;
+  return {
+    window_ms: windowMs,
+    nano_usd_per_hour: Math.round(perMs * hourMs),
+    runs_out_at_ms: runsOutMs >= dayEndsMs ? null : Math.round(runsOutMs),
+    day_ends_at_ms: dayEndsMs,
+    forecast_nano_usd: Math.round(day.spent_nano_usd + perMs * (dayEndsMs - nowMs)),
+  };
+}
+
+/** The goals of this time are looked through, those that cost most first. */
+const namesSpanMs = 30 * dayMs;
+/** The beginning of an account's id that the records still have of a name that was cut. */
+const accountLength = "goal/sha256:".length + 16;
+
+/**
+ * The same lines under the names by which decisions are found. The ledger stores long and unusual names of goals as hashes; the
+ * decision records have them as callers wrote them, the longest ones cut.
+ */
+export async function withGoalNames<Line extends CapUse>(
+  lines: readonly Line[],
+  records: DecisionRecords,
+  nowMs: number,
+): Promise<readonly Line[]> {
+  if (!lines.some(({ name }) => isHashedGoal(name))) return lines;
+  const range = { fromMs: nowMs - namesSpanMs, toMs: Math.ceil(nowMs) + 1 };
+  const names = new Map<string, string>();
+  for (const { key } of await records.groups("goal", range, maxRows)) {
+    const hash = hashOfCutId(key);
+    // The day is only of requests without a goal.
+    const account = hash === undefined ? goalAccountOf(key, "") : `goal/sha256:${hash}`;
+    names.set(account.slice(0, accountLength), key);
+  }
+  return lines.map((line) =>
+    isHashedGoal(line.name) ? { ...line, name: names.get(line.account.slice(0, accountLength)) ?? line.name } : line,
+  );
+}
