@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 
 /**
@@ -157,7 +157,7 @@ function excerpt(text: string, length: number): string {
 }
 
 export function objectOr(value: Json | undefined): JsonObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 function objectsIn(value: Json | undefined): JsonObject[] {

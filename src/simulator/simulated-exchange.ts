@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
-import type { Json, JsonObject } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
 import { type Completion, createCompletion } from "./completion.ts";
 import { type AnswerContent, simulatedAnswer } from "./persona.ts";
 
@@ -13,6 +13,8 @@ export type Outcome = "answered" | "cut" | "caller_gone";
 export interface RecordedRequest {
   /** Counted from 0 over the simulator's life. */
   readonly index: number;
+  /** Number of this request on its connection: above 0 a kept-alive socket was reused. */
+  readonly onConnection: number;
   readonly method: string;
   readonly path: string;
   /** Names in lower case. */
@@ -20,17 +22,15 @@ export interface RecordedRequest {
   readonly rawBody: string;
   /** The body as JSON; undefined when it is none or no object. */
   readonly body: JsonObject | undefined;
-  /** Number of this request on its connection: above 0 a kept-alive socket was reused. */
-  readonly onConnection: number;
   readonly receivedAtMs: number;
   /** Undefined while the exchange goes on. */
-  readonly outcome: Outcome | undefined;
+  outcome: Outcome | undefined;
   /** Bytes of the body, or of the raw bytes, that were passed to the kernel. */
-  readonly bytesSent: number;
+  bytesSent: number;
   /** Data events of a stream sent so far. */
-  readonly eventsSent: number;
+  eventsSent: number;
   /** What the aggregator charges for it, whatever the caller got to see. */
-  readonly billedNanoUsd: number;
+  billedNanoUsd: number;
   /** Resolves when the exchange is over. */
   readonly ended: Promise<Outcome>;
 }
@@ -46,23 +46,40 @@ export class SimulatedExchange {
   readonly request: RecordedRequest;
   readonly model: Model | undefined;
   readonly #response: ServerResponse;
-  readonly #record: MutableRecord;
   readonly #world: SimulatedWorld;
+  readonly #ended = Promise.withResolvers<Outcome>();
   /** Its id has been sent. */
   #idAnnounced = false;
 
-  constructor(response: ServerResponse, record: MutableRecord, model: Model | undefined, world: SimulatedWorld) {
-    this.request = record;
-    this.model = model;
+  constructor(
+    { method = "", url: path = "", headers }: IncomingMessage,
+    response: ServerResponse,
+    received: Pick<RecordedRequest, "index" | "onConnection" | "rawBody">,
+    world: SimulatedWorld,
+  ) {
     this.#response = response;
-    this.#record = record;
     this.#world = world;
+    const body = parseObject(received.rawBody);
+    this.model = world.findModel(body?.["model"]);
+    this.request = {
+      ...received,
+      method,
+      path,
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      body,
+      receivedAtMs: world.now(),
+      outcome: undefined,
+      bytesSent: 0,
+      eventsSent: 0,
+      billedNanoUsd: 0,
+      ended: this.#ended.promise,
+    };
     response.sendDate = false;
-    response.on("close", () => this.#end(response.writableFinished ? "answered" : "caller_gone"));
+    response.on("close", () => this.#end("caller_gone"));
   }
 
   get over(): boolean {
-    return this.#record.outcome !== undefined;
+    return this.request.outcome !== undefined;
   }
 
   /** Waits as long as a real model would; not at all when the simulator was given no timers. Ends early when over. */
@@ -81,7 +98,7 @@ export class SimulatedExchange {
 
   /** Waits for a promise of the test's, or for the caller to hang up. */
   until(gate: Promise<unknown> | undefined): Promise<unknown> {
-    return gate === undefined || this.over ? Promise.resolve() : Promise.race([gate, this.#record.ended]);
+    return gate === undefined || this.over ? Promise.resolve() : Promise.race([gate, this.request.ended]);
   }
 
   /** What the model would say to this request, or the text that the script gives. */
@@ -96,14 +113,14 @@ export class SimulatedExchange {
 
   /** Adds an amount to the aggregator's bill; it stays billed, however the answer ends. */
   bill(amount: NanoUsd): void {
-    this.#record.billedNanoUsd += amount;
+    this.request.billedNanoUsd += amount;
     this.#world.account.bill(amount, this.#world.now());
   }
 
   /** From now on the aggregator reports the cost of the call under this id; `hostCost` is the host's part of it. */
   generated(id: string, hostCost?: NanoUsd): void {
     this.#idAnnounced = true;
-    this.#world.account.generated(id, { record: this.#record, hostCost }, this.#world.now());
+    this.#world.account.generated(id, { record: this.request, hostCost }, this.#world.now());
   }
 
   /** Exact bytes on the connection, whatever they are, past the HTTP server. */
@@ -133,7 +150,7 @@ export class SimulatedExchange {
 
   /** One server-sent event: an object as JSON in one `data:` line, a string unchanged. */
   event(event: JsonObject | string): Promise<void> {
-    this.#record.eventsSent += 1;
+    this.request.eventsSent += 1;
     if (!this.#idAnnounced && typeof event !== "string" && typeof event["id"] === "string") {
       this.generated(event["id"]);
     }
@@ -158,7 +175,7 @@ export class SimulatedExchange {
   /** Resolves when the kernel has accepted the bytes (a caller that does not read delays this), or when the exchange is over. */
   async #send(data: string | Uint8Array, to: Writable | null): Promise<void> {
     if (this.over || to === null) return;
-    this.#record.bytesSent += Buffer.byteLength(data);
+    this.request.bytesSent += Buffer.byteLength(data);
     if (to.write(data)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     to.once("drain", resolve);
@@ -167,8 +184,8 @@ export class SimulatedExchange {
 
   #end(outcome: Outcome): void {
     if (this.over) return;
-    this.#record.outcome = outcome;
-    this.#record.settle(outcome);
+    this.request.outcome = outcome;
+    this.#ended.resolve(outcome);
   }
 }
 
@@ -179,10 +196,8 @@ export interface SimulatedWorld {
   readonly now: () => number;
   /** Calls run on the caller's own account with the host. */
   readonly ownAccount: boolean;
-  readonly account: {
-    bill(amount: NanoUsd, nowMs: number): void;
-    generated(id: string, generation: Generation, nowMs: number): void;
-  };
+  findModel(id: unknown): Model | undefined;
+  readonly account: Account;
 }
 
 /** The aggregator's record of a call; `hostCost` is what the model's host charges to the caller's own account. */
@@ -191,38 +206,39 @@ export interface Generation {
   readonly hostCost: number | undefined;
 }
 
-type MutableRecord = { -readonly [K in keyof RecordedRequest]: RecordedRequest[K] } & {
-  readonly settle: (outcome: Outcome) => void;
-};
+/** Calls that can be asked about, the newest ones. */
+const maxGenerations = 10_000;
 
-export function recordRequest(
-  request: IncomingMessage,
-  rawBody: string,
-  counts: { index: number; onConnection: number },
-  nowMs: number,
-): MutableRecord {
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
-  return {
-    ...counts,
-    method: request.method ?? "",
-    path: request.url ?? "",
-    headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
-    rawBody,
-    body: parseObject(rawBody),
-    receivedAtMs: nowMs,
-    outcome: undefined,
-    bytesSent: 0,
-    eventsSent: 0,
-    billedNanoUsd: nanoUsd(0),
-    ended: promise,
-    settle: resolve,
-  };
+/** What was spent with the key, in nano-USD. */
+export class Account {
+  billed = 0;
+  readonly generations = new Map<string, Generation>();
+  readonly #days = new Map<number, { spent: number; onOwnAccounts: number }>();
+
+  /** What was spent on the UTC day of `nowMs`. */
+  day(nowMs: number): { spent: number; onOwnAccounts: number } {
+    const number = Math.floor(nowMs / 86_400_000);
+    const day = this.#days.get(number) ?? { spent: 0, onOwnAccounts: 0 };
+    this.#days.set(number, day);
+    return day;
+  }
+
+  bill(amount: number, nowMs: number): void {
+    this.billed += amount;
+    this.day(nowMs).spent += amount;
+  }
+
+  generated(id: string, generation: Generation, nowMs: number): void {
+    this.day(nowMs).onOwnAccounts += generation.hostCost ?? 0;
+    this.generations.set(id, generation);
+    if (this.generations.size > maxGenerations) this.generations.delete(this.generations.keys().next().value ?? "");
+  }
 }
 
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     // What is no JSON is recorded as text, and answered with the aggregator's 400.
     return undefined;

@@ -4,19 +4,10 @@ import type { JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import {
-  Account,
-  generationPage,
-  hostList,
-  keyPage,
-  modelList,
-  type SimulatedHost,
-  simulatedHosts,
-} from "./aggregator-pages.ts";
 import { completes, fails, replies } from "./behaviours.ts";
 import { countPromptTokens } from "./completion.ts";
 import { objectOr } from "./persona.ts";
-import { type Behaviour, type RecordedRequest, recordRequest, SimulatedExchange } from "./simulated-exchange.ts";
+import { Account, type Behaviour, type RecordedRequest, SimulatedExchange } from "./simulated-exchange.ts";
 
 /**
  * An aggregator of models on loopback. Without a script it is the upstream of demo mode and answers every request as a real
@@ -36,8 +27,8 @@ export interface SimulatorOptions {
   readonly apiKey?: string;
   /** Calls run on the caller's own account with the host (`is_byok`): the aggregator's `cost` is then only its fee. */
   readonly ownAccount?: boolean;
-  /** Who serves each model; asked again for each request. */
-  readonly hosts?: (model: Model) => readonly SimulatedHost[];
+  /** Its pages beside chats. The demo has none: nothing in it asks for them. */
+  readonly pages?: (request: RecordedRequest, account: Account, options: SimulatorOptions) => Behaviour | undefined;
   readonly script?: Script;
   /** How many of the newest requests are remembered. Default 0: a demo that runs for weeks must not grow. */
   readonly remember?: number;
@@ -46,36 +37,13 @@ export interface SimulatorOptions {
 /** Selects the behaviour of a request; undefined selects the demo's answer. */
 export type Script = (request: RecordedRequest) => Behaviour | undefined;
 
-export interface Simulator {
-  /** What `UPSTREAM_BASE_URL` is to be set to: `http://127.0.0.1:PORT/api/v1`. */
-  readonly url: string;
-  readonly port: number;
-  /** The newest requests, oldest first. */
-  readonly requests: readonly RecordedRequest[];
-  /** All requests ever received; the next one will have this index. */
-  received(): number;
-  /** The request with this index, as soon as it has come. */
-  request(index: number): Promise<RecordedRequest>;
-  /** Behaviours for the next requests, one each, before the script is asked. */
-  next(...behaviours: readonly Behaviour[]): void;
-  /** Replaces the script. */
-  follow(script: Script | undefined): void;
-  /** What the aggregator charges for everything so far, in nano-USD. */
-  billedNanoUsd(): number;
-  /** Another program spends this amount with the same key, in nano-USD. */
-  spendElsewhere(nanoUsd: number): void;
-  connections(): number;
-  /** Requests that have neither been answered, nor cut, nor given up by the caller. */
-  unfinished(): number;
-  closeIdleConnections(): void;
-  stop(): Promise<void>;
-}
+export type Simulator = Awaited<ReturnType<typeof startSimulator>>;
 
-export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions) {
   const { models, random, timers, hostname = "127.0.0.1", ownAccount = false, remember = 0 } = options;
   const now = () => options.clock.now();
   const account = new Account();
-  const world = { timers, random, now, ownAccount, account };
+  const world = { timers, random, now, ownAccount, account, findModel: (id: unknown) => findModel(id, models()) };
   const remembered: RecordedRequest[] = [];
   const awaited = new Map<number, (request: RecordedRequest) => void>();
   const queue: Behaviour[] = [];
@@ -94,19 +62,18 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     }
     const onConnection = served.get(request.socket) ?? 0;
     served.set(request.socket, onConnection + 1);
-    const counts = { index: received++, onConnection };
-    const record = recordRequest(request, Buffer.concat(chunks).toString("utf8"), counts, now());
+    const rawBody = Buffer.concat(chunks).toString("utf8");
+    const exchange = new SimulatedExchange(request, response, { index: received++, onConnection, rawBody }, world);
+    const record = exchange.request;
     if (remember > 0 && remembered.push(record) > remember) remembered.shift();
     unfinished += 1;
     record.ended.then(() => {
       unfinished -= 1;
     });
-    const model = findModel(record.body?.["model"], models());
-    const exchange = new SimulatedExchange(response, record, model, world);
     awaited.get(record.index)?.(record);
     awaited.delete(record.index);
     const scripted = isChat(record) ? (queue.shift() ?? script?.(record)) : undefined;
-    await (scripted ?? usualBehaviour(record, model, options, account))(exchange);
+    await (scripted ?? usualBehaviour(record, exchange.model, options, account))(exchange);
   }
 
   const server = createServer({ keepAliveTimeout: 0, noDelay: true }, (...exchange) => void answer(...exchange));
@@ -118,26 +85,37 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const { port } = server.address() as AddressInfo; // it listens on a port, not on a socket file
 
   return {
+    /** What `UPSTREAM_BASE_URL` is to be set to. */
     url: `http://${hostname}:${port}/api/v1`,
     port,
-    requests: remembered,
+    /** The newest requests, oldest first. */
+    requests: remembered as readonly RecordedRequest[],
+    /** All requests ever received; the next one will have this index. */
     received: () => received,
-    request(index) {
+    /** The request with this index, as soon as it has come. */
+    request(index: number): Promise<RecordedRequest> {
       const come = remembered.find((request) => request.index === index);
       if (come !== undefined) return Promise.resolve(come);
       if (index < received) return Promise.reject(new Error(`request ${index} has come and was not remembered`));
       return new Promise((resolve) => awaited.set(index, resolve));
     },
-    next: (...behaviours) => void queue.push(...behaviours),
-    follow(next) {
+    /** Behaviours for the next requests, one each, before the script is asked. */
+    next: (...behaviours: readonly Behaviour[]) => void queue.push(...behaviours),
+    /** Replaces the script. */
+    follow(next: Script | undefined): void {
       script = next;
     },
+    /** What the aggregator charges for everything so far, in nano-USD. */
     billedNanoUsd: () => account.billed,
-    spendElsewhere: (amount) => account.spendElsewhere(amount, now()),
+    /** Another program spends this amount with the same key, in nano-USD. */
+    spendElsewhere(amount: number): void {
+      account.day(now()).spent += amount;
+    },
     connections: () => served.size,
+    /** Requests that have neither been answered, nor cut, nor given up by the caller. */
     unfinished: () => unfinished,
     closeIdleConnections: () => server.closeIdleConnections(),
-    stop() {
+    stop(): Promise<void> {
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -158,9 +136,9 @@ function usualBehaviour(
   options: SimulatorOptions,
   account: Account,
 ): Behaviour {
-  const page = request.method === "GET" ? pageBehaviour(request, options, account) : undefined;
+  const page = request.method === "GET" ? options.pages?.(request, account, options) : undefined;
   if (page !== undefined) return page;
-  if (!isChat(request)) return fails(404, `no such page: ${pathname(request)}`);
+  if (!isChat(request)) return fails(404, `no such page: ${request.path}`);
   if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
   if (!Array.isArray(request.body?.["messages"])) return fails(400, "messages: expected an array");
   if (model === undefined) return fails(400, `${JSON.stringify(request.body["model"])} is not a valid model ID`);
@@ -170,36 +148,12 @@ function usualBehaviour(
   return replies(404, { error: { code: 404, message, availability: { code: "constraint_filtered" } } });
 }
 
-/** The aggregator's pages beside chats; undefined where it has none of that name. */
-function pageBehaviour(request: RecordedRequest, options: SimulatorOptions, account: Account): Behaviour | undefined {
-  const path = pathname(request);
-  if (path.endsWith("/models")) return replies(200, modelList(options.models()));
-  const modelId = /\/models\/(.+)\/endpoints$/.exec(path)?.[1];
-  if (modelId !== undefined) {
-    const model = findModel(decodeURIComponent(modelId), options.models());
-    if (model === undefined) return fails(404, `Model ${modelId} not found`);
-    return replies(200, hostList(model, options.hosts?.(model) ?? simulatedHosts));
-  }
-  if (!path.endsWith("/generation") && !path.endsWith("/key")) return undefined;
-  if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
-  if (path.endsWith("/key")) return replies(200, keyPage(account.day(options.clock.now())));
-  const id = new URLSearchParams(request.path.split("?")[1]).get("id") ?? "";
-  const generation = account.generations.get(id);
-  // A call that is under way has no record yet.
-  if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
-  return replies(200, generationPage(id, generation));
-}
-
-function isAuthorized({ headers }: RecordedRequest, { apiKey }: SimulatorOptions): boolean {
+export function isAuthorized({ headers }: RecordedRequest, { apiKey }: SimulatorOptions): boolean {
   return apiKey === undefined || headers["authorization"] === `Bearer ${apiKey}`;
 }
 
-function pathname({ path }: { path: string }): string {
-  return path.split("?")[0] ?? "";
-}
-
-function isChat(request: { method: string; path: string }): boolean {
-  return request.method === "POST" && pathname(request).endsWith("/chat/completions");
+function isChat({ method, path }: RecordedRequest): boolean {
+  return method === "POST" && /\/chat\/completions(?:\?|$)/.test(path);
 }
 
 /** Whether the model's price, in the tier and at the hour of this call, is within the `provider.max_price` that it came with. */

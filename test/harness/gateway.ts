@@ -9,6 +9,7 @@ import { type Gateway, type Overrides, startGateway } from "#gateway/start.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
 import { type Script, type Simulator, type SimulatorOptions, startSimulator } from "#simulator/simulator.ts";
+import { aggregatorPages } from "#simulator/testing/aggregator-pages.ts";
 
 /**
  * A whole gateway in this process, in front of a scripted upstream: both listen on loopback, on ports of their own.
@@ -77,6 +78,7 @@ export function startUpstream(options: Partial<SimulatorOptions> = {}): Promise<
     clock: systemClock,
     random: Math.random,
     remember: 10_000,
+    pages: aggregatorPages(),
     ...options,
   });
 }

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import type { SimulatedHost } from "#simulator/aggregator-pages.ts";
+
 import type { Simulator } from "#simulator/simulator.ts";
+import { aggregatorPages, type SimulatedHost } from "#simulator/testing/aggregator-pages.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { shippedModels, startUpstream } from "../harness/gateway.ts";
 
@@ -37,7 +38,7 @@ function aggregator(
   hosts?: (model: Model) => readonly SimulatedHost[],
 ): Promise<Simulator> {
   const models = shippedModels.flatMap((model) => change(model) ?? []);
-  return startUpstream({ models: () => models, ...(hosts === undefined ? {} : { hosts }) });
+  return startUpstream({ models: () => models, pages: aggregatorPages(hosts) });
 }
 const withFlashAt = (price: Price) => (model: Model) => (model.key === flash ? { ...model, price } : model);
 

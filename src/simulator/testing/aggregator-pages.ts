@@ -1,42 +1,37 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, PriceBand, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import type { Generation } from "./simulated-exchange.ts";
+import { fails, replies } from "#simulator/behaviours.ts";
+import type { Generation } from "#simulator/simulated-exchange.ts";
+import { isAuthorized, type SimulatorOptions } from "#simulator/simulator.ts";
 
-/** The aggregator's other endpoints: its lists, the bill of a call, and the spending of a key. */
-
-/** Calls that can be asked about, the newest ones. */
-const maxGenerations = 10_000;
-
-/** What was spent with the key, in nano-USD. */
-export class Account {
-  billed = 0;
-  readonly generations = new Map<string, Generation>();
-  readonly #days = new Map<number, { spent: number; onOwnAccounts: number }>();
-
-  /** What was spent on the UTC day of `nowMs`. */
-  day(nowMs: number): { spent: number; onOwnAccounts: number } {
-    const number = Math.floor(nowMs / 86_400_000);
-    const day = this.#days.get(number) ?? { spent: 0, onOwnAccounts: 0 };
-    this.#days.set(number, day);
-    return day;
-  }
-
-  bill(amount: number, nowMs: number): void {
-    this.billed += amount;
-    this.spendElsewhere(amount, nowMs);
-  }
-
-  /** Counts for the key, but not for the calls of this gateway. */
-  spendElsewhere(amount: number, nowMs: number): void {
-    this.day(nowMs).spent += amount;
-  }
-
-  generated(id: string, generation: Generation, nowMs: number): void {
-    this.day(nowMs).onOwnAccounts += generation.hostCost ?? 0;
-    this.generations.set(id, generation);
-    if (this.generations.size > maxGenerations) this.generations.delete(this.generations.keys().next().value ?? "");
-  }
+/**
+ * The aggregator's other endpoints: its lists, the bill of a call, and the spending of a key. `hosts` serve each model and are asked
+ * for again for each request. Undefined where it has no page of that name.
+ */
+export function aggregatorPages(
+  hosts?: (model: Model) => readonly SimulatedHost[],
+): NonNullable<SimulatorOptions["pages"]> {
+  return (request, account, options) => {
+    const url = new URL(request.path, "http://simulated");
+    if (url.pathname.endsWith("/models")) return replies(200, modelList(options.models()));
+    const modelId = /\/models\/(.+)\/endpoints$/.exec(url.pathname)?.[1];
+    if (modelId !== undefined) {
+      const model = [...options.models()].find(({ upstreamId }) => upstreamId === decodeURIComponent(modelId));
+      return model === undefined
+        ? fails(404, `Model ${modelId} not found`)
+        : replies(200, hostList(model, hosts?.(model)));
+    }
+    const page = /\/(?:generation|key)$/.exec(url.pathname)?.[0];
+    if (page === undefined) return undefined;
+    if (!isAuthorized(request, options)) return fails(401, "No auth credentials found");
+    if (page === "/key") return replies(200, keyPage(account.day(options.clock.now())));
+    const id = url.searchParams.get("id") ?? "";
+    const generation = account.generations.get(id);
+    // A call that is under way has no record yet.
+    if (generation?.record.outcome === undefined) return fails(404, `Generation ${id} not found`);
+    return replies(200, generationPage(id, generation));
+  };
 }
 
 /** A host of the simulator's models: it charges the registry's prices, multiplied. */
@@ -45,13 +40,13 @@ export interface SimulatedHost {
   readonly priceFactor: number;
 }
 
-export const simulatedHosts: readonly SimulatedHost[] = [
+const simulatedHosts: readonly SimulatedHost[] = [
   { name: "Simulated", priceFactor: 1 },
   { name: "Simulated Reserve", priceFactor: 1.5 },
 ];
 
 /** `GET /generation?id=` as the aggregator answers it, in part: what a call was billed. */
-export function generationPage(id: string, { record, hostCost }: Generation): JsonObject {
+function generationPage(id: string, { record, hostCost }: Generation): JsonObject {
   return {
     data: {
       id,
@@ -67,7 +62,7 @@ export function generationPage(id: string, { record, hostCost }: Generation): Js
 }
 
 /** `GET /models` as the aggregator lists them, prices in USD per token as decimal text. */
-export function modelList(models: Iterable<Model>): JsonObject {
+function modelList(models: Iterable<Model>): JsonObject {
   return {
     data: [...models].map((model) => ({
       id: model.upstreamId,
@@ -87,7 +82,7 @@ export function modelList(models: Iterable<Model>): JsonObject {
 const parameters = ["max_tokens", "response_format", "stop", "temperature", "tool_choice", "tools", "top_p"];
 
 /** `GET /models/{author}/{slug}/endpoints`: who serves a model, at what price. */
-export function hostList(model: Model, hosts: readonly SimulatedHost[]): JsonObject {
+function hostList(model: Model, hosts = simulatedHosts): JsonObject {
   return {
     data: {
       id: model.upstreamId,
@@ -109,7 +104,7 @@ export function hostList(model: Model, hosts: readonly SimulatedHost[]): JsonObj
 }
 
 /** `GET /key`: what was spent with the key. */
-export function keyPage({ spent, onOwnAccounts }: { spent: number; onOwnAccounts: number }): JsonObject {
+function keyPage({ spent, onOwnAccounts }: { spent: number; onOwnAccounts: number }): JsonObject {
   const [usage, byok] = [(spent - onOwnAccounts) / 1e9, onOwnAccounts / 1e9];
   return {
     data: {
