@@ -12,6 +12,7 @@ import { guardFields, withGuardedFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
+import { RequestRecorder } from "./request-recorder.ts";
 import { inBandErrorOf, inBandErrorOfRefusal } from "./respond/failure-answer.ts";
 import { callerGone, fieldRefused, freeTermsRefused, refusalOf, storeUnavailable } from "./respond/refusals.ts";
 import { refusalOfExecution } from "./respond/refused-execution.ts";
@@ -19,7 +20,6 @@ import type { Head, Refusal, Reply } from "./respond/reply.ts";
 import { type BegunStream, LateStream, wholeStream } from "./respond/stream/late-stream.ts";
 import { identityOf, openStream } from "./respond/stream/open-stream.ts";
 import { wholeAnswer } from "./respond/whole-answer.ts";
-import { RequestRecorder } from "./settle/request-recorder.ts";
 import { recordAnswer, settleAnswer } from "./settle/settle.ts";
 
 /**

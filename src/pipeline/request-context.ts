@@ -5,7 +5,7 @@ import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { RedactedBody } from "#privacy/redaction.ts";
 import type { Configuration } from "./ports.ts";
-import type { RequestRecorder } from "./settle/request-recorder.ts";
+import type { RequestRecorder } from "./request-recorder.ts";
 
 /** What every step after the assessment knows of one chat request. */
 export interface RequestContext {

@@ -2,9 +2,9 @@ import type { Model } from "#domain/model.ts";
 import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
+import type { RequestRecorder } from "#pipeline/request-recorder.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { type ClosedAttempt, closeAbandoned, closeAnswered, closeFailed, type OpenAttempt } from "./attempt.ts";
-import type { RequestRecorder } from "./request-recorder.ts";
 
 /** How an answer ended. */
 export type AnswerEnd = {
@@ -26,25 +26,14 @@ export function settleAnswer(
   ports: Ports,
 ): void {
   const { report, otherModel } = end;
-  const closed = closedBy(end, attempt, { report, otherModel, firstTokenMs, nowMs: ports.clock.monotonic() });
+  const call = { report, otherModel, firstTokenMs, nowMs: ports.clock.monotonic() };
+  let closed: ClosedAttempt;
+  if (end.kind === "complete") closed = closeAnswered(attempt, { ...call, empty: end.empty });
+  else if (end.kind === "broken") closed = closeFailed(attempt, end.failure, call);
+  else closed = closeAbandoned(attempt, end.outputBytesSeen, call);
   recorder.attempts.push(closed.record);
   // The caller does not wait for the ledger: it gets resolutions in order, and charges a hold that has none when it expires.
   ports.ledger.resolveInBackground([closed.resolution]);
-}
-
-function closedBy(
-  end: AnswerEnd,
-  attempt: OpenAttempt,
-  call: { report: UsageReport; otherModel: string | undefined; firstTokenMs: number; nowMs: number },
-): ClosedAttempt {
-  switch (end.kind) {
-    case "complete":
-      return closeAnswered(attempt, { ...call, empty: end.empty });
-    case "broken":
-      return closeFailed(attempt, end.failure, call);
-    case "caller_gone":
-      return closeAbandoned(attempt, end.outputBytesSeen, call);
-  }
 }
 
 /** How each end of a stream is recorded: its status had gone out before. */
