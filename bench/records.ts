@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
 import { backtest } from "#records/backtest/backtest.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { median } from "./support/quantiles.ts";
 import { BenchRecords } from "./support/records/bench-records.ts";
 
@@ -90,7 +90,7 @@ async function measure(store: RecordStore, path: string): Promise<void> {
   let deleted = 0;
   for (let at = count; at < count + more; at += 128) {
     await records.write(store, at, Math.min(at + 128, count + more));
-    while ((await store.size()).bytes > limit) deleted += await store.prune(0, limit, 256);
+    while ((await store.size()).bytes > limit) deleted += await store.prune(0, limit);
   }
   console.log(
     `${more} more at the size limit in ${seconds(from)}: ${deleted} deleted; the file grew from ${(onDisk / 1e6).toFixed(0)} to ${(statSync(path).size / 1e6).toFixed(0)} MB`,

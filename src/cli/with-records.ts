@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
-import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { withStore } from "./with-database.ts";
 
 /**

@@ -23,16 +23,3 @@ export function databaseLocationOf(url: string): DatabaseLocation {
   if (location === undefined) throw new Error(`DATABASE_URL ${databaseUrlForms}`);
   return location;
 }
-
-/** How a store is opened, by the kind of its database. */
-export interface StoreOpeners<Store> {
-  readonly sqlite: (path: string) => Store | Promise<Store>;
-  /** Imports what it needs: a gateway on SQLite never needs it, and modules take memory. */
-  readonly postgres: (url: string) => Promise<Store>;
-}
-
-/** Opens a store in the database that a URL names. Rejects when the URL has none of the forms, or as the opener does. */
-export async function openStoreAt<Store>(databaseUrl: string, open: StoreOpeners<Store>): Promise<Store> {
-  const location = databaseLocationOf(databaseUrl);
-  return location.kind === "sqlite" ? open.sqlite(location.path) : open.postgres(location.url);
-}

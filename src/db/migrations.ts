@@ -1,3 +1,10 @@
+import postgresLedger from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
+import postgresHealth from "./migrations/postgres/0010-health.sql" with { type: "text" };
+import postgresRelease from "./migrations/postgres/0210-release-1-1.sql" with { type: "text" };
+import sqliteLedger from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
+import sqliteHealth from "./migrations/sqlite/0010-health.sql" with { type: "text" };
+import sqliteRelease from "./migrations/sqlite/0210-release-1-1.sql" with { type: "text" };
+
 /** One migration. Once released, it does not change. */
 export interface Migration {
   /** Ascending; a migration has the same number in both dialects. Gaps are left between the parts of the gateway. */
@@ -6,18 +13,15 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** The name of each version. */
-const names = {
-  1: "ledger",
-  10: "health",
-  200: "release-1-1",
-} as const;
+export const sqliteMigrations = numbered(sqliteLedger, sqliteHealth, sqliteRelease);
+export const postgresMigrations = numbered(postgresLedger, postgresHealth, postgresRelease);
 
-/** The migrations of one dialect, by the SQL of each version. */
-export function migrationsOf(sql: { readonly [version in keyof typeof names]: string }): readonly Migration[] {
-  // Ascending, as keys that are whole numbers are listed.
-  const versions = Object.keys(names).map(Number) as (keyof typeof names)[];
-  return versions.map((version) => ({ version, name: names[version], sql: sql[version] }));
+function numbered(ledger: string, health: string, release: string): readonly Migration[] {
+  return [
+    { version: 1, name: "ledger", sql: ledger },
+    { version: 10, name: "health", sql: health },
+    { version: 210, name: "release-1-1", sql: release },
+  ];
 }
 
 /**

@@ -1,6 +1,5 @@
 import { SQL } from "bun";
-import { type Migration, pendingMigrations } from "./migrations.ts";
-import { postgresMigrations } from "./postgres-migrations.ts";
+import { type Migration, pendingMigrations, postgresMigrations } from "./migrations.ts";
 
 /** One row as the driver returns it: a bigint is text. */
 export type PostgresRow = Record<string, unknown>;

@@ -3,10 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pendingMigrations } from "./migrations.ts";
-import { postgresMigrations } from "./postgres-migrations.ts";
+import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
 import { openSqlite, sqliteVersionOf } from "./sqlite.ts";
-import { sqliteMigrations } from "./sqlite-migrations.ts";
 
 describe("an SQLite database", () => {
   let folder: string;

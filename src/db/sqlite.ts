@@ -1,8 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Migration, pendingMigrations } from "./migrations.ts";
-import { sqliteMigrations } from "./sqlite-migrations.ts";
+import { type Migration, pendingMigrations, sqliteMigrations } from "./migrations.ts";
 
 /** Below this, SQLite's WAL reset could lose committed pages under concurrent checkpoints. */
 const oldestSqlite = [3, 51, 3] as const;

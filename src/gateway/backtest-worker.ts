@@ -1,5 +1,5 @@
 import { backtest } from "#records/backtest/backtest.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import type { BacktestMessage, BacktestTask } from "./backtest-thread.ts";
 
 /** The thread of one backtest: it reads and replays while the gateway's own thread goes on serving. */

@@ -9,12 +9,11 @@ import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
 import { noRecords, switchedRecords } from "#records/no-records.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
 import type { RequestRecord, RoutedInputs } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/configuration.ts";
-import { correctionOf, type ReportedOutcome } from "#records/store/record-store.ts";
+import { correctionOf, openRecordStore, type ReportedOutcome } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import type { TaskStates } from "#records/task-memory.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
@@ -84,7 +83,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
       const policyHash = routed === undefined ? null : nameOf(routed);
       const session = sessions.redacted(routed?.sessionId);
       stored.add({
-        record: buildRecord(record, { policyHash, session, salt: 0 }),
+        record: buildRecord(record, { policyHash, session }),
         conversationKey: routed?.conversationKey,
       });
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) openCosts.add(record.decisionId);
@@ -114,7 +113,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
       const session = sessions.redacted(routed?.sessionId);
-      return explainedNow(buildRecord(record, { policyHash, session, salt: 0 }), routed);
+      return explainedNow(buildRecord(record, { policyHash, session }), routed);
     },
   };
   context.onLedgerEvent.push((event) => gateway.ledgerEvent(event));

@@ -17,7 +17,7 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import type { Configuration } from "#pipeline/ports.ts";
-import { LazyStore } from "#platform/store/lazy-store.ts";
+import { LazyStore } from "#platform/lazy-store.ts";
 import pkg from "../../package.json" with { type: "json" };
 import { backtestInThread } from "./backtest-thread.ts";
 import type { GatewayRecords } from "./decision-records.ts";

@@ -58,6 +58,8 @@ export interface RoutedCall {
   readonly hardRule: boolean;
   /** The caller has reported a failure with it. */
   readonly reportedFailure: boolean;
+  /** What the caller has reported of it. */
+  readonly outcome?: Outcome;
   readonly decision: DecisionPart;
 }
 
@@ -72,19 +74,15 @@ interface OpenAsk {
 }
 
 /** The outcomes of the asks among these calls, in the order of the calls, which are the oldest first. */
-export function outcomesIn(
-  calls: Iterable<RoutedCall>,
-  reports: ReadonlyMap<string, { readonly outcome: Outcome }>,
-): readonly OutcomeRecord[] {
+export function outcomesIn(calls: Iterable<RoutedCall>): readonly OutcomeRecord[] {
   const asks: OpenAsk[] = [];
   const open = new Map<string, OpenAsk>();
   for (const call of calls) {
     const known = open.get(call.conversation);
     const before = known !== undefined && call.atMs - known.lastSeenMs <= openMs ? known : undefined;
-    const report = reports.get(call.decisionId);
+    const reported = call.outcome === undefined ? {} : { outcome: call.outcome };
     if (call.continuation) {
       if (before === undefined) continue;
-      const reported = report === undefined ? {} : { outcome: report.outcome };
       before.record = { ...before.record, ...reported, signals: signalsInRun(before.record, call) };
       before.lastSeenMs = call.atMs;
       continue;
@@ -101,7 +99,7 @@ export function outcomesIn(
         atMs: call.atMs,
         decision: follows ? { ...call.decision, retryOf: before.record.decisionId } : call.decision,
         signals: noSignals,
-        ...(report === undefined ? {} : { outcome: report.outcome }),
+        ...reported,
       },
       lastSeenMs: call.atMs,
     };

@@ -1,4 +1,4 @@
-import type { WriteTransaction } from "#db/sql-writes.ts";
+import type { WriteTransaction } from "#db/store-database.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { UtcDay } from "#platform/time.ts";
 

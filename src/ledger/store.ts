@@ -1,4 +1,4 @@
-import type { WriteTransaction } from "#db/sql-writes.ts";
+import type { WriteTransaction } from "#db/store-database.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
 import type { OpenHolds } from "./open-holds.ts";

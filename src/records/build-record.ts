@@ -1,116 +1,136 @@
-import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
+import { createHash } from "node:crypto";
+import { type ModelRegistry, tierOfRole } from "#domain/model.ts";
+import { ratesOf } from "#domain/money/prices.ts";
+import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
-import type {
-  CostState,
-  DecisionAttempt,
-  DecisionInputs,
-  DecisionRecord,
-  DecisionTokens,
-  RefusedBy,
-} from "./decision-record.ts";
+import type { DecisionAttempt, DecisionInputs, DecisionRecord, DecisionTokens } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
-import { bounded, conversationName, factsOf, type RecordContext } from "./record-facts.ts";
+
+/** What a decision record needs beside the record of the request. */
+export interface RecordContext {
+  /** Names the configuration that the decision was made by, so that it can be made again. */
+  readonly policyHash: string | null;
+  /** The caller's session, redacted. */
+  readonly session: string | undefined;
+}
 
 /**
- * The decision record of a request that has ended. The store sets its `seq`. It is made when it is written, not while the
- * caller waits.
+ * The decision record of a request that has ended, but for its number and the name of its conversation, which the store gives it. It is
+ * made when it is written, not while the caller waits.
  */
-export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
-  const { routed, decision } = request;
-  const facts = factsOf(request, context);
+export function buildRecord(request: RequestRecord, { policyHash, session }: RecordContext): DecisionRecord {
+  const { routed, decision, timings, answeredBy } = request;
   const final = routed?.decision ?? decision;
-  const attempts = request.attempts.map((attempt) => attemptOf(attempt, request));
-  const tokens = tokensIn(attempts);
-  const last = request.attempts.at(-1);
-  const model = final.model ?? decision.model;
+  const chosen = final.model ?? decision.model;
+  const registry = routed?.snapshot.registry;
+  const model = registry?.models.get(answeredBy ?? chosen ?? "");
+  const calls = sumAttempts(request, registry);
+  const { last } = calls;
   return {
     seq: 0,
     at_ms: request.atMs,
-    recorded_ms: recordedMs(request),
+    recorded_ms: bookedMs(Math.round(request.atMs + timings.totalMs), calls.day),
     decision_id: request.decisionId,
     request_id: request.requestId,
-    session: facts.session,
+    session: bounded(session),
     goal: bounded(routed?.task.goal_id),
     task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
-    conversation: conversationName(routed?.conversationKey, context.salt),
-    generation_ids: request.attempts.flatMap(({ generationId }) => generationId ?? []),
+    conversation: null,
+    generation_ids: calls.generationIds,
     route: "chat_completions",
     alias: request.alias,
     stream: request.stream,
-    action: actionOf(request),
-    model,
-    served_by: request.answeredBy,
-    upstream_model: facts.upstreamModel,
+    action: decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action,
+    model: chosen,
+    served_by: answeredBy,
+    upstream_model: answeredBy === null ? null : bounded(last?.otherModel ?? model?.upstreamId),
     upstream_host: last?.host ?? null,
     status: request.status,
     outcome: request.outcome,
     refused_by: refuserOf(request),
-    error_class: errorClassOf(request),
+    error_class: request.errorCode ?? (request.outcome === "answered" ? null : (last?.outcome ?? request.outcome)),
     cause: final.cause,
-    rule: rulesIn(final.evidence),
     kind: routed?.task.kind ?? null,
-    tier: facts.tier,
+    tier: model === undefined ? null : tierOfRole[model.role],
     score: final.score,
     confidence: final.confidence,
     sensitive_block_applied: final.sensitive_block_applied,
-    ...pointsIn(final.evidence),
-    thresholds: routed === undefined ? null : thresholdsOf(routed.snapshot),
-    inputs: routed === undefined ? null : inputsOf(routed),
+    ...readEvidence(final.evidence),
+    thresholds: routed === undefined ? null : thresholdsIn(routed.snapshot),
+    inputs: routed === undefined ? null : inputsIn(routed),
     housekeeping: routed?.housekeeping ?? null,
-    features: routed === undefined ? {} : recordedFeaturesOf(routed.features),
+    features: routed === undefined ? {} : featuresIn(routed),
     evidence: final.evidence,
-    attempts,
+    attempts: calls.attempts,
     timings: {
-      gate_ms: rounded(request.timings.gateMs),
-      decision_ms: rounded(request.timings.decisionMs),
-      ledger_ms: rounded(ledgerMsOf(request.attempts)),
-      first_token_ms: rounded(request.timings.firstTokenMs),
-      total_ms: rounded(request.timings.totalMs),
+      gate_ms: rounded(timings.gateMs),
+      decision_ms: rounded(timings.decisionMs),
+      ledger_ms: rounded(calls.ledgerMs),
+      first_token_ms: rounded(timings.firstTokenMs),
+      total_ms: rounded(timings.totalMs),
     },
-    tokens,
-    hold_nano_usd: request.attempts.reduce((sum, { holdNanoUsd }) => sum + holdNanoUsd, 0),
+    tokens: calls.tokens,
+    hold_nano_usd: calls.hold,
     cost_nano_usd: request.costNanoUsd,
-    cost_state: costStateOf(request.attempts),
+    cost_state: calls.isOpen ? "unknown" : calls.isEstimated ? "estimated" : "known",
     cost_source: last?.costSource ?? null,
-    baseline_nano_usd: facts.baseline,
-    price_band: facts.priceBand,
+    baseline_nano_usd: calls.baseline,
+    price_band: calls.band,
     price_version: request.priceVersion ?? null,
     is_byok: last?.ownAccount ?? null,
     forwarded_fields: [...(request.forwardedFields ?? [])],
-    redactions: request.redactions.map(({ rule, count }) => ({ rule, count })),
-    health: routed === undefined ? {} : healthOf(routed.snapshot),
-    policy_hash: facts.policyHash,
+    redactions: [...request.redactions],
+    health: routed === undefined ? {} : unhealthyIn(routed.snapshot),
+    policy_hash: policyHash,
     reported: null,
     repeated: 1,
   };
 }
 
-function actionOf({ decision, routed }: RequestRecord): DecisionRecord["action"] {
-  const final = routed?.decision ?? decision;
-  return decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action;
+/** All that the attempts of a request say together. */
+function sumAttempts(request: RequestRecord, registry: ModelRegistry | undefined) {
+  const during = { fromMs: request.atMs, toMs: request.atMs + request.timings.totalMs };
+  const sum = {
+    attempts: [] as DecisionAttempt[],
+    generationIds: [] as string[],
+    last: request.attempts.at(-1),
+    /** The UTC day on which the ledger counts the last of them. */
+    day: undefined as string | undefined,
+    tokens: null as DecisionTokens | null,
+    hold: 0,
+    ledgerMs: undefined as number | undefined,
+    isOpen: false,
+    /** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
+    isEstimated: false,
+    /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
+    baseline: null as number | null,
+    /** Which of the model's rates the last answer met, where it has several. */
+    band: null as string | null,
+  };
+  const senior = registry?.byRole.senior;
+  for (const attempt of request.attempts) {
+    const { usage, costSource, ledgerMs, generationId } = attempt;
+    const tokens = tokensIn(usage);
+    sum.attempts.push(attemptIn(attempt, tokens, request.begunMs));
+    if (generationId !== undefined) sum.generationIds.push(generationId);
+    sum.day = attempt.day ?? sum.day;
+    sum.hold += attempt.holdNanoUsd;
+    if (ledgerMs !== undefined) sum.ledgerMs = (sum.ledgerMs ?? 0) + rounded(ledgerMs);
+    if (costSource === "at_least" || costSource === "hold") sum.isEstimated = true;
+    if (attempt.costNanoUsd === undefined && costSource !== "released" && costSource !== "hold") sum.isOpen = true;
+    if (usage === undefined || tokens === null) continue;
+    sum.tokens = sum.tokens === null ? tokens : addTokens(sum.tokens, tokens);
+    // Without tiers there would be no scout.
+    if (senior !== undefined && attempt.purpose !== "SCOUT") {
+      sum.baseline = (sum.baseline ?? 0) + safeCost(usage, senior.price, during);
+    }
+    const price = registry?.models.get(attempt.model)?.price;
+    sum.band = price?.bands === undefined ? null : bandOf(price, usage, during);
+  }
+  return sum;
 }
 
-function recordedMs({ atMs, timings, attempts }: RequestRecord): number {
-  let lastDay: string | undefined;
-  for (const { day } of attempts) lastDay = day ?? lastDay;
-  return bookedMs(Math.round(atMs + timings.totalMs), lastDay);
-}
-
-const dayMs = 86_400_000;
-
-/** Nearly every record is of the same day as the one before. */
-let knownDay = { day: "", startMs: 0 };
-
-/** When it ended, within the UTC day that the ledger counts its cost to. */
-function bookedMs(endedMs: number, day: string | undefined): number {
-  if (day === undefined) return endedMs;
-  if (day !== knownDay.day) knownDay = { day, startMs: Date.parse(`${day}T00:00:00Z`) };
-  const { startMs } = knownDay;
-  return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
-}
-
-function attemptOf(attempt: AttemptRecord, { begunMs }: RequestRecord): DecisionAttempt {
-  const { usage } = attempt;
+function attemptIn(attempt: AttemptRecord, tokens: DecisionTokens | null, begunMs: number): DecisionAttempt {
   return {
     number: Number(attempt.id.slice(attempt.id.lastIndexOf(".") + 1)),
     model: attempt.model,
@@ -123,113 +143,89 @@ function attemptOf(attempt: AttemptRecord, { begunMs }: RequestRecord): Decision
     hold_nano_usd: attempt.holdNanoUsd,
     cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : null),
     cost_source: attempt.costSource ?? null,
-    tokens:
-      usage === undefined
-        ? null
-        : {
-            prompt: usage.input,
-            cached: usage.cachedInput,
-            cache_write: usage.cacheWrite ?? 0,
-            completion: usage.output,
-            reasoning: usage.reasoning,
-          },
+    tokens,
     other_model: bounded(attempt.otherModel),
     generation_id: attempt.generationId ?? null,
     host: attempt.host ?? null,
   };
 }
 
-function tokensIn(attempts: readonly DecisionAttempt[]): DecisionTokens | null {
-  let sum: DecisionTokens | null = null;
-  for (const { tokens } of attempts) {
-    if (tokens === null) continue;
-    sum =
-      sum === null
-        ? tokens
-        : {
-            prompt: sum.prompt + tokens.prompt,
-            cached: sum.cached + tokens.cached,
-            cache_write: sum.cache_write + tokens.cache_write,
-            completion: sum.completion + tokens.completion,
-            reasoning: sum.reasoning + tokens.reasoning,
-          };
-  }
-  return sum;
+function tokensIn(usage: TokenUsage | undefined): DecisionTokens | null {
+  if (usage === undefined) return null;
+  const { input, cachedInput, cacheWrite = 0, output, reasoning } = usage;
+  return { prompt: input, cached: cachedInput, cache_write: cacheWrite, completion: output, reasoning };
 }
 
-function refuserOf({ outcome, attempts, status }: RequestRecord): RefusedBy | null {
+function addTokens(a: DecisionTokens, b: DecisionTokens): DecisionTokens {
+  return {
+    prompt: a.prompt + b.prompt,
+    cached: a.cached + b.cached,
+    cache_write: a.cache_write + b.cache_write,
+    completion: a.completion + b.completion,
+    reasoning: a.reasoning + b.reasoning,
+  };
+}
+
+function safeCost(...args: Parameters<typeof costOf>): number {
+  try {
+    return costOf(...args);
+  } catch {
+    // The counts are so large that the cost is no safe integer.
+    return 0;
+  }
+}
+
+function bandOf(
+  price: Parameters<typeof ratesOf>[0],
+  usage: TokenUsage,
+  during: Parameters<typeof ratesOf>[2],
+): string {
+  const { input, output } = ratesOf(price, usage.input, during);
+  if (input === price.input && output === price.output) return "base";
+  return `${input / 1e9}/${output / 1e9} USD per million`;
+}
+
+const dayMs = 86_400_000;
+
+/** When it ended, within the UTC day that the ledger counts its cost to. */
+function bookedMs(endedMs: number, day: string | undefined): number {
+  if (day === undefined) return endedMs;
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
+}
+
+function refuserOf({ outcome, attempts, status }: RequestRecord): DecisionRecord["refused_by"] {
   if (outcome === "refused") return "gateway";
   if (outcome === "broken_stream") return "upstream";
   if (outcome !== "failed") return null;
   return status !== 503 && attempts.length > 0 ? "upstream" : "gateway";
 }
 
-function errorClassOf({ errorCode, outcome, attempts }: RequestRecord): string | null {
-  if (errorCode !== undefined) return errorCode;
-  if (outcome === "answered") return null;
-  return attempts.at(-1)?.outcome ?? outcome;
-}
-
-/** Requests that follow each other often have the same evidence, and whether texts are the same is seen without reading them. */
-let knownEvidence: { readonly evidence: readonly string[]; readonly rules: string | null } = {
-  evidence: [],
-  rules: null,
-};
-
-/** The hard rules that the evidence names. */
-function rulesIn(evidence: readonly string[]): string | null {
-  if (!haveSameTexts(evidence, knownEvidence.evidence)) knownEvidence = { evidence, rules: readRules(evidence) };
-  return knownEvidence.rules;
-}
-
-function haveSameTexts(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
-  return true;
-}
-
-function readRules(evidence: readonly string[]): string | null {
-  let rules: string | null = null;
-  for (const entry of evidence) {
-    if (!entry.startsWith(ruleKey)) continue;
-    const rule = entry.slice(ruleKey.length);
-    rules = rules === null ? rule : `${rules}, ${rule}`;
-  }
-  return rules;
-}
-const ruleKey = "hard_rule=";
-const pointsKey = "points_";
-
-/** The points of each feature, from the evidence of the score. */
-function pointsIn(evidence: readonly string[]): Pick<DecisionRecord, "contributions" | "points"> {
+/** The hard rules that the evidence names, and the points of each feature. */
+function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, "rule" | "contributions" | "points"> {
   const contributions: { name: string; value: number }[] = [];
+  let rule: string | null = null;
   let points: number | null = null;
   for (const entry of evidence) {
-    if (!entry.startsWith("points")) continue;
     const at = entry.indexOf("=");
-    const value = Number(entry.slice(at + 1));
-    if (entry.startsWith(pointsKey)) contributions.push({ name: entry.slice(pointsKey.length, at), value });
-    else if (at === "points".length) points = value;
+    if (entry.startsWith("hard_rule=")) rule = rule === null ? entry.slice(at + 1) : `${rule}, ${entry.slice(at + 1)}`;
+    else if (entry.startsWith("points=")) points = Number(entry.slice(at + 1));
+    else if (entry.startsWith("points_")) {
+      contributions.push({ name: entry.slice("points_".length, at), value: Number(entry.slice(at + 1)) });
+    }
   }
-  return { contributions, points };
+  return { rule, contributions, points };
 }
 
-function thresholdsOf({ policy }: Snapshot): NonNullable<DecisionRecord["thresholds"]> {
+function thresholdsIn({ policy }: Snapshot): NonNullable<DecisionRecord["thresholds"]> {
   return { flash_below: policy.routing.flash_below, pro_from: policy.routing.pro_from };
 }
 
 /** What is needed to decide again. */
-function inputsOf({
-  task,
-  runtime,
-  snapshot,
-  ledgerSpend,
-  continuation,
-  reportedFailure,
-}: RoutedInputs): DecisionInputs {
-  const { metadata } = task;
-  const hint = metadata["routing"];
-  const { size, spend, ownCaps } = snapshot;
+function inputsIn(routed: RoutedInputs): DecisionInputs {
+  const { task, runtime, snapshot, ledgerSpend } = routed;
+  const { size, ownCaps, affinity } = snapshot;
+  const { routing: hint, scout, pro } = task.metadata;
   return {
     task: {
       explicit_route: task.explicit_route,
@@ -245,8 +241,8 @@ function inputsOf({
       verification_difficulty: task.verification_difficulty,
       estimated_tool_depth: task.estimated_tool_depth,
       hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
-      scout: metadata["scout"] === true,
-      pro: metadata["pro"] === true,
+      scout: scout === true,
+      pro: pro === true,
     },
     runtime: {
       attempts: runtime.attempts,
@@ -271,26 +267,23 @@ function inputsOf({
       surcharge_factor: size.surcharge?.factor ?? 1,
     },
     spend: {
-      ...spendOf(spend),
+      ...spendIn(snapshot.spend),
       goal_hard_nano_usd: ownCaps?.goalHard ?? null,
       day_hard_nano_usd: ownCaps?.dayHard ?? null,
     },
-    ledger_spend: ledgerSpend === undefined ? null : spendOf(ledgerSpend),
+    ledger_spend: ledgerSpend === undefined ? null : spendIn(ledgerSpend),
     scale: snapshot.scale ?? "declared",
     run_evidence: [...(snapshot.runEvidence ?? [])],
-    continuation,
-    reported_failure: reportedFailure,
-    affinity:
-      snapshot.affinity === undefined
-        ? null
-        : { model: snapshot.affinity.model, continuation: snapshot.affinity.continuation },
+    continuation: routed.continuation,
+    reported_failure: routed.reportedFailure,
+    affinity: affinity === undefined ? null : { model: affinity.model, continuation: affinity.continuation },
     draw: snapshot.draw ?? null,
     verdict: snapshot.verdict ?? null,
-    unroutable: unroutableIn(snapshot),
+    unroutable: Object.entries(snapshot.health).flatMap(([key, { routable }]) => (routable ? [] : key)),
   };
 }
 
-function spendOf({ goal, day }: SpendView) {
+function spendIn({ goal, day }: SpendView) {
   return {
     goal_spent_nano_usd: goal.spent,
     goal_held_nano_usd: goal.held,
@@ -299,19 +292,13 @@ function spendOf({ goal, day }: SpendView) {
   };
 }
 
-function unroutableIn({ health }: Snapshot): string[] {
-  const models: string[] = [];
-  for (const [key, { routable }] of Object.entries(health)) if (!routable) models.push(key);
-  return models;
-}
-
-function healthOf({ health }: Snapshot): Record<string, string> {
+function unhealthyIn({ health }: Snapshot): Record<string, string> {
   const states: Record<string, string> = {};
   for (const [key, { state }] of Object.entries(health)) if (state !== "HEALTHY") states[key] = state;
   return states;
 }
 
-function recordedFeaturesOf(features: AskFeatures): Record<string, number> {
+function featuresIn({ features }: RoutedInputs): Record<string, number> {
   return {
     characters: features.characters,
     words: features.topics.words,
@@ -328,25 +315,35 @@ function recordedFeaturesOf(features: AskFeatures): Record<string, number> {
   };
 }
 
-function ledgerMsOf(attempts: readonly AttemptRecord[]): number | undefined {
-  let sum: number | undefined;
-  for (const { ledgerMs } of attempts) if (ledgerMs !== undefined) sum = (sum ?? 0) + rounded(ledgerMs);
-  return sum;
-}
-
-/** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
-function costStateOf(attempts: readonly AttemptRecord[]): CostState {
-  let estimated = false;
-  for (const { costNanoUsd, costSource } of attempts) {
-    if (costNanoUsd === undefined && costSource !== "released" && costSource !== "hold") return "unknown";
-    if (costSource === "at_least" || costSource === "hold") estimated = true;
-  }
-  return estimated ? "estimated" : "known";
-}
-
 /** Rounded to three decimal places. */
 function rounded(value: number): number;
 function rounded(value: number | undefined): number | null;
 function rounded(value: number | undefined): number | null {
   return value === undefined ? null : Math.round(value * 1_000) / 1_000;
+}
+
+/** The name of a conversation in the records, from which nobody can tell the conversation. */
+export function conversationName(key: string, salt: number): string {
+  return Bun.hash(key, salt).toString(36);
+}
+
+/** Ids that callers choose are free text; longer ones are cut, and end in digits of their hash, so that they still differ. In characters. */
+const maxIdLength = 128;
+const hashDigits = 16;
+
+function bounded(id: string | undefined): string | null {
+  return id === undefined ? null : boundedId(id);
+}
+
+/** The id as records have it; an id that is one already stays as it is. */
+export function boundedId(id: string): string {
+  if (id.length <= maxIdLength) return id;
+  const hash = createHash("sha256").update(id, "utf16le").digest("hex").slice(0, hashDigits);
+  // A cut may go through a character that is two units of UTF-16.
+  return `${id.slice(0, maxIdLength - hashDigits - 1).toWellFormed()}…${hash}`;
+}
+
+/** The digits of the hash in which an id ends that was cut; undefined if it was not. */
+export function hashOfCutId(id: string): string | undefined {
+  return id.length === maxIdLength ? /…([0-9a-f]{16})$/.exec(id)?.[1] : undefined;
 }

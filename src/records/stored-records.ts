@@ -1,11 +1,11 @@
-import { WriteBehind } from "#platform/store/write-behind.ts";
+import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
+import { conversationName } from "./build-record.ts";
 import type { DecisionRecord } from "./decision-record.ts";
-import { conversationName } from "./record-facts.ts";
+import { matchesFilter } from "./filter.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
-import { matchesFilter } from "./store/filter.ts";
+import { seqPerMs } from "./store/blocks.ts";
 import type { CostCorrection, RecordStore, ReportedOutcome, StoredConfig } from "./store/record-store.ts";
-import { seqPerMs } from "./store/seq.ts";
 import type { TaskStates } from "./task-memory.ts";
 
 export interface StoredRecordsOptions {
@@ -34,26 +34,16 @@ const retryMs = 5_000;
 const pruneEveryMs = 60_000;
 /** How often their size is read while records are written: they pass the limit by what is written in that time. */
 const sizeEveryMs = 2_000;
-/** Records deleted at a time; the ledger waits meanwhile. */
-const pruneChunk = 256;
 const pruneAgainMs = 50;
-/** Chunks deleted behind a batch while records take too much: more than the batch has added. */
-const chunksPerBatch = 1;
 const pruneSumsEveryMs = 3_600_000;
 const pollEveryMs = 400;
-/** How far a poll looks back: records of another node may become visible after ones that follow them. */
-const pollOverlapMs = 2_000;
-const maxPolled = 500;
-/** Every so many polls one looks back further, for nodes whose writes are late or whose clocks are behind. */
-const pollsUntilLateLook = 10;
-const lateLookMs = 30_000;
-/** Not if more records than this were given out since the last such look: reading them again would take too long. */
-const maxBeforeLateLook = 100;
-/** What was written while the store did not answer is given out up to this age. */
-const maxCatchUpMs = 60_000;
-/** Records with an open cost that are compared with the ledger at a time. */
-const maxOpenCosts = 100;
-/** Configurations and corrections that wait for the store. */
+/** Followers get what another process writes up to this time after it counts: its store may not answer for a while, or its clock be behind. */
+const maxLateMs = 60_000;
+/** Decision ids that are kept to give out each record once. */
+const maxDelivered = 50_000;
+/** Corrections that are written together. */
+const maxCorrections = 100;
+/** Configurations, tasks and corrections that wait for the store. */
 const maxSideWrites = 1_000;
 
 /** A record that waits to be written. The name of its conversation needs the store's salt, which is read when the store is opened. */
@@ -65,6 +55,10 @@ export interface WaitingRecord {
 /** Decision records in the database, written behind the requests in batches. */
 export class StoredRecords implements DecisionRecords, TaskStates {
   readonly #options: StoredRecordsOptions;
+  readonly #store: LazyStore<RecordStore>;
+  #saving: Promise<void> | undefined;
+  #cancelSave: (() => void) | undefined;
+  #closed = false;
   #waiting: WaitingRecord[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly DecisionRecord[] = [];
@@ -73,15 +67,11 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   #corrections: CostCorrection[] = [];
   /** States of tasks that wait, by their keys. */
   readonly #tasks = new Map<string, string>();
-  /** Behind which record the ledger is asked about open costs; undefined while nobody wants to know. */
-  #openCostsAfter: string | undefined;
-  readonly #writeBehind: WriteBehind<RecordStore, void>;
-  #cancelPoll: (() => void) | undefined;
-  #followedSinceMs = 0;
-  #pollsSinceLateLook = 0;
-  #deliveredSinceLateLook = 0;
+  /** The block behind which records with open costs are looked for; undefined while nobody wants to know. */
+  #openCostsAfter: number | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
-  /** Decision ids that were delivered to the listeners; the oldest are forgotten. */
+  #cancelPoll: (() => void) | undefined;
+  /** Decision ids that were given to the listeners; the oldest are forgotten. */
   readonly #delivered = new Set<string>();
   #lastSeq = 0;
   readonly #salt: number;
@@ -96,8 +86,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
 
   constructor(options: StoredRecordsOptions) {
     this.#options = options;
-    const { openStore, timers } = options;
-    this.#writeBehind = new WriteBehind({ openStore, timers, saveAll: () => this.#saveAll() });
+    this.#store = new LazyStore(options.openStore);
     // So that two nodes seldom give two records of one millisecond the same number.
     this.#salt = Math.floor(options.random() * seqPerMs);
   }
@@ -108,11 +97,11 @@ export class StoredRecords implements DecisionRecords, TaskStates {
 
   /** As `append`, for a record whose conversation is named when it is written. Never throws. */
   add(entry: WaitingRecord): void {
-    if (this.#writeBehind.closed || this.#waiting.length >= maxWaiting) {
+    if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
     }
-    this.#writeBehind.schedule(writeEveryMs);
+    this.#schedule(writeEveryMs);
     this.#waiting.push(entry);
     // Once for each whole batch: those that come before it is taken wait for the next one.
     if (this.#waiting.length % maxBatch === 0 && this.#ok) void this.save();
@@ -121,83 +110,69 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   /** Keeps a configuration that records name. */
   addConfig(config: StoredConfig): void {
     if (this.#configs.length < maxSideWrites) this.#configs.push(config);
-    this.#writeBehind.schedule(writeEveryMs);
+    this.#schedule(writeEveryMs);
   }
 
   /** Corrects the cost of a record, which may still wait itself. */
   correct(correction: CostCorrection): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
-    this.#writeBehind.schedule(writeEveryMs);
+    this.#schedule(writeEveryMs);
   }
 
   saveTask(key: string, value: string): void {
     if (this.#tasks.size >= maxSideWrites && !this.#tasks.has(key)) return;
     this.#tasks.set(key, value);
-    this.#writeBehind.schedule(writeEveryMs);
+    this.#schedule(writeEveryMs);
   }
 
   async loadTask(key: string): Promise<string | undefined> {
     const waiting = this.#tasks.get(key);
     if (waiting !== undefined) return waiting;
-    const store = await this.#writeBehind.opened().catch(() => undefined);
+    const store = await this.#store.opened().catch(() => undefined);
     return store?.task(key).catch(() => undefined);
   }
 
   /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
   correctOpenCosts(): void {
-    this.#openCostsAfter ??= "";
-    this.#writeBehind.schedule(writeEveryMs);
+    this.#openCostsAfter ??= 0;
+    this.#schedule(writeEveryMs);
   }
 
   async query(filter: RecordFilter, page: PageRequest) {
     const limit = Math.min(1_000, Math.max(1, page.limit));
-    return (await this.#writeBehind.opened()).query(filter, { ...page, limit });
+    return (await this.#store.opened()).query(filter, { ...page, limit });
   }
 
   async get(id: string) {
-    return (await this.#writeBehind.opened()).get(id);
+    return (await this.#store.opened()).get(id);
   }
 
   async summary(range: Parameters<DecisionRecords["summary"]>[0], filter = {}) {
-    return (await this.#writeBehind.opened()).summary(range, filter, this.#options.clock.now());
+    return (await this.#store.opened()).summary(range, filter, this.#options.clock.now());
   }
 
   async series(request: Parameters<DecisionRecords["series"]>[0]) {
-    return (await this.#writeBehind.opened()).series(request, this.#options.clock.now());
+    return (await this.#store.opened()).series(request, this.#options.clock.now());
   }
 
   async groups(...[by, range, limit]: Parameters<DecisionRecords["groups"]>) {
-    return (await this.#writeBehind.opened()).groups(by, range, limit);
+    return (await this.#store.opened()).groups(by, range, limit);
   }
 
   async configuration(hash: string): Promise<string | undefined> {
     const waiting = this.#configs.find((config) => config.hash === hash);
-    return waiting?.config ?? (await this.#writeBehind.opened()).config(hash);
+    return waiting?.config ?? (await this.#store.opened()).config(hash);
   }
 
   /** Keeps what a caller reports of a decision; false for an unknown one. Rejects when the store cannot be reached. */
   async reportOutcome(report: ReportedOutcome): Promise<boolean> {
     // The record may still wait.
     await this.save();
-    return (await this.#writeBehind.opened()).reportOutcome(report, this.#options.clock.now());
-  }
-
-  subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
-    this.#listeners.set(onRecords, filter);
-    if (this.#options.shared && this.#cancelPoll === undefined) {
-      this.#followedSinceMs = this.#options.clock.now();
-      this.#schedulePoll(this.#followedSinceMs);
-    }
-    return () => {
-      this.#listeners.delete(onRecords);
-      if (this.#listeners.size > 0) return;
-      this.#cancelPoll?.();
-      this.#cancelPoll = undefined;
-    };
+    return (await this.#store.opened()).reportOutcome(report);
   }
 
   async *export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]> {
-    yield* (await this.#writeBehind.opened()).export(filter);
+    yield* (await this.#store.opened()).export(filter);
   }
 
   status(): RecordsStatus {
@@ -212,17 +187,15 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     };
   }
 
-  /** Writes what waits, now. Never rejects. */
-  save(): Promise<void> {
-    return this.#writeBehind.save();
-  }
-
   /** Writes what it can and closes the store; what it cannot write is dropped. Never rejects. */
   async close(): Promise<void> {
     this.#cancelPoll?.();
     do await this.save();
     while (this.#ok && this.#waiting.length > 0);
-    await this.#writeBehind.close();
+    this.#closed = true;
+    // The last save may have failed, and scheduled another.
+    this.#cancelSave?.();
+    await this.#store.close().catch(() => undefined); // the end of the process closes it
     const left = this.#waiting.length + this.#batch.length;
     this.#waiting = [];
     this.#batch = [];
@@ -235,11 +208,32 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     this.#options.onDrop?.(count);
   }
 
+  /** Saves in `delayMs`; a save that is due already stays as it is. */
+  #schedule(delayMs: number): void {
+    if (this.#cancelSave !== undefined || this.#closed) return;
+    this.#cancelSave = this.#options.timers.after(delayMs, () => {
+      this.#cancelSave = undefined;
+      void this.save();
+    });
+  }
+
+  /** Writes what waits, now, and not again when it would have been due. Never rejects. */
+  async save(): Promise<void> {
+    this.#cancelSave?.();
+    this.#cancelSave = undefined;
+    // One under way may have begun before what is to be written now.
+    if (this.#saving !== undefined) await this.#saving;
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
   async #saveAll(): Promise<void> {
     try {
       // Not what comes meanwhile: under load that would be one small batch after the other, each as expensive as a whole one.
       let due = this.#waiting.length + this.#batch.length;
-      const store = await this.#writeBehind.opened();
+      const store = await this.#store.opened();
       while (due > 0 || this.#configs.length > 0) {
         if (this.#batch.length === 0) this.#takeBatch(store.salt);
         due -= this.#batch.length;
@@ -255,7 +249,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     } catch (error) {
       if (this.#ok) this.#options.onStore?.("unavailable", error);
       this.#ok = false;
-      this.#writeBehind.schedule(retryMs);
+      this.#schedule(retryMs);
     }
   }
 
@@ -287,54 +281,36 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   }
 
   async #writeBatch(store: RecordStore): Promise<void> {
-    if (this.#batch.length === 0) return;
-    if (this.#mayBeWritten) await this.#leaveOutWritten(store);
+    const [first] = this.#batch;
+    if (first === undefined) return;
+    // After a failed write the batch may be in the store nevertheless: all of it or none.
+    const isWritten = this.#mayBeWritten && (await store.get(first.decision_id)) !== undefined;
     this.#mayBeWritten = true;
-    await store.append(this.#batch);
+    if (!isWritten) await store.append(this.#batch);
     this.#written += this.#batch.length;
     this.#batch = [];
     if (this.#options.clock.now() - this.#sizeReadMs >= sizeEveryMs) await this.#readSize(store);
-    for (let chunks = 0; chunks < chunksPerBatch && this.#isTooLarge(); chunks++) await this.#prune(store);
-  }
-
-  /** After a failed write: the batch may be in the store nevertheless, or another node may have used its numbers. */
-  async #leaveOutWritten(store: RecordStore): Promise<void> {
-    const written = await store.known(this.#batch);
-    this.#batch = this.#batch.filter(({ decision_id }) => !written.has(decision_id));
-    for (const record of this.#batch) {
-      record.seq = Math.floor(record.recorded_ms) * seqPerMs + Math.floor(this.#options.random() * seqPerMs);
-    }
+    // One chunk for each batch: more than it has added.
+    if ((this.#size?.bytes ?? 0) > this.#options.rules().max_bytes) await this.#prune(store);
   }
 
   async #sideWork(store: RecordStore): Promise<void> {
     const { clock } = this.#options;
-    if (this.#openCostsAfter !== undefined && this.#corrections.length < maxOpenCosts) {
-      const { corrections, next } = await store.openCosts(this.#openCostsAfter, maxOpenCosts);
-      this.#corrections.push(...corrections);
-      this.#openCostsAfter = next === "" ? undefined : next;
-    }
     const tasks = new Map(this.#tasks);
     await store.saveTasks(tasks, clock.now());
     // What has changed meanwhile stays for the next time.
     for (const [key, value] of tasks) if (this.#tasks.get(key) === value) this.#tasks.delete(key);
-    const isDone = await this.#writeCorrections(store);
-    if (!isDone || this.#openCostsAfter !== undefined) this.#writeBehind.schedule(writeEveryMs);
-    if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
-  }
-
-  /**
-   * Each takes some milliseconds, more over a network. Records that come meanwhile do not wait longer than otherwise: the rest of the
-   * corrections is written behind them. Returns whether none is left.
-   */
-  async #writeCorrections(store: RecordStore): Promise<boolean> {
-    const { clock } = this.#options;
-    const untilMs = clock.monotonic() + writeEveryMs;
-    for (let next = this.#corrections[0]; next !== undefined; next = this.#corrections[0]) {
-      if (this.#waiting.length > 0 && clock.monotonic() >= untilMs) return false;
-      await store.correct(next);
-      this.#corrections.shift();
+    if (this.#openCostsAfter !== undefined && this.#corrections.length < maxCorrections) {
+      const { corrections, next } = await store.openCosts(this.#openCostsAfter);
+      this.#corrections.push(...corrections);
+      this.#openCostsAfter = next;
     }
-    return true;
+    // The rest is written behind the records that have come meanwhile.
+    const due = this.#corrections.slice(0, maxCorrections);
+    await store.correct(due);
+    this.#corrections.splice(0, due.length);
+    if (this.#corrections.length > 0 || this.#openCostsAfter !== undefined) this.#schedule(writeEveryMs);
+    if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
   }
 
   /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
@@ -343,7 +319,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     const { retention_days, max_bytes } = rules();
     const nowMs = clock.now();
     const fromMs = nowMs - retention_days * 86_400_000;
-    const deleted = await store.prune(fromMs, max_bytes, pruneChunk);
+    const deleted = await store.prune(fromMs, max_bytes);
     await this.#readSize(store);
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
       await store.pruneSums(fromMs, nowMs);
@@ -352,11 +328,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
       this.#sumsPrunedMs = nowMs;
     }
     if (deleted === 0) this.#prunedMs = nowMs;
-    else this.#writeBehind.schedule(pruneAgainMs);
-  }
-
-  #isTooLarge(): boolean {
-    return this.#size !== undefined && this.#size.bytes > this.#options.rules().max_bytes;
+    else this.#schedule(pruneAgainMs);
   }
 
   async #readSize(store: RecordStore): Promise<void> {
@@ -364,52 +336,59 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     this.#sizeReadMs = this.#options.clock.now();
   }
 
+  subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
+    this.#listeners.set(onRecords, filter);
+    if (this.#options.shared && this.#cancelPoll === undefined) this.#follow();
+    return () => {
+      this.#listeners.delete(onRecords);
+      if (this.#listeners.size > 0) return;
+      this.#cancelPoll?.();
+      this.#cancelPoll = undefined;
+    };
+  }
+
+  /** Gives out what other processes write from now on, as long as there are listeners. While the store does not answer it is tried again. */
+  #follow(): void {
+    let seen: number | undefined;
+    const next = () => {
+      const cancel = this.#options.timers.after(pollEveryMs, async () => {
+        await poll().catch(() => {});
+        // Otherwise nobody follows any more, or somebody who came meanwhile has begun polls anew.
+        if (this.#cancelPoll === cancel) next();
+      });
+      this.#cancelPoll = cancel;
+    };
+    const poll = async () => {
+      const store = await this.#store.opened();
+      if (seen === undefined) {
+        seen = await store.lastNumber();
+        // Records are added to the last block of each process: those that it has already are known.
+        const known = await store.query({ fromMs: this.#options.clock.now() - maxLateMs }, { limit: 1_000 });
+        for (const { decision_id } of known.records) this.#delivered.add(decision_id);
+      }
+      for (let before: number | undefined; before !== seen; ) {
+        before = seen;
+        const { records, number } = await store.newer(seen);
+        const fromMs = this.#options.clock.now() - maxLateMs;
+        this.#deliver(records.filter(({ recorded_ms }) => recorded_ms >= fromMs));
+        seen = number;
+      }
+    };
+    poll().catch(() => {});
+    next();
+  }
+
   #deliver(records: readonly DecisionRecord[]): void {
     if (this.#listeners.size === 0) return;
     const fresh = records.filter(({ decision_id }) => !this.#delivered.has(decision_id));
-    this.#deliveredSinceLateLook += fresh.length;
     for (const { decision_id } of fresh) this.#delivered.add(decision_id);
     for (const oldest of this.#delivered) {
-      if (this.#delivered.size <= maxWaiting) break;
+      if (this.#delivered.size <= maxDelivered) break;
       this.#delivered.delete(oldest);
     }
     for (const [onRecords, filter] of this.#listeners) {
       const wanted = fresh.filter((record) => matchesFilter(record, filter));
       if (wanted.length > 0) onRecords(wanted);
     }
-  }
-
-  #schedulePoll(sinceMs: number): void {
-    const cancel = this.#options.timers.after(pollEveryMs, async () => {
-      const nextMs = await this.#poll(sinceMs);
-      // Otherwise nobody follows any more, or somebody who came meanwhile has begun polls anew.
-      if (this.#cancelPoll === cancel) this.#schedulePoll(nextMs);
-    });
-    this.#cancelPoll = cancel;
-  }
-
-  /** Gives out what other processes have written since then, the oldest first. Returns since when the next poll looks. */
-  async #poll(sinceMs: number): Promise<number> {
-    const nowMs = this.#options.clock.now();
-    let after =
-      (Math.min(Math.max(sinceMs, nowMs - maxCatchUpMs), this.#lateLookFrom(nowMs)) - pollOverlapMs) * seqPerMs;
-    while (this.#listeners.size > 0) {
-      const page = await this.query({}, { after, limit: maxPolled }).catch(() => undefined);
-      // The store is unavailable: the next poll asks for the same.
-      if (page === undefined) return sinceMs;
-      this.#deliver(page.records);
-      after = page.records.at(-1)?.seq ?? after;
-      if (!page.more || page.records.length === 0) break;
-    }
-    return nowMs;
-  }
-
-  /** Since when this poll looks for what has come late; the present where it does not. */
-  #lateLookFrom(nowMs: number): number {
-    if (++this.#pollsSinceLateLook < pollsUntilLateLook) return nowMs;
-    const isBusy = this.#deliveredSinceLateLook > maxBeforeLateLook;
-    this.#pollsSinceLateLook = 0;
-    this.#deliveredSinceLateLook = 0;
-    return isBusy ? nowMs : Math.max(nowMs - lateLookMs, this.#followedSinceMs);
   }
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { recordedOutcomes } from "#cli/commands/policy/recorded-outcomes.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "outcomes-"));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { LearnedWeights } from "#domain/learned-weights.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
@@ -68,7 +68,7 @@ async function fill(url: string, all: readonly DecisionRecord[]): Promise<void> 
   for (let at = 0; at < all.length; at += 100) await store.append(all.slice(at, at + 100));
   for (const { decision_id } of all) {
     if (!decision_id.startsWith("t")) continue;
-    await store.reportOutcome({ decisionId: `d${decision_id.slice(1)}`, outcome: "solved", score: null }, Date.now());
+    await store.reportOutcome({ decisionId: `d${decision_id.slice(1)}`, outcome: "solved", score: null });
   }
   await store.close();
 }

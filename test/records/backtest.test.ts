@@ -6,8 +6,8 @@ import { Policy } from "#config/policy.ts";
 import { aPolicy } from "#pipeline/decide/fixtures.ts";
 import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { fails } from "#simulator/behaviours.ts";
 import { start } from "../harness/gateway.ts";
 

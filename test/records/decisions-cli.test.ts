@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { main, runCommand, spawnCommand } from "../harness/command-line.ts";
 import { start, type TestGateway } from "../harness/gateway.ts";
 

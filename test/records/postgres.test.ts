@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
 import { recordStoreContract } from "#records/store/record-store.contract.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { eventually, start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
@@ -21,10 +21,7 @@ if (missing !== undefined) {
 
     async function empty(): Promise<void> {
       const admin = new PostgresConnection(url, 5_000);
-      await admin.run(
-        `TRUNCATE decision_block, decision_cost, decision_outcome, decision_sum, decision_goal_sum, decision_config;
-         UPDATE decision_store SET records = 0, bytes = 0`,
-      );
+      await admin.run("TRUNCATE decision_block, decision_sum, decision_config");
       await admin.close();
     }
 

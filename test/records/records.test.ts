@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { DecisionRecord } from "#records/decision-record.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
 import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
 

@@ -47,7 +47,8 @@ export class BenchRecords {
     const request = this.#request(index, atMs);
     const { goal_id } = request.routed?.task ?? this.#task;
     const session = goal_id === "adhoc" ? undefined : goal_id.split("/")[0];
-    const record = buildRecord(request, { policyHash: this.#hash, session, salt: 1 });
+    const record = buildRecord(request, { policyHash: this.#hash, session });
+    record.conversation = `c${Math.floor(index / 12)}`;
     record.seq = record.recorded_ms * 1_024 + (index % 1_024);
     return record;
   }

@@ -7,7 +7,7 @@ import { hardCapOf, isOfPastDay, type LedgerAccount } from "#ledger/admin/ledger
 import { adhocGoal } from "#ledger/ledger.ts";
 import { goalAccountOf, isHashedGoal } from "#ledger/rules/accounts.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { hashOfCutId } from "#records/record-facts.ts";
+import { hashOfCutId } from "#records/build-record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { ApiProblem } from "./endpoint.ts";
 import { dayMs, hourMs, utcDayRange } from "./query.ts";

@@ -1,5 +1,5 @@
 import { type DecisionFilter, noValue, type Range } from "#dashboard/schema/shared.ts";
-import { boundedId } from "#records/record-facts.ts";
+import { boundedId } from "#records/build-record.ts";
 import {
   type RecordFilter,
   type RecordSummary,

@@ -8,7 +8,7 @@ import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
-import { boundedId } from "#records/record-facts.ts";
+import { boundedId } from "#records/build-record.ts";
 
 const maxDays = 31;
 const maxGoals = 200;

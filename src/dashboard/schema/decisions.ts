@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Counterfactual, DecisionRecord, DecisionStage } from "#records/decision-record.ts";
-import { statusProblem, wordProblem } from "#records/filter-words.ts";
+import { statusProblem, wordProblem } from "#records/filter.ts";
 import {
   AtMs,
   Count,

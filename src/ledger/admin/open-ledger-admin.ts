@@ -2,11 +2,10 @@ import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
 import { openSqlite } from "#db/sqlite.ts";
+import { openThread } from "#db/store-database.ts";
 import { SqliteEngine } from "#ledger/sqlite/sqlite-engine.ts";
-import { ThreadCalls } from "#platform/threads/thread-calls.ts";
 import type { Query } from "./audit.ts";
 import { type LedgerAdmin, ledgerAdminOver } from "./ledger-admin.ts";
-import type { ReadRequest } from "./sqlite-reader-worker.ts";
 
 /** An audit of a large ledger takes a while. */
 const answerLimitMs = 60_000;
@@ -23,7 +22,7 @@ export async function openLedgerAdmin(databaseUrl: string, threaded = false): Pr
     throw new Error("an in-memory database ends with its gateway: there is nothing to open");
   }
   if (!existsSync(path)) throw new Error(`there is no database ${path}: no gateway has kept its ledger there yet`);
-  return overSqlite(openSqlite(path), path, threaded ? await openReader(path) : undefined);
+  return overSqlite(openSqlite(path), path, threaded ? await openThread(path, "look") : undefined);
 }
 
 export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "close">;
@@ -66,14 +65,22 @@ async function openPostgres(url: string): Promise<LedgerAdmin> {
   });
 }
 
-type Reader = ThreadCalls<ReadRequest>;
+type Reader = Awaited<ReturnType<typeof openThread>>;
 
 function overSqlite(db: Database, path: string, reader?: Reader): LedgerAdmin {
   const query: Query = async (sql, parameters = []) =>
     db.query<Record<string, unknown>, (string | number | null)[]>(numbered(sql)).all(...parameters);
   return ledgerAdminOver({
     query,
-    ...(reader && { read: (sql, values = []) => reader.call({ call: "read", sql: numbered(sql), values }) }),
+    ...(reader && {
+      async read(sql, values = []) {
+        const [rows = []] = await reader.call<Awaited<ReturnType<Query>>[]>({
+          call: "read",
+          statements: [[numbered(sql), ...values]],
+        });
+        return rows;
+      },
+    }),
     begin: "BEGIN",
     now: async () => Date.now(),
     // Of two entries in one batch the later one names that batch as the one before.
@@ -98,17 +105,4 @@ function overSqlite(db: Database, path: string, reader?: Reader): LedgerAdmin {
 /** SQLite writes numbered parameters with question marks. */
 function numbered(sql: string): string {
   return sql.replace(/\$(?=\d)/g, "?");
-}
-
-/** A thread that reads the file. Rejects when it cannot be read. */
-async function openReader(path: string): Promise<Reader> {
-  const worker = new Worker(new URL("./sqlite-reader-worker.ts", import.meta.url), { name: "ledger reader" });
-  const thread: Reader = new ThreadCalls(worker);
-  try {
-    await thread.call({ call: "open", path });
-    return thread;
-  } catch (error) {
-    thread.terminate("the file cannot be read");
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import { LazyStore } from "#platform/store/lazy-store.ts";
+import { LazyStore } from "#platform/lazy-store.ts";
 import { type Clock, endOfUtcDay, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
 import type { Reconciliation } from "./reconciliation.ts";

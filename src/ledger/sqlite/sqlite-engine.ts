@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { hostname } from "node:os";
-import { runFlatWrites, type SqlValue } from "#db/sql-writes.ts";
 import { openSqlite } from "#db/sqlite.ts";
+import { type Statement, writeWithoutSync } from "#db/store-database.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { pidInNodeId } from "#domain/node-id.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
@@ -188,9 +188,9 @@ export class SqliteEngine {
     });
   }
 
-  /** Writes of another part of the gateway, as `pushWrites` makes them, to tables of its own, between two batches; they need not be durable at once. */
-  sharedWrite(flat: readonly SqlValue[]): void {
-    this.#guarded(() => runFlatWrites(this.#db, flat, 0));
+  /** Writes of another part of the gateway, to tables of its own, between two batches; they need not be durable at once. */
+  sharedWrite(statements: readonly Statement[]): void {
+    this.#guarded(() => writeWithoutSync(this.#db, statements));
   }
 
   close(): void {

@@ -163,10 +163,10 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     const events: LedgerEvent[] = [];
     const log = (event: LedgerEvent) => void events.push(event);
     const ledger = await openLedger(`sqlite:${path}`, { nodeId: "b", clock, log });
-    const wrongly = [{ sql: "INSERT INTO no_such_table VALUES (?)", rows: [[1]] }];
+    const wrongly = [["INSERT INTO no_such_table VALUES (?)", 1]] as const;
     expect(await ledger.sharedWrite?.(wrongly).catch(String)).toContain("no such table");
     expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
-    const write = [{ sql: "INSERT INTO other VALUES (?)", rows: [["x"]] }];
+    const write = [["INSERT INTO other VALUES (?)", "x"]] as const;
     expect(await ledger.sharedWrite?.(write).catch(String)).toContain("SQLITE_CORRUPT");
     expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
     expect(ledger.status()).toMatchObject({ ok: false, failed: "restart_needed" });

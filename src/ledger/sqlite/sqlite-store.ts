@@ -1,5 +1,5 @@
 import { inMemoryPath } from "#db/database-url.ts";
-import { pushWrites, type SqlValue, type WriteTransaction } from "#db/sql-writes.ts";
+import type { WriteTransaction } from "#db/store-database.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import type { OpenHolds } from "#ledger/open-holds.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
@@ -56,11 +56,7 @@ export class SqliteStore implements LedgerStore {
   private constructor(path: string, clock: Clock) {
     this.#clock = clock;
     if (path !== inMemoryPath) {
-      this.sharedWrite = (writes) => {
-        const flat: SqlValue[] = [];
-        pushWrites(flat, writes);
-        return this.#call("sharedWrite", flat);
-      };
+      this.sharedWrite = (statements) => this.#call("sharedWrite", statements);
     }
     this.#worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), { name: "ledger" });
     // Only this program's own worker writes here.
@@ -124,7 +120,7 @@ export class SqliteStore implements LedgerStore {
     const request: WorkerRequest = { id: this.#nextId++, method, args };
     return new Promise((resolve, reject) => {
       this.#waiting.set(request.id, { resolve, reject });
-      this.#worker.postMessage(method === "sharedWrite" ? request : JSON.stringify(request));
+      this.#worker.postMessage(JSON.stringify(request));
     });
   }
 

@@ -18,8 +18,8 @@ function run({ method, args }: WorkerRequest): unknown {
   return call.apply(engine, [...args]);
 }
 
-self.onmessage = ({ data }: MessageEvent<string | WorkerRequest>) => {
-  const request = typeof data === "string" ? (JSON.parse(data) as WorkerRequest) : data;
+self.onmessage = ({ data }: MessageEvent<string>) => {
+  const request = JSON.parse(data) as WorkerRequest; // as `SqliteStore` sends it
   const { id } = request;
   let reply: WorkerReply;
   try {

@@ -1,6 +1,6 @@
 import type { Json } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
-import { LazyStore } from "#platform/store/lazy-store.ts";
+import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { type Drift, emptyPriceBook, type PriceBook, updatedBook } from "./price-book.ts";
 import type { PriceBookStore } from "./price-book-store.ts";

@@ -139,7 +139,7 @@ test("a record has all inputs of its decision: from its JSON the same decision i
           { task: rest, runtime, snapshot, features, learned: weights, decision },
           sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields },
         );
-        const context = { policyHash: "h", session: undefined, salt: 1 };
+        const context = { policyHash: "h", session: undefined };
         const record = buildRecord(request, context);
         const written = JSON.parse(JSON.stringify(record));
         const again = decideAgain(

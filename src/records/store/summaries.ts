@@ -1,3 +1,5 @@
+import type { StoreDatabase, StoreRow } from "#db/store-database.ts";
+import { sumCondition } from "#records/filter.ts";
 import type {
   RecordGroup,
   RecordSeries,
@@ -9,16 +11,14 @@ import type {
   SummaryShare,
   TimeRange,
 } from "#records/records.ts";
-import { sumCondition } from "./filter.ts";
-import type { SqlConnection, SqlRow } from "./sql-connection.ts";
-import { dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneySums, sumKeys } from "./sums.ts";
+import { dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneyColumns, outcomeKeys } from "./sums.ts";
 
 /** How long sums by minute are kept; older times have only sums by hour. */
-export const minutesKeptMs = 3 * 86_400_000;
+export const minutesKeptMs = 3 * dayMs;
 /** Ranges up to this long are summed by minutes. */
 const minuteRangeMs = 50 * hourMs;
 
-const sumOf = (name: string) => `SUM(${name}) AS ${name}`;
+const added = (columns: readonly string[]) => columns.map((name) => `SUM(${name}) AS ${name}`).join(", ");
 
 /** The range in whole spans, and the span: minutes for short and recent ranges, else hours. */
 function spanned({ fromMs, toMs }: TimeRange, nowMs: number): { span: number; fromMs: number; toMs: number } {
@@ -27,97 +27,58 @@ function spanned({ fromMs, toMs }: TimeRange, nowMs: number): { span: number; fr
   return { span, fromMs: Math.floor(fromMs / span) * span, toMs: Math.ceil(toMs / span) * span };
 }
 
-/** A range of minutes as its whole hours, with the minutes before and after them: an hour is a sixtieth of the rows. */
-function sumParts(span: number, fromMs: number, toMs: number): readonly (TimeRange & { readonly span: number })[] {
-  const firstHour = Math.ceil(fromMs / hourMs) * hourMs;
-  const endOfHours = Math.floor(toMs / hourMs) * hourMs;
-  if (span === hourMs || firstHour >= endOfHours) return [{ span, fromMs, toMs }];
-  const parts = [
-    { span: minuteMs, fromMs, toMs: firstHour },
-    { span: hourMs, fromMs: firstHour, toMs: endOfHours },
-    { span: minuteMs, fromMs: endOfHours, toMs },
-  ];
-  return parts.filter((part) => part.fromMs < part.toMs);
-}
-
-export async function summaryOf(
-  sql: SqlConnection,
+export async function summarize(
+  db: StoreDatabase,
   range: TimeRange,
   filter: RollupFilter,
   nowMs: number,
 ): Promise<Omit<RecordSummary, "oldest_record_ms">> {
   const { span, fromMs, toMs } = spanned(range, nowMs);
-  const condition = sumCondition(filter);
-  const names = [...moneySums, "cost_unknown", ...firstTokenColumns];
-  const parts = sumParts(span, fromMs, toMs);
-  const each = parts.map(
-    () =>
-      `SELECT ${[...sumKeys, ...names].join(", ")} FROM decision_sum WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition.sql}`,
-  );
-  const rows = await sql.read(
-    `SELECT ${sumKeys.join(", ")}, ${names.map(sumOf).join(", ")} FROM (${each.join(" UNION ALL ")}) parts GROUP BY ${sumKeys.join(", ")}`,
-    parts.flatMap((part) => [part.span, part.fromMs, part.toMs, ...condition.values]),
-  );
-  const total = (of: readonly SqlRow[]) => sumsIn(of);
-  const requestsWhere = (where: (row: SqlRow) => boolean) => total(rows.filter(where)).requests;
-  const outcomes: Record<string, number> = {};
-  for (const row of rows) {
-    const outcome = String(row["outcome"]);
-    outcomes[outcome] = (outcomes[outcome] ?? 0) + Number(row["requests"]);
-  }
-  const histogram = histogramOf(rows);
+  const [condition, values] = sumCondition(filter);
+  const keys = outcomeKeys.join(", ");
+  const [rows = []] = await db.read([
+    `SELECT ${keys}, ${added([...moneyColumns, "refused", "cost_unknown", ...firstTokenColumns])} FROM decision_sum
+     WHERE dimension = 'outcome' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY ${keys}`,
+    ...[span, fromMs, toMs, ...values],
+  ]);
+  const refusedBy = (who: string) => sumsIn(rows.filter((row) => row["refused_by"] === who)).requests;
+  const histogram = histogramIn(rows);
+  const by = (key: (typeof outcomeKeys)[number]) => sharesBy(key, rows);
+  const outcomes = by("outcome");
   return {
-    ...total(rows),
+    ...sumsIn(rows),
     from_ms: fromMs,
     to_ms: toMs,
-    outcomes,
-    refused_by_gateway: requestsWhere((row) => row["refused_by"] === "gateway"),
-    refused_by_upstream: requestsWhere((row) => row["refused_by"] === "upstream"),
+    outcomes: Object.fromEntries(outcomes.map(({ key, requests }) => [key, requests])),
+    refused_by_gateway: refusedBy("gateway"),
+    refused_by_upstream: refusedBy("upstream"),
     cost_unknown: rows.reduce((sum, row) => sum + Number(row["cost_unknown"]), 0),
-    first_token_p50_ms: quantileOf(histogram, 0.5),
-    first_token_p95_ms: quantileOf(histogram, 0.95),
+    first_token_p50_ms: quantile(histogram, 0.5),
+    first_token_p95_ms: quantile(histogram, 0.95),
     by: {
-      tier: sharesBy("tier", rows),
-      cause: sharesBy("cause", rows),
-      model: sharesBy("model", rows),
-      status: sharesBy("status", rows),
-      outcome: sharesBy("outcome", rows),
-      refused_by: sharesBy("refused_by", rows),
+      tier: by("tier"),
+      cause: by("cause"),
+      model: by("model"),
+      status: by("status"),
+      outcome: outcomes,
+      refused_by: by("refused_by"),
     },
   };
 }
 
-/** A range in whole UTC days, with the hours before and after them. */
-function goalParts({ fromMs, toMs }: TimeRange): readonly (TimeRange & { readonly span: number })[] {
-  const firstHour = Math.floor(fromMs / hourMs) * hourMs;
-  const firstDay = Math.ceil(firstHour / dayMs) * dayMs;
-  const endOfDays = Math.floor(toMs / dayMs) * dayMs;
-  if (firstDay >= endOfDays) return [{ span: hourMs, fromMs: firstHour, toMs }];
-  return [
-    { span: hourMs, fromMs: firstHour, toMs: firstDay },
-    { span: dayMs, fromMs: firstDay, toMs: endOfDays },
-    { span: hourMs, fromMs: endOfDays, toMs },
-  ];
-}
-
-export async function groupsOf(
-  sql: SqlConnection,
+/** Whole hours. */
+export async function readGroups(
+  db: StoreDatabase,
   by: "goal" | "session",
-  range: TimeRange,
+  { fromMs, toMs }: TimeRange,
   limit: number,
 ): Promise<readonly RecordGroup[]> {
-  const names = [...moneySums, "refused"];
-  const parts = goalParts(range);
-  const each = parts.map(
-    () =>
-      `SELECT ${by} AS name, ${names.join(", ")}, last_ms FROM decision_goal_sum
-       WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${by} <> ''`,
-  );
-  const rows = await sql.read(
-    `SELECT name, ${names.map(sumOf).join(", ")}, MAX(last_ms) AS last_ms FROM (${each.join(" UNION ALL ")}) parts
-     GROUP BY name ORDER BY SUM(cost_nano_usd) DESC, name LIMIT ?`,
-    [...parts.flatMap(({ span, fromMs, toMs }) => [span, fromMs, toMs]), limit],
-  );
+  const [rows = []] = await db.read([
+    `SELECT ${by} AS name, ${added([...moneyColumns, "refused"])}, MAX(last_ms) AS last_ms FROM decision_sum
+     WHERE dimension = 'goal' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${by} <> ''
+     GROUP BY ${by} ORDER BY SUM(cost_nano_usd) DESC, ${by} LIMIT ?`,
+    ...[hourMs, Math.floor(fromMs / hourMs) * hourMs, toMs, limit],
+  ]);
   return rows.map((row) => ({
     key: String(row["name"]),
     ...sumsIn([row]),
@@ -126,31 +87,31 @@ export async function groupsOf(
   }));
 }
 
-export async function seriesOf(sql: SqlConnection, request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
+export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
   const { metric, by, filter = {}, maxPoints = 400 } = request;
   const { span, fromMs, toMs } = spanned(request.range, nowMs);
   const bucketMs = span * Math.max(1, Math.ceil((toMs - fromMs) / span / maxPoints));
   const first = Math.floor(fromMs / bucketMs) * bucketMs;
-  const condition = sumCondition(metric === "refusals" ? { ...filter, outcome: ["refused"] } : filter);
-  const columns = columnsOf[metric] ?? [metric];
+  const [condition, values] = sumCondition(metric === "refusals" ? { ...filter, outcome: ["refused"] } : filter);
   const errors = metric === "errors" ? " AND outcome IN ('failed', 'broken_stream')" : "";
-  const rows = await sql.read(
-    `SELECT CAST((at_ms - ?) / ? AS BIGINT) AS bucket, ${by === undefined ? "''" : by} AS name, ${columns.map(sumOf).join(", ")} FROM decision_sum
-     WHERE span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition.sql}${errors} GROUP BY 1, 2`,
-    [first, bucketMs, span, fromMs, toMs, ...condition.values],
-  );
+  const [rows = []] = await db.read([
+    `SELECT CAST((at_ms - ?) / ? AS BIGINT) AS bucket, ${by ?? "''"} AS name, ${added(columnsOf[metric] ?? [metric])}
+     FROM decision_sum WHERE dimension = 'outcome' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition}${errors}
+     GROUP BY 1, 2`,
+    ...[first, bucketMs, span, fromMs, toMs, ...values],
+  ]);
   const buckets = Math.max(1, Math.ceil((toMs - first) / bucketMs));
   const lines = new Map<string, (number | null)[]>();
   for (const row of rows) {
     const name = String(row["name"]);
-    const values = lines.get(name) ?? new Array<number | null>(buckets).fill(null);
-    lines.set(name, values);
-    values[Math.floor(Number(row["bucket"]))] = metricValueOf(metric, row);
+    const line = lines.get(name) ?? new Array<number | null>(buckets).fill(null);
+    lines.set(name, line);
+    line[Math.floor(Number(row["bucket"]))] = metricIn(row, metric);
   }
   return {
     bucket_ms: bucketMs,
     at_ms: Array.from({ length: buckets }, (_, index) => first + index * bucketMs),
-    lines: [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, values]) => ({ key, values })),
+    lines: [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, line]) => ({ key, values: line })),
   };
 }
 
@@ -162,31 +123,29 @@ const columnsOf: { readonly [M in SeriesMetric]?: readonly string[] } = {
   first_token_p95_ms: firstTokenColumns,
 };
 
-function metricValueOf(metric: SeriesMetric, row: SqlRow): number | null {
-  if (metric === "first_token_p50_ms") return quantileOf(histogramOf([row]), 0.5);
-  if (metric === "first_token_p95_ms") return quantileOf(histogramOf([row]), 0.95);
+function metricIn(row: StoreRow, metric: SeriesMetric): number | null {
+  if (metric === "first_token_p50_ms") return quantile(histogramIn([row]), 0.5);
+  if (metric === "first_token_p95_ms") return quantile(histogramIn([row]), 0.95);
   return Number(row[columnsOf[metric]?.[0] ?? metric]);
 }
 
-function sharesBy(key: (typeof sumKeys)[number], rows: readonly SqlRow[]): readonly SummaryShare[] {
-  const groups = Map.groupBy(rows, (row) => String(row[key]));
-  return [...groups]
-    .map(([name, of]) => ({ key: name, ...sumsIn(of) }))
+function sharesBy(key: (typeof outcomeKeys)[number], rows: readonly StoreRow[]): readonly SummaryShare[] {
+  return [...Map.groupBy(rows, (row) => String(row[key]))]
+    .map(([name, group]) => ({ key: name, ...sumsIn(group) }))
     .toSorted((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1));
 }
 
-function sumsIn(rows: readonly SqlRow[]): RecordSums {
-  const sums = Object.fromEntries(moneySums.map((name) => [name, 0])) as Record<(typeof moneySums)[number], number>;
-  for (const row of rows) for (const name of moneySums) sums[name] += Number(row[name] ?? 0);
-  return sums;
+function sumsIn(rows: readonly StoreRow[]): RecordSums {
+  const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+  return Object.fromEntries(moneyColumns.map((name) => [name, sum(name)])) as { [N in keyof RecordSums]: number };
 }
 
-function histogramOf(rows: readonly SqlRow[]): readonly number[] {
+function histogramIn(rows: readonly StoreRow[]): readonly number[] {
   return firstTokenColumns.map((name) => rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0));
 }
 
 /** Interpolated linearly within a bucket; values above the last bound count as that bound. */
-function quantileOf(histogram: readonly number[], share: number): number | null {
+function quantile(histogram: readonly number[], share: number): number | null {
   const all = histogram.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;
   let seen = 0;

@@ -1,6 +1,5 @@
-import type { SqlValue, SqlWrite } from "#db/sql-writes.ts";
+import type { Statement, StoreValue } from "#db/store-database.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { zeroSums } from "#records/records.ts";
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -9,10 +8,7 @@ export const dayMs = 86_400_000;
 /** Upper bounds of the histogram of times to the first token, in milliseconds; what is above the last has a bucket too. */
 export const firstTokenBoundsMs = [100, 200, 350, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000] as const;
 export const firstTokenColumns = [...firstTokenBoundsMs, 0].map((_, index) => `first_${index}`);
-
-export const sumKeys = ["model", "tier", "cause", "outcome", "status", "refused_by"] as const;
-/** The sums that are kept by goal too. */
-export const moneySums = [
+export const moneyColumns = [
   "requests",
   "cost_nano_usd",
   "baseline_nano_usd",
@@ -21,143 +17,84 @@ export const moneySums = [
   "cached_tokens",
   "completion_tokens",
 ] as const;
-const allSums = [...moneySums, "cost_unknown", ...firstTokenColumns];
-const goalSums = [...moneySums, "refused"];
+const sumColumns = [...moneyColumns, "refused", "cost_unknown", ...firstTokenColumns];
 
-/** A row of `decision_sum` and one of `decision_goal_sum` for each of these. */
-const sumSpans = [minuteMs, hourMs] as const;
-const goalSpans = [hourMs, dayMs] as const;
+/** Records are summed by what happened to them, and by goal. A row has "" and status 0 in what it is not summed by. */
+export const outcomeKeys = ["model", "tier", "cause", "outcome", "status", "refused_by"] as const;
+const keyColumns = ["dimension", "span_ms", "at_ms", ...outcomeKeys, "goal", "session"];
 
-interface Sums {
-  readonly key: readonly SqlValue[];
-  readonly money: { [N in (typeof moneySums)[number]]: number };
-  costUnknown: number;
-  refused: number;
+const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(", ")}, last_ms)
+  VALUES (${[...keyColumns, ...sumColumns].map(() => "?").join(", ")}, ?)
+  ON CONFLICT (${keyColumns.join(", ")}) DO UPDATE SET
+    ${sumColumns.map((name) => `${name} = decision_sum.${name} + excluded.${name}`).join(", ")},
+    last_ms = CASE WHEN excluded.last_ms > decision_sum.last_ms THEN excluded.last_ms ELSE decision_sum.last_ms END`;
+
+interface Sum {
+  readonly key: readonly StoreValue[];
+  /** In the order of `sumColumns`. */
+  readonly amounts: number[];
   lastMs: number;
-  /** In the order of `firstTokenColumns`. */
-  readonly firstTokens: number[];
 }
 
-/** Adds the records to the sums of their minutes, hours, days and goals: one statement for each table. */
-export function sumWrites(records: readonly DecisionRecord[]): readonly SqlWrite[] {
-  const sums = new Map<string, Sums>();
-  const goals = new Map<string, Sums>();
-  for (const record of records) {
-    const key = sumKey(record);
-    for (const span of sumSpans) addTo(sums, [span, startOf(record.recorded_ms, span), ...key], record);
-    if (record.goal === null && record.session === null) continue;
-    for (const span of goalSpans) {
-      addTo(goals, [span, startOf(record.recorded_ms, span), record.goal ?? "", record.session ?? ""], record);
-    }
-  }
-  return [
-    {
-      sql: `INSERT INTO decision_sum (span_ms, at_ms, ${sumKeys.join(", ")}, ${allSums.join(", ")}) VALUES (?)
-            ON CONFLICT (span_ms, at_ms, ${sumKeys.join(", ")}) DO UPDATE SET ${added("decision_sum", allSums)}`,
-      rows: [...sums.values()].map(({ key, money, costUnknown, firstTokens }) => [
-        ...key,
-        ...valuesOf(money),
-        costUnknown,
-        ...firstTokens,
-      ]),
-    },
-    {
-      sql: `INSERT INTO decision_goal_sum (span_ms, at_ms, goal, session, ${goalSums.join(", ")}, last_ms) VALUES (?)
-            ON CONFLICT (span_ms, at_ms, goal, session) DO UPDATE SET ${added("decision_goal_sum", goalSums)},
-              last_ms = CASE WHEN excluded.last_ms > decision_goal_sum.last_ms THEN excluded.last_ms ELSE decision_goal_sum.last_ms END`,
-      rows: [...goals.values()].map(({ key, money, refused, lastMs }) => [...key, ...valuesOf(money), refused, lastMs]),
-    },
-  ];
+/** Adds records to the sums of their minutes, hours and goals, and takes the records that they replace out of them. */
+export function sumStatements(
+  records: readonly DecisionRecord[],
+  replaced: readonly DecisionRecord[] = [],
+): readonly Statement[] {
+  const sums = new Map<string, Sum>();
+  for (const record of records) addRecord(sums, record, 1);
+  for (const record of replaced) addRecord(sums, record, -1);
+  return [...sums.values()].map(({ key, amounts, lastMs }): Statement => [upsert, ...key, ...amounts, lastMs]);
 }
 
-/** Adds the change of a record's cost to the sums that it is part of. */
-export function correctionWrites(record: DecisionRecord, deltaNanoUsd: number, resolved: boolean): readonly SqlWrite[] {
-  const baseline = record.baseline_nano_usd === null ? 0 : deltaNanoUsd;
-  const key = sumKey(record);
-  return [
-    {
-      sql: `UPDATE decision_sum SET cost_nano_usd = cost_nano_usd + ?, baseline_cost_nano_usd = baseline_cost_nano_usd + ?,
-              cost_unknown = cost_unknown - ?
-            WHERE span_ms = ? AND at_ms = ? AND ${sumKeys.map((name) => `${name} = ?`).join(" AND ")}`,
-      rows: sumSpans.map((span) => [
-        deltaNanoUsd,
-        baseline,
-        resolved ? record.repeated : 0,
-        span,
-        startOf(record.recorded_ms, span),
-        ...key,
-      ]),
-    },
-    {
-      sql: `UPDATE decision_goal_sum SET cost_nano_usd = cost_nano_usd + ?, baseline_cost_nano_usd = baseline_cost_nano_usd + ?
-            WHERE span_ms = ? AND at_ms = ? AND goal = ? AND session = ?`,
-      rows: goalSpans.map((span) => [
-        deltaNanoUsd,
-        baseline,
-        span,
-        startOf(record.recorded_ms, span),
-        record.goal ?? "",
-        record.session ?? "",
-      ]),
-    },
-  ];
+function addRecord(sums: Map<string, Sum>, record: DecisionRecord, sign: 1 | -1): void {
+  const amounts = amountsIn(record);
+  const { recorded_ms: ms, goal, session } = record;
+  const { model, served_by, tier, cause, outcome, status, refused_by } = record;
+  const what = [served_by ?? model ?? "", tier ?? "", cause ?? "", outcome, status, refused_by ?? "", "", ""];
+  addTo(sums, ["outcome", minuteMs, startOf(ms, minuteMs), ...what], amounts, sign, ms);
+  addTo(sums, ["outcome", hourMs, startOf(ms, hourMs), ...what], amounts, sign, ms);
+  if (goal === null && session === null) return;
+  const whose = ["", "", "", "", 0, "", goal ?? "", session ?? ""];
+  addTo(sums, ["goal", hourMs, startOf(ms, hourMs), ...whose], amounts, sign, ms);
 }
 
-/** In the order of `sumKeys`. */
-function sumKey(record: DecisionRecord): readonly SqlValue[] {
-  return [
-    record.served_by ?? record.model ?? "",
-    record.tier ?? "",
-    record.cause ?? "",
-    record.outcome,
-    record.status,
-    record.refused_by ?? "",
-  ];
-}
-
-function addTo(all: Map<string, Sums>, key: readonly SqlValue[], record: DecisionRecord): void {
+function addTo(
+  sums: Map<string, Sum>,
+  key: readonly StoreValue[],
+  amounts: readonly number[],
+  sign: 1 | -1,
+  recordedMs: number,
+): void {
   const name = key.join("\n");
-  let sums = all.get(name);
-  if (sums === undefined) {
-    sums = {
-      key,
-      money: { ...zeroSums },
-      costUnknown: 0,
-      refused: 0,
-      lastMs: 0,
-      firstTokens: firstTokenColumns.map(() => 0),
-    };
-    all.set(name, sums);
+  let sum = sums.get(name);
+  if (sum === undefined) {
+    sum = { key, amounts: amounts.map(() => 0), lastMs: 0 };
+    sums.set(name, sum);
   }
-  const { money } = sums;
-  const { baseline_nano_usd: baseline, cost_nano_usd: cost, tokens, repeated } = record;
-  money.requests += repeated;
-  money.cost_nano_usd += cost;
-  if (baseline !== null) {
-    money.baseline_nano_usd += baseline;
-    money.baseline_cost_nano_usd += cost;
-  }
-  if (tokens !== null) {
-    money.prompt_tokens += tokens.prompt;
-    money.cached_tokens += tokens.cached;
-    money.completion_tokens += tokens.completion;
-  }
-  if (record.cost_state === "unknown") sums.costUnknown += repeated;
-  if (record.outcome === "refused") sums.refused += repeated;
-  sums.lastMs = Math.max(sums.lastMs, Math.round(record.recorded_ms));
-  const first = record.timings.first_token_ms;
-  if (first === null) return;
-  const bucket = firstTokenBoundsMs.findIndex((bound) => first <= bound);
-  const at = bucket === -1 ? firstTokenBoundsMs.length : bucket;
-  sums.firstTokens[at] = (sums.firstTokens[at] ?? 0) + 1;
+  for (let at = 0; at < amounts.length; at++) sum.amounts[at] = (sum.amounts[at] ?? 0) + sign * (amounts[at] ?? 0);
+  sum.lastMs = Math.max(sum.lastMs, Math.round(recordedMs));
 }
 
-function valuesOf(money: Sums["money"]): readonly number[] {
-  return moneySums.map((name) => money[name]);
-}
-
-function added(table: string, names: readonly string[]): string {
-  return names.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(", ");
+/** In the order of `sumColumns`. */
+function amountsIn(record: DecisionRecord): readonly number[] {
+  const { repeated, cost_nano_usd: cost, baseline_nano_usd: baseline, tokens, timings } = record;
+  const first = timings.first_token_ms;
+  const bucket = first === null ? -1 : firstTokenBoundsMs.findIndex((bound) => first <= bound);
+  const histogram = firstTokenColumns.map(() => 0);
+  if (first !== null) histogram[bucket === -1 ? firstTokenBoundsMs.length : bucket] = 1;
+  return [
+    repeated,
+    cost,
+    baseline ?? 0,
+    baseline === null ? 0 : cost,
+    tokens?.prompt ?? 0,
+    tokens?.cached ?? 0,
+    tokens?.completion ?? 0,
+    record.outcome === "refused" ? repeated : 0,
+    record.cost_state === "unknown" ? repeated : 0,
+    ...histogram,
+  ];
 }
 
 function startOf(atMs: number, span: number): number {

@@ -11,8 +11,7 @@ import { type HoldTotal, holdStates, type LedgerHold } from "#ledger/admin/holds
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
-import { correctionOf } from "#records/store/record-store.ts";
+import { correctionOf, openRecordStore } from "#records/store/record-store.ts";
 
 /** Reservations that one command closes in one transaction. */
 const chunk = 128;
@@ -132,7 +131,7 @@ async function correctRecords(env: NodeJS.ProcessEnv, notices: readonly LedgerNo
   try {
     const store = await openRecordStore(env["DATABASE_URL"] || defaultDatabaseUrl);
     try {
-      for (const notice of resolved) await store.correct(correctionOf(notice));
+      await store.correct(resolved.map(correctionOf));
     } finally {
       await store.close();
     }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseTime } from "#cli/with-records.ts";
-import { filterWords, statusProblem, wordProblem } from "#records/filter-words.ts";
-import { boundedId } from "#records/record-facts.ts";
+import { boundedId } from "#records/build-record.ts";
+import { filterWords, statusProblem, wordProblem } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
 
 export interface FilterOptions {

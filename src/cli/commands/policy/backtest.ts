@@ -8,7 +8,7 @@ import { loadConfig } from "#config/load-config.ts";
 import { formatProblems } from "#config/problem.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
-import { boundedId } from "#records/record-facts.ts";
+import { boundedId } from "#records/build-record.ts";
 
 interface BacktestOptions {
   readonly since: number;

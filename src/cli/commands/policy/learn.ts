@@ -12,7 +12,7 @@ import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
 import { type Trial, trialsIn } from "#learning/fit/observations.ts";
 import type { OutcomeRecord } from "#learning/outcomes.ts";
-import { openRecordStore } from "#records/open-record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { type Learned, learnReport } from "./learn-report.ts";
 import { recordedOutcomes } from "./recorded-outcomes.ts";
 

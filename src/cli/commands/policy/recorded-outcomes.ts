@@ -19,10 +19,7 @@ export async function recordedOutcomes(
       if (call !== undefined) calls.push(call);
     }
   // Records are in the order in which requests ended.
-  return outcomesIn(
-    calls.toSorted((a, b) => a.atMs - b.atMs),
-    await store.reportedOutcomes(),
-  );
+  return outcomesIn(calls.toSorted((a, b) => a.atMs - b.atMs));
 }
 
 /** The call that a record stands for; undefined where nothing was routed to flash or pro, and for housekeeping, which teaches nothing. */
@@ -38,6 +35,7 @@ function routedCallIn(record: DecisionRecord, registry: ModelRegistry): RoutedCa
     continuation: inputs.continuation,
     hardRule: record.rule !== null,
     reportedFailure: inputs.reported_failure,
+    ...(record.reported === null ? {} : { outcome: record.reported.outcome }),
     decision: {
       features: featureVectorOf(inputs.task, countedFeatures(features)),
       kind,

@@ -1,4 +1,4 @@
-import { answerCalls } from "../answer-calls.ts";
+import { answerCalls } from "../thread-calls.ts";
 
 export interface ScriptedRequest {
   readonly call: "echo" | "throw" | "exit";

@@ -44,53 +44,38 @@ CREATE INDEX task_state_changed ON task_state (changed_ms);
 
 -- DECISION RECORDS
 
--- Decision records that were written together: their JSON, one a line, compressed (zstd). Ids, numbers and enum words, never a caller's text.
--- A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records of one
--- millisecond apart.
+-- Decision records that were written together: their JSON, one a line, compressed (zstd, base64). Ids, numbers and enum words, never a
+-- caller's text. A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records
+-- of one millisecond apart.
 CREATE TABLE decision_block (
-  -- The lowest number of its records. No block has records of two UTC hours.
-  id bigint PRIMARY KEY,
+  -- Rises with each write.
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  -- The decision id of its first record.
+  id text NOT NULL UNIQUE,
+  version bigint NOT NULL,
+  -- The lowest and the highest number of its records.
+  first_seq bigint NOT NULL,
   last_seq bigint NOT NULL,
   records bigint NOT NULL,
   -- What the row takes, about.
   bytes bigint NOT NULL,
-  -- Each value that a record in it has in a field of the filter, once: lines of `field="value"`.
+  -- Records whose cost is not known yet.
+  open_costs bigint NOT NULL,
+  -- Of each value that a record in it has in a field of the filter, once, the xxHash32 of `field=value` in base 36, between spaces.
   terms text NOT NULL,
-  -- Of each record, in the order of the lines, the xxHash32 of its decision id and of its request id, little-endian.
-  ids bytea NOT NULL,
-  data bytea NOT NULL
+  data text NOT NULL
 );
-CREATE INDEX decision_block_last ON decision_block (last_seq);
+CREATE INDEX decision_block_last ON decision_block (last_seq, first_seq, records, bytes);
+CREATE INDEX decision_block_first ON decision_block (first_seq);
+CREATE INDEX decision_block_open ON decision_block (number) WHERE open_costs > 0;
 -- A search reads the terms of all blocks: rows of up to 8 kB keep them as they are. The data are compressed already.
 ALTER TABLE decision_block SET (toast_tuple_target = 8160);
 ALTER TABLE decision_block ALTER COLUMN data SET STORAGE EXTERNAL;
 
--- Costs that were open when their records were written, or were corrected later. Attempt 0 has the state of the whole record.
-CREATE TABLE decision_cost (
-  decision_id text NOT NULL,
-  -- The attempt's number in its reservation's id.
-  attempt bigint NOT NULL,
-  -- The record's number.
-  seq bigint NOT NULL,
-  cost_nano_usd bigint NOT NULL,
-  cost_state text NOT NULL,
-  PRIMARY KEY (decision_id, attempt)
-);
-CREATE INDEX decision_cost_seq ON decision_cost (seq);
-CREATE INDEX decision_cost_open ON decision_cost (decision_id) WHERE attempt = 0 AND cost_state = 'unknown';
-
--- What callers have reported of decisions.
-CREATE TABLE decision_outcome (
-  decision_id text PRIMARY KEY,
-  -- 'solved' or 'failed'.
-  outcome text NOT NULL,
-  -- From 0 to 1.
-  score double precision,
-  at_ms bigint NOT NULL
-);
-
--- Sums of the records, in the same transaction: by minute for recent days, by hour for long. Null is ''.
+-- Sums of the records, in the same transaction. Null is ''.
 CREATE TABLE decision_sum (
+  -- 'outcome': by model … refused_by, by minute for recent days, by hour for long. 'goal': by goal and session, by hour, as long as the records.
+  dimension text NOT NULL,
   -- 60000 or 3600000.
   span_ms bigint NOT NULL,
   -- Start of the span, in milliseconds since the Unix epoch.
@@ -101,7 +86,10 @@ CREATE TABLE decision_sum (
   outcome text NOT NULL,
   status bigint NOT NULL,
   refused_by text NOT NULL,
+  goal text NOT NULL,
+  session text NOT NULL,
   requests bigint NOT NULL,
+  refused bigint NOT NULL,
   cost_unknown bigint NOT NULL,
   cost_nano_usd bigint NOT NULL,
   baseline_nano_usd bigint NOT NULL,
@@ -122,36 +110,14 @@ CREATE TABLE decision_sum (
   first_9 bigint NOT NULL,
   first_10 bigint NOT NULL,
   first_11 bigint NOT NULL,
-  PRIMARY KEY (span_ms, at_ms, model, tier, cause, outcome, status, refused_by)
-);
-
--- The same by goal, in UTC hours and days, kept as long as the records.
-CREATE TABLE decision_goal_sum (
-  -- 3600000 or 86400000.
-  span_ms bigint NOT NULL,
-  at_ms bigint NOT NULL,
-  goal text NOT NULL,
-  session text NOT NULL,
-  requests bigint NOT NULL,
-  refused bigint NOT NULL,
-  cost_nano_usd bigint NOT NULL,
-  baseline_nano_usd bigint NOT NULL,
-  baseline_cost_nano_usd bigint NOT NULL,
-  prompt_tokens bigint NOT NULL,
-  cached_tokens bigint NOT NULL,
-  completion_tokens bigint NOT NULL,
+  -- When its last record counts.
   last_ms bigint NOT NULL,
-  PRIMARY KEY (span_ms, at_ms, goal, session)
+  PRIMARY KEY (dimension, span_ms, at_ms, model, tier, cause, outcome, status, refused_by, goal, session)
 );
 
--- One row: how many records there are, about how many bytes they and their indexes take, and the salt of conversations' names.
-CREATE TABLE decision_store (
-  id bigint PRIMARY KEY CHECK (id = 1),
-  records bigint NOT NULL,
-  bytes bigint NOT NULL,
-  salt bigint NOT NULL
-);
-INSERT INTO decision_store (id, records, bytes, salt) VALUES (1, 0, 0, CAST(floor(random() * 9007199254740991) AS bigint));
+-- One row: the salt of conversations' names. Who writes records locks it.
+CREATE TABLE decision_store (salt bigint NOT NULL);
+INSERT INTO decision_store (salt) VALUES (CAST(floor(random() * 9007199254740991) AS bigint));
 
 -- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
 CREATE TABLE decision_config (

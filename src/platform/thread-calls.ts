@@ -1,9 +1,9 @@
 /** Between the threads calls and replies travel as JSON text: cloning objects costs several times as much. */
-export interface ThreadCall<Request> {
+interface ThreadCall<Request> {
   readonly id: number;
   readonly request: Request;
 }
-export type ThreadReply =
+type ThreadReply =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly message: string };
 
@@ -54,4 +54,22 @@ export class ThreadCalls<Request> {
     for (const { reject } of this.#waiting.values()) reject(new Error(why));
     this.#waiting.clear();
   }
+}
+
+/** The worker thread that `answerCalls` runs in. */
+declare const self: Worker;
+
+/** In a worker thread: answers each call of `ThreadCalls` with what `run` returns, or with the message of what it throws. */
+export function answerCalls<Request>(run: (request: Request) => unknown): void {
+  self.onmessage = ({ data }: MessageEvent<string>) => {
+    // Only `ThreadCalls` of the same type writes here.
+    const { id, request } = JSON.parse(data) as ThreadCall<Request>;
+    let reply: ThreadReply;
+    try {
+      reply = { id, ok: true, value: run(request) };
+    } catch (error) {
+      reply = { id, ok: false, message: error instanceof Error ? error.message : String(error) };
+    }
+    self.postMessage(JSON.stringify(reply));
+  };
 }

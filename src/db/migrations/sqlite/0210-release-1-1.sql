@@ -101,49 +101,35 @@ CREATE INDEX task_state_changed ON task_state (changed_ms);
 
 -- DECISION RECORDS
 
--- Decision records that were written together: their JSON, one a line, compressed (zstd). Ids, numbers and enum words, never a caller's text.
--- A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records of one
--- millisecond apart.
+-- Decision records that were written together: their JSON, one a line, compressed (zstd, base64). Ids, numbers and enum words, never a
+-- caller's text. A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records
+-- of one millisecond apart.
 CREATE TABLE decision_block (
-  -- The lowest number of its records. No block has records of two UTC hours.
-  id INTEGER PRIMARY KEY,
+  -- Rises with each write.
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- The decision id of its first record.
+  id TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL,
+  -- The lowest and the highest number of its records.
+  first_seq INTEGER NOT NULL,
   last_seq INTEGER NOT NULL,
   records INTEGER NOT NULL,
   -- What the row takes, about.
   bytes INTEGER NOT NULL,
-  -- Each value that a record in it has in a field of the filter, once: lines of `field="value"`.
+  -- Records whose cost is not known yet.
+  open_costs INTEGER NOT NULL,
+  -- Of each value that a record in it has in a field of the filter, once, the xxHash32 of `field=value` in base 36, between spaces.
   terms TEXT NOT NULL,
-  -- Of each record, in the order of the lines, the xxHash32 of its decision id and of its request id, little-endian.
-  ids BLOB NOT NULL,
-  data BLOB NOT NULL
+  data TEXT NOT NULL
 );
-CREATE INDEX decision_block_last ON decision_block (last_seq);
--- Costs that were open when their records were written, or were corrected later. Attempt 0 has the state of the whole record.
-CREATE TABLE decision_cost (
-  decision_id TEXT NOT NULL,
-  -- The attempt's number in its reservation's id.
-  attempt INTEGER NOT NULL,
-  -- The record's number.
-  seq INTEGER NOT NULL,
-  cost_nano_usd INTEGER NOT NULL,
-  cost_state TEXT NOT NULL,
-  PRIMARY KEY (decision_id, attempt)
-);
-CREATE INDEX decision_cost_seq ON decision_cost (seq);
-CREATE INDEX decision_cost_open ON decision_cost (decision_id) WHERE attempt = 0 AND cost_state = 'unknown';
+CREATE INDEX decision_block_last ON decision_block (last_seq, first_seq, records, bytes);
+CREATE INDEX decision_block_first ON decision_block (first_seq);
+CREATE INDEX decision_block_open ON decision_block (number) WHERE open_costs > 0;
 
--- What callers have reported of decisions.
-CREATE TABLE decision_outcome (
-  decision_id TEXT PRIMARY KEY,
-  -- 'solved' or 'failed'.
-  outcome TEXT NOT NULL,
-  -- From 0 to 1.
-  score REAL,
-  at_ms INTEGER NOT NULL
-);
-
--- Sums of the records, in the same transaction: by minute for recent days, by hour for long. Null is ''.
+-- Sums of the records, in the same transaction. Null is ''.
 CREATE TABLE decision_sum (
+  -- 'outcome': by model … refused_by, by minute for recent days, by hour for long. 'goal': by goal and session, by hour, as long as the records.
+  dimension TEXT NOT NULL,
   -- 60000 or 3600000.
   span_ms INTEGER NOT NULL,
   -- Start of the span, in milliseconds since the Unix epoch.
@@ -154,7 +140,10 @@ CREATE TABLE decision_sum (
   outcome TEXT NOT NULL,
   status INTEGER NOT NULL,
   refused_by TEXT NOT NULL,
+  goal TEXT NOT NULL,
+  session TEXT NOT NULL,
   requests INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
   cost_unknown INTEGER NOT NULL,
   cost_nano_usd INTEGER NOT NULL,
   baseline_nano_usd INTEGER NOT NULL,
@@ -175,36 +164,14 @@ CREATE TABLE decision_sum (
   first_9 INTEGER NOT NULL,
   first_10 INTEGER NOT NULL,
   first_11 INTEGER NOT NULL,
-  PRIMARY KEY (span_ms, at_ms, model, tier, cause, outcome, status, refused_by)
-) WITHOUT ROWID;
-
--- The same by goal, in UTC hours and days, kept as long as the records.
-CREATE TABLE decision_goal_sum (
-  -- 3600000 or 86400000.
-  span_ms INTEGER NOT NULL,
-  at_ms INTEGER NOT NULL,
-  goal TEXT NOT NULL,
-  session TEXT NOT NULL,
-  requests INTEGER NOT NULL,
-  refused INTEGER NOT NULL,
-  cost_nano_usd INTEGER NOT NULL,
-  baseline_nano_usd INTEGER NOT NULL,
-  baseline_cost_nano_usd INTEGER NOT NULL,
-  prompt_tokens INTEGER NOT NULL,
-  cached_tokens INTEGER NOT NULL,
-  completion_tokens INTEGER NOT NULL,
+  -- When its last record counts.
   last_ms INTEGER NOT NULL,
-  PRIMARY KEY (span_ms, at_ms, goal, session)
+  PRIMARY KEY (dimension, span_ms, at_ms, model, tier, cause, outcome, status, refused_by, goal, session)
 ) WITHOUT ROWID;
 
--- One row: how many records there are, about how many bytes they and their indexes take, and the salt of conversations' names.
-CREATE TABLE decision_store (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  records INTEGER NOT NULL,
-  bytes INTEGER NOT NULL,
-  salt INTEGER NOT NULL
-);
-INSERT INTO decision_store (id, records, bytes, salt) VALUES (1, 0, 0, abs(random() % 9007199254740991));
+-- One row: the salt of conversations' names. Who writes records locks it.
+CREATE TABLE decision_store (salt INTEGER NOT NULL);
+INSERT INTO decision_store (salt) VALUES (abs(random() % 9007199254740991));
 
 -- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
 CREATE TABLE decision_config (

@@ -1,0 +1,107 @@
+import { actions, aliases, causes, taskKinds } from "#domain/routing.ts";
+import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
+import { costStates, type DecisionRecord, refusers, tiers } from "./decision-record.ts";
+import { requestOutcomes } from "./record.ts";
+import type { RecordFilter, RollupFilter } from "./records.ts";
+
+/** The fields of a filter whose values are words of a closed set, and the words. */
+export const filterWords = {
+  cause: causes,
+  rule: hardRules.map(({ name }) => name),
+  kind: taskKinds,
+  alias: aliases,
+  tier: tiers,
+  outcome: requestOutcomes,
+  refusedBy: refusers,
+  costState: costStates,
+  action: actions,
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** What is wrong with a value of such a field; undefined where nothing is. A mistyped word would select nothing, without a message. */
+export function wordProblem(field: keyof typeof filterWords, value: string): string | undefined {
+  const words: readonly string[] = filterWords[field];
+  return words.includes(value) ? undefined : `"${value}" is none of ${words.join(", ")}`;
+}
+
+/** The same for a status: one, or a class of them. */
+export function statusProblem(value: string): string | undefined {
+  return /^[1-5](\d\d|xx)$/.test(value) ? undefined : `"${value}" is no status such as 403, and no class such as 5xx`;
+}
+
+/** The fields by which records are found; the others of a filter are times. */
+export type FilterField = Exclude<keyof RecordFilter, "fromMs" | "toMs"> | "decisionId";
+
+/** For each field the values that a record has in it. "" stands for none. */
+const valuesOf: { readonly [F in FilterField]: (record: DecisionRecord) => readonly string[] } = {
+  decisionId: ({ decision_id }) => [decision_id],
+  requestId: ({ request_id }) => [request_id],
+  session: ({ session }) => [session ?? ""],
+  goal: ({ goal }) => [goal ?? ""],
+  task: ({ task }) => [task ?? ""],
+  cause: ({ cause }) => [cause ?? ""],
+  rule: ({ rule }) => (rule ?? "").split(", "),
+  alias: ({ alias }) => [alias ?? ""],
+  model: ({ served_by, model }) => [served_by ?? model ?? ""],
+  tier: ({ tier }) => [tier ?? ""],
+  kind: ({ kind }) => [kind ?? ""],
+  action: ({ action }) => [action ?? ""],
+  outcome: ({ outcome }) => [outcome],
+  // Itself, and its class: `4xx`.
+  status: ({ status }) => [String(status), `${Math.floor(status / 100)}xx`],
+  refusedBy: ({ refused_by }) => [refused_by ?? ""],
+  errorClass: ({ error_class }) => [error_class ?? ""],
+  costState: ({ cost_state }) => [cost_state],
+};
+const fields = Object.keys(valuesOf) as readonly FilterField[]; // its own keys
+
+/** One of these values of a field. */
+export type Wanted = readonly [field: FilterField, anyOf: readonly string[]];
+
+/** What a filter asks of each field. */
+export function wantedBy(filter: RecordFilter): readonly Wanted[] {
+  return fields.flatMap((field): Wanted[] => {
+    const value = field === "decisionId" ? undefined : filter[field];
+    return value === undefined ? [] : [[field, typeof value === "string" ? [value] : value]];
+  });
+}
+
+export function hasWanted(record: DecisionRecord, wanted: readonly Wanted[]): boolean {
+  return wanted.every(([field, anyOf]) => valuesOf[field](record).some((value) => anyOf.includes(value)));
+}
+
+/** Whether a record passes, without a database: for the live feed. */
+export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boolean {
+  const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = filter;
+  return record.recorded_ms >= fromMs && record.recorded_ms < toMs && hasWanted(record, wantedBy(filter));
+}
+
+/** All that filters can ask a record for: `field=value`. */
+export function addTerms(terms: Set<string>, record: DecisionRecord): void {
+  for (const field of fields) for (const value of valuesOf[field](record)) terms.add(`${field}=${value}`);
+}
+
+/** What sums must meet to pass a filter: SQL over the columns of `decision_sum`, and its values. */
+export function sumCondition(filter: RollupFilter): readonly [sql: string, values: readonly (string | number)[]] {
+  const columns = ["cause", "model", "tier", "outcome", "refused_by"] as const;
+  const wanted = { ...filter, refused_by: filter.refusedBy };
+  const parts = columns.flatMap((column) => {
+    const values = wanted[column];
+    return values === undefined ? [] : [{ sql: `${column} IN (${placeholders(values)})`, values }];
+  });
+  const ranges = filter.status?.map((text) => {
+    const low = /^[1-5]xx$/.test(text) ? Number(text[0]) * 100 : Number(text) || 0;
+    return [low, text.endsWith("xx") ? low + 99 : low];
+  });
+  const inRanges = ranges?.map(() => "status BETWEEN ? AND ?").join(" OR ");
+  return [
+    ["1 = 1", ...parts.map(({ sql }) => sql), ...(inRanges === undefined ? [] : [`(${inRanges || "1 = 0"})`])].join(
+      " AND ",
+    ),
+    [...parts.flatMap(({ values }) => values), ...(ranges ?? []).flat()],
+  ];
+}
+
+/** In an SQL list. An empty list has NULL, which equals nothing. */
+export function placeholders(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ") || "NULL";
+}
