@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
+import { openSqlite } from "#db/sqlite.ts";
+import { sqliteDatabase } from "#db/store-database.ts";
 import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
@@ -9,7 +11,7 @@ import { healthSync } from "./health-sync.ts";
 import { healthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/model-health.ts";
 import type { HealthStore } from "./store/health-store.ts";
-import { memoryHealthStore } from "./store/memory-store.ts";
+import { sqlHealthStore } from "./store/sql-store.ts";
 
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";
@@ -39,7 +41,7 @@ const rules: HealthRules = { ...Policy.parse({}).health, price_breaches_to_quara
 
 /** A memory store that can become unavailable; its rows outlive the nodes. */
 function sharedStore() {
-  const inner = memoryHealthStore();
+  const inner = sqlHealthStore(sqliteDatabase(openSqlite(":memory:")));
   const state = { unavailable: false, saves: 0 };
   const gate =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
@@ -55,7 +57,7 @@ function sharedStore() {
     }),
     saveSamples: gate(inner.saveSamples),
     override: gate(inner.override),
-    close: inner.close,
+    close: async () => {},
   };
   return { store, state };
 }

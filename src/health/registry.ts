@@ -36,8 +36,7 @@ import {
   type TransitionContext,
 } from "./state-machine/model-health.ts";
 import { next } from "./state-machine/transitions.ts";
-import type { OverrideAction, StoredModelHealth } from "./store/health-store.ts";
-import { restoredHealth } from "./store/restore-health.ts";
+import { type OverrideAction, restoredHealth, type StoredModelHealth } from "./store/health-store.ts";
 
 interface Entry {
   health: Health;
@@ -343,12 +342,12 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
       }
       case "failure": {
         const { reason, retryAfterMs } = verdict;
-        return frozen ? leaseReturned : { kind: "failed", epoch, reason, retryAfterMs };
+        return frozen ? leaseReturned : { kind: "failed", epoch, as: "failure", reason, retryAfterMs };
       }
       case "garbage":
-        return frozen ? leaseReturned : { kind: "garbled", epoch, reason: verdict.reason };
+        return frozen ? leaseReturned : { kind: "failed", epoch, as: "garbage", reason: verdict.reason };
       case "delisted":
-        return frozen ? leaseReturned : { kind: "not_found", epoch };
+        return frozen ? leaseReturned : { kind: "failed", epoch, as: "not_found", reason: "404" };
       case "limited":
         // The pause holds for everybody; the lease of a probe is given back only by the probe itself.
         this.#apply(model, entry, leaseReturned, ms);

@@ -1,4 +1,11 @@
-import { type Health, type HealthRules, noEvidence, type Tally, type TransitionContext } from "./model-health.ts";
+import {
+  type Failure,
+  type Health,
+  type HealthRules,
+  noEvidence,
+  type Tally,
+  type TransitionContext,
+} from "./model-health.ts";
 
 /** The evidence in a model's health: verdicts counted in slices of a window, and what follows from their shares. Pure. */
 
@@ -35,29 +42,30 @@ export function shedShare(health: Health, nowMs: number, rules: HealthRules): nu
   return Math.min(rules.shed_max, Math.max(0, byEvidence, left * rules.shed_max));
 }
 
-export const failureTally = { ok: 0, slow: 0, failed: 1, garbage: 0 };
+type Verdict = Omit<Tally, "startMs">;
 
-export const garbageTally = { ok: 0, slow: 0, failed: 1, garbage: 1 };
-
-export const answerTally = (slow: boolean) => ({ ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 });
-
-export function withAnswer<H extends Health>(from: H, slow: boolean, at: TransitionContext): H {
-  return { ...withVerdict(from, answerTally(slow), at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
+export function tallyOfAnswer(slow: boolean): Verdict {
+  return { ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 };
 }
 
-export function withFailure<H extends Health>(from: H, garbled: boolean, at: TransitionContext): H {
+export function tallyOfFailure({ as }: Pick<Failure, "as">): Verdict {
+  return { ok: 0, slow: 0, failed: 1, garbage: as === "garbage" ? 1 : 0 };
+}
+
+export function withAnswer<H extends Health>(from: H, slow: boolean, at: TransitionContext): H {
+  return { ...withVerdict(from, tallyOfAnswer(slow), at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
+}
+
+export function withFailure<H extends Health>(from: H, failure: Pick<Failure, "as">, at: TransitionContext): H {
   return {
-    ...withVerdict(from, garbled ? garbageTally : failureTally, at),
+    ...withVerdict(from, tallyOfFailure(failure), at),
     failedInARow: from.failedInARow + 1,
-    garbageInARow: garbled ? from.garbageInARow + 1 : 0,
+    garbageInARow: failure.as === "garbage" ? from.garbageInARow + 1 : 0,
+    notFound: from.notFound + (failure.as === "not_found" ? 1 : 0),
   };
 }
 
-export function withNotFound<H extends Health>(from: H, at: TransitionContext): H {
-  return { ...withFailure(from, false, at), notFound: from.notFound + 1 };
-}
-
-function withVerdict<H extends Health>(from: H, verdict: Omit<Tally, "startMs">, at: TransitionContext): H {
+function withVerdict<H extends Health>(from: H, verdict: Verdict, at: TransitionContext): H {
   const sliceMs = Math.max(1, Math.ceil(at.rules.window_ms / slicesPerWindow));
   const startMs = Math.floor(at.ms / sliceMs) * sliceMs;
   const newest = from.slices.at(-1);
@@ -68,7 +76,7 @@ function withVerdict<H extends Health>(from: H, verdict: Omit<Tally, "startMs">,
   return { ...from, slices, lastVerdictMs: at.ms };
 }
 
-function add(sum: Tally, verdict: Omit<Tally, "startMs">): Tally {
+function add(sum: Tally, verdict: Verdict): Tally {
   return {
     startMs: sum.startMs,
     ok: sum.ok + verdict.ok,
@@ -85,7 +93,7 @@ export function emptyTally(startMs: number): Tally {
 /** Edge 2, the evidence: adds a verdict to the windows that a DEGRADED model recovers by. */
 export function withRecoveryEvidence(
   from: Health<"DEGRADED">,
-  verdict: Omit<Tally, "startMs">,
+  verdict: Verdict,
   at: TransitionContext,
 ): Health<"DEGRADED"> {
   const { window_ms, recovered_minimum } = at.rules;

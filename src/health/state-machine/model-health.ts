@@ -4,18 +4,7 @@ import type { HealthState } from "#health/health.ts";
 /** What is known of one model's health: its state with the data of that state, and the events that change it. */
 
 /** The states that each state may become. There are no others. */
-export interface AllowedTransitions {
-  HEALTHY: "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "STALE" | "DISABLED";
-  DEGRADED: "HEALTHY" | "UNHEALTHY" | "QUARANTINE" | "STALE" | "DISABLED";
-  UNHEALTHY: "HALF_OPEN" | "DISABLED";
-  HALF_OPEN: "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "DISABLED";
-  STALE: "HEALTHY" | "DEGRADED" | "UNHEALTHY" | "QUARANTINE" | "DISABLED";
-  QUARANTINE: "HALF_OPEN" | "DISABLED";
-  DISABLED: "STALE";
-}
-
-/** The same relation as a value, for tests and documentation. */
-export const allowedTransitions: { readonly [S in HealthState]: readonly AllowedTransitions[S][] } = {
+export const allowedTransitions = {
   HEALTHY: ["DEGRADED", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
   DEGRADED: ["HEALTHY", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
   UNHEALTHY: ["HALF_OPEN", "DISABLED"],
@@ -23,7 +12,7 @@ export const allowedTransitions: { readonly [S in HealthState]: readonly Allowed
   STALE: ["HEALTHY", "DEGRADED", "UNHEALTHY", "QUARANTINE", "DISABLED"],
   QUARANTINE: ["HALF_OPEN", "DISABLED"],
   DISABLED: ["STALE"],
-};
+} as const satisfies { readonly [S in HealthState]: readonly HealthState[] };
 
 /** What the verdicts of some stretch of time came to. `slow` answers are counted in `ok` too, `garbage` in `failed`. */
 export interface Tally {
@@ -91,17 +80,17 @@ export type Health<S extends HealthState = HealthState> = {
   [K in S]: CommonData & StateData[K] & { readonly state: K };
 }[S];
 
+/** How an attempt failed: without an answer, with one that cannot be used, or with a 404 for the model. */
+export interface Failure {
+  readonly as: "failure" | "garbage" | "not_found";
+  readonly reason: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
 /** `epoch` is that of the permit under which the attempt began. */
 export type HealthEvent =
   | { readonly kind: "succeeded"; readonly epoch: number; readonly slow: boolean }
-  | {
-      readonly kind: "failed";
-      readonly epoch: number;
-      readonly reason: string;
-      readonly retryAfterMs?: number | undefined;
-    }
-  | { readonly kind: "garbled"; readonly epoch: number; readonly reason: string }
-  | { readonly kind: "not_found"; readonly epoch: number }
+  | ({ readonly kind: "failed"; readonly epoch: number } & Failure)
   | { readonly kind: "price_breached"; readonly epoch: number }
   /** The aggregator cannot be reached for this model, and for no other as far as is known. */
   | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string }

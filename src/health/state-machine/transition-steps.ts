@@ -3,6 +3,7 @@ import { emptyTally, windowTally } from "./evidence.ts";
 import type {
   CommonData,
   EventOf,
+  Failure,
   Health,
   QuarantineCause,
   StateData,
@@ -22,16 +23,9 @@ export const probeLeaseMs = 30_000;
 const healthyMsPerTrip = 600_000;
 const healthyMsPerQuarantine = 86_400_000;
 
-type Serving = "HEALTHY" | "DEGRADED" | "STALE";
+export type Serving = "HEALTHY" | "DEGRADED" | "STALE";
 
-interface FailureDetail {
-  readonly reason?: string;
-  readonly retryAfterMs?: number | undefined;
-}
-
-export const notFoundDetail: FailureDetail = { reason: "404" };
-
-export const priceBreachReason = "an answer cost more than was held for it";
+type FailureDetail = Pick<Failure, "reason" | "retryAfterMs">;
 
 export function unchanged<H extends Health>(from: H): H {
   return from;
@@ -265,8 +259,8 @@ export function degradeIfStale(
 }
 
 /** Our own word for the last failure, if it is one; an upstream's text never gets into a reason that /healthz shows. */
-export function reasonSuffix(said: FailureDetail): string {
-  return said.reason !== undefined && /^[a-z0-9_ ]{1,40}$/.test(said.reason) ? ` (${said.reason})` : "";
+export function reasonSuffix(said: Pick<Failure, "reason">): string {
+  return /^[a-z0-9_ ]{1,40}$/.test(said.reason) ? ` (${said.reason})` : "";
 }
 
 function inMinutes(ms: number): string {

@@ -37,10 +37,10 @@ class ModelUnderTest {
     return this.say({ kind: "succeeded", epoch: this.health.epoch, slow });
   }
   fail(retryAfterMs?: number): this {
-    return this.say({ kind: "failed", epoch: this.health.epoch, reason: "timed_out", retryAfterMs });
+    return this.say({ kind: "failed", as: "failure", epoch: this.health.epoch, reason: "timed_out", retryAfterMs });
   }
   garble(): this {
-    return this.say({ kind: "garbled", epoch: this.health.epoch, reason: "garbage" });
+    return this.say({ kind: "failed", as: "garbage", epoch: this.health.epoch, reason: "garbage" });
   }
   want(urgent = false): this {
     return this.say({ kind: "wanted", urgent });
@@ -168,7 +168,9 @@ describe("edge 3, trips", () => {
   });
   test("a reason never contains text from outside", () => {
     const model = modelUnderTest();
-    model.times(5, () => model.say({ kind: "failed", epoch: model.health.epoch, reason: "Key sk-123 <is> bad!" }));
+    model.times(5, () =>
+      model.say({ kind: "failed", as: "failure", epoch: model.health.epoch, reason: "Key sk-123 <is> bad!" }),
+    );
     expect(model.health.reason).toBe("5 failures in a row");
   });
 });
@@ -268,9 +270,9 @@ describe("edges 7 and 8, quarantine", () => {
   test("an answer that cost more than was held", () =>
     quarantine(modelUnderTest().say({ kind: "price_breached", epoch: 1 }), "price_breach"));
   test("two answers that the upstream does not know the model", () => {
-    const model = modelUnderTest().say({ kind: "not_found", epoch: 1 });
+    const model = modelUnderTest().say({ kind: "failed", as: "not_found", epoch: 1, reason: "404" });
     model.is("HEALTHY");
-    quarantine(model.say({ kind: "not_found", epoch: 1 }), "delisted");
+    quarantine(model.say({ kind: "failed", as: "not_found", epoch: 1, reason: "404" }), "delisted");
   });
   test("four trips in service within an hour", () => {
     const model = modelUnderTest();
@@ -445,13 +447,31 @@ const step: fc.Arbitrary<Step> = fc.record({
     },
     {
       weight: 8,
-      arbitrary: old.map((o) => (e: number) => ({ kind: "failed" as const, epoch: e - o, reason: "timed_out" })),
+      arbitrary: old.map((o) => (e: number) => ({
+        kind: "failed" as const,
+        as: "failure" as const,
+        epoch: e - o,
+        reason: "timed_out",
+      })),
     },
     {
       weight: 2,
-      arbitrary: old.map((o) => (e: number) => ({ kind: "garbled" as const, epoch: e - o, reason: "garbage" })),
+      arbitrary: old.map((o) => (e: number) => ({
+        kind: "failed" as const,
+        as: "garbage" as const,
+        epoch: e - o,
+        reason: "garbage",
+      })),
     },
-    { weight: 1, arbitrary: old.map((o) => (e: number) => ({ kind: "not_found" as const, epoch: e - o })) },
+    {
+      weight: 1,
+      arbitrary: old.map((o) => (e: number) => ({
+        kind: "failed" as const,
+        as: "not_found" as const,
+        epoch: e - o,
+        reason: "404",
+      })),
+    },
     { weight: 1, arbitrary: old.map((o) => (e: number) => ({ kind: "price_breached" as const, epoch: e - o })) },
     {
       weight: 1,

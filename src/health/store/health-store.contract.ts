@@ -113,7 +113,7 @@ function states(): StoredModelHealth[] {
     }
     return toStored(health);
   };
-  const fail = { kind: "failed", epoch: 0, reason: "timed_out" } as const;
+  const fail = { kind: "failed", as: "failure", epoch: 0, reason: "timed_out" } as const;
   const trip = [fail, fail, fail, fail, fail];
   return [
     after(),

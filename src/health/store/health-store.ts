@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { ModelKey } from "#domain/model.ts";
 import { healthStates } from "#health/health.ts";
-import { type Health, quarantineCauses } from "#health/state-machine/model-health.ts";
+import { emptyTally } from "#health/state-machine/evidence.ts";
+import { type CommonData, type Health, quarantineCauses, type StateData } from "#health/state-machine/model-health.ts";
 
 /**
  * Where model health is kept over restarts and shared between nodes. Health fails static: while the store is unavailable every
@@ -99,32 +100,18 @@ const StoredDetail = z.object({
 });
 type StoredDetail = z.infer<typeof StoredDetail>;
 
-/** Numbers arrive as text where the database has larger ones than JavaScript. */
-const Row = z.object({
-  model: z.string(),
-  epoch: z.coerce.number().pipe(z.int().min(1)),
-  state: z.string(),
-  since_ms: z.coerce.number(),
-  reason: z.string(),
-  detail: z.string(),
-  updated_ms: z.coerce.number(),
-  updated_by: z.string(),
-});
 const State = z.enum(healthStates);
 
-/** Reads a row of the database. Throws for one that breaks the table's own promises. */
-export function readRow(row: unknown): HealthRow {
-  const { model, epoch, state, since_ms, reason, detail, updated_ms, updated_by } = Row.parse(row);
+/** The health that a row holds; undefined where another release wrote what this one cannot read. */
+export function readHealth(state: string, sinceMs: number, reason: string, detail: string): HealthRow["health"] {
   const readState = State.safeParse(state);
-  const readDetail = StoredDetail.safeParse(jsonOf(detail));
-  const health =
-    readState.success && readDetail.success
-      ? { state: readState.data, sinceMs: since_ms, reason, detail: readDetail.data }
-      : undefined;
-  return { model, epoch, health, updatedMs: updated_ms, updatedBy: updated_by };
+  const readDetail = StoredDetail.safeParse(jsonIn(detail));
+  return readState.success && readDetail.success
+    ? { state: readState.data, sinceMs, reason, detail: readDetail.data }
+    : undefined;
 }
 
-function jsonOf(text: string): unknown {
+function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -136,4 +123,46 @@ function jsonOf(text: string): unknown {
 export function toStored(health: Health): StoredModelHealth {
   const { state, sinceMs, reason, ...rest } = health;
   return { state, sinceMs, reason, detail: StoredDetail.parse(rest) };
+}
+
+/**
+ * Health as it was kept, put in the place of `own`. Its epoch follows on the model's own, so that attempts which began
+ * before decide nothing. A probe that was out when the process ended is over.
+ */
+export function restoredHealth(
+  { state, sinceMs, reason, detail }: StoredModelHealth,
+  own: Health,
+  nowMs: number,
+  when: "restart" | "running",
+): Health {
+  const epoch = own.epoch + 1;
+  const { lastVerdictMs, garbageInARow, notFound, trips, tripsAtMs, quarantines } = detail;
+  const { passed = 0, unproven = false, rampFromMs = null, retryAtMs = nowMs, cause = "flapping" } = detail;
+  const { leaseUntilMs = null, urgentRetryAtMs = null } = detail;
+  const none = emptyTally(nowMs);
+  const byState: StateData = {
+    HEALTHY: {},
+    STALE: {},
+    DISABLED: {},
+    DEGRADED: { unproven, rampFromMs, recovery: { good: 0, short: none, long: none } },
+    UNHEALTHY: { retryAtMs },
+    HALF_OPEN: { passed, urgentRetryAtMs, leaseUntilMs: when === "restart" ? null : leaseUntilMs },
+    QUARANTINE: { retryAtMs, cause },
+  };
+  const common: CommonData = {
+    epoch,
+    countsFrom: epoch,
+    sinceMs,
+    reason,
+    lastVerdictMs,
+    slices: [],
+    failedInARow: 0,
+    garbageInARow,
+    notFound,
+    trips,
+    tripsAtMs,
+    quarantines,
+    limitedUntilMs: Math.max(own.limitedUntilMs, detail.limitedUntilMs),
+  };
+  return { ...common, ...byState[state], state } as Health; // the state with its own data
 }

@@ -1,10 +1,11 @@
 import { openStoreDatabase, type Statement, type StoreDatabase, type StoreRow } from "#db/store-database.ts";
 import {
+  type HealthRow,
   type HealthSample,
   type HealthStore,
   type OverrideRow,
   type RowChange,
-  readRow,
+  readHealth,
   sampleRetentionMs,
 } from "./health-store.ts";
 
@@ -93,6 +94,17 @@ function saveStatement({ model, basedOn, health, updatedMs, updatedBy }: RowChan
     ...values,
     basedOn,
   ];
+}
+
+/** Numbers arrive as text where the database has larger ones than JavaScript. */
+function readRow(row: StoreRow): HealthRow {
+  return {
+    model: String(row["model"]),
+    epoch: Number(row["epoch"]),
+    health: readHealth(String(row["state"]), Number(row["since_ms"]), String(row["reason"]), String(row["detail"])),
+    updatedMs: Number(row["updated_ms"]),
+    updatedBy: String(row["updated_by"]),
+  };
 }
 
 function readOverride(row: StoreRow): OverrideRow {
