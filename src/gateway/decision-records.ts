@@ -8,7 +8,6 @@ import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
-import { noRecords, switchedRecords } from "#records/no-records.ts";
 import type { RequestRecord, RoutedInputs } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
@@ -21,7 +20,7 @@ import type { GatewayContext } from "./gateway-context.ts";
 
 /** The decision records of a gateway, and what feeds them. */
 export interface GatewayRecords {
-  /** Where records are read; empty while the policy turns them off. */
+  /** Where records are read. */
   readonly records: DecisionRecords;
   /** The `policy_hash` of decisions made now; null while no records are kept. */
   policyHash(): string | null;
@@ -54,7 +53,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   const rejections = new RejectionRecords(
     clock,
     () => Bun.randomUUIDv7(),
-    (record) => stored.append([record]),
+    (record) => stored.add({ record }),
   );
   const nameOf = ({ snapshot, learned }: RoutedInputs) => names.nameOf(snapshot.policy, snapshot.registry, learned);
   const sessions = new RedactedSessions(() => configuration.current().privacy);
@@ -72,7 +71,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     await stored.close();
   });
   const gateway: GatewayRecords = {
-    records: switchedRecords(() => (enabled() ? stored : noRecords)),
+    records: stored,
     policyHash() {
       const { policy, registry, learned } = configuration.current();
       return enabled() ? names.nameOf(policy, registry, learned) : null;

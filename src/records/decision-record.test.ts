@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Counterfactual, DecisionRecord, DecisionStage, ExplainedDecision } from "./decision-record.ts";
 import { aDecisionRecord, someInputs } from "./fixtures.ts";
-import { noRecords } from "./no-records.ts";
 import { seriesKeys, seriesMetrics } from "./records.ts";
 
 describe("a decision record", () => {
@@ -37,16 +36,5 @@ describe("a decision record", () => {
     const record = DecisionRecord.parse(aDecisionRecord(1));
     for (const key of seriesKeys) expect(record).toHaveProperty(key);
     expect(new Set(seriesMetrics).size).toBe(seriesMetrics.length);
-  });
-});
-
-describe("without records", () => {
-  test("every query is empty, and nothing fails", async () => {
-    noRecords.append([aDecisionRecord(1)]);
-    expect(await noRecords.query({}, { limit: 10 })).toEqual({ records: [], more: false });
-    expect(await noRecords.get("d1")).toBeUndefined();
-    expect((await noRecords.summary({ fromMs: 0, toMs: 1 })).requests).toBe(0);
-    for await (const batch of noRecords.export({})) expect(batch).toBeUndefined();
-    expect(noRecords.status().kind).toBe("off");
   });
 });

@@ -17,8 +17,7 @@ export interface DecisionRecords {
   /** Goals or sessions of a range, highest cost first. */
   groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]>;
   /**
-   * Calls back with each new record that passes the filter: those of this process at once, those of other processes with the
-   * same store within a second. Returns a function that ends the subscription.
+   * Calls back with each new record that passes the filter, within a second; also with those of other processes with the same store. Returns a function that ends the subscription.
    */
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void;
   /** All records that pass the filter, the oldest first, in batches; reads on as it is consumed. */
@@ -90,17 +89,6 @@ export interface RecordSums {
   readonly completion_tokens: number;
 }
 
-/** The sums of no requests. */
-export const zeroSums: RecordSums = {
-  requests: 0,
-  cost_nano_usd: 0,
-  baseline_nano_usd: 0,
-  baseline_cost_nano_usd: 0,
-  prompt_tokens: 0,
-  cached_tokens: 0,
-  completion_tokens: 0,
-};
-
 export interface RecordGroup extends RecordSums {
   readonly key: string;
   readonly refused: number;
@@ -168,7 +156,8 @@ export interface RecordSeries {
 }
 
 export interface RecordsStatus {
-  readonly kind: "sqlite" | "postgres" | "memory" | "off";
+  /** `off`: the policy keeps none; those from before can be read. */
+  readonly kind: "sqlite" | "postgres" | "off";
   /** The last write or read succeeded. */
   readonly ok: boolean;
   readonly queued: number;

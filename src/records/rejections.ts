@@ -18,14 +18,10 @@ const maxKinds = 500;
 const minuteMs = 60_000;
 
 interface Kind {
-  readonly first: Rejection;
   readonly minute: number;
   count: number;
-  /** Rejections that share a record. */
-  repeated: number;
-  firstMs: number;
-  lastMs: number;
-  lastRequestId: string;
+  /** Stands for those that have no record of their own. */
+  shared?: DecisionRecord;
 }
 
 /** Makes the records of rejections. A flood of one kind becomes one record a minute. */
@@ -43,56 +39,39 @@ export class RejectionRecords {
 
   add(rejection: Rejection): void {
     const nowMs = this.#clock.now();
-    const minute = Math.floor(nowMs / minuteMs);
     const name = `${rejection.route} ${rejection.status} ${rejection.code ?? ""}`;
-    let kind = this.#kinds.get(name);
-    if (kind !== undefined && kind.minute !== minute) {
-      this.#finish(kind);
-      kind = undefined;
-    }
-    if (kind === undefined) {
-      if (this.#kinds.size >= maxKinds) this.flush(Number.POSITIVE_INFINITY);
-      kind = { first: rejection, minute, count: 0, repeated: 0, firstMs: 0, lastMs: 0, lastRequestId: "" };
-      this.#kinds.set(name, kind);
-    }
+    if (this.#kinds.size >= maxKinds && !this.#kinds.has(name)) this.flush(Number.POSITIVE_INFINITY);
+    else this.flush(nowMs, name);
+    const kind = this.#kinds.get(name) ?? { minute: Math.floor(nowMs / minuteMs), count: 0 };
+    this.#kinds.set(name, kind);
     kind.count += 1;
-    if (kind.count <= ownRecords) {
-      this.#append(recordOf(rejection, this.#newId(), nowMs, nowMs, 1));
+    if (kind.shared !== undefined) {
+      kind.shared.repeated += 1;
+      kind.shared.recorded_ms = nowMs;
+      kind.shared.request_id = rejection.requestId;
       return;
     }
-    if (kind.repeated === 0) kind.firstMs = nowMs;
-    kind.repeated += 1;
-    kind.lastMs = nowMs;
-    kind.lastRequestId = rejection.requestId;
+    const record = recordOf(rejection, this.#newId(), nowMs);
+    if (kind.count > ownRecords) kind.shared = record;
+    else this.#append(record);
   }
 
-  /** Writes the shared records of the minutes that ended before `beforeMs`. */
-  flush(beforeMs = this.#clock.now()): void {
-    const minute = Math.floor(beforeMs / minuteMs);
-    for (const [name, kind] of this.#kinds) {
-      if (kind.minute >= minute) continue;
-      this.#finish(kind);
+  /** Writes the shared records of the minutes that ended before `beforeMs`: of one kind, or of all. */
+  flush(beforeMs = this.#clock.now(), only?: string): void {
+    for (const name of only === undefined ? this.#kinds.keys() : [only]) {
+      const kind = this.#kinds.get(name);
+      if (kind === undefined || kind.minute >= Math.floor(beforeMs / minuteMs)) continue;
+      if (kind.shared !== undefined) this.#append(kind.shared);
       this.#kinds.delete(name);
     }
   }
-
-  #finish({ first, repeated, firstMs, lastMs, lastRequestId }: Kind): void {
-    if (repeated === 0) return;
-    this.#append(recordOf({ ...first, requestId: lastRequestId }, this.#newId(), firstMs, lastMs, repeated));
-  }
 }
 
-function recordOf(
-  { requestId, route, status, code }: Rejection,
-  decisionId: string,
-  firstMs: number,
-  lastMs: number,
-  repeated: number,
-): DecisionRecord {
+function recordOf({ requestId, route, status, code }: Rejection, decisionId: string, atMs: number): DecisionRecord {
   return {
     seq: 0,
-    at_ms: firstMs,
-    recorded_ms: lastMs,
+    at_ms: atMs,
+    recorded_ms: atMs,
     decision_id: decisionId,
     request_id: requestId,
     session: null,
@@ -142,6 +121,6 @@ function recordOf(
     health: {},
     policy_hash: null,
     reported: null,
-    repeated,
+    repeated: 1,
   };
 }

@@ -6,12 +6,13 @@ import { matchesFilter } from "./filter.ts";
 import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
 import { seqPerMs } from "./store/blocks.ts";
 import type { CostCorrection, RecordStore, ReportedOutcome, StoredConfig } from "./store/record-store.ts";
+import type { Follower } from "./store/search.ts";
 import type { TaskStates } from "./task-memory.ts";
 
 export interface StoredRecordsOptions {
   readonly openStore: () => Promise<RecordStore>;
   readonly kind: "sqlite" | "postgres";
-  readonly rules: () => { readonly retention_days: number; readonly max_bytes: number };
+  readonly rules: () => { readonly enabled: boolean; readonly retention_days: number; readonly max_bytes: number };
   /** How many tasks are kept, and for how many milliseconds after their last change. */
   readonly taskLimits: () => { readonly remembered: number; readonly remembered_ms: number };
   /** Whether other processes write to the same store. Then the store is polled for their records while there are subscribers. */
@@ -31,16 +32,10 @@ const maxWaiting = 10_000;
 const maxBatch = 128;
 const writeEveryMs = 250;
 const retryMs = 5_000;
-const pruneEveryMs = 60_000;
-/** How often their size is read while records are written: they pass the limit by what is written in that time. */
-const sizeEveryMs = 2_000;
-const pruneAgainMs = 50;
+/** While records are written: they pass the limit by what is written in that time. */
+const pruneEveryMs = 2_000;
 const pruneSumsEveryMs = 3_600_000;
 const pollEveryMs = 400;
-/** Followers get what another process writes up to this time after it counts: its store may not answer for a while, or its clock be behind. */
-const maxLateMs = 60_000;
-/** Decision ids that are kept to give out each record once. */
-const maxDelivered = 50_000;
 /** Corrections that are written together. */
 const maxCorrections = 100;
 /** Configurations, tasks and corrections that wait for the store. */
@@ -71,13 +66,10 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   #openCostsAfter: number | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
   #cancelPoll: (() => void) | undefined;
-  /** Decision ids that were given to the listeners; the oldest are forgotten. */
-  readonly #delivered = new Set<string>();
   #lastSeq = 0;
   readonly #salt: number;
-  #prunedMs = Number.NEGATIVE_INFINITY;
+  #pruneDueMs = Number.NEGATIVE_INFINITY;
   #sumsPrunedMs = Number.NEGATIVE_INFINITY;
-  #sizeReadMs = Number.NEGATIVE_INFINITY;
   #ok = true;
   #written = 0;
   #dropped = 0;
@@ -177,7 +169,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
 
   status(): RecordsStatus {
     return {
-      kind: this.#options.kind,
+      kind: this.#options.rules().enabled ? this.#options.kind : "off",
       ok: this.#ok,
       queued: this.#waiting.length + this.#batch.length,
       written: this.#written,
@@ -268,7 +260,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     }
     this.#batch = batch.map(({ record }) => record);
     this.#mayBeWritten = false;
-    this.#deliver(this.#batch);
+    if (!this.#options.shared) this.#deliver(this.#batch);
   }
 
   #nextSeq(recordedMs: number): number {
@@ -289,9 +281,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     if (!isWritten) await store.append(this.#batch);
     this.#written += this.#batch.length;
     this.#batch = [];
-    if (this.#options.clock.now() - this.#sizeReadMs >= sizeEveryMs) await this.#readSize(store);
-    // One chunk for each batch: more than it has added.
-    if ((this.#size?.bytes ?? 0) > this.#options.rules().max_bytes) await this.#prune(store);
+    if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
   }
 
   async #sideWork(store: RecordStore): Promise<void> {
@@ -310,7 +300,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     await store.correct(due);
     this.#corrections.splice(0, due.length);
     if (this.#corrections.length > 0 || this.#openCostsAfter !== undefined) this.#schedule(writeEveryMs);
-    if (clock.now() - this.#prunedMs >= pruneEveryMs) await this.#prune(store);
+    if (clock.now() >= this.#pruneDueMs) await this.#prune(store);
   }
 
   /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
@@ -320,20 +310,16 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     const nowMs = clock.now();
     const fromMs = nowMs - retention_days * 86_400_000;
     const deleted = await store.prune(fromMs, max_bytes);
-    await this.#readSize(store);
+    this.#size = await store.size();
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
       await store.pruneSums(fromMs, nowMs);
       const { remembered, remembered_ms } = this.#options.taskLimits();
       await store.pruneTasks(nowMs - remembered_ms, remembered);
       this.#sumsPrunedMs = nowMs;
     }
-    if (deleted === 0) this.#prunedMs = nowMs;
-    else this.#schedule(pruneAgainMs);
-  }
-
-  async #readSize(store: RecordStore): Promise<void> {
-    this.#size = await store.size();
-    this.#sizeReadMs = this.#options.clock.now();
+    // A chunk is more than a batch adds, so the rest is deleted with the next batches.
+    if (deleted > 0) this.#schedule(writeEveryMs);
+    else this.#pruneDueMs = nowMs + pruneEveryMs;
   }
 
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
@@ -347,9 +333,14 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     };
   }
 
-  /** Gives out what other processes write from now on, as long as there are listeners. While the store does not answer it is tried again. */
+  /** Gives out what any process writes from now on, as long as there are listeners. While the store does not answer it is tried again. */
   #follow(): void {
-    let seen: number | undefined;
+    let follower: Follower | undefined;
+    const poll = async () => {
+      const store = await this.#store.opened();
+      follower ??= store.follow();
+      this.#deliver(await follower.read(this.#options.clock.now()));
+    };
     const next = () => {
       const cancel = this.#options.timers.after(pollEveryMs, async () => {
         await poll().catch(() => {});
@@ -358,36 +349,13 @@ export class StoredRecords implements DecisionRecords, TaskStates {
       });
       this.#cancelPoll = cancel;
     };
-    const poll = async () => {
-      const store = await this.#store.opened();
-      if (seen === undefined) {
-        seen = await store.lastNumber();
-        // Records are added to the last block of each process: those that it has already are known.
-        const known = await store.query({ fromMs: this.#options.clock.now() - maxLateMs }, { limit: 1_000 });
-        for (const { decision_id } of known.records) this.#delivered.add(decision_id);
-      }
-      for (let before: number | undefined; before !== seen; ) {
-        before = seen;
-        const { records, number } = await store.newer(seen);
-        const fromMs = this.#options.clock.now() - maxLateMs;
-        this.#deliver(records.filter(({ recorded_ms }) => recorded_ms >= fromMs));
-        seen = number;
-      }
-    };
     poll().catch(() => {});
     next();
   }
 
   #deliver(records: readonly DecisionRecord[]): void {
-    if (this.#listeners.size === 0) return;
-    const fresh = records.filter(({ decision_id }) => !this.#delivered.has(decision_id));
-    for (const { decision_id } of fresh) this.#delivered.add(decision_id);
-    for (const oldest of this.#delivered) {
-      if (this.#delivered.size <= maxDelivered) break;
-      this.#delivered.delete(oldest);
-    }
     for (const [onRecords, filter] of this.#listeners) {
-      const wanted = fresh.filter((record) => matchesFilter(record, filter));
+      const wanted = records.filter((record) => matchesFilter(record, filter));
       if (wanted.length > 0) onRecords(wanted);
     }
   }

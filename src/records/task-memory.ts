@@ -59,8 +59,8 @@ export function storedTaskMemory({ states, shared, clock, limits }: StoredTaskMe
     const stored = parsed(await states.loadTask(key));
     if (stored === undefined) return;
     const nowMs = clock.now();
-    const known = own.recall(key, nowMs);
-    own.remember(key, known === undefined ? stored : joined(known, stored), nowMs);
+    // Counts only grow: the one that has counted more has seen more.
+    if (stored.attempts > (own.recall(key, nowMs)?.attempts ?? -1)) own.remember(key, stored, nowMs);
   }
 
   return {
@@ -86,28 +86,6 @@ export function storedTaskMemory({ states, shared, clock, limits }: StoredTaskMe
 /** A text that changes when the task gets into trouble, or out of it. */
 function troubleOf({ attempts, flashAttempts, sameErrorCount, failureClass, countedFailure }: RememberedTask): string {
   return `${attempts} ${flashAttempts} ${sameErrorCount} ${failureClass} ${countedFailure}`;
-}
-
-/**
- * What two processes have counted of one task. Counts only grow, so the larger one has seen more; for the rest the
- * process's own value is the newer one, where it has one.
- */
-function joined(own: RememberedTask, stored: RememberedTask): RememberedTask {
-  const ahead = stored.attempts > own.attempts ? stored : own;
-  const largest = (name: "attempts" | "flashAttempts" | "filesTouched" | "sameErrorCount") =>
-    Math.max(own[name], stored[name]);
-  return {
-    attempts: largest("attempts"),
-    flashAttempts: largest("flashAttempts"),
-    filesTouched: largest("filesTouched"),
-    sameErrorCount: largest("sameErrorCount"),
-    testsFailed: ahead.testsFailed,
-    failureClass: own.failureClass === newTask.failureClass ? stored.failureClass : own.failureClass,
-    errorSignature: own.errorSignature ?? stored.errorSignature,
-    countedFailure: ahead.countedFailure,
-    lastModel: own.lastModel ?? stored.lastModel,
-    lastRole: own.lastRole ?? stored.lastRole,
-  };
 }
 
 /** Undefined when another release, or somebody by hand, has written the text. */

@@ -1,7 +1,7 @@
 import { openLargeStore, type Statement, type StoreDatabase, type WriteTransaction } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { CostState, DecisionRecord } from "#records/decision-record.ts";
-import { placeholders, type Wanted, wantedBy } from "#records/filter.ts";
+import { placeholders } from "#records/filter.ts";
 import type {
   PageRequest,
   RecordFilter,
@@ -21,21 +21,18 @@ import {
   blockStatements,
   blockWith,
   hasRoom,
-  type Match,
   matchesIn,
   maxLines,
   seqFrom,
   seqPerMs,
-  termOf,
 } from "./blocks.ts";
+import { blocksWith, Follower, findPage } from "./search.ts";
 import { minutesKeptMs, readGroups, readSeries, summarize } from "./summaries.ts";
 import { dayMs, hourMs, minuteMs, sumStatements } from "./sums.ts";
 
 /** How long sums by hour are kept, whatever the retention of the records. */
 const hoursKeptMs = 400 * dayMs;
 const exportPage = 500;
-/** Blocks that are opened at a time, which takes the main thread some milliseconds. */
-const opensAtOnce = 8;
 /** Blocks that are deleted at a time; the ledger waits meanwhile. */
 const deletesAtOnce = 8;
 /** How often a change is tried whose block another process changes at the same time. */
@@ -83,21 +80,6 @@ export interface ReportedOutcome {
   readonly outcome: "solved" | "failed";
   /** From 0 to 1. */
   readonly score: number | null;
-}
-
-/** Which records are wanted, by their numbers (from inclusive, to exclusive), and in which order. */
-interface Search {
-  readonly wanted: readonly Wanted[];
-  readonly from?: number;
-  readonly to?: number;
-  readonly newestFirst: boolean;
-  /** Blocks that are read at a time. */
-  readonly atOnce?: number;
-}
-
-interface Found {
-  readonly block: Block;
-  readonly matches: readonly Match[];
 }
 
 /**
@@ -160,65 +142,8 @@ export class RecordStore {
     await this.#db.write(...(this.kind === "postgres" ? [lock] : []), ...statements);
   }
 
-  async query(filter: RecordFilter, { before, after, limit }: PageRequest): Promise<RecordPage> {
-    const { fromMs = 0, toMs } = filter;
-    const newestFirst = after === undefined;
-    const found: DecisionRecord[] = [];
-    const search = {
-      wanted: wantedBy(filter),
-      from: Math.max(seqFrom(fromMs), after === undefined ? 0 : after + 1),
-      to: Math.min(toMs === undefined ? Number.MAX_SAFE_INTEGER : seqFrom(toMs), before ?? Number.MAX_SAFE_INTEGER),
-      newestFirst,
-    };
-    for await (const { block, matches } of this.#search(search)) {
-      // Blocks of several processes may overlap: a later one may still have a record that comes before those found.
-      const last = found[pageLength(found, limit)]?.seq;
-      if (last !== undefined && (newestFirst ? block.lastSeq < last : block.firstSeq > last)) break;
-      found.push(...matches.map(({ record }) => record));
-      found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq));
-    }
-    const length = pageLength(found, limit);
-    return { records: found.slice(0, length), more: found.length > length };
-  }
-
-  /** The blocks that may have wanted records, in their order, with these. */
-  async *#search({ wanted, from = 0, to = Number.MAX_SAFE_INTEGER, newestFirst, atOnce = opensAtOnce }: Search) {
-    const contains = this.kind === "sqlite" ? "instr(terms, ?) > 0" : "strpos(terms, ?) > 0";
-    const order = newestFirst ? "last_seq" : "first_seq";
-    const terms = wanted.map(([, anyOf]) => `(${anyOf.map(() => contains).join(" OR ") || "1 = 0"})`);
-    const values = wanted.flatMap(([field, anyOf]) => anyOf.map((value) => termOf(field, value)));
-    const sql = `SELECT ${blockColumns} FROM decision_block WHERE ${["last_seq >= ? AND first_seq < ?", ...terms].join(" AND ")}
-       AND (${order}, number) ${newestFirst ? "<" : ">"} (?, ?)
-       ORDER BY ${order} ${newestFirst ? "DESC" : ""}, number ${newestFirst ? "DESC" : ""} LIMIT ?`;
-    for (let place = newestFirst ? [Number.MAX_SAFE_INTEGER, 0] : [-1, 0]; ; ) {
-      const [rows = []] = await this.#db.read([sql, from, to, ...values, ...place, atOnce]);
-      for (const row of rows) {
-        const block = blockOf(row);
-        yield { block, matches: matchesIn(block, wanted, from, to) } satisfies Found;
-      }
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < atOnce) return;
-      place = [Number(last[order]), Number(last["number"])];
-    }
-  }
-
-  /** The blocks that have these decisions. Where ids tell their times, no earlier block is read. */
-  async #blocksWith(ids: readonly string[]): Promise<readonly Found[]> {
-    const found: Found[] = [];
-    let missing = ids.length;
-    const from = seqFrom(Math.max(0, Math.min(...ids.map(timeIn)) - hourMs));
-    const wanted: readonly Wanted[] = [["decisionId", ids]];
-    for await (const each of this.#search({
-      wanted,
-      from,
-      newestFirst: false,
-      atOnce: Math.min(ids.length, opensAtOnce),
-    })) {
-      if (each.matches.length > 0) found.push(each);
-      missing -= each.matches.length;
-      if (missing <= 0) break;
-    }
-    return found;
+  query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
+    return findPage(this.#db, filter, page);
   }
 
   /** All records that pass, the oldest first, in batches; reads one batch ahead of what is consumed. */
@@ -236,25 +161,14 @@ export class RecordStore {
     }
   }
 
-  /** What was written behind a block with that number: its records, and the number to go on with. */
-  async newer(number: number): Promise<{ readonly records: readonly DecisionRecord[]; readonly number: number }> {
-    const [rows = []] = await this.#db.read([
-      `SELECT ${blockColumns} FROM decision_block WHERE number > ? ORDER BY number LIMIT ?`,
-      ...[number, opensAtOnce],
-    ]);
-    const records = rows.flatMap((row) => matchesIn(blockOf(row), []).map(({ record }) => record));
-    return { records, number: Number(rows.at(-1)?.["number"] ?? number) };
-  }
-
-  /** The number of the last block. */
-  async lastNumber(): Promise<number> {
-    const [rows] = await this.#db.read(["SELECT COALESCE(MAX(number), 0) AS number FROM decision_block"]);
-    return Number(rows?.[0]?.["number"]);
+  /** Reads what any process writes from now on. */
+  follow(): Follower {
+    return new Follower(this.#db);
   }
 
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
-    const [found] = await this.#blocksWith([id]);
+    const [found] = await blocksWith(this.#db, [id]);
     const match = found?.matches[0];
     return match?.record ?? (await this.query({ requestId: id }, { limit: 1 })).records[0];
   }
@@ -393,7 +307,7 @@ export class RecordStore {
     for (let tries = 1; ; tries++) {
       let count = 0;
       try {
-        for (const { block, matches } of ids.length === 0 ? [] : await this.#blocksWith(ids)) {
+        for (const { block, matches } of ids.length === 0 ? [] : await blocksWith(this.#db, ids)) {
           const changes = matches.flatMap(({ line, record }) => {
             const after = changed(record);
             return after === undefined ? [] : [{ line, record, after }];
@@ -443,23 +357,6 @@ export class RecordStore {
   close(): Promise<void> {
     return this.#db.close();
   }
-}
-
-/**
- * How many of the records, in their order, are on a page of `limit`. Two processes may give two records one number. The next page begins
- * behind the last number of this one, so this one has all records with that number.
- */
-function pageLength(records: readonly DecisionRecord[], limit: number): number {
-  let length = Math.min(limit, records.length);
-  const last = records[length - 1]?.seq;
-  while (length > 0 && length < records.length && records[length]?.seq === last) length += 1;
-  return length;
-}
-
-/** When a UUIDv7 was made, in milliseconds since the epoch; 0 for other ids. */
-function timeIn(id: string): number {
-  const [, high = "", low = ""] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id) ?? [];
-  return Number.parseInt(high + low, 16) || 0;
 }
 
 /** The record with that cost; undefined where it has it already. */
