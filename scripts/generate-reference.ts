@@ -163,7 +163,7 @@ function modelsPage(schema: SchemaNode): string {
 function commandLinePage(): string {
   return page([
     "# Command line",
-    "`smart-gateway COMMAND --help` prints the same text. Commands read the same environment variables and files as the gateway ([settings.md](settings.md)), so run them in the gateway's environment. `--json` prints one JSON value on standard output, and nothing else. The exit code is 0 on success, 1 when the command failed or found a problem, and 2 for wrong usage and for invalid settings or files. `smart-gateway completion bash`, `zsh` or `fish` prints a script that completes commands, options and values.",
+    "`smart-gateway COMMAND --help` prints the same text. Commands read the same environment variables and files as the gateway ([settings.md](settings.md)), so run them in the gateway's environment. `--json` prints one JSON value on standard output, and nothing else. The exit code is 0 on success, 1 when the command failed or found a problem, and 2 for wrong usage and for invalid settings or files.",
     ...program.commands.flatMap((command) => commandSections(command, "")),
   ]);
 }
@@ -217,10 +217,7 @@ const furtherVariables = [
     "How long the allocator keeps freed memory, in milliseconds. `npm start` and the `smart-gateway` command set 2000 when it is unset.",
   ],
   ["`NO_COLOR`", "Pretty log lines without colours, when set."],
-  [
-    "`SMART_GATEWAY_URL`, `SMART_GATEWAY_GOAL`, `SMART_GATEWAY_TOKEN`",
-    "Defaults of `--url`, `--goal` and `--token` of `statusline`; the first also of `demo traffic`.",
-  ],
+  ["`SMART_GATEWAY_URL`", "Default of `--url` of `demo traffic`."],
 ];
 
 function causesPage(): string {

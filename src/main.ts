@@ -1,25 +1,15 @@
-import { CommanderError } from "commander";
-import { exitCodes, failWith } from "#cli/exit.ts";
-import { commandNames, programWith } from "#cli/program.ts";
+import { exitCodes, reportFailure } from "#cli/output.ts";
+import { programWith } from "#cli/program.ts";
 
 /** The process: picks a command and runs it. */
 async function main(args: readonly string[]): Promise<void> {
-  const [first = "", second = ""] = args;
-  // Called by the shell's completion script; hidden, because it is not for people.
-  if (first === "__complete")
-    return (await import("#cli/commands/completion.ts")).printCompletions(args.slice(1), programWith);
-  // `help NAME` prints what NAME itself would.
-  if (first === "help" && commandNames.includes(second)) return main([...args.slice(1), "--help"]);
   const json = args.includes("--json");
-  const program = await programWith((name) => name === first, { silentErrors: json });
+  const [name] = args[0] === "help" ? args.slice(1) : args;
+  const program = await programWith((each) => each === name, { silentErrors: json });
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    // Help that was asked for has code 0; all else that the parser throws is about how it was called, and said already but in JSON.
-    if (error.exitCode === 0) process.exitCode = exitCodes.ok;
-    else if (json) failWith(exitCodes.badUsage, error.message.replace(/^error: /, ""), { json });
-    else process.exitCode = exitCodes.badUsage;
+    process.exitCode = reportFailure(error, json);
   }
 }
 

@@ -1,93 +1,90 @@
 import { Command } from "commander";
 import { version } from "../../package.json";
-import { examples } from "./examples.ts";
-import { withExamples } from "./help.ts";
 
 /** Only the command that was asked for is loaded, so that each starts fast. */
 interface CommandEntry {
   readonly name: string;
   readonly summary: string;
-  load(): Promise<Command>;
+  /** Adds arguments, options, subcommands and actions. */
+  setUp(command: Command): Promise<void>;
 }
 
 const commands: readonly CommandEntry[] = [
   {
     name: "serve",
     summary: "run the gateway (settings come from the environment; none: demo mode)",
-    load: async () => (await import("#cli/commands/serve/serve.ts")).serveCommand(),
+    setUp: async (command) => (await import("./commands/serve.ts")).setUpServe(command),
   },
   {
     name: "init",
-    summary: "write settings, policy and model registry to start from; asks on a terminal",
-    load: async () => (await import("#cli/commands/init/init.ts")).initCommand(),
+    summary: "write .env, policy.yaml and models.yaml to start from; asks on a terminal; keeps existing files",
+    setUp: async (command) => (await import("./commands/init.ts")).setUpInit(command),
   },
   {
     name: "doctor",
-    summary: "check settings, files, database, upstream, prices, money and limits, and say what to do",
-    load: async () => (await import("#cli/commands/doctor/doctor.ts")).doctorCommand(),
+    summary: "check settings, files, database, upstream, key, prices, money and limits, and say how to fix problems",
+    setUp: async (command) => (await import("./commands/doctor.ts")).setUpDoctor(command),
+  },
+  {
+    name: "healthcheck",
+    summary: "ask the running gateway for its health; exit code 1 when it cannot serve",
+    setUp: async (command) => (await import("./commands/healthcheck.ts")).setUpHealthcheck(command),
   },
   {
     name: "route",
-    summary: "print the routing decision for a task, without sending or spending anything",
-    load: async () => (await import("#cli/commands/route/route.ts")).routeCommand(),
+    summary: "print where a request would be routed and why, without sending or spending anything",
+    setUp: async (command) => (await import("./commands/route.ts")).setUpRoute(command),
   },
   {
     name: "explain",
     summary: "say why a request went where it went, and what would have changed it",
-    load: async () => (await import("#cli/commands/decisions/decisions.ts")).explainCommand(),
+    setUp: async (command) => (await import("./commands/decisions.ts")).setUpExplain(command),
   },
   {
     name: "decisions",
-    summary: "the decision records: follow them, look one up, export them",
-    load: async () => (await import("#cli/commands/decisions/decisions.ts")).decisionsCommand(),
+    summary: "the decision records: what was asked, decided, answered and paid",
+    setUp: async (command) => (await import("./commands/decisions.ts")).setUpDecisions(command),
   },
   {
     name: "policy",
     summary: "check, show, compare and backtest routing policies, and learn from outcomes",
-    load: async () => (await import("#cli/commands/policy/policy.ts")).policyCommand(),
+    setUp: async (command) => (await import("./commands/policy.ts")).setUpPolicy(command),
   },
   {
     name: "models",
     summary: "the model registry, its prices, and what is in service",
-    load: async () => (await import("#cli/commands/models/models.ts")).modelsCommand(),
+    setUp: async (command) => (await import("./commands/models.ts")).setUpModels(command),
   },
   {
     name: "budgets",
     summary: "what is spent and held, caps of your own, and holds that nobody ends",
-    load: async () => (await import("#cli/commands/budgets/budgets.ts")).budgetsCommand(),
-  },
-  {
-    name: "statusline",
-    summary: "one line for a coding agent's status bar: model, spend, what is left",
-    load: async () => (await import("#cli/commands/statusline.ts")).statuslineCommand(),
+    setUp: async (command) => (await import("./commands/budgets.ts")).setUpBudgets(command),
   },
   {
     name: "demo",
-    summary: "send sample traffic to a gateway in demo mode",
-    load: async () => (await import("#cli/commands/demo/demo.ts")).demoCommand(),
+    summary: "show a gateway in demo mode at work",
+    setUp: async (command) => (await import("./commands/demo.ts")).setUpDemo(command),
   },
   {
     name: "privacy",
     summary: "the privacy gate",
-    load: async () => (await import("#cli/commands/privacy.ts")).privacyCommand(),
+    setUp: async (command) => (await import("./commands/privacy.ts")).setUpPrivacy(command),
   },
   {
     name: "backup",
-    summary: "copy the SQLite database into a file, also while gateways run",
-    load: async () => (await import("#cli/commands/backup.ts")).backupCommand(),
+    summary: "copy the SQLite database of DATABASE_URL to a new file, also while gateways run",
+    setUp: async (command) => (await import("./commands/database.ts")).setUpBackup(command),
   },
   {
-    name: "completion",
-    summary: "print the completion script of a shell",
-    load: async () => (await import("#cli/commands/completion.ts")).completionCommand(),
+    name: "migrate",
+    summary: "bring the database of DATABASE_URL to this version's schema, as a start of the gateway does",
+    setUp: async (command) => (await import("./commands/database.ts")).setUpMigrate(command),
   },
 ];
 
-export const commandNames: readonly string[] = commands.map(({ name }) => name);
-
 /**
- * The program with the commands loaded that `wanted` selects; the others have only their names and summaries. `silentErrors`: the parser
- * throws what is wrong with the arguments, and does not print it as well.
+ * The program with the commands set up that `wanted` selects; the others have only their names and summaries. `silentErrors`: the
+ * parser throws what is wrong with the arguments, and does not print it as well.
  */
 export async function programWith(
   wanted: (name: string) => boolean,
@@ -100,17 +97,13 @@ export async function programWith(
     .showHelpAfterError("(add --help to see what there is)")
     .exitOverride();
   if (silentErrors) program.configureOutput({ writeErr: () => {} });
-  for (const { name, summary, load } of commands) {
-    program.addCommand(wanted(name) ? completed(await load(), program, name) : new Command(name).description(summary));
+  for (const { name, summary, setUp } of commands) {
+    const command = program.command(name).description(summary);
+    if (!wanted(name)) continue;
+    await setUp(command);
+    for (const leaf of command.commands.length === 0 ? [command] : command.commands) {
+      if (!leaf.options.some(({ long }) => long === "--json")) leaf.option("--json", "print JSON");
+    }
   }
   return program;
-}
-
-/** Adds the program's settings and the examples to a command. */
-function completed(command: Command, parent: Command, path: string): Command {
-  command.copyInheritedSettings(parent);
-  const own = examples[path];
-  if (own !== undefined) withExamples(command, own);
-  for (const child of command.commands) completed(child, command, `${path} ${child.name()}`);
-  return command;
 }

@@ -215,7 +215,7 @@ describe("smart-gateway route", () => {
       run(["route", "-f", "-", "--json"], { stdin: lines }),
     ]);
     const shown = list.out.split("\n").filter((line) => /^ +\d+ /.test(line));
-    expect(list.out).toStartWith("turn  model ");
+    expect(list.out).toStartWith("TURN  MODEL ");
     expect(shown).toHaveLength(7);
     expect(shown[0]).toContain("vendor_v4_flash");
     expect(shown.at(-1)).toContain("same_error_count");

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { sampleRequest } from "#cli/commands/demo/sample-requests.ts";
+import { sampleRequest } from "#cli/commands/sample-requests.ts";
 import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { recordedOutcomes } from "#cli/commands/policy/recorded-outcomes.ts";
+import { recordedOutcomes } from "#cli/commands/recorded-outcomes.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 

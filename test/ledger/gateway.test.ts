@@ -11,7 +11,7 @@ import { utcDayOf } from "#platform/time.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
 import { after, chunk, disconnects, streams } from "#simulator/testing/scripted.ts";
 import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
-import { eventually, start } from "../harness/gateway.ts";
+import { eventually, start, token } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 /** A promise that the test resolves. */
@@ -297,4 +297,20 @@ describe.skipIf(postgresMissing() !== undefined)("while the budget store is unav
       expect({ findings, open }).toEqual({ findings: [], open: 0 });
     },
   );
+});
+
+test("the status of a goal has its spend and the current caps, and the model that it was last sent to", async () => {
+  await using gateway = await start();
+  const headers = { "x-session-id": "s-1", "x-goal-id": "release" };
+  expect((await gateway.chat({}, headers)).status).toBe(200);
+  await gateway.ledger();
+  const authorization = { authorization: `Bearer ${token}` };
+  const status = await (await gateway.get("/v1/route/status?session=s-1&goal=release", authorization)).json();
+  expect(status).toMatchObject({
+    goal: { id: "s-1/release", hard_cap_usd: "5", held_usd: "0" },
+    day: { id: new Date().toISOString().slice(0, 10), hard_cap_usd: "50" },
+    model: { key: "vendor_v4_flash", upstream_id: "deepseek/deepseek-v4-flash" },
+  });
+  const long = await gateway.get(`/v1/route/status?goal=${"x".repeat(300)}`, authorization);
+  expect([long.status, (await long.json()).detail]).toEqual([422, "goal: must have 1 to 256 characters."]);
 });

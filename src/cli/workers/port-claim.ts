@@ -19,28 +19,22 @@ export async function claimPort(host: string, port: number): Promise<PortClaim> 
   // Names in Linux's abstract socket namespace: taken atomically, for each network namespace as ports are, released when the
   // process ends.
   const name = `\0smart-gateway:${port}`;
-  // Between here and its first listening worker only one gateway starts at a time, whatever address it listens on (0.0.0.0 covers
-  // all).
-  const starting = await locked(`${name}:starting`);
+  const locks: Lock[] = [];
+  const release = () => {
+    for (const lock of locks.splice(0)) lock.stop(true);
+  };
   try {
+    // Between here and its first listening worker only one gateway starts at a time, whatever address it listens on (0.0.0.0 covers
+    // all).
+    const starting = await locked(`${name}:starting`);
+    locks.push(starting);
     // Until the gateway ends: while all its workers are down for a moment, the port stays claimed.
-    const owned = lock(`${name}:${canonicalHost(host)}`);
-    try {
-      // Without `reusePort` this fails on whatever listens there, with or without it.
-      Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } }).stop(true);
-    } catch (error) {
-      owned.stop(true);
-      throw error;
-    }
-    return {
-      listening: () => starting.stop(true),
-      release() {
-        starting.stop(true);
-        owned.stop(true);
-      },
-    };
+    locks.push(lock(`${name}:${canonicalHost(host)}`));
+    // Without `reusePort` this fails on whatever listens there, with or without it.
+    Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } }).stop(true);
+    return { listening: () => starting.stop(true), release };
   } catch (error) {
-    starting.stop(true);
+    release();
     throw error;
   }
 }

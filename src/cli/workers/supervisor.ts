@@ -5,10 +5,8 @@ import { textOf } from "#telemetry/metrics/exposition.ts";
 import { countersOf, type MetricSnapshot, mergeMetrics } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { version } from "../../../package.json";
-import type { FromWorker, Merged, Subject } from "./messages.ts";
+import { Channel, type Merged, type Message, type Snapshots, type Subject } from "./channel.ts";
 import { claimPort, type PortClaim } from "./port-claim.ts";
-import { ResponseWatch } from "./response-watch.ts";
-import { SnapshotCollector, send, type WorkerProcess } from "./snapshot-collector.ts";
 
 const variable = "SMART_GATEWAY_WORKER";
 
@@ -24,16 +22,25 @@ const restartMaxMs = 30_000;
 /** A worker that ran this long is restarted after the shortest pause. */
 const steadyMs = 60_000;
 /** Starts in a row that fail, of every worker and with the same exit code, before the gateway gives up. */
-const failedStarts = 3;
+const maxFailedStarts = 3;
 /** The exit code of bad settings or files: a restart cannot succeed. */
 const badConfiguration = 2;
 /** How often the counters are fetched, so that a worker that crashes loses few of them. */
-const collectEveryMs = 10_000;
+const pollEveryMs = 10_000;
+/** A worker that leaves this many polls in a row unanswered hangs. A supervisor that was stopped itself has sent none. */
+const maxUnanswered = 2;
+/** How long the slowest worker is waited for when a caller asks for the metrics or health of all, in milliseconds. */
+const collectWithinMs = 1_000;
+
+type Child = Bun.Subprocess<"ignore", "inherit", "inherit">;
 
 interface Worker {
   readonly number: number;
-  child: WorkerProcess | undefined;
+  child: Child | undefined;
+  channel: Channel<{ [S in Subject]: Snapshots[S] }>;
   serving: boolean;
+  /** Polls in a row without an answer. */
+  unanswered: number;
   /** Exits within `steadyMs` of the start, in a row. */
   early: number;
   /** Starts in a row that never served, and the exit code of the last. */
@@ -52,11 +59,8 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
   const claim = await claimPort(settings.host, settings.port);
   const supervisor = new Supervisor({ settings, env, log, claim, startedMs });
   process.on("SIGTERM", () => supervisor.stop("SIGTERM"));
-  process.on("SIGINT", () => {
-    // At a terminal Ctrl-C reaches the workers by itself, and a second signal would make them skip the drain.
-    if (process.stdin.isTTY === true) supervisor.stopRestarting();
-    else supervisor.stop("SIGINT");
-  });
+  // At a terminal Ctrl-C reaches the workers by itself, and a second signal would make them skip the drain.
+  process.on("SIGINT", () => supervisor.stop(process.stdin.isTTY === true ? undefined : "SIGINT"));
   process.on("SIGHUP", () => supervisor.forward("SIGHUP"));
   const code = await supervisor.run();
   claim.release();
@@ -77,9 +81,9 @@ class Supervisor {
   readonly #workers: readonly Worker[];
   /** Of the supervisor itself: starts and exits of workers. */
   readonly #metrics = createMetrics();
-  readonly #collector: SnapshotCollector;
-  readonly #responses = new ResponseWatch<WorkerProcess>();
   readonly #stopped = new AbortController();
+  /** What callers wait for: requests made meanwhile share the answer. */
+  readonly #underWay = new Map<Subject, Promise<Merged[Subject] | undefined>>();
   /** The counters of processes that have exited. */
   #retired: readonly MetricSnapshot[] = [];
   #everServed = false;
@@ -87,65 +91,76 @@ class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#workers = Array.from({ length: options.settings.workers }, (_, index): Worker => newWorker(index + 1));
+    this.#workers = Array.from({ length: options.settings.workers }, (_, index) => this.#newWorker(index + 1));
     this.#metrics.observe({ version, workers: () => this.#count() });
-    this.#collector = new SnapshotCollector(
-      () => this.#serving(),
-      (from, metrics) => {
-        const worker = this.#workers.find(({ child }) => child === from);
-        if (worker !== undefined) worker.metrics = metrics;
-      },
-    );
+  }
+
+  #newWorker(number: number): Worker {
+    const worker: Worker = {
+      number,
+      child: undefined,
+      channel: new Channel(
+        (message) => send(worker.child, message),
+        (subject) => this.#merged(subject),
+      ),
+      serving: false,
+      unanswered: 0,
+      early: 0,
+      failedStarts: 0,
+      code: -1,
+      metrics: [],
+    };
+    return worker;
   }
 
   /** Resolves with the exit code once all workers have ended for good. */
   async run(): Promise<number> {
-    const polling = setInterval(() => {
-      this.#endHanging();
-      void this.#collector.collect("metrics");
-    }, collectEveryMs);
+    const polling = setInterval(() => this.#serving().forEach((worker) => void this.#poll(worker)), pollEveryMs);
     await Promise.all(this.#workers.map((worker) => this.#keepRunning(worker)));
     clearInterval(polling);
     return this.#exitCode;
   }
 
-  /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
-  #endHanging(): void {
-    for (const child of this.#responses.asking(this.#serving())) {
-      // A draining worker may be busy with its last requests.
-      if (this.#stopped.signal.aborted) return;
-      const worker = this.#workers.find((each) => each.child === child);
-      if (worker !== undefined) this.#options.log("worker_unresponsive", { worker: worker.number, pid: child.pid });
-      child.kill("SIGKILL");
-    }
-  }
-
-  #serving(): readonly WorkerProcess[] {
-    return this.#workers.flatMap(({ serving, child }) => (serving && child !== undefined ? [child] : []));
-  }
-
-  stop(signal: NodeJS.Signals): void {
-    this.stopRestarting();
-    this.forward(signal);
-  }
-
-  stopRestarting(): void {
+  /** Stops restarting, and passes the signal on. */
+  stop(signal: NodeJS.Signals | undefined): void {
     this.#stopped.abort();
+    if (signal !== undefined) this.forward(signal);
   }
 
   forward(signal: NodeJS.Signals): void {
     for (const { child } of this.#workers) child?.kill(signal);
   }
 
+  #serving(): readonly Worker[] {
+    return this.#workers.filter(({ serving }) => serving);
+  }
+
+  /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
+  async #poll(worker: Worker): Promise<void> {
+    const { child } = worker;
+    const answered = await this.#readMetrics(worker, pollEveryMs);
+    if (child === undefined || worker.child !== child) return;
+    worker.unanswered = answered ? 0 : worker.unanswered + 1;
+    // A draining worker may be busy with its last requests.
+    if (worker.unanswered < maxUnanswered || this.#stopped.signal.aborted) return;
+    this.#options.log("worker_unresponsive", { worker: worker.number, pid: child.pid });
+    child.kill("SIGKILL");
+  }
+
+  async #readMetrics(worker: Worker, withinMs: number): Promise<boolean> {
+    const metrics = await worker.channel.request("metrics", withinMs);
+    if (metrics !== undefined && worker.serving) worker.metrics = metrics;
+    return metrics !== undefined;
+  }
+
   async #keepRunning(worker: Worker): Promise<void> {
     while (!this.#stopped.signal.aborted) {
       const startedMs = performance.now();
       const child = this.#start(worker);
-      worker.child = child;
       worker.code = await child.exited;
       const livedMs = performance.now() - startedMs;
       const started = worker.serving;
-      this.#retire(worker, child);
+      this.#retire(worker);
       if (this.#stopped.signal.aborted) return;
 
       worker.early = livedMs < steadyMs ? worker.early + 1 : 1;
@@ -171,78 +186,83 @@ class Supervisor {
     }
   }
 
-  #start(worker: Worker): WorkerProcess {
+  #start(worker: Worker): Child {
     const { env, settings } = this.#options;
-    return Bun.spawn([process.execPath, ...process.argv.slice(1)], {
+    const child = Bun.spawn([process.execPath, ...process.argv.slice(1)], {
       env: { ...env, [variable]: String(worker.number), NODE_ID: `${settings.nodeId}.${worker.number}` },
       stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message: FromWorker, child) => this.#received(worker, child as WorkerProcess, message),
+      ipc: (message: Message) => this.#received(worker, message),
     });
+    worker.child = child;
+    return child;
   }
 
   /** Forgets a process that has exited, except for its counters. */
-  #retire(worker: Worker, child: WorkerProcess): void {
+  #retire(worker: Worker): void {
     worker.child = undefined;
     worker.serving = false;
-    this.#collector.exited(child);
+    worker.unanswered = 0;
+    worker.channel.close();
     this.#retired = mergeMetrics([this.#retired, countersOf(worker.metrics)]);
     worker.metrics = [];
   }
 
-  #received(worker: Worker, child: WorkerProcess, message: FromWorker): void {
-    switch (message.kind) {
-      case "serving":
-        worker.serving = true;
-        worker.failedStarts = 0;
-        this.#everServed = true;
-        this.#options.claim.listening();
-        return;
-      case "ask":
-        void this.#merged(message.subject).then((value) => {
-          send(child, { kind: "answer", id: message.id, ...(value === undefined ? {} : { value }) });
-        });
-        return;
-      case "snapshot":
-        this.#responses.answered(child);
-        if (worker.child === child) this.#collector.answered(child, message);
-        return;
-    }
+  #received(worker: Worker, message: Message): void {
+    if (message.kind !== "serving") return void worker.channel.received(message);
+    worker.serving = true;
+    worker.failedStarts = 0;
+    this.#everServed = true;
+    this.#options.claim.listening();
   }
 
-  async #merged(subject: Subject): Promise<Merged[Subject] | undefined> {
-    const reports = await this.#collector.collect(subject);
-    if (subject === "health") {
-      const count = { ...this.#count(), serving: reports.length };
-      return worstReport(reports, count, performance.now() - this.#options.startedMs);
-    }
-    // A worker that did not answer in time counts with its last snapshot; nothing is awaited between here and the sum.
+  #merged(subject: Subject): Promise<Merged[Subject] | undefined> {
+    const underWay = this.#underWay.get(subject);
+    if (underWay !== undefined) return underWay;
+    const asked = (subject === "health" ? this.#mergedHealth() : this.#mergedMetrics()).finally(() =>
+      this.#underWay.delete(subject),
+    );
+    this.#underWay.set(subject, asked);
+    return asked;
+  }
+
+  async #mergedHealth(): Promise<Merged["health"] | undefined> {
+    const answers = await Promise.all(this.#serving().map(({ channel }) => channel.request("health", collectWithinMs)));
+    const reports = answers.filter((report) => report !== undefined);
+    const count = { ...this.#count(), serving: reports.length };
+    return worstReport(reports, count, performance.now() - this.#options.startedMs);
+  }
+
+  /** A worker that does not answer in time counts with its last snapshot. */
+  async #mergedMetrics(): Promise<Merged["metrics"]> {
+    await Promise.all(this.#serving().map((worker) => this.#readMetrics(worker, collectWithinMs)));
+    // Nothing is awaited between here and the sum: what a process has counted is in it once.
     const ownMetrics = this.#metrics.snapshot();
     return textOf(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
   }
 
   #count(): { readonly wanted: number; readonly serving: number } {
-    return { wanted: this.#workers.length, serving: this.#workers.filter(({ serving }) => serving).length };
+    return { wanted: this.#workers.length, serving: this.#serving().length };
   }
 
   /** Whether all of them fail at their start, in the same way: then the next start would fail too. */
   #everyStartFails(): boolean {
     if (!this.#everServed && this.#workers.some(({ code }) => code === badConfiguration)) return true;
     const [{ code } = { code: 0 }] = this.#workers;
-    return this.#workers.every((worker) => worker.failedStarts >= failedStarts && worker.code === code);
+    return this.#workers.every((worker) => worker.failedStarts >= maxFailedStarts && worker.code === code);
   }
 }
 
-function newWorker(number: number): Worker {
-  return { number, child: undefined, serving: false, early: 0, failedStarts: 0, code: -1, metrics: [] };
+function send(child: Child | undefined, message: Message): void {
+  try {
+    child?.send(message);
+  } catch {
+    // It has ended meanwhile and needs no message.
+  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    const onAbort = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
 }

@@ -287,8 +287,7 @@ const routeStatus = {
   operationId: "getStatus",
   tags: ["routing"],
   summary: "What a goal and the day have spent, and which model the goal was last sent to",
-  description:
-    "For status bars (`smart-gateway statusline`): one read of the ledger. Without a goal, that of requests without one.",
+  description: "For status bars: one read of the ledger. Without a goal, that of requests without one.",
   security: bearer,
   parameters: ["session", "goal"].map((name) => ({
     name,

@@ -1,0 +1,254 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { withRecords } from "#cli/databases.ts";
+import { checkSpan, time, wholeNumber } from "#cli/options.ts";
+import { failed, type OutputOptions, print, printText, progress } from "#cli/output.ts";
+import { boundedId } from "#records/build-record.ts";
+import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
+import { explain } from "#records/explain/explain.ts";
+import { filterWords, statusProblem, wordProblem } from "#records/filter.ts";
+import type { RecordFilter } from "#records/records.ts";
+import { readConfiguration } from "#records/replay/configuration.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
+import { DecisionLines, explanationText } from "./decision-text.ts";
+
+const idHelp = "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer";
+
+/** `smart-gateway explain ID`. */
+export function setUpExplain(command: Command): void {
+  command
+    .argument("<id>", idHelp)
+    .addHelpText("after", "\nExample: smart-gateway explain my-request-1 --json | jq .explanation.would_change")
+    .action(async (id: string, options: OutputOptions) => {
+      const record = await explainedRecord(id);
+      print(record, options, explanationText(record));
+    });
+}
+
+/** `smart-gateway decisions tail|show|export`. */
+export function setUpDecisions(command: Command): void {
+  const tailing = command
+    .command("tail")
+    .description(
+      "print the latest decisions and follow new ones; each line begins with the local time at which the request ended",
+    )
+    .option("-n, --lines <count>", "number of latest decisions to print at first", wholeNumber(0, 999), 20)
+    .option("--no-follow", "exit after printing them")
+    .option("--json", "print each record as a line of JSON")
+    .addHelpText("after", "\nExample: smart-gateway decisions tail --outcome refused --refused-by gateway")
+    .action(tail);
+  command
+    .command("show")
+    .description("print one decision's record")
+    .argument("<id>", idHelp)
+    .addHelpText("after", "\nExample: smart-gateway decisions show my-request-1 --json")
+    .action(async (id: string, options: OutputOptions) => {
+      const record = await explainedRecord(id);
+      print(record, options, `${new DecisionLines().of([record]).join("")}\n\n${explanationText(record)}`);
+    });
+  const exporting = command
+    .command("export")
+    .description("write all decisions to standard output, the oldest first")
+    .addOption(
+      new Option("--format <format>", "jsonl contains all fields, csv those that fit a table")
+        .choices(["jsonl", "csv"])
+        .default("jsonl"),
+    )
+    .option("--json", "the same as --format jsonl")
+    .addHelpText("after", "\nExample: smart-gateway decisions export --format csv --since 2026-11-01 > november.csv")
+    .action(exportRecords);
+  for (const filtered of [tailing, exporting]) {
+    for (const [, flags, about, parse] of filters)
+      filtered.option(flags, about, (text: string): unknown => parse(text));
+  }
+  exporting
+    .option(
+      "--since <moment>",
+      "only requests that ended at this time or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time",
+      time,
+    )
+    .option("--until <moment>", "only requests that ended before this time (default: now)", time);
+}
+
+/** The options that select decisions: field of the filter, flags, help, parser. Those with several values split them at commas. */
+const filters = [
+  ["goal", "--goal <goal>", "only this goal (`session/goal`, or the goal alone)", boundedId],
+  ["session", "--session <id>", "only this session", boundedId],
+  ["task", "--task <id>", "only this task", boundedId],
+  ["request", "--request <id>", "only this request id", boundedId],
+  ["cause", "--cause <causes>", "only these causes, comma-separated", words("cause")],
+  ["rule", "--rule <name>", "only requests for which this hard rule fired", (text: string) => words("rule")(text)[0]],
+  ["alias", "--alias <aliases>", `only requests for these: ${filterWords.alias.join(", ")}`, words("alias")],
+  ["model", "--model <keys>", "only answers of these models", listIn],
+  ["tier", "--tier <tiers>", `only answers of these: ${filterWords.tier.join(", ")}`, words("tier")],
+  ["status", "--status <statuses>", "only these statuses, or classes of them: 403, 5xx", checkedList(statusProblem)],
+  [
+    "outcome",
+    "--outcome <outcomes>",
+    `only requests that ended so: ${filterWords.outcome.join(", ")}`,
+    words("outcome"),
+  ],
+  [
+    "refusedBy",
+    "--refused-by <who>",
+    `only requests that one of them has refused: ${filterWords.refusedBy.join(", ")}`,
+    words("refusedBy"),
+  ],
+] as const;
+
+type FilterOptions = { readonly [K in (typeof filters)[number][0]]?: unknown } & {
+  readonly since?: number;
+  readonly until?: number;
+};
+
+function words(field: keyof typeof filterWords) {
+  return checkedList((word) => wordProblem(field, word));
+}
+
+function checkedList(problemIn: (value: string) => string | undefined) {
+  return (text: string): readonly string[] => {
+    const values = listIn(text);
+    const problem = values.map(problemIn).find((found) => found !== undefined);
+    if (problem !== undefined) throw new InvalidArgumentError(problem);
+    return values;
+  };
+}
+
+function listIn(text: string): readonly string[] {
+  return text.split(",").map((each) => each.trim());
+}
+
+function filterFrom(options: FilterOptions): RecordFilter {
+  const field = (name: string) => (name === "request" ? "requestId" : name);
+  return {
+    ...Object.fromEntries(
+      filters.filter(([name]) => options[name] !== undefined).map(([name]) => [field(name), options[name]]),
+    ),
+    ...(options.since === undefined ? {} : { fromMs: options.since }),
+    ...(options.until === undefined ? {} : { toMs: options.until }),
+  };
+}
+
+const pollMs = 500;
+const pollLimit = 1_000;
+/** Records of another node may become visible after ones that follow them, and some count on the day before. */
+const overlapSeq = 120_000 * 1_024;
+const maxPrinted = 20_000;
+
+async function tail(options: FilterOptions & OutputOptions & { readonly lines: number; readonly follow: boolean }) {
+  const filter = filterFrom(options);
+  const lines = new DecisionLines();
+  /** Ids of records that were printed, or are older than those: a later poll overlaps with them. */
+  const printed = new Set<string>();
+  const printNew = (records: readonly DecisionRecord[]) => {
+    const fresh = records.filter(({ decision_id }) => !printed.has(decision_id));
+    for (const { decision_id } of fresh) printed.add(decision_id);
+    for (const oldest of printed) {
+      if (printed.size <= maxPrinted) break;
+      printed.delete(oldest);
+    }
+    const texts = options.json ? fresh.map((record) => JSON.stringify(record)) : lines.of(fresh);
+    if (texts.length > 0) printText(texts.join("\n"));
+  };
+  let stopped = false;
+  const stop = () => {
+    stopped = true;
+  };
+  await withRecords(async (store) => {
+    const { records } = await store.query(filter, { limit: pollLimit });
+    for (const { decision_id } of records.slice(options.lines)) printed.add(decision_id);
+    printNew(records.slice(0, options.lines).toReversed());
+    if (!options.follow) return;
+    process.once("SIGINT", stop);
+    process.once("SIGTERM", stop);
+    // The reader has closed the pipe (`| head`).
+    process.stdout.once("error", stop);
+    let last = records[0]?.seq ?? 0;
+    while (!stopped) {
+      await Bun.sleep(pollMs);
+      for (let after = Math.max(0, last - overlapSeq), more = true; more && !stopped; ) {
+        const page = await store.query(filter, { after, limit: pollLimit });
+        printNew(page.records);
+        after = page.records.at(-1)?.seq ?? after;
+        last = Math.max(last, after);
+        more = page.more;
+      }
+    }
+  });
+}
+
+async function exportRecords(options: FilterOptions & OutputOptions & { readonly format: "jsonl" | "csv" }) {
+  checkSpan(options);
+  const csv = options.format === "csv" && !options.json;
+  const output = process.stdout;
+  await withRecords(async (store) => {
+    const bar = progress("decisions", output.isTTY ? 0 : (await store.size()).rows);
+    let done = 0;
+    let open = true;
+    output.once("error", () => {
+      open = false;
+    });
+    if (csv) output.write(`${csvColumns.map(([name]) => name).join(",")}\n`);
+    for await (const records of store.export(filterFrom(options))) {
+      const text = records.map((record) => (csv ? csvLine(record) : JSON.stringify(record))).join("\n");
+      // Waits until the text was taken, so that a slow reader does not fill the memory; an error ends the wait too.
+      const waits = !output.write(`${text}\n`);
+      if (waits && open) await new Promise((resolve) => output.once("drain", resolve).once("error", resolve));
+      if (!open) break;
+      done += records.length;
+      bar.at(done);
+    }
+    bar.end();
+  });
+}
+
+/** What a spreadsheet gets of a record. `recorded` is when it ended, which orders the rows; `--since` and `--until` are about it. */
+const csvColumns: readonly (readonly [name: string, value: (record: DecisionRecord) => unknown])[] = [
+  ["received", ({ at_ms }) => new Date(at_ms).toISOString()],
+  ["recorded", ({ recorded_ms }) => new Date(recorded_ms).toISOString()],
+  ...same("decision_id", "request_id", "session", "goal", "task", "route", "alias", "stream", "action", "model"),
+  ...same("served_by", "upstream_host", "tier", "cause", "rule", "kind", "score", "status", "outcome", "refused_by"),
+  ...same("error_class"),
+  ["attempts", ({ attempts }) => attempts.length],
+  ["prompt_tokens", ({ tokens }) => tokens?.prompt],
+  ["cached_tokens", ({ tokens }) => tokens?.cached],
+  ["completion_tokens", ({ tokens }) => tokens?.completion],
+  ["reasoning_tokens", ({ tokens }) => tokens?.reasoning],
+  ...same("hold_nano_usd", "cost_nano_usd", "cost_state", "baseline_nano_usd"),
+  ["decision_ms", ({ timings }) => timings.decision_ms],
+  ["first_token_ms", ({ timings }) => timings.first_token_ms],
+  ["total_ms", ({ timings }) => timings.total_ms],
+  ["redactions", ({ redactions }) => redactions.reduce((sum, { count }) => sum + count, 0)],
+  ...same("policy_hash", "repeated"),
+];
+
+function same(...names: readonly (keyof DecisionRecord)[]) {
+  return names.map((name) => [name, (record: DecisionRecord): unknown => record[name]] as const);
+}
+
+/** RFC 4180. Text that a spreadsheet would take for a formula gets an apostrophe before it: ids are the caller's. */
+function csvLine(record: DecisionRecord): string {
+  const cells = csvColumns.map(([, valueIn]) => {
+    const value = valueIn(record) ?? "";
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return cells.join(",");
+}
+
+function explainedRecord(id: string): Promise<ExplainedDecision> {
+  return withRecords(async (store) => {
+    const record = await recordUnder(store, id);
+    const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
+    return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+  });
+}
+
+/** Gateways write records up to a second after the answer, so a missing record is looked up again. */
+async function recordUnder(store: RecordStore, id: string): Promise<DecisionRecord> {
+  for (const waitMs of [pollMs, pollMs, 0]) {
+    const record = await store.get(id);
+    if (record !== undefined) return record;
+    await Bun.sleep(waitMs);
+  }
+  throw failed(`Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`);
+}

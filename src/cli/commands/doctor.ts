@@ -1,0 +1,106 @@
+import { Database } from "bun:sqlite";
+import type { Command } from "commander";
+import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
+import { loadAuthKeys } from "#config/auth-keys.ts";
+import { type LoadedConfig, loadConfig } from "#config/load-config.ts";
+import { formatProblems } from "#config/problem.ts";
+import { type ConfiguredFiles, parseSettings } from "#config/settings.ts";
+import { databaseLocationOf } from "#db/database-url.ts";
+import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
+import { maxStreams } from "#http/limits/resource-limits.ts";
+import { readText } from "#http/limits/shedding.ts";
+import { spentInDay } from "#upstream/aggregator.ts";
+import { dependencies } from "../../../package.json";
+import { type Check, fail, ok, warn } from "./doctor-check.ts";
+import { checkMoney, checkPostgres, checkSqlite } from "./doctor-database.ts";
+import { checkPort, checkPrices, checkUpstream } from "./doctor-network.ts";
+
+/** `smart-gateway doctor`: checks everything that a start depends on, and says how to fix what is wrong. */
+export function setUpDoctor(command: Command): void {
+  command
+    .option("--offline", "contact no other machine")
+    .addHelpText("after", "\nExample: smart-gateway doctor --offline --json")
+    .action(async (options: OutputOptions & { readonly offline?: true }) => {
+      const checks = await runChecks(options.offline === true);
+      const failures = checks.filter(({ status }) => status === "fail");
+      print({ ok: failures.length === 0, checks }, options, checks.map(lineOf).join("\n"));
+      if (failures.length === 0) return;
+      // A configuration that cannot be used has a code of its own.
+      const configuration = failures.some(({ name }) => ["settings", "policy", "keys"].includes(name));
+      process.exitCode = configuration ? exitCodes.badUsage : exitCodes.failed;
+    });
+}
+
+async function runChecks(offline: boolean): Promise<Check[]> {
+  const parsed = parseSettings(process.env);
+  const files: ConfiguredFiles = parsed.kind === "invalid" ? parsed.files : parsed.settings;
+  const loaded = await loadConfig({ policyPath: files.policyPath, registryPath: files.registryPath });
+  const local = [checkPolicy(files, loaded), ...checkKeys(files), checkBun(), checkSqliteVersion(), checkLimits()];
+  if (parsed.kind === "invalid") {
+    return [fail("settings", formatProblems(parsed.problems), "see docs/reference/settings.md"), ...local];
+  }
+  const { settings, warnings } = parsed;
+  const { upstream, databaseUrl } = settings;
+  const database = databaseLocationOf(databaseUrl);
+  const online = offline || upstream.kind === "demo" ? undefined : upstream;
+  const asked = online === undefined ? { checks: [] } : await checkUpstream(online);
+  const reachable = !offline || database.kind === "sqlite";
+  return [
+    ok("settings", upstream.kind === "demo" ? "demo mode, the upstream is simulated" : upstream.baseUrl),
+    ...warnings.map((detail): Check => ({ name: "settings", status: "warn", detail })),
+    ...local,
+    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
+    ...asked.checks,
+    // Problems of the files are reported by their own check.
+    ...(reachable && loaded.kind === "ok" ? [await checkPrices(settings, loaded.config, online?.baseUrl)] : []),
+    ...(reachable ? await checkMoney(databaseUrl, asked.usage && spentInDay(asked.usage)) : []),
+    await checkPort(settings),
+  ];
+}
+
+function checkPolicy({ policyPath, registryPath }: ConfiguredFiles, loaded: LoadedConfig): Check {
+  if (loaded.kind === "invalid") return fail("policy", formatProblems(loaded.problems));
+  const { caps, registry } = loaded.config;
+  const files = [policyPath ?? "default policy", registryPath ?? "shipped models"].join(", ");
+  if (caps.goalHard === 0 || caps.dayHard === 0) {
+    return warn("policy", `${files}: a hard cap is zero, so that nothing may be spent`, "raise budget.*_hard_usd");
+  }
+  return ok("policy", `${files}, ${registry.models.size} models`);
+}
+
+function checkKeys({ authKeysFile }: ConfiguredFiles): Check[] {
+  if (authKeysFile === undefined) return [];
+  const loaded = loadAuthKeys(authKeysFile);
+  if (loaded.kind === "invalid") return [fail("keys", formatProblems(loaded.problems))];
+  return [ok("keys", `${loaded.keys.size} accepted tokens in ${authKeysFile}`)];
+}
+
+function checkBun(): Check {
+  const detail = `Bun ${Bun.version}`;
+  if (Bun.version === dependencies.bun) return ok("bun", detail);
+  const advice = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
+  return warn("bun", `${detail}, tested with ${dependencies.bun}`, advice);
+}
+
+function checkSqliteVersion(): Check {
+  const db = new Database(":memory:");
+  const { version, supported } = sqliteVersionOf(db);
+  db.close();
+  if (supported) return ok("sqlite", `SQLite ${version}`);
+  const detail = `SQLite ${version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
+  return fail("sqlite", detail, "use the pinned Bun, which brings a newer one");
+}
+
+function checkLimits(): Check {
+  const streams = maxStreams(readText);
+  const detail = `room for ${streams} streams at once`;
+  if (streams >= 1_000) return ok("limits", detail);
+  return warn("limits", detail, "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service");
+}
+
+function lineOf({ name, status, detail, advice }: Check): string {
+  const mark = { ok: "ok  ", warn: "WARN", fail: "FAIL" }[status];
+  const indent = " ".repeat(16);
+  const line = `${mark}  ${name.padEnd(9)} ${detail.replaceAll("\n", `\n${indent}`)}`;
+  return advice === undefined ? line : `${line}\n${indent}→ ${advice}`;
+}

@@ -1,0 +1,198 @@
+import type { Command } from "commander";
+import { withLedger, withRecords } from "#cli/databases.ts";
+import { usd, userName, wholeNumber } from "#cli/options.ts";
+import { badUsage, exitCodes, type OutputOptions, print, progress, textTable } from "#cli/output.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import { type HoldTotal, holdStates, type LedgerHold } from "#ledger/admin/holds.ts";
+import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
+import type { Resolution } from "#ledger/ledger.ts";
+import type { LedgerNotice } from "#ledger/rules/operations.ts";
+import { correctionOf } from "#records/store/record-store.ts";
+
+/** Reservations that one command closes in one transaction, and at most. */
+const chunk = 128;
+const maxHolds = 100_000;
+
+/** `budgets holds`, `budgets settle` and `budgets release`: money that is held now, and ending a hold by hand. */
+export function addHoldCommands(budgets: Command): void {
+  budgets
+    .command("holds")
+    .description("print the money that is held: by running calls, and by calls whose outcome is unknown")
+    .option("--limit <count>", "holds to print; those that end first come first", wholeNumber(1, 999_999), 50)
+    .option("--charged", "also print holds that were charged in full because the cost is unknown")
+    .addHelpText("after", "\nExample: smart-gateway budgets holds --charged")
+    .action(showHolds);
+  const settle = budgets
+    .command("settle")
+    .description("charge the real cost of a call (see the aggregator's list of calls) and release the rest of its hold")
+    .argument("<id...>", "ids as `budgets holds` prints them")
+    .requiredOption("--usd <amount>", "cost of each of these calls, in US dollars", usd("up"))
+    .addHelpText("after", "\nExample: smart-gateway budgets settle ID --usd 0.0187 --why 'invoice'")
+    .action((ids: readonly string[], options: CloseOptions & { readonly usd: NanoUsd }) =>
+      closeByHand(ids, options, { kind: "settled", actual: options.usd }),
+    );
+  const release = budgets
+    .command("release")
+    .description("release the hold of a call that was not billed; nothing is charged")
+    .argument("[id...]", "ids as `budgets holds` prints them")
+    .option("--unresolved", "release every hold whose call has an unknown outcome")
+    .addHelpText("after", "\nExample: smart-gateway budgets release --unresolved")
+    .action((ids: readonly string[], options: CloseOptions & { readonly unresolved?: true }) => {
+      if ((ids.length === 0) === (options.unresolved === undefined))
+        throw badUsage("say which holds: either their ids or --unresolved");
+      return closeByHand(options.unresolved ? undefined : ids, options, { kind: "released" });
+    });
+  for (const command of [settle, release]) {
+    command
+      .option("--why <text>", "reason, stored in the ledger entry beside your name")
+      .option("--by <name>", "name for the ledger entry; default: the user that runs the command")
+      .option("--force", "also close holds whose call may still be running");
+  }
+}
+
+async function showHolds(options: OutputOptions & { readonly limit: number; readonly charged?: true }): Promise<void> {
+  const { holds, totals } = await withLedger((admin) =>
+    admin.holds({ limit: options.limit, charged: options.charged === true }),
+  );
+  const rows = holds.map(holdRecord);
+  const value = {
+    holds: rows,
+    totals: totals.map(({ state, count, amount }) => ({ state, count, held_usd: formatUsd(amount) })),
+  };
+  const columns = ["id", "state", "held_usd", "goal", "model", "node", "since", "until", "why"] as const;
+  const text = [textTable(rows, columns), "", ...totalLines(totals, holds.length)].join("\n");
+  print(value, options, holds.length === 0 ? "Nothing is held." : text);
+}
+
+const meaning: { readonly [S in LedgerHold["state"]]: string } = {
+  live: "their calls are running and end their holds themselves",
+  orphaned: "their gateway has died; another takes them over within a minute",
+  unresolved:
+    "nobody knows what these calls cost; each is charged in full at UNTIL unless `budgets settle ID --usd X` or `budgets release ID` ends it before",
+  charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
+};
+
+function totalLines(totals: readonly HoldTotal[], shown: number): readonly string[] {
+  const more = totals.reduce((sum, total) => sum + total.count, 0) - shown;
+  return [
+    ...holdStates.flatMap((state) =>
+      totals
+        .filter((total) => total.state === state)
+        .map(({ count, amount }) => `${count} ${state}, ${formatUsd(amount)} USD: ${meaning[state]}`),
+    ),
+    ...(more > 0 ? [`${more} more; --limit shows them.`] : []),
+  ];
+}
+
+function holdRecord(hold: LedgerHold) {
+  return {
+    id: hold.id,
+    state: hold.state,
+    held_usd: formatUsd(hold.amount),
+    goal: hold.goalAccount.replace(/^goal\//, ""),
+    day: hold.dayAccount.replace(/^day\//, ""),
+    model: hold.model,
+    node: hold.node,
+    node_seen: hold.nodeSeenMs === null ? null : isoTime(hold.nodeSeenMs),
+    since: isoTime(hold.sinceMs),
+    until: isoTime(hold.untilMs),
+    why: hold.why,
+  };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+interface CloseOptions extends OutputOptions {
+  readonly why?: string;
+  readonly by?: string;
+  readonly force?: true;
+}
+
+interface Closed {
+  readonly id: string;
+  readonly result: "settled" | "released" | "corrected" | "unchanged" | "running" | "not_found";
+  readonly held_usd?: string;
+  readonly charged_usd?: string;
+  readonly detail?: string;
+}
+
+type Ending = { readonly kind: "settled"; readonly actual: NanoUsd } | { readonly kind: "released" };
+
+/** Closes the named holds, or without names all unresolved ones. Exit code 1 when one of them could not be closed. */
+async function closeByHand(ids: readonly string[] | undefined, options: CloseOptions, ending: Ending): Promise<void> {
+  const operator = (options.by ?? userName()).slice(0, 60);
+  const reason = `operator ${operator}: ${options.why ?? "no reason given"}`;
+  const results: Closed[] = [];
+  const notices: LedgerNotice[] = [];
+  await withLedger(async (admin) => {
+    const all = ids === undefined ? await unresolvedIds(admin) : [...new Set(ids)];
+    const bar = progress("Closing holds", all.length);
+    for (let from = 0; from < all.length; from += chunk) {
+      bar.at(from);
+      const some = all.slice(from, from + chunk);
+      const found = await admin.holds({ limit: some.length, charged: true, ids: some });
+      const holds = new Map(found.holds.map((hold) => [hold.id, hold]));
+      const mayClose = ({ state }: LedgerHold) => options.force === true || state !== "live";
+      const closing = found.holds.filter(mayClose);
+      const closed = await admin.resolve(
+        operator,
+        closing.map(({ id }): Resolution => ({ ...ending, id, source: "operator", reason })),
+      );
+      notices.push(...closed);
+      for (const id of some) {
+        const hold = holds.get(id);
+        if (hold === undefined) results.push({ id, result: "not_found", detail: "nothing is held under this id" });
+        else if (mayClose(hold)) results.push(closedHold(hold, closed));
+        else results.push(runningHold(hold));
+      }
+    }
+    bar.end();
+  });
+  await correctRecords(notices);
+  const text = results.length === 0 ? "There is no hold with an unknown outcome." : results.map(lineOf).join("\n");
+  print(results, options, text);
+  if (results.some(({ result }) => result === "running" || result === "not_found")) process.exitCode = exitCodes.failed;
+}
+
+async function unresolvedIds(admin: LedgerAdmin): Promise<readonly string[]> {
+  const { holds } = await admin.holds({ limit: maxHolds });
+  return holds.filter(({ state }) => state === "unresolved" || state === "orphaned").map(({ id }) => id);
+}
+
+function runningHold({ id, amount, node }: LedgerHold): Closed {
+  const detail = `its call may still run on ${node} and ends its hold itself (--force closes it all the same)`;
+  return { id, result: "running", held_usd: formatUsd(amount), detail };
+}
+
+function closedHold({ id, amount }: LedgerHold, notices: readonly LedgerNotice[]): Closed {
+  const held_usd = formatUsd(amount);
+  const notice = notices.find((one) => one.id === id);
+  if (notice?.kind !== "resolved") {
+    return { id, result: "unchanged", held_usd, detail: notice?.kind === "ignored" ? notice.why : "closed meanwhile" };
+  }
+  const result =
+    notice.state === "RELEASED" ? "released" : notice.state === "CORRECTED" ? "corrected" : ("settled" as const);
+  return { id, result, held_usd, charged_usd: formatUsd(notice.charged) };
+}
+
+function lineOf({ id, result, held_usd, charged_usd, detail }: Closed): string {
+  const money = charged_usd === undefined ? "" : `: held ${held_usd} USD, charged ${charged_usd} USD`;
+  return `${id}  ${result}${money}${detail === undefined ? "" : `: ${detail}`}`;
+}
+
+/** The records of the calls get their costs, so that their sums stay the ledger's. */
+async function correctRecords(notices: readonly LedgerNotice[]): Promise<void> {
+  const resolved = notices.filter((notice) => notice.kind === "resolved");
+  if (resolved.length === 0) return;
+  try {
+    await withRecords(async (store) => {
+      await store.correct(resolved.map(correctionOf));
+    });
+  } catch {
+    console.error(
+      "The holds are closed, but not all decision records have the costs yet; a running gateway adds them.",
+    );
+  }
+}

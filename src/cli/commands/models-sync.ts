@@ -1,0 +1,295 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { extname } from "node:path";
+import type { Command } from "commander";
+import { storedPrices } from "#cli/databases.ts";
+import { type Aggregator, aggregatorSettings } from "#cli/options.ts";
+import { badUsage, exitCodes, failed, type OutputOptions, print, progress, textTable, valid } from "#cli/output.ts";
+import { replaceFile } from "#cli/replace-file.ts";
+import { loadPolicy } from "#config/load-policy.ts";
+import { formatProblems } from "#config/problem.ts";
+import type { Settings } from "#config/settings.ts";
+import type { Model, ModelRegistry, Price, PriceBand, Rates } from "#domain/model.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import { highestRates } from "#domain/money/prices.ts";
+import { loadRegistry } from "#models/load-registry.ts";
+import { listingsIn } from "#models/price-book/price-list.ts";
+import { hostsIn } from "#models/sync/host-list.ts";
+import {
+  changesBetween,
+  diffOf,
+  growthOf,
+  type HostRow,
+  type HostsRead,
+  increasesFirst,
+  isIncrease,
+  type ModelDiff,
+  type RateChange,
+  timeOf,
+} from "#models/sync/registry-diff.ts";
+import { withPrices } from "#models/sync/written-registry.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import { timerWheel } from "#platform/timers.ts";
+import { readModelHosts, readModelList } from "#upstream/aggregator.ts";
+
+/** `models sync`: the registry against the aggregator's lists. */
+export function addSyncCommand(models: Command): void {
+  models
+    .command("sync")
+    .description("compare the registry's prices with the aggregator's lists; write them only with --write")
+    .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
+    .option("--write", "write the listed prices into the file; comments and all other fields stay")
+    .addHelpText("after", "\nExample: smart-gateway models sync models.yaml --write")
+    .action(sync);
+}
+
+async function sync(file: string | undefined, options: OutputOptions & { readonly write?: true }): Promise<void> {
+  const { settings, upstream } = aggregatorSettings();
+  const path = file ?? settings.registryPath;
+  if (options.write && path === undefined)
+    throw badUsage("say which file to write: `models sync FILE --write`, or MODEL_REGISTRY_PATH");
+  const isNew = path !== undefined && options.write === true && !existsSync(path);
+  const { registry } = valid(loadRegistry(isNew ? undefined : path));
+
+  const read = await readDiffs(registry, settings, upstream);
+  const complete = read.every(({ problem }) => problem === undefined);
+  let result: WriteResult = {};
+  if (options.write && path !== undefined) {
+    result = complete
+      ? writePrices(path, isNew, read)
+      : {
+          problem:
+            "the aggregator's data is not complete for every enabled model. Correct or disable those named above.",
+        };
+  }
+  const { written = null, problem } = result;
+  const models = read.map(recordOf);
+  const value = { ok: problem === undefined, complete, written, models, ...(problem === undefined ? {} : { problem }) };
+  const end =
+    written !== null
+      ? `\n\nWritten: ${written}. Running gateways take it over within seconds.`
+      : options.write && problem === undefined
+        ? "\n\nNothing to write: the file states these prices."
+        : "";
+  print(value, options, diffText(read) + end);
+  if (problem !== undefined && !options.json) console.error(`\nNothing was written: ${problem}`);
+  if (problem !== undefined || !complete) process.exitCode = exitCodes.failed;
+}
+
+/** Both lists, for every model of the registry. */
+async function readDiffs(
+  registry: ModelRegistry,
+  settings: Settings,
+  { baseUrl, apiKey }: Aggregator,
+): Promise<readonly ModelDiff[]> {
+  const connection = { baseUrl, clock: systemClock, timers: timerWheel({ clock: systemClock }) };
+  const reply = await readModelList(connection);
+  if (reply.kind === "failed")
+    throw failed(`the aggregator's list could not be read: ${reply.detail}. Nothing was written.`);
+  const models = [...registry.models.values()];
+  const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
+  const policy = loadPolicy(settings.policyPath);
+  const book = policy.kind === "ok" ? await storedPrices(settings, policy.policy) : undefined;
+  const bar = progress("Reading hosts", models.length);
+  const read: ModelDiff[] = [];
+  for (const model of models) {
+    const listing = listings.get(model.upstreamId);
+    // Hosts are not requested for models that are disabled or not listed.
+    const hosts =
+      listing === undefined || !model.enabled
+        ? ({ kind: "ok", hosts: [] } as const)
+        : hostsRead(
+            model,
+            await readModelHosts({ ...connection, ...(apiKey === undefined ? {} : { apiKey }) }, model.upstreamId),
+          );
+    read.push(diffOf(model, listing, hosts, book?.get(model.upstreamId)?.canonical, Date.now()));
+    bar.at(read.length);
+  }
+  bar.end();
+  return increasesFirst(read);
+}
+
+function hostsRead(model: Model, reply: Awaited<ReturnType<typeof readModelHosts>>): HostsRead {
+  if (reply.kind === "failed") return reply;
+  if (reply.kind === "not_found") return { kind: "failed", detail: "the aggregator does not know them" };
+  const hosts = hostsIn(reply.answer, model.free);
+  return hosts === undefined ? { kind: "failed", detail: "the answer cannot be read" } : { kind: "ok", hosts };
+}
+
+/** Where prices were written, or why not; neither where the file states them. */
+interface WriteResult {
+  readonly written?: string;
+  readonly problem?: string;
+}
+
+/** Writes the listed prices of all paid, enabled models. A file that would not load, or would mean other prices, is not written. */
+function writePrices(path: string, isNew: boolean, read: readonly ModelDiff[]): WriteResult {
+  const updates = read.flatMap(({ model, listing, changes }) =>
+    model.enabled && !model.free && changes.length > 0 && listing?.price !== undefined
+      ? [{ key: model.key, price: listing.price }]
+      : [],
+  );
+  if (updates.length === 0) return {};
+  // A symbolic link stays; the file that it points to is replaced.
+  const target = isNew ? path : realpathSync(path);
+  const text = isNew ? "" : readFileSync(target, "utf8");
+  const result = withPrices(text, extname(path).toLowerCase() === ".json", updates);
+  if (result.kind === "invalid") return { problem: result.problem };
+  const problem = replaceFile(target, result.text, (temporary) => {
+    const again = loadRegistry(temporary);
+    if (again.kind === "invalid") return formatProblems(again.problems);
+    const wrong = updates.find(({ key, price }) => {
+      const model = again.registry.models.get(key);
+      return model === undefined || changesBetween(model.price, price).length > 0;
+    });
+    return wrong === undefined ? undefined : `the file would not state the listed price of ${wrong.key}`;
+  });
+  return problem === undefined ? { written: path } : { problem };
+}
+
+function diffText(read: readonly ModelDiff[]): string {
+  const rows = read.flatMap(({ model, changes }) =>
+    changes.map((change) => ({
+      model: model.key,
+      rate: rateNames[change.rate].replace("_", " "),
+      band: change.band,
+      registry: usdOrNull(change.registry),
+      listed: usdOrNull(change.listed),
+      change: changeText(change),
+    })),
+  );
+  const hosts = read.flatMap(hostRow);
+  const notices = read.flatMap(noticeLines);
+  return [
+    rows.length === 0
+      ? "Every price that the aggregator lists is the registry's."
+      : `${textTable(rows, ["model", "rate", "band", "registry", "listed", "change"])}\n\nUSD per million tokens, or per request. LISTED: the price of the host that the aggregator prefers now.`,
+    ...(hosts.length === 0
+      ? []
+      : [
+          `${textTable(hosts, ["model", "hosts_left", "within_the_registry's_price", "above_it"])}\n\nCalls with a price limit go only to the hosts that are left.`,
+        ]),
+    ...(notices.length === 0 ? [] : [`To look at:\n${notices.map((line) => `  ${line}`).join("\n")}`]),
+  ].join("\n\n");
+}
+
+function usdOrNull(amount: number | undefined): string | null {
+  return amount === undefined ? null : formatUsd(amount);
+}
+
+function changeText(change: RateChange): string {
+  const growth = growthOf(change);
+  if (change.listed === undefined) return "not listed apart";
+  if (!Number.isFinite(growth)) return "new";
+  const percent = Math.round((growth - 1) * 1_000) / 10;
+  return `${isIncrease(change) ? "higher" : "lower"}, ${percent > 0 ? "+" : ""}${percent} %`;
+}
+
+function hostRow({ model, hosts }: ModelDiff) {
+  if (hosts.length === 0) return [];
+  const [within, above] = [hosts.filter((host) => host.within), hosts.filter((host) => !host.within)];
+  return [
+    {
+      model: model.key,
+      hosts_left: `${within.length} of ${hosts.length}`,
+      "within_the_registry's_price": within.map(hostText).join(", ") || "none",
+      above_it: above.map((host) => hostText(host) + priceText(host)).join(", ") || null,
+    },
+  ];
+}
+
+function hostText({ name, uptime, down }: HostRow): string {
+  if (down) return `${name} (out of service)`;
+  return uptime === undefined || uptime >= 95 ? name : `${name} (up ${Math.round(uptime)} %)`;
+}
+
+function priceText({ price }: HostRow): string {
+  if (price === undefined) return " (no readable price)";
+  const { input, output } = highestRates(price, Number.MAX_SAFE_INTEGER);
+  return ` (${formatUsd(input)} / ${formatUsd(output)})`;
+}
+
+/** What else an operator should look at: problems, ids, and hosts that take shorter prompts or give shorter answers than the registry says. */
+function noticeLines({ model, problem, notices, hosts }: ModelDiff): readonly string[] {
+  const serving = hosts.filter(({ within, down }) => within && !down);
+  const tooSmall = (what: string, field: "contextTokens" | "maxOutputTokens", key: string) => {
+    const sizes = serving.flatMap((host) => host[field] ?? []);
+    const largest = Math.max(...sizes);
+    if (serving.length === 0 || sizes.length < serving.length || largest >= model[field]) return [];
+    return [`no host within the price ${what} more than ${largest} tokens; ${key} is ${model[field]}`];
+  };
+  const lines = [
+    ...(problem === undefined ? [] : [problem]),
+    // The problem already says that the model is not listed.
+    ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => detail),
+    ...(hosts.length > 0 && hosts.every(({ within }) => !within)
+      ? ["no host is within the registry's price; calls with a price limit are refused"]
+      : []),
+    ...tooSmall("takes", "contextTokens", "context_tokens"),
+    ...tooSmall("writes", "maxOutputTokens", "max_output_tokens"),
+  ];
+  return lines.map((line) => `${model.key}: ${line}`);
+}
+
+/** One model of `--json`; prices as text, so that nothing is rounded. */
+function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDiff) {
+  return {
+    key: model.key,
+    upstream_id: model.upstreamId,
+    enabled: model.enabled,
+    free: model.free,
+    price_from: model.priceSource?.kind ?? "shipped",
+    listed: listing !== undefined,
+    canonical_id: listing?.canonical ?? null,
+    expires: listing?.expiresMs === undefined ? null : new Date(listing.expiresMs).toISOString(),
+    listed_prices: listing?.price === undefined ? null : priceRecord(listing.price),
+    changes: changes.map((change) => ({
+      band: change.band,
+      rate: rateNames[change.rate],
+      registry: usdOrNull(change.registry),
+      listed: usdOrNull(change.listed),
+      increase: isIncrease(change),
+    })),
+    notices: notices.map(({ reason, detail }) => ({ reason, detail })),
+    hosts: hosts.map(({ name, within, down, uptime, contextTokens, maxOutputTokens, price }) => ({
+      name,
+      within_price_limit: within,
+      in_service: !down,
+      uptime_percent: uptime ?? null,
+      context_tokens: contextTokens ?? null,
+      max_output_tokens: maxOutputTokens ?? null,
+      prices: price === undefined ? null : priceRecord(price),
+    })),
+    problem: problem ?? null,
+  };
+}
+
+/** A price as `--json` shows it: USD per million tokens, or per request, as text, so that nothing is rounded. */
+export function priceRecord(price: Price) {
+  return { ...ratesRecord(price), ...(price.bands === undefined ? {} : { bands: price.bands.map(bandRecord) }) };
+}
+
+/** The names that prices have in files and in output. */
+const rateNames = {
+  input: "input",
+  cachedInput: "cached_input",
+  cacheWrite: "cache_write",
+  output: "output",
+  request: "request",
+} as const;
+
+function ratesRecord(rates: Partial<Rates>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(rateNames).flatMap(([rate, name]) => {
+      const value = rates[rate as keyof Rates]; // a key of `rateNames`
+      return value === undefined ? [] : [[name, formatUsd(value)]];
+    }),
+  );
+}
+
+function bandRecord({ fromInputTokens, window, rates }: PriceBand) {
+  return {
+    ...(fromInputTokens === undefined ? {} : { from_input_tokens: fromInputTokens }),
+    ...(window === undefined ? {} : { from: timeOf(window.fromMinute), to: timeOf(window.toMinute) }),
+    ...ratesRecord(rates),
+  };
+}

@@ -1,0 +1,116 @@
+import { hostname } from "node:os";
+import type { Command } from "commander";
+import { storedPrices, withStore } from "#cli/databases.ts";
+import { fileOr, userName } from "#cli/options.ts";
+import { badUsage, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
+import { loadPolicy } from "#config/load-policy.ts";
+import { nearest } from "#config/problem.ts";
+import { ownCommand, parseSettings } from "#config/settings.ts";
+import type { Model } from "#domain/model.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import type { OverrideAction } from "#health/store/health-store.ts";
+import { openHealthStore } from "#health/store/sql-store.ts";
+import { loadRegistry } from "#models/load-registry.ts";
+import { modelFields } from "#models/model-fields.ts";
+import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
+import { addSyncCommand, priceRecord } from "./models-sync.ts";
+
+/** `smart-gateway models list|sync|disable|enable|reset`. */
+export function setUpModels(command: Command): void {
+  command
+    .command("list", { isDefault: true })
+    .description("print the models, their roles, and prices in USD per million tokens; without a command too")
+    .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
+    .addHelpText("after", "\nExample: smart-gateway models list models.yaml --json")
+    .action(list);
+  addSyncCommand(command);
+  for (const [action, { summary }] of Object.entries(overrides)) {
+    command
+      .command(action)
+      .description(summary)
+      .argument("<key>", "key of the model in the registry")
+      .addHelpText("after", `\nExample: smart-gateway models ${action} vendor_v4_pro`)
+      .action((key: string, options: OutputOptions) => override(action as OverrideAction, key, options)); // a key of `overrides`
+  }
+}
+
+async function list(file: string | undefined, options: OutputOptions): Promise<void> {
+  const loaded = valid(loadRegistry(fileOr(file, "MODEL_REGISTRY_PATH")));
+  const { models, byRole } = withPriceBook(loaded.registry, await bookInForce());
+  const records = [...models.values()].map((model) => ({ ...recordOf(model), used: byRole[model.role] === model }));
+  const rows = records.map(({ prices, price_source, context_tokens, ...record }) => ({
+    ...record,
+    input: prices.input,
+    cached: prices.cached_input,
+    output: `${prices.output}${"bands" in prices ? " *" : ""}`,
+    price_from: [price_source.kind.replace("_", " "), ...(price_source.at === undefined ? [] : [price_source.at])].join(
+      " ",
+    ),
+    context: context_tokens,
+    used: record.enabled ? (record.used ? "yes" : "no") : "disabled",
+  }));
+  const columns = ["key", "role", "upstream_id", "input", "cached", "output", "price_from", "context", "used"] as const;
+  const legend =
+    "\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.";
+  print(records, options, textTable(rows, columns) + legend);
+}
+
+/** The stored price book; empty where settings or policy are invalid, which other commands report. */
+async function bookInForce(): Promise<PriceBook> {
+  const parsed = parseSettings(process.env);
+  if (parsed.kind === "invalid") return emptyPriceBook;
+  const policy = loadPolicy(parsed.settings.policyPath);
+  return (policy.kind === "ok" && (await storedPrices(parsed.settings, policy.policy))) || emptyPriceBook;
+}
+
+function recordOf(model: Model) {
+  const { price, priceSource: source } = model;
+  return {
+    key: model.key,
+    ...modelFields(model),
+    prices: {
+      ...priceRecord(price),
+      input: formatUsd(price.input),
+      cached_input: formatUsd(price.cachedInput),
+      output: formatUsd(price.output),
+    },
+    price_source: {
+      kind: source?.kind ?? "shipped",
+      ...(source?.kind === "price_book" ? { at: new Date(source.atMs).toISOString() } : {}),
+    },
+  };
+}
+
+const follow = "Every gateway on this database follows within a second.";
+const overrides: {
+  readonly [A in OverrideAction]: { readonly summary: string; readonly done: (key: string) => string };
+} = {
+  disable: {
+    summary: "stop sending traffic to a model until it is enabled again",
+    done: (key) => `${key} is disabled. ${follow} \`${ownCommand(process.env)} models enable ${key}\` lifts it.`,
+  },
+  enable: {
+    summary: "undo `disable`; a model that the registry file disables stays disabled",
+    done: (key) => `${key} is enabled, as far as the operator is concerned. ${follow}`,
+  },
+  reset: {
+    summary: "clear a model's pauses, trips and quarantine; if it was out of service, the next request probes it",
+    done: (key) => `${key} is forgiven what it has done. ${follow}`,
+  },
+};
+
+async function override(action: OverrideAction, key: string, options: OutputOptions): Promise<void> {
+  const { registry } = valid(loadRegistry(fileOr(undefined, "MODEL_REGISTRY_PATH")));
+  const keys = [...registry.models.keys()];
+  if (!keys.includes(key)) {
+    const close = nearest(key, keys);
+    const hint = close === undefined ? `known: ${keys.join(", ")}` : `did you mean ${close}?`;
+    throw badUsage(`no model ${JSON.stringify(key)} in the registry; ${hint}`);
+  }
+  const atMs = Date.now();
+  const by = `${userName()}@${hostname()}`;
+  await withStore("The database did not take it", openHealthStore, (store) =>
+    store.override({ model: key, action, atMs, by }),
+  );
+  print({ ok: true, model: key, action, at_ms: atMs }, options, overrides[action].done(key));
+}

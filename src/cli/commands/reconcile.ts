@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import { withLedger } from "#cli/databases.ts";
+import { type Aggregator, aggregatorSettings, utcDay } from "#cli/options.ts";
+import { exitCodes, failed, type OutputOptions, print } from "#cli/output.ts";
+import { ownCommand } from "#config/settings.ts";
+import { formatUsd } from "#domain/money/money.ts";
+import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+import { dayAccountOf } from "#ledger/rules/accounts.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
+import { timerWheel } from "#platform/timers.ts";
+import { readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
+
+/** `budgets reconcile`: the ledger's UTC day against the aggregator's own count. */
+export function addReconcileCommand(budgets: Command): void {
+  budgets
+    .command("reconcile")
+    .description(
+      "compare a UTC day of the ledger with the aggregator's own count; exit code 1 if they differ by more than 0.10 USD and 5 %",
+    )
+    .option("--day <YYYY-MM-DD>", "a day on which a gateway read the count, or `today`", utcDay, "today")
+    .addHelpText("after", "\nExample: smart-gateway budgets reconcile --day 2026-03-01")
+    .action(reconcile);
+}
+
+async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Promise<void> {
+  const { settings, upstream } = aggregatorSettings();
+  const nowMs = Date.now();
+  const today = utcDayOf(nowMs);
+  const day = options.day === "today" ? today : options.day;
+  const counts = await withLedger(async (admin) => {
+    const counted =
+      day === today ? await countNow(upstream, nowMs) : await countThen(upstream, settings.databaseUrl, day);
+    const account = await admin.account(dayAccountOf(day));
+    return {
+      day,
+      ledgerSpent: account?.spent ?? 0,
+      ledgerHeld: account?.held ?? 0,
+      aggregatorSpent: counted.spent,
+      readMs: counted.readMs,
+    };
+  });
+  const notable = isNotable(counts);
+  const difference = differenceOf(counts);
+  const value = {
+    ok: !notable,
+    day,
+    ledger_usd: formatUsd(counts.ledgerSpent),
+    held_usd: formatUsd(counts.ledgerHeld),
+    aggregator_usd: formatUsd(counts.aggregatorSpent),
+    difference_usd: formatUsd(difference),
+    read_at: new Date(counts.readMs).toISOString(),
+  };
+  const held = counts.ledgerHeld === 0 ? "" : `   (${value.held_usd} more is held)`;
+  const lines = [
+    `UTC day ${day}, aggregator asked at ${value.read_at}`,
+    `  aggregator  ${value.aggregator_usd} USD`,
+    `  ledger      ${value.ledger_usd} USD${held}`,
+    `  difference  ${difference > 0 ? "+" : ""}${value.difference_usd} USD`,
+    "",
+    "The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which",
+    "it was admitted here, and to the day on which it was billed there. Money that is held may be billed already.",
+  ];
+  const advice = `\n\nThe two differ by more than that explains: \`${ownCommand(process.env)} budgets holds --charged\` shows what is unresolved.`;
+  print(value, options, lines.join("\n") + (notable ? advice : ""));
+  if (notable) process.exitCode = exitCodes.failed;
+}
+
+interface Counted {
+  readonly spent: number;
+  readonly readMs: number;
+}
+
+async function countNow({ baseUrl, apiKey }: Aggregator, readMs: number): Promise<Counted> {
+  if (apiKey === undefined) throw failed("without UPSTREAM_API_KEY there is no key to ask about");
+  const reply = await readKeyUsage({ baseUrl, apiKey, clock: systemClock, timers: timerWheel({ clock: systemClock }) });
+  switch (reply.kind) {
+    case "ok":
+      return { spent: spentInDay(reply.usage), readMs };
+    case "refused":
+      throw failed(`the aggregator does not accept the key (${reply.status})`);
+    case "unknown_page":
+      throw failed(`the upstream does not tell what a key has spent (GET /key: ${reply.status})`);
+    case "failed":
+      throw failed(`the aggregator's count could not be read: ${reply.detail}`);
+  }
+}
+
+async function countThen({ baseUrl }: Aggregator, databaseUrl: string, day: UtcDay): Promise<Counted> {
+  const store = await openKeyUsageStore(databaseUrl);
+  try {
+    const stored = await store.load(baseUrl, day);
+    if (stored !== undefined) return stored;
+    throw failed(
+      `no gateway on this database has read the aggregator's count on ${day}; the aggregator tells it only on the day itself`,
+    );
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,141 @@
+import type { Command } from "commander";
+import { exitCodes, printText } from "#cli/output.ts";
+import { type WorkerLink, workerLink } from "#cli/workers/channel.ts";
+import { superviseWorkers, workerNumber } from "#cli/workers/supervisor.ts";
+import { loadAuthKeys } from "#config/auth-keys.ts";
+import { hostAndPort } from "#config/host-names.ts";
+import { loadConfig } from "#config/load-config.ts";
+import { formatProblems, type Problem } from "#config/problem.ts";
+import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
+import { type Gateway, startGateway } from "#gateway/start.ts";
+import { leaveMemoryOutOfCoreDumps } from "#platform/core-dumps.ts";
+import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
+import { startMessage } from "./start-message.ts";
+
+/** `smart-gateway serve`: runs the gateway until a signal stops it. */
+export function setUpServe(command: Command): void {
+  command
+    .option("--json", "log as JSON, as LOG_FORMAT=json does")
+    .addHelpText("after", "\nExample: UPSTREAM_API_KEY=… PORT=9000 smart-gateway serve")
+    .action(async (options: { readonly json?: true }) => {
+      process.exit(await serve(options.json ? { ...process.env, LOG_FORMAT: "json" } : process.env));
+    });
+}
+
+const started = performance.now();
+
+/** Runs until a signal ends it; resolves with the exit code. */
+async function serve(env: NodeJS.ProcessEnv): Promise<number> {
+  leaveMemoryOutOfCoreDumps();
+  const parsed = parseSettings(env);
+  if (parsed.kind === "invalid") return refuse([...parsed.problems, ...(await problemsInFiles(parsed.files))]);
+  const { settings, warnings } = parsed;
+  const worker = workerNumber(env);
+  const pretty = settings.logFormat === "pretty" || (settings.logFormat === "auto" && process.stdout.isTTY === true);
+  const log = createLog({
+    level: settings.logLevel,
+    format: pretty ? "pretty" : "json",
+    nodeId: settings.nodeId,
+    sharedOutput: settings.workers > 1,
+  });
+  try {
+    if (settings.workers > 1 && worker === undefined) {
+      // Printed once, and not by each of the workers.
+      const problems = await problemsInFiles(settings);
+      return problems.length > 0 ? refuse(problems) : await superviseWorkers(settings, env, log);
+    }
+    const link = worker === undefined ? undefined : workerLink();
+    for (const detail of warnings) log("settings_warning", { detail: operatorText(detail) });
+    const outcome = await startGateway(settings, { log, ...(link === undefined ? {} : { workers: link }) });
+    if (outcome.kind === "invalid") return refuse(outcome.problems);
+    const { gateway } = outcome;
+    // Beside JSON logs the message goes to standard error.
+    const say = pretty ? printText : console.error;
+    if (worker === undefined || worker === 1) say(startMessage(gateway));
+    log("gateway_started", {
+      url: operatorText(gateway.url),
+      mode: settings.upstream.kind,
+      version: operatorText(gateway.version),
+      node_id: logId(settings.nodeId),
+      startup_ms: Math.round(performance.now() - started),
+    });
+    link?.serves(gateway);
+    const code = await untilStopped(gateway, settings, log, link);
+    log("gateway_stopped", { uptime_s: Math.round((performance.now() - started) / 1_000) });
+    return code;
+  } catch (error) {
+    log.flush();
+    console.error(`Smart Gateway could not start: ${startProblem(error, settings)}`);
+    return exitCodes.failed;
+  } finally {
+    log.flush();
+  }
+}
+
+function refuse(problems: readonly Problem[]): number {
+  console.error(formatProblems(problems));
+  return exitCodes.badUsage;
+}
+
+/** The problems of the policy, the model registry and the list of keys. */
+async function problemsInFiles(files: ConfiguredFiles): Promise<readonly Problem[]> {
+  const keys = files.authKeysFile === undefined ? undefined : loadAuthKeys(files.authKeysFile);
+  const { policyPath, registryPath } = files;
+  const loaded = [await loadConfig({ policyPath, registryPath }), keys];
+  return loaded.flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
+}
+
+/**
+ * Waits for SIGTERM or Ctrl-C and drains; a second signal skips to flushing the ledger. An uncaught error drains too and
+ * ends in exit code 1: a process that does not know its own state must not go on spending money.
+ */
+function untilStopped(
+  gateway: Gateway,
+  settings: Settings,
+  log: ReturnType<typeof createLog>,
+  link: WorkerLink | undefined,
+): Promise<number> {
+  return new Promise((resolve) => {
+    const force = new AbortController();
+    let stopping = false;
+    const stop = (reason: string, code: number, acceptMs: number) => {
+      if (stopping) {
+        force.abort();
+        return;
+      }
+      stopping = true;
+      // The gateway's timers and connections do not keep the process alive, and the ledger still has to be flushed.
+      setInterval(() => {}, 60_000);
+      log("gateway_draining", { signal: logId(reason), in_flight: gateway.http.streams.count });
+      gateway.drain(acceptMs, settings.drainStreamsMs, force.signal).then(
+        () => resolve(code),
+        (error) => {
+          log("task_failed", { task: logId("drain"), ...loggedError(error) });
+          resolve(1);
+        },
+      );
+    };
+    process.on("SIGTERM", () => stop("SIGTERM", 0, settings.drainAcceptMs));
+    // Ctrl-C comes from a terminal: no load balancer has to notice first.
+    process.on("SIGINT", () => stop("SIGINT", 0, 0));
+    process.on("SIGHUP", () => void gateway.reload());
+    // A worker without its supervisor would keep the port from the next gateway, and nothing would stop it.
+    link?.onOrphaned(() => stop("supervisor_gone", 1, 0));
+    const onUncaught = (error: unknown) => {
+      log("task_failed", { task: logId("uncaught"), ...loggedError(error) });
+      stop("uncaught_error", 1, 0);
+    };
+    process.on("uncaughtException", onUncaught);
+    process.on("unhandledRejection", onUncaught);
+  });
+}
+
+/** The cause of a failed start in the operator's words; never a connection string. */
+function startProblem(error: unknown, settings: Settings): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EADDRINUSE") return `port ${settings.port} is taken. Set PORT to another one.`;
+  if (code === "EACCES")
+    return `no permission to listen on ${hostAndPort(settings.host, settings.port)}, or to open the database.`;
+  if (error instanceof Error) return error.message.replace(/\/\/[^@/\s]*@/g, "//…@");
+  return "unknown error";
+}
