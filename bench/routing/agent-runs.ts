@@ -128,8 +128,8 @@ function* replayedCalls(
     const begun = performance.now();
     const assessment = assessedBody({ messages: sent, ...(form === "tool" ? { tools } : {}) }, 4 * tokens);
     const readingMs = performance.now() - begun;
-    const { task, runtime, size, continuation, scale } = assessment;
-    const base = { ...takeSnapshot(configuration as never, {}, size), scale }; // the fields that a snapshot reads
+    const { task, runtime, size, continuation, scale, prose } = assessment;
+    const base = { ...takeSnapshot(configuration as never, {}, size), scale, prose }; // the fields that a snapshot reads
     const snapshot = routedTo === undefined ? base : { ...base, affinity: { model: routedTo, continuation } };
     const { model, cause, evidence } = decide(task, runtime, snapshot);
     routedTo = model ?? undefined;

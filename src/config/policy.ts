@@ -114,6 +114,20 @@ const Routing = section({
       z.ZodDefault<typeof bias>
     >,
   ).describe("Points added, or subtracted, for the kind of work."),
+  run_prose_chars: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .default(20_000)
+    .describe(
+      "An agent's run is in trouble when its model has written more characters of its own prose than this in run_prose_calls calls in a row: from there to the next ask its score is at least pro_from. Prose is the text outside code fences and tool calls, and reasoning that the caller sends back. 0: never. `smart-gateway policy learn` measures the bound of an installation's own model.",
+    ),
+  run_prose_calls: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(8)
+    .describe("Over how many calls in a row the model's prose is summed up."),
   affinity: Affinity,
   exploration: z
     .number()

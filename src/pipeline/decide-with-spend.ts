@@ -49,9 +49,10 @@ interface Inputs extends Pick<RequestContext, "assessment" | "configuration"> {
 function decideWith(spend: Spend | undefined, inputs: Inputs, ports: Ports): RoutedDecision {
   const { assessment, configuration, affinity, learned, draw, verdict } = inputs;
   const snapshot = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
-  const { evidence, scale } = assessment;
+  const { evidence, prose, scale } = assessment;
   snapshot.scale = scale;
   if (evidence.length > 0) snapshot.runEvidence = evidence;
+  if (prose > 0) snapshot.prose = prose;
   if (affinity !== undefined) snapshot.affinity = affinity;
   if (learned !== undefined) snapshot.learned = learned;
   if (draw !== undefined) snapshot.draw = draw;

@@ -67,7 +67,7 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
     const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
     const said = { ...request, routing: { ...request.routing, taskFields } };
     const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
-    const { size, scale, evidence, conversationKey, continuation, housekeeping } = assessment;
+    const { size, scale, evidence, prose, conversationKey, continuation, housekeeping } = assessment;
     const task = {
       ...assessment.task,
       ...givenOf({ task_id, goal_id, reasoning, explicit_route }),
@@ -80,6 +80,7 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
       ...takeSnapshot(configuration, health, size, spend),
       scale,
       ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
+      ...(prose === 0 ? {} : { prose }),
       ...(learned === undefined ? {} : { learned }),
       ...(model === undefined ? {} : { affinity: { model, continuation } }),
     };

@@ -274,6 +274,7 @@ function inputsIn(routed: RoutedInputs): DecisionInputs {
     ledger_spend: ledgerSpend === undefined ? null : spendIn(ledgerSpend),
     scale: snapshot.scale ?? "declared",
     run_evidence: [...(snapshot.runEvidence ?? [])],
+    prose: snapshot.prose ?? 0,
     continuation: routed.continuation,
     reported_failure: routed.reportedFailure,
     affinity: affinity === undefined ? null : { model: affinity.model, continuation: affinity.continuation },

@@ -118,6 +118,8 @@ const DecisionInputs = z.object({
     .describe("As the ledger saw it, where it refused the hold."),
   scale: z.enum(["declared", "chat", "agent"]),
   run_evidence: z.array(text),
+  /** Characters of its own prose that the model wrote in a few calls of the run. Absent in records of earlier versions. */
+  prose: count.default(0),
   continuation: z.boolean().describe("A further turn of an ask."),
   reported_failure: z.boolean().describe("The caller has reported a failure with the request."),
   affinity: z.object({ model: text, continuation: z.boolean() }).nullable(),

@@ -53,6 +53,7 @@ export const someInputs: DecisionInputs = {
   ledger_spend: null,
   scale: "chat",
   run_evidence: [],
+  prose: 0,
   continuation: false,
   reported_failure: false,
   affinity: null,

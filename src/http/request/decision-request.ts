@@ -3,7 +3,7 @@ import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { tooManyValues } from "#http/chat-body/parse-chat.ts";
-import { asksForHighReasoning } from "#pipeline/assess/envelope/reasoning-marker.ts";
+import { asksForHighReasoning } from "#pipeline/assess/envelope/ask.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
 import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";

@@ -7,8 +7,7 @@ import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
 import { type AskFeatures, askFeaturesOf } from "./ask/features.ts";
 import { kindOf } from "./ask/kind.ts";
 import { type Risk, riskOf } from "./ask/risk.ts";
-import { conversationOf } from "./envelope/conversation.ts";
-import type { Conversation } from "./envelope/conversation-types.ts";
+import { type Conversation, conversationOf } from "./envelope/conversation.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
 import { type RequestSize, requestSizeOf } from "./request-size.ts";
@@ -35,6 +34,8 @@ export interface Assessment {
   readonly scale: ScoreScale;
   /** What the run so far has shown, as `key=value`; never a caller's text. */
   readonly evidence: readonly string[];
+  /** The most characters of its own prose that the model wrote in a few calls of the run. */
+  readonly prose: number;
 }
 
 export interface AssessContext {
@@ -53,17 +54,17 @@ export function assess(
   request: ChatRequest,
   redactedBody: JsonObject & { messages: ChatMessage[] },
   memory: TaskMemory,
-  { now, redactions }: AssessContext,
+  { now, policy, redactions }: AssessContext,
 ): Assessment {
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
-  const housekeeping = housekeepingOf(conversation, request.requestedOutputTokens);
+  const housekeeping = housekeepingOf(conversation, redactedBody.messages, request.requestedOutputTokens);
   const asked = readAsk(conversation.subject);
   const { features } = asked;
   const kind = said.taskFields.kind ?? (housekeeping === undefined ? asked.kind : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
-  const run = runSignalsOf(conversation);
+  const run = runSignalsOf(conversation.run, policy.routing.run_prose_calls);
   // A title is no part of the task that it names: it neither inherits the task's trouble nor adds to it.
   const key = housekeeping === undefined ? taskKeyOf(said) : undefined;
   const { runtime, after } = runtimeOf({
@@ -110,6 +111,7 @@ export function assess(
     features,
     scale: statesDimensions(fields) ? "declared" : scaleFor(kind),
     evidence,
+    prose: housekeeping === undefined ? run.prose : 0,
   };
 }
 

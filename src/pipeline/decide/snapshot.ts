@@ -24,6 +24,8 @@ export interface Snapshot {
   readonly learned?: LearnedInput;
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */
   readonly runEvidence?: readonly string[];
+  /** The most characters of its own prose that the model wrote in a few calls of the run; absent in a dry run: 0. */
+  readonly prose?: number;
   /** Which model the conversation was last routed to; absent for its first request and in a dry run. */
   readonly affinity?: Affinity;
   /**

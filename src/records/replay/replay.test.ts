@@ -95,6 +95,7 @@ const views = fc.record(
   {
     scale: fc.constantFrom("declared" as const, "chat" as const, "agent" as const),
     runEvidence: fc.constant(["errors_seen=3"]),
+    prose: fc.nat(40_000),
     affinity: fc.record({ model: fc.constantFrom(...models.map(({ key }) => key)), continuation: fc.boolean() }),
     draw: share,
     verdict: fc.constantFrom("flash" as const, "pro" as const, "none" as const),

@@ -42,6 +42,7 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
       ...capsFor(inputs, configuration),
       scale: inputs.scale,
       ...(inputs.run_evidence.length === 0 ? {} : { runEvidence: inputs.run_evidence }),
+      ...(inputs.prose === 0 ? {} : { prose: inputs.prose }),
       ...(inputs.affinity === null ? {} : { affinity: inputs.affinity }),
       ...(inputs.draw == null ? {} : { draw: inputs.draw }),
       ...(inputs.verdict === null ? {} : { verdict: inputs.verdict }),

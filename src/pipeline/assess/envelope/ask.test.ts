@@ -1,7 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import fc from "fast-check";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
 import { askIn } from "./ask.ts";
@@ -189,54 +186,4 @@ describe("the newest ask", () => {
     expect(instruction).toStartWith("FIRST");
     expect(instruction).toEndWith("LAST");
   });
-});
-
-/** Texts of the same form: one has characters that take two bytes where the other has characters that take one. */
-const pairs = [
-  ["\u2014", "\u00a7"],
-  ["\u6807", "\u00e9"],
-  ["\u3000", "\u00a0"],
-  ["\u{1f600}", "\u00a7\u00a7"],
-] as const;
-const pieces = [
-  ...["Rename foo to bar", "\n", "\n\n", " ", ":", "#", "```", "src/auth.ts", "<", "</", ">", "[", "]", "{", "}", '"'],
-  ...["<task>", "</task>", "<system-reminder>\nx", "</system-reminder>", "\n<snapshot>\n", "\n</snapshot>\n"],
-  ...["\n[WORKSPACE]\n", "\n[/WORKSPACE]\n", "\n## Request\n", "\n## Output format\n", "\n```` a.ts\nx\n````\n"],
-  ...["\nQuestion: ", "\nThought: ", "\nBegin!\n", "\nContext:\n", "\nAnswer:", "\nTASK: ", "\nOUTPUT: "],
-  ...["\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", '{"type":"user_message","message":"', '"}'],
-  ...["Please solve this issue: ", "\n---\nIMPORTANT: ", "\n# Rules\n", "[Model: x]\n", "the same ", "the same "],
-];
-const filling = "and some more of it. ".repeat(80);
-
-test("the ask is found wherever it is found in a text of Latin-1", () => {
-  const parts = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.constant("\u2014")), { minLength: 1, maxLength: 24 });
-  fc.assert(
-    fc.property(parts, fc.nat(24), fc.constantFrom(...pairs), (before, at, [wide, narrow]) => {
-      const texts = [wide, narrow].map((sign) => {
-        const all = before.map((part) => (part === "\u2014" ? sign : part));
-        return [...all.slice(0, at), filling, ...all.slice(at), sign].join("");
-      });
-      const [inWide = "", inNarrow = ""] = texts.map(askIn);
-      expect(inWide.replaceAll(wide, narrow)).toBe(inNarrow);
-    }),
-    { numRuns: 3_000 },
-  );
-});
-
-test("characters that stand in each other's places are not exchanged", () => {
-  const own = `Rename \u2014 and \u2192. ${filling}`;
-  const said = "<system-reminder>\nRename \u2192 and \u2014.\n</system-reminder>";
-  expect(askIn(`${said}\n${own}\n${said}`)).toBe(own.trim());
-  expect(askIn(`a \u2014 b ${filling}\n## Request\na \u2192 b\n## Output\na \u00a4 b`)).toBe("a \u2192 b");
-});
-
-test("no pattern that finds the ask names a character beyond Latin-1", () => {
-  for (const file of ["blocks.ts", "templates.ts"]) {
-    const source = readFileSync(join(import.meta.dir, file), "utf8");
-    const code = source.replace(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
-    const lineEnds = /\\u202[89]|0x202[89]/g;
-    expect(code.replace(lineEnds, "")).not.toMatch(
-      /[^\x00-\xff]|\\u(?!00)|\\u\{|\\[pP]\{|0x[0-9a-f]{3,}|\/[a-z]*[uv][a-z]*[,;]/,
-    );
-  }
 });

@@ -1,52 +1,48 @@
-import { type ChatMessage, isSystemRole, type JsonObject, type MessageRole } from "#domain/chat.ts";
-import { wordsOfUser } from "#pipeline/assess/run-signals/calls/user-words.ts";
-import { type RunSteps, runStepsFrom, type Spoken } from "#pipeline/assess/run-signals/run-steps.ts";
-import { askIn, isContinuePrompt } from "./ask.ts";
-import type { Conversation } from "./conversation-types.ts";
+import { type ChatMessage, isObject, isSystemRole, type Json, type JsonObject } from "#domain/chat.ts";
+import { userFacts } from "#pipeline/assess/run-signals/message-facts.ts";
+import { type ResultStep, type RunStep, runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
+import { worksInRepository } from "#pipeline/assess/run-signals/tool-call.ts";
+import { askIn, isContinuePrompt, labelledTaskIn, taskInSummary } from "./ask.ts";
 import { harnessTurnIn } from "./harness-turn.ts";
-import { offeredTools } from "./offered-tools.ts";
-import { readAsk } from "./read-ask.ts";
-import { asksForHighReasoning } from "./reasoning-marker.ts";
-import { labelledTaskIn, taskInSummary } from "./templates.ts";
-import { textOf, windowOf } from "./text-window.ts";
+import { askHead, askTail, textOf, windowOf } from "./text-window.ts";
+import { wordsOfUser } from "./user-words.ts";
 
-/** Characters of the newest user message that are read: the head and the tail. */
-const askHead = 12_000;
-const askTail = 4_000;
+/** A conversation as assessing reads it. */
+export interface Conversation {
+  /** What the user wants now, without what the harness wrapped around it: a window, however long the message is. */
+  readonly ask: string;
+  /** What the work is about: the ask, or the one before it when the ask says only to go on. */
+  readonly subject: string;
+  /** Whether the newest user message, in the user's own words, carries `[reasoning:high]`. */
+  readonly asksForHighReasoning: boolean;
+  /** The run since the ask, oldest step first. */
+  readonly run: readonly RunStep[];
+  /** Whether the model is in the middle of an agent's run: calls have been answered since the ask. */
+  readonly inRun: boolean;
+  /** The system prompt, and the newest user message; undefined where there is none. */
+  readonly system: ChatMessage | undefined;
+  readonly newest: ChatMessage | undefined;
+  /** Tools offered that have a name, and whether one of them reads or changes files, or runs commands. */
+  readonly tools: { readonly count: number; readonly workInRepository: boolean };
+}
+
 /** How many messages are searched backwards for the newest ask. Only runs that went wrong are longer. */
 const maxMessagesSearched = 1_000;
 /** How many results by which the user has spoken are read, from the newest back. */
 const maxSpoken = 8;
+/** Messages from which on a conversation has something to be compacted: an ask, its answer and the request. */
+const longConversation = 3;
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
-  const roles = messages.map(({ role }) => role);
-  const said = withWordsInRun(newestAsk(messages, roles), messages);
-  const { ask, subject, calls, results, newest, goesOn } = said;
-  let systemText: string | undefined;
-  const system = () => {
-    systemText ??= systemTextOf(messages);
-    return systemText;
-  };
+  const said = withWordsInRun(newestAsk(messages), messages);
+  const first = messages[0];
   return {
-    ask,
-    subject,
-    asksForHighReasoning: carriesMarker(newest),
-    calls,
-    results,
-    inRun: goesOn || results.length > 0,
-    // Read when somebody asks for it: an agent's is long, and known by its bytes.
-    get system() {
-      return windowOf(system(), 3_000, 0);
-    },
-    get systemLength() {
-      return system().length;
-    },
-    newest: windowOf(newest, 1_200, 600),
-    closing: closingOf(messages, roles),
-    turns: turnsIn(roles),
-    usedTools: roles.includes("tool"),
-    tools: offeredTools(body["tools"], body["functions"]),
+    ...said,
+    asksForHighReasoning: said.newest !== undefined && userFacts(said.newest).asksForHighReasoning,
+    inRun: said.goesOn || said.run.some(({ kind }) => kind === "result"),
+    system: isSystemRole(first?.role) ? first : undefined,
+    tools: offeredTools(body["tools"] ?? body["functions"]),
   };
 }
 
@@ -55,104 +51,95 @@ interface NewestAsk {
   readonly subject: string;
   /** Index of the ask's message; -1 when no user has spoken. */
   readonly at: number;
-  /** The newest user message, whole. */
-  readonly newest: string;
+  readonly newest: ChatMessage | undefined;
   /** Whether something stands behind the ask that a program has written in the user's role. */
   readonly goesOn: boolean;
 }
 
 /** The newest user message that says something of the user's own; the newest at all when none does. */
-function newestAsk(messages: readonly ChatMessage[], roles: readonly MessageRole[]): NewestAsk {
+function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
   const oldest = Math.max(0, messages.length - maxMessagesSearched);
-  let newest: { text: string; at: number } | undefined;
-  let found: { ask: string; at: number } | undefined;
+  let newest = -1;
+  let found = -1;
   let first = -1;
   for (let at = messages.length - 1; at >= oldest; at--) {
-    if (roles[at] !== "user") continue;
+    const message = messages[at];
+    if (message?.role !== "user") continue;
     first = at;
-    const text = textOf(messages[at]?.["content"]);
-    newest ??= { text, at };
-    const { ask, compacts, continues } = readAsk(windowOf(text, askHead, askTail), messages.length);
-    if (ask === "" || compacts) continue;
-    found ??= { ask, at };
+    if (newest < 0) newest = at;
+    const { isEmpty, compacts, continues } = userFacts(message);
+    if (isEmpty || (compacts && messages.length >= longConversation)) continue;
+    if (found < 0) found = at;
     if (continues) continue;
-    return { ...found, subject: ask, newest: newest.text, goesOn: found.at < newest.at };
+    const subject = askOf(message);
+    const ask = found === at ? subject : askOf(messages[found]);
+    return { ask, subject, at: found, newest: messages[newest], goesOn: found < newest };
   }
-  if (newest === undefined) return { ask: "", subject: "", at: -1, newest: "", goesOn: false };
-  const summedUp = taskBehind(messages, first);
-  if (found === undefined) {
+  if (newest < 0) return { ask: "", subject: "", at: -1, newest: undefined, goesOn: false };
+  // Agents put a question and a summary in the place of a conversation that had grown too long.
+  const next = messages[first + 1];
+  const summedUp = next?.role === "assistant" ? taskInSummary(shownOf(next)) : undefined;
+  let ask = found < 0 ? "" : askOf(messages[found]);
+  if (found < 0) {
     // A harness has written all there is: its label may still say what the user wants.
-    const shown = windowOf(newest.text, askHead, askTail).trim();
+    const shown = shownOf(messages[newest]).trim();
     const task = labelledTaskIn(shown);
-    found =
-      task === undefined && summedUp !== undefined
-        ? { ask: summedUp, at: first }
-        : { ask: task ?? shown, at: newest.at };
+    ask = task ?? summedUp ?? shown;
+    found = task === undefined && summedUp !== undefined ? first : newest;
   }
-  const goesOn = found.at < newest.at;
-  return { ...found, subject: summedUp ?? found.ask, newest: newest.text, goesOn };
+  return { ask, subject: summedUp ?? ask, at: found, newest: messages[newest], goesOn: found < newest };
 }
 
-/** The task of a conversation that was compacted: opencode and Kilo Code put a question and a summary in the place of what was said. */
-function taskBehind(messages: readonly ChatMessage[], at: number): string | undefined {
-  const next = messages[at + 1];
-  return next?.role === "assistant" ? taskInSummary(windowOf(textOf(next["content"]), askHead, 0)) : undefined;
+function shownOf(message: ChatMessage | undefined): string {
+  return windowOf(textOf(message?.["content"]), askHead, askTail);
 }
 
-interface AskWithRun extends RunSteps, Omit<NewestAsk, "at"> {}
+function askOf(message: ChatMessage | undefined): string {
+  return askIn(shownOf(message));
+}
+
+type AskWithRun = Omit<NewestAsk, "at"> & Pick<Conversation, "run">;
 
 /** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
-function withWordsInRun(said: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
-  const { at, newest, ask, subject, goesOn } = said;
-  const run = runStepsFrom(messages, at + 1);
-  const { calls, results } = run;
-  let known: AskWithRun = { ask, subject, newest, goesOn, calls, results };
-  for (const spoken of run.spoken.slice(-maxSpoken)) known = afterWords(known, spoken, run, messages);
+function withWordsInRun({ at, ...said }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
+  const run = at + 1 < messages.length ? runStepsFrom(messages, at + 1) : [];
+  const spoken = run.filter((step): step is ResultStep => step.kind === "result" && step.user !== undefined);
+  let known: AskWithRun = { ...said, run };
+  for (const step of spoken.slice(-maxSpoken)) {
+    const words = wordsIn(messages[step.at]);
+    if (words === "") continue;
+    const goesOn = isContinuePrompt(words);
+    if (step.user === "asks") {
+      const since = run.filter((each) => each.at > step.at);
+      known = { ...known, ask: words, subject: goesOn ? known.subject : words, run: since, goesOn: false };
+    } else if (!goesOn) known = { ...known, subject: windowOf(`${known.subject}\n${words}`, askHead, askTail) };
+  }
   return known;
 }
 
-function afterWords(before: AskWithRun, spoken: Spoken, run: RunSteps, messages: readonly ChatMessage[]): AskWithRun {
-  const words = wordsAt(messages, spoken.at);
-  if (words === "") return before;
-  if (spoken.words === "answers") {
-    if (isContinuePrompt(words)) return before;
-    const subject = windowOf(`${before.subject}\n${words}`, askHead, askTail);
-    return { ...before, subject };
+function wordsIn(message: ChatMessage | undefined): string {
+  const text = textOf(message?.["content"]);
+  return askIn(wordsOfUser((message?.role === "user" ? harnessTurnIn(text)?.text : undefined) ?? text));
+}
+
+/** So many tools are looked at. */
+const maxTools = 256;
+/** A tool that does nothing: a program reads its arguments as the answer, in the form of a schema. */
+const answerTool = "respond_in_schema";
+const noTools: Conversation["tools"] = { count: 0, workInRepository: false };
+
+/** What a request offers, in the new style or the old. */
+function offeredTools(tools: Json | undefined): Conversation["tools"] {
+  if (!Array.isArray(tools)) return noTools;
+  let count = 0;
+  let workInRepository = false;
+  for (const tool of tools.slice(0, maxTools)) {
+    if (!isObject(tool)) continue;
+    const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
+    const name = inner["name"];
+    if (typeof name !== "string" || name === answerTool) continue;
+    count += 1;
+    workInRepository ||= worksInRepository(name);
   }
-  const subject = isContinuePrompt(words) ? before.subject : words;
-  const since = { calls: run.calls.slice(spoken.calls), results: run.results.slice(spoken.results) };
-  return { ...since, ask: words, subject, newest: words, goesOn: false };
-}
-
-function wordsAt(messages: readonly ChatMessage[], at: number): string {
-  const text = textOf(messages[at]?.["content"]);
-  const turn = messages[at]?.role === "user" ? harnessTurnIn(text) : undefined;
-  return askIn(wordsOfUser(turn?.kind === "result" ? turn.text : text)).trim();
-}
-
-/** A marker inside what a tool or the harness has put there is not the user's, and costs nobody money. */
-function carriesMarker(newest: string): boolean {
-  if (!asksForHighReasoning(newest) || harnessTurnIn(newest) !== undefined) return false;
-  const own = askIn(newest);
-  return own === "" || asksForHighReasoning(own);
-}
-
-/** Messages by users and assistants. A loop: a function for each of hundreds of messages takes ten times as long. */
-function turnsIn(roles: readonly MessageRole[]): number {
-  let turns = 0;
-  for (const role of roles) if (role === "user" || role === "assistant") turns += 1;
-  return turns;
-}
-
-function closingOf(messages: readonly ChatMessage[], roles: readonly MessageRole[]): string {
-  const last = messages.length - 1;
-  if (last < 1 || !isSystemRole(roles[last])) return "";
-  const text = textOf(messages[last]?.["content"]);
-  // The result of a tool is no instruction, whatever it says.
-  return harnessTurnIn(text) === undefined ? windowOf(text, 1_200, 600) : "";
-}
-
-function systemTextOf(messages: readonly ChatMessage[]): string {
-  const first = messages[0];
-  return isSystemRole(first?.role) ? textOf(first?.["content"]) : "";
+  return { count, workInRepository };
 }

@@ -2,8 +2,6 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { assessed, newMemory, policy, step } from "#pipeline/assess/fixtures.ts";
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
-import { fragmentSearch } from "#platform/text-search/fragment-search.ts";
-import { allInstructions } from "./housekeeping.ts";
 
 const system = (content: string): JsonObject => ({ role: "system", content });
 const user = (content: string): JsonObject => ({ role: "user", content });
@@ -179,24 +177,4 @@ test("compaction of a long session continues its task", () => {
     reasoning_requirement,
   });
   expect(assessed({ messages: [compact] }).task.instruction).toContain("detailed summary");
-});
-
-/** The words that a pattern of words finds: each alternative, with each alternative of a group within it. */
-function wordsIn(source: string): readonly string[] {
-  const group = /\(\?:([^()]*)\)/.exec(source);
-  if (group === null) return source.split("|").map((word) => word.replaceAll("\\b", ""));
-  const before = source.slice(0, group.index);
-  const behind = source.slice(group.index + group[0].length);
-  return (group[1] ?? "").split("|").flatMap((choice) => wordsIn(`${before}${choice}${behind}`));
-}
-
-test("each word in Latin letters that stands for housekeeping holds one of its fragments", () => {
-  for (const { word, fragments } of allInstructions) {
-    const search = fragmentSearch([fragments.split("|").filter((fragment) => fragment !== "")]);
-    for (const each of wordsIn(word.source)) {
-      // A capital letter may be none of the small one's, such as that of the Turkish ı.
-      for (const text of [each, each.toUpperCase()].filter((text) => word.test(text)))
-        expect({ text, found: search(text) !== 0 }).toEqual({ text, found: true });
-    }
-  }
 });

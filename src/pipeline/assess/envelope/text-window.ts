@@ -1,5 +1,9 @@
 import { isObject, type Json } from "#domain/chat.ts";
 
+/** Characters of a user's message that are read: the head and the tail. */
+export const askHead = 12_000;
+export const askTail = 4_000;
+
 /** The beginning and the end of a text, where asks and errors stand; the text itself when it is short enough. */
 export function windowOf(text: string, head: number, tail: number): string {
   return text.length <= head + tail ? text : `${text.slice(0, head)}\n${text.slice(text.length - tail)}`;

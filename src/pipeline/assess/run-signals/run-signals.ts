@@ -1,49 +1,37 @@
-import { addFiles, filesTouched } from "./calls/files-touched.ts";
-import type { NamedObservation, Observation } from "./observation.ts";
-import type { RunSteps } from "./run-steps.ts";
+import { mostProse } from "./prose.ts";
+import type { ResultStep, RunStep } from "./run-steps.ts";
+import type { Outcome } from "./tool-result.ts";
 
 /**
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
- * ones. They only ever grow within a run, so that what a rule saw once it sees in every later call of the run as well.
+ * ones. They never fall within a run, so that what a rule saw once it sees in every later call of the run as well.
  */
 export interface RunSignals {
-  /** Calls spent without progress; see `unproductive`. */
+  /** Calls since the last progress: those that failed, repeated an earlier call, or could not be read. */
   readonly toolDepth: number;
   /** Distinct files that edit-like calls named. */
   readonly filesTouched: number;
-  /** As the newest test summary says; 0 when there is none. */
+  /** As the newest count in a check's output says; 0 when there is none. */
   readonly testsFailed: number;
   /** Hash of the error that stands unsolved; null when there is none. */
   readonly errorSignature: string | null;
   /** Failed repairs of one error: how often it came back after something had been changed. */
   readonly sameErrorCount: number;
+  /** The most characters of its own prose that the model wrote in so many calls in a row as the policy looks at. */
+  readonly prose: number;
   /** What was seen, as `key=value`: types and hashes of errors, never their text. */
   readonly evidence: readonly string[];
 }
 
-/** Of a request that is no part of a run. */
 const noSignals: RunSignals = {
   toolDepth: 0,
   filesTouched: 0,
   testsFailed: 0,
   errorSignature: null,
   sameErrorCount: 0,
+  prose: 0,
   evidence: [],
 };
-
-/** Calls that a step without progress counts for; a run is stuck when they add up to `hard_rules.tool_depth`. */
-const unproductive = {
-  /** The call, and the work before it that did not help. */
-  failed: 2,
-  /** A change that is taken back: the edits and checks on the way to it were for nothing. */
-  reverted: 4,
-  /** The same call with the same result. */
-  repeated: 1,
-  /** A call that the harness could not read. */
-  malformed: 1,
-  /** What a check that passes takes off. */
-  progress: 3,
-} as const;
 
 /** One error in one check. */
 interface Failure {
@@ -56,72 +44,51 @@ interface Failure {
   changes: number;
 }
 
-export function runSignalsOf({ calls, results }: RunSteps): RunSignals {
-  if (calls.length === 0 && results.length === 0) return noSignals;
+/** @param proseCalls over how many calls the model's prose is summed up */
+export function runSignalsOf(steps: readonly RunStep[], proseCalls: number): RunSignals {
+  if (steps.length === 0) return noSignals;
   const run = new Run();
-  run.addSteps({ calls, results });
-  return run.signals();
-}
-
-/** What a call gave when it was last made, by its name, and how many changes had been made by then. */
-interface Output {
-  readonly result: number;
-  readonly changes: number;
+  const files = new Set<number>();
+  const prose: number[] = [];
+  for (const step of steps) {
+    if (step.kind === "result") run.add(step);
+    else {
+      prose.push(step.prose);
+      for (const call of step.calls) for (const file of call.files) files.add(file);
+    }
+  }
+  return run.signals(files.size, mostProse(prose, proseCalls));
 }
 
 class Run {
-  /** How many steps have been added. */
-  #calls = 0;
-  #results = 0;
-  readonly #files = new Set<number>();
   #changes = 0;
   #depth = 0;
   #deepest = 0;
   #testsFailed = 0;
-  /** By the hash of the check that failed and its error. */
   readonly #failures = new Map<string, Failure>();
-  /** How much failed when a check was last made, by its hash. */
+  /** How much failed when a check was last made. */
   readonly #failing = new Map<string, number>();
   #unsolved: Failure | undefined;
   /** The failure that came back most often, solved since or not. */
-  #worst: { errorType: string; signature: string; repairs: number; changes: number } | undefined;
-  readonly #outputs = new Map<number, Output>();
+  #worst: Failure | undefined;
+  /** By the call: its last result, and how many changes had been made by then. */
+  readonly #results = new Map<number, { readonly result: number; readonly changes: number }>();
 
-  addSteps({ calls, results }: RunSteps): void {
-    addFiles(this.#files, calls, this.#calls);
-    this.#calls = calls.length;
-    for (; this.#results < results.length; this.#results++) {
-      const result = results[this.#results];
-      if (result !== undefined) this.#add(result);
-    }
+  add({ call: { hash, check, changes, runs }, result, outcome }: ResultStep): void {
+    const before = this.#results.get(hash);
+    const repeated = before?.result === result.hash;
+    const passes = outcome.kind === "succeeded" && runs && !changes;
+    // A check that passes again is progress where something was changed since.
+    const idle = repeated && (!passes || before?.changes === this.#changes);
+    this.#results.set(hash, { result: result.hash, changes: this.#changes });
+    if (runs) this.#testsFailed = result.failures ?? (outcome.kind === "succeeded" ? 0 : this.#testsFailed);
+    if (changes) this.#changes += 1;
+    if (outcome.kind === "failed") this.#fail(outcome, check, result.failures, repeated);
+    else if (outcome.kind === "malformed" || (idle && !changes)) this.#spend();
+    else if (passes) this.#pass(check);
   }
 
-  #add(named: NamedObservation): void {
-    const { observation } = named;
-    this.#testsFailed = observation.failedTests ?? this.#testsFailed;
-    const repeated = this.#isRepeated(named);
-    switch (observation.kind) {
-      case "malformed":
-        this.#spend(unproductive.malformed);
-        return;
-      case "read":
-        if (repeated !== false) this.#spend(unproductive.repeated);
-        return;
-      case "failed":
-        if (observation.changes) this.#changes += 1;
-        this.#fail(observation, repeated !== false);
-        return;
-      case "succeeded":
-        if (observation.changes) this.#changes += 1;
-        if (observation.reverts) this.#spend(unproductive.reverted);
-        else if (observation.changes || !observation.runs) return;
-        else if (repeated === "unchanged") this.#spend(unproductive.repeated);
-        else this.#pass(observation);
-        return;
-    }
-  }
-
-  signals(): RunSignals {
+  signals(filesTouched: number, prose: number): RunSignals {
     const worst = this.#worst;
     const evidence: string[] = [];
     if (worst !== undefined && worst.repairs > 0) {
@@ -132,53 +99,46 @@ class Run {
     if (this.#deepest > 0) evidence.push(`calls_without_progress=${this.#deepest}`);
     return {
       toolDepth: this.#deepest,
-      filesTouched: filesTouched(this.#files),
+      filesTouched,
       testsFailed: this.#testsFailed,
       errorSignature: this.#unsolved?.signature ?? null,
       sameErrorCount: worst?.repairs ?? 0,
+      prose,
       evidence,
     };
   }
 
-  #spend(calls: number): void {
-    this.#depth += calls;
+  #spend(): void {
+    this.#depth += 1;
     if (this.#depth > this.#deepest) this.#deepest = this.#depth;
   }
 
-  /** Whether the same call has given the same result before; `unchanged`: and nothing was changed since. */
-  #isRepeated({ call, result }: NamedObservation): "unchanged" | "changed" | false {
-    if (call === undefined) return false;
-    const before = this.#outputs.get(call);
-    this.#outputs.set(call, { result, changes: this.#changes });
-    if (before?.result !== result) return false;
-    return before.changes === this.#changes ? "unchanged" : "changed";
-  }
-
-  #fail({ errorType, check, signatures, failures }: Observation, repeated: boolean): void {
+  #fail(
+    { errorType, signature }: Extract<Outcome, { kind: "failed" }>,
+    check: string,
+    failures: number | undefined,
+    repeated: boolean,
+  ): void {
+    this.#spend();
     const before = this.#failing.get(check);
     if (failures !== undefined) this.#failing.set(check, failures);
     // Fewer fail than before: the repair has helped.
     const helped = failures !== undefined && before !== undefined && failures < before;
-    if (!helped) this.#spend(unproductive.failed);
-    for (const signature of signatures) {
-      let failure = this.#failures.get(signature);
-      if (failure === undefined) {
-        failure = { errorType, signature, check, repairs: 0, changes: this.#changes };
-        this.#failures.set(signature, failure);
-      } else if (this.#changes > failure.changes || repeated) {
-        if (!helped) failure.repairs += 1;
-        failure.changes = this.#changes;
-      }
-      this.#unsolved = failure;
-      if (this.#worst === undefined || failure.repairs > this.#worst.repairs) {
-        this.#worst = { ...failure, changes: this.#changes };
-      }
+    let failure = this.#failures.get(signature);
+    if (failure === undefined) {
+      failure = { errorType, signature, check, repairs: 0, changes: this.#changes };
+      this.#failures.set(signature, failure);
+    } else if (this.#changes > failure.changes || repeated) {
+      if (!helped) failure.repairs += 1;
+      failure.changes = this.#changes;
     }
+    this.#unsolved = failure;
+    if (this.#worst === undefined || failure.repairs > this.#worst.repairs) this.#worst = { ...failure };
   }
 
   /** A check that passes is progress, and solves what it failed with before. */
-  #pass({ check }: Observation): void {
-    this.#depth = Math.max(0, this.#depth - unproductive.progress);
+  #pass(check: string): void {
+    this.#depth = 0;
     this.#failing.delete(check);
     for (const [signature, failure] of this.#failures) {
       if (failure.check !== check) continue;

@@ -1,6 +1,6 @@
 import type { GatewayFields } from "#domain/chat.ts";
 import type { RuntimeState } from "#domain/routing.ts";
-import { fnv1a } from "#pipeline/assess/run-signals/error-signature.ts";
+import { fnv1a } from "#pipeline/assess/run-signals/hashes.ts";
 import type { RunSignals } from "#pipeline/assess/run-signals/run-signals.ts";
 import { newTask, type RememberedTask } from "./task-memory.ts";
 

@@ -4,6 +4,7 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aHealth,
+  aPolicy,
   aRegistry,
   aRuntime,
   aSnapshot,
@@ -47,6 +48,21 @@ describe("a continuation", () => {
     expect(cause).toBe("hard_pro_rule");
     expect(decide(aTask({ explicit_route: "FLASH" }), aRuntime(), after(pro, true)).cause).toBe("explicit_flash");
     expect(decide(aTask({ metadata: { routing: "pro" } }), aRuntime(), after(flash, true)).cause).toBe("hint_pro");
+  });
+
+  test("is escalated through its score when its model writes too much prose, and stays on pro", () => {
+    const decided = (prose: number, model = flash, more: Parameters<typeof aSnapshot>[0] = {}) =>
+      decide(easy, aRuntime(), { ...after(model, true, more), prose });
+    expect(decided(20_000)).toMatchObject({ cause: "score_flash", model: flash });
+    const escalated = decided(20_001);
+    expect(escalated).toMatchObject({ cause: "score_pro", model: pro, hard_rule: false, score: 97 });
+    expect(escalated.evidence).toContain("prose=20001");
+    expect(decided(20_001, pro)).toMatchObject({ cause: "score_pro", model: pro });
+    const never = { policy: aPolicy({ routing: { run_prose_chars: 0 } }) };
+    expect(decided(1e6, flash, never)).toMatchObject({ cause: "score_flash", model: flash });
+    expect(decide(aTask({ explicit_route: "FLASH" }), aRuntime(), { ...after(flash, true), prose: 1e6 }).cause).toBe(
+      "explicit_flash",
+    );
   });
 
   test("does not ask a scout again", () => {

@@ -4,6 +4,7 @@ import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
 import { evidenceTexts } from "#pipeline/decide/evidence-texts.ts";
 import { type LearnedInput, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { onScale } from "./score-scale.ts";
 
 /** Failed tests from which on that signal counts in full. */
@@ -21,16 +22,19 @@ export function scoreOf(
   evidence: Evidence,
   scale: ScoreScale = "declared",
   learned?: LearnedInput,
+  struggles = false,
 ): number {
   const points = pointsOf(task, runtime, policy, evidence);
-  const shipped = hundredths(onScale(points, scale));
+  // A run in trouble is as hard as the hardest asks.
+  const least = struggles ? policy.routing.pro_from : 0;
+  const shipped = Math.max(least, hundredths(onScale(points, scale)));
   evidence.push(sumText(points), scaleText(scale));
   // What was learned is about inferred dimensions; stated ones are distributed differently.
   if (learned === undefined || scale === "declared") {
     evidence.push(scoreText(shipped));
     return shipped;
   }
-  const score = learnedScoreOf(learned, shipped);
+  const score = Math.max(least, learnedScoreOf(learned, shipped));
   const change = hundredths(score - shipped);
   evidence.push(`${shippedKey}${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, scoreText(score));
   return score;
@@ -75,6 +79,12 @@ export function troubleOf(runtime: RuntimeState, policy: Policy): number {
     (1 - Math.min(1, runtime.tests_failed / manyFailedTests)) *
     (runtime.failure_class === "NONE" ? 1 : runtime.failure_class === "LOCAL" ? 0.5 : 0);
   return 1 - calm;
+}
+
+/** Whether the run's model writes so much prose of its own that it is in trouble: it explains, doubts and starts over. */
+export function writesTooMuch({ prose = 0, policy }: Pick<Snapshot, "prose" | "policy">): boolean {
+  const bound = policy.routing.run_prose_chars;
+  return bound > 0 && prose > bound;
 }
 
 export type Zone = "flash" | "gray" | "pro";

@@ -1,0 +1,104 @@
+import { isObject, type Json } from "#domain/chat.ts";
+import { memoizeByMessage } from "#domain/message-memo.ts";
+import { askIn, asksForHighReasoning, isCompactionRequest, isContinuePrompt } from "#pipeline/assess/envelope/ask.ts";
+import { callInText, harnessTurnIn, holdsEdit } from "#pipeline/assess/envelope/harness-turn.ts";
+import { askHead, askTail, textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
+import { type SpokenWords, spokenIn } from "#pipeline/assess/envelope/user-words.ts";
+import { hashOf } from "./hashes.ts";
+import { proseIn } from "./prose.ts";
+import { type CallFacts, callFacts } from "./tool-call.ts";
+import { type ResultFacts, resultFacts } from "./tool-result.ts";
+
+/**
+ * What each message shows by itself, whatever stands around it: numbers, flags and hashes, computed once for a message, because
+ * agents send their whole history with every call.
+ */
+
+export const modelFacts = memoizeByMessage((message) => {
+  const { tool_calls: listed, function_call: called } = message;
+  const calls: CallFacts[] = [];
+  for (const each of Array.isArray(listed) ? listed : []) {
+    if (!isObject(each)) continue;
+    calls.push(calledFacts(each["function"] ?? each["custom"], each["id"]));
+  }
+  if (isObject(called)) calls.push(calledFacts(called, undefined));
+  const text = textOf(message["content"]);
+  const written = calls.length > 0 || text === "" ? undefined : callInText(text);
+  return {
+    /** Characters of the model's own prose. */
+    prose: proseIn(message),
+    calls,
+    /** A call in its text; a harness that runs it gives the result in a message of the user. */
+    written: written && callFacts(written),
+    /** An edit in its text, which a harness makes and says nothing, unless it could not. */
+    edits: calls.length === 0 && holdsEdit(text),
+  };
+});
+
+/** `function` as the wire has it; custom tools carry free text as `input`. Not validated at the edge, so read with care. */
+function calledFacts(called: Json | undefined, id: Json | undefined): CallFacts {
+  const { name, arguments: args = null, input = null } = isObject(called) ? called : {};
+  const text = args ?? input;
+  const call = { name: typeof name === "string" ? name : "", args: typeof text === "string" ? text : "" };
+  return callFacts(call, typeof id === "string" ? id : undefined);
+}
+
+/** A result as its message gives it. */
+export interface GivenResult {
+  readonly result: ResultFacts;
+  readonly spoken: SpokenWords;
+  /** Hash of the id of the call that it answers. */
+  readonly id: number | undefined;
+}
+
+export const toolFacts = memoizeByMessage((message): GivenResult => {
+  const text = textOf(message["content"]);
+  const id = message["tool_call_id"];
+  return { result: resultFacts(text), spoken: spokenIn(text), id: typeof id === "string" ? hashOf(id) : undefined };
+});
+
+/** What a harness says in the user's role. */
+interface TurnFacts extends GivenResult {
+  readonly kind: "result" | "note";
+  /** The call that was made, or, without its arguments, the tool that it names. */
+  readonly call: CallFacts | undefined;
+  readonly tool: CallFacts | undefined;
+}
+
+/** What a message in the user's role is: words of the user, or a turn of the harness. */
+interface UserFacts {
+  readonly turn: TurnFacts | undefined;
+  /** Nothing in it is the user's. */
+  readonly isEmpty: boolean;
+  /** It only says to go on, or asks to compact the conversation. */
+  readonly continues: boolean;
+  readonly compacts: boolean;
+  /** `[reasoning:high]` stands in the user's own words: inside what a program has added it costs nobody money. */
+  readonly asksForHighReasoning: boolean;
+}
+
+export const userFacts = memoizeByMessage((message): UserFacts => {
+  const text = textOf(message["content"]);
+  const shown = windowOf(text, askHead, askTail);
+  const turn = harnessTurnIn(shown);
+  if (turn !== undefined) {
+    const { kind, command, tool } = turn;
+    const facts: TurnFacts = {
+      kind,
+      call: command === undefined ? undefined : callFacts({ name: "bash", args: command }),
+      tool: tool === undefined ? undefined : callFacts({ name: tool, args: "" }),
+      result: resultFacts(turn.text),
+      spoken: spokenIn(turn.text),
+      id: undefined,
+    };
+    return { turn: facts, isEmpty: true, continues: false, compacts: false, asksForHighReasoning: false };
+  }
+  const ask = askIn(shown);
+  return {
+    turn: undefined,
+    isEmpty: ask === "",
+    continues: isContinuePrompt(ask),
+    compacts: isCompactionRequest(shown),
+    asksForHighReasoning: asksForHighReasoning(text) && (ask === "" || asksForHighReasoning(askIn(text))),
+  };
+});
