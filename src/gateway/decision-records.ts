@@ -11,7 +11,7 @@ import { explain, explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord, RoutedInputs } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
-import { readConfiguration } from "#records/replay/configuration.ts";
+import { readConfiguration } from "#records/replay/replay.ts";
 import { correctionOf, openRecordStore, type ReportedOutcome } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import type { TaskStates } from "#records/task-memory.ts";

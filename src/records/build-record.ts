@@ -202,7 +202,7 @@ function refuserOf({ outcome, attempts, status }: RequestRecord): DecisionRecord
 }
 
 /** The hard rules that the evidence names, and the points of each feature. */
-function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, "rule" | "contributions" | "points"> {
+export function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, "rule" | "contributions" | "points"> {
   const contributions: { name: string; value: number }[] = [];
   let rule: string | null = null;
   let points: number | null = null;

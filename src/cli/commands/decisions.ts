@@ -7,7 +7,7 @@ import type { DecisionRecord, ExplainedDecision } from "#records/decision-record
 import { explain } from "#records/explain/explain.ts";
 import { filterWords, statusProblem, wordProblem } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
-import { readConfiguration } from "#records/replay/configuration.ts";
+import { readConfiguration } from "#records/replay/replay.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import { DecisionLines, explanationText } from "./decision-text.ts";
 

@@ -2,8 +2,7 @@ import { capsOf, type Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
-import { type DecisionConfiguration, readConfiguration } from "#records/replay/configuration.ts";
-import { decideAgain, decideInputOf } from "#records/replay/replay.ts";
+import { type DecisionConfiguration, decideAgain, decideInputOf, readConfiguration } from "#records/replay/replay.ts";
 import { BacktestReport, type BacktestResult } from "./backtest-report.ts";
 import { Conversations, costUnder, TypicalOutput } from "./cost-under.ts";
 

@@ -1,37 +1,71 @@
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
-import type { DecisionRecord, Tier } from "#records/decision-record.ts";
+import type { DecisionRecord, DecisionStage, Tier } from "#records/decision-record.ts";
 
 type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind"> & { readonly hasRedactions: boolean };
 
-/** Why, as the end of "Went to pro because …". */
-const reasons: { readonly [C in Cause]: (record: Known) => string } = {
-  privacy_free_denied: (record) => `a free model was asked for and ${freeModelObstacle(record)}`,
-  privacy_scout_denied: (record) => `a scout was asked for and ${freeModelObstacle(record)}`,
-  attempts_exhausted: ({ evidence }) =>
-    `the task has failed too often (${fact(evidence, "attempts")} attempts of ${fact(evidence, "max_attempts")})`,
-  hard_pro_rule: ({ rule, evidence }) => `${ruleReasons(rule, evidence)}`,
-  explicit_pro: () => "the caller asked for pro",
-  reasoning_high: () => "the caller asked for high reasoning",
-  explicit_free: () => "the caller asked for the free model",
-  explicit_flash: () => "the caller asked for flash",
-  scout_requested: () => "the caller asked for a scout",
-  hint_pro: () => "the caller hinted at pro",
-  hint_flash: () => "the caller hinted at flash",
-  hint_free: () => "the caller hinted at the free model",
-  score_flash: ({ score }) => `its score of ${score} is below the gray zone`,
-  score_pro: ({ score }) => `its score of ${score} is above the gray zone`,
-  gray_zone_scout: ({ score }) => `its score of ${score} is in the gray zone, where the scout decides`,
-  gray_zone_flash: ({ score }) => `its score of ${score} is in the lower half of the gray zone`,
-  gray_zone_pro: ({ score }) => `its score of ${score} is in the upper half of the gray zone`,
-  affinity: () => "its conversation has its context cached there",
-  exploration: () => "it was drawn to learn how the other tier does",
-  budget_soft_cap: ({ evidence }) =>
-    `a soft cap is reached (${fact(evidence, "budget_cap")?.replace("_soft", "") ?? "budget"}), and nothing requires pro`,
-  budget_hard_cap_exceeded: ({ evidence }) =>
-    `it could pass the hard cap of the ${fact(evidence, "budget_cap")?.startsWith("day") === true ? "day" : "goal"}`,
-  all_models_unhealthy: () => "no model that may answer it can serve",
+interface CauseTexts {
+  /** The stage that decides so. */
+  readonly stage: DecisionStage["stage"];
+  /** The inputs that it depends on, by the beginning of their names. Hard rules have the names of their inputs. */
+  readonly inputs: readonly string[];
+  /** The end of "Went to pro because …". */
+  readonly because: string | ((record: Known) => string);
+}
+
+const scored = { stage: "score", inputs: ["score"] } as const;
+const free = { stage: "privacy", inputs: ["sensitive", "repo_free_opt_in"] } as const;
+const route = { stage: "rules", inputs: ["explicit_route"] } as const;
+const hint = { stage: "rules", inputs: ["hint"] } as const;
+const budget = { stage: "budget", inputs: ["budget"] } as const;
+
+/** What there is to say of each cause. */
+export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
+  privacy_free_denied: { ...free, because: (known) => `a free model was asked for and ${freeModelObstacle(known)}` },
+  privacy_scout_denied: { ...free, because: (known) => `a scout was asked for and ${freeModelObstacle(known)}` },
+  attempts_exhausted: {
+    stage: "rules",
+    inputs: ["attempts"],
+    because: ({ evidence }) =>
+      `the task has failed too often (${fact(evidence, "attempts")} attempts of ${fact(evidence, "max_attempts")})`,
+  },
+  hard_pro_rule: { stage: "rules", inputs: [], because: ({ rule, evidence }) => ruleReasons(rule, evidence) },
+  explicit_pro: { stage: "rules", inputs: ["explicit_route", "pro"], because: "the caller asked for pro" },
+  reasoning_high: { stage: "rules", inputs: ["reasoning"], because: "the caller asked for high reasoning" },
+  explicit_free: { ...route, because: "the caller asked for the free model" },
+  explicit_flash: { ...route, because: "the caller asked for flash" },
+  scout_requested: { stage: "rules", inputs: ["scout"], because: "the caller asked for a scout" },
+  hint_pro: { ...hint, because: "the caller hinted at pro" },
+  hint_flash: { ...hint, because: "the caller hinted at flash" },
+  hint_free: { ...hint, because: "the caller hinted at the free model" },
+  score_flash: { ...scored, because: ({ score }) => `its score of ${score} is below the gray zone` },
+  score_pro: { ...scored, because: ({ score }) => `its score of ${score} is above the gray zone` },
+  gray_zone_scout: {
+    stage: "score",
+    inputs: ["score", "scout"],
+    because: ({ score }) => `its score of ${score} is in the gray zone, where the scout decides`,
+  },
+  gray_zone_flash: { ...scored, because: ({ score }) => `its score of ${score} is in the lower half of the gray zone` },
+  gray_zone_pro: { ...scored, because: ({ score }) => `its score of ${score} is in the upper half of the gray zone` },
+  affinity: { stage: "rules", inputs: ["affinity"], because: "its conversation has its context cached there" },
+  exploration: { stage: "rules", inputs: ["score"], because: "it was drawn to learn how the other tier does" },
+  budget_soft_cap: {
+    ...budget,
+    because: ({ evidence }) =>
+      `a soft cap is reached (${fact(evidence, "budget_cap")?.replace("_soft", "") ?? "budget"}), and nothing requires pro`,
+  },
+  budget_hard_cap_exceeded: {
+    ...budget,
+    because: ({ evidence }) =>
+      `it could pass the hard cap of the ${fact(evidence, "budget_cap")?.startsWith("day") === true ? "day" : "goal"}`,
+  },
+  all_models_unhealthy: { stage: "health", inputs: ["health"], because: "no model that may answer it can serve" },
 };
+
+function reasonOf(cause: Cause, known: Known): string {
+  const { because } = causeTexts[cause];
+  return typeof because === "string" ? because : because(known);
+}
 
 function freeModelObstacle({ evidence, hasRedactions }: Known): string {
   if (hasRedactions) return "the privacy gate found a private value in the request, which makes it sensitive";
@@ -63,7 +97,7 @@ export function wouldSentenceOf(
   tier: Tier | null,
   known: Known,
 ): string {
-  const why = reasons[cause](known);
+  const why = reasonOf(cause, known);
   if (model === null) return `Would be refused because ${why}.`;
   if (action === "SCOUT") return `Would ask the scout first because ${why}.`;
   return `Would go to ${tier ?? model} ${replacementIn(known.evidence)}because ${why}.`;
@@ -91,7 +125,7 @@ export function sentenceOf(record: DecisionRecord, cost: "with_cost" | "without_
     const times = record.repeated > 1 ? ` ${record.repeated} times within a minute` : "";
     return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
   }
-  const why = reasons[record.cause]({ ...record, hasRedactions: record.redactions.length > 0 });
+  const why = reasonOf(record.cause, { ...record, hasRedactions: record.redactions.length > 0 });
   if (record.model === null) return `Refused because ${why}.`;
   const went = endedAtScout(record) ? "The scout was asked" : `Went to ${record.tier ?? record.model}`;
   const sentence = `${went} ${failOverIn(record)}${replacementIn(record.evidence)}because ${why}.`;
@@ -129,7 +163,7 @@ function moneyIn({ cost_state, cost_nano_usd, hold_nano_usd }: DecisionRecord): 
 }
 
 /** The value of a key of the evidence. */
-function fact(evidence: readonly string[], key: string): string | undefined {
+export function fact(evidence: readonly string[], key: string): string | undefined {
   const entry = evidence.find((each) => each.startsWith(`${key}=`));
   return entry?.slice(key.length + 1);
 }

@@ -22,8 +22,7 @@ import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
-import { readConfiguration } from "./configuration.ts";
-import { decideAgain, decideInputOf } from "./replay.ts";
+import { decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
 
 const features = askFeaturesOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
 const weights = learnedWeights(0.4);
