@@ -84,10 +84,6 @@ export function br(label: string): Code {
   };
 }
 
-export function returns(value: Code): Code {
-  return operation([0x0f], value);
-}
-
 export const i32 = {
   const: (value: number) => plain([0x41, ...signed(value)]),
   load: (at: Code, offset = 0) => operation([0x28, 2, ...unsigned(offset)], at),
@@ -129,25 +125,6 @@ export const i64 = {
   from: (value: Code) => operation([0xad], value),
   /** The lower 32 bits. */
   toI32: (value: Code) => operation([0xa7], value),
-};
-
-/** Sixteen bytes at a step. */
-export const bytes16 = {
-  load: (at: Code, offset = 0) => operation([0xfd, 0x00, 0, ...unsigned(offset)], at),
-  store: (at: Code, value: Code, offset = 0) => operation([0xfd, 0x0b, 0, ...unsigned(offset)], at, value),
-  /** All bytes the same. */
-  const: (byte: number) => plain([0xfd, 0x0c, ...Array.from({ length: 16 }, () => byte)]),
-  table: (bytes: readonly number[]) => plain([0xfd, 0x0c, ...bytes]),
-  /** From a table of sixteen bytes, by indices below 16. */
-  lookUp: (table: Code, indices: Code) => operation([0xfd, 0x0e], table, indices),
-  equals: (a: Code, b: Code) => operation([0xfd, 0x23], a, b),
-  isLess: (a: Code, b: Code) => operation([0xfd, 0x26], a, b),
-  and: (a: Code, b: Code) => operation([0xfd, 0x4e], a, b),
-  or: (a: Code, b: Code) => operation([0xfd, 0x50], a, b),
-  /** The upper four bits of each byte, as a number. */
-  upperHalves: (value: Code) => bytes16.and(operation([0xfd, 0x8d, 0x01], value, i32.const(4)), bytes16.const(0x0f)),
-  /** The highest bit of each byte, that of the first byte lowest. */
-  highBits: (value: Code) => operation([0xfd, 0x64], value),
 };
 
 function plain(bytes: readonly number[]): Code {

@@ -57,32 +57,27 @@ const checksumOf = /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|
 
 /** Finds values by the names beside them: assignments, settings files, tables, options, sentences. */
 export class AssignmentScanner {
-  readonly #disabled: ReadonlySet<string>;
-  readonly #tables: TableScanner;
+  readonly #normalized: NormalizedText;
+  readonly #found: Span[];
+  readonly #tables = new TableScanner();
   /** The stretch without white space in which the last name stood. */
   #scannedFrom = 0;
   #scannedTo = 0;
   /** The end of the statement that was read last. */
   #insertedTo = 0;
 
-  constructor(disabled: ReadonlySet<string>) {
-    this.#disabled = disabled;
-    this.#tables = new TableScanner(disabled);
-  }
-
-  /** To be called before each text: what was read of the last one says nothing about this one. */
-  reset(): void {
-    this.#scannedFrom = 0;
-    this.#scannedTo = 0;
-    this.#insertedTo = 0;
-    this.#tables.reset();
+  constructor(normalized: NormalizedText, found: Span[]) {
+    this.#normalized = normalized;
+    this.#found = found;
   }
 
   /**
    * @param keywordAt where a keyword such as `pass` or `token` stands
    * @returns the end of the name around the keyword, so that its other key words are not read again
    */
-  scanAt(normalized: NormalizedText, keywordAt: number, length: number, found: Span[]): number {
+  scanAt(keywordAt: number, length: number): number {
+    const normalized = this.#normalized;
+    const found = this.#found;
     const { bytes, text } = normalized;
     let to = keywordAt + length;
     const last = Math.min(normalized.length, to + maxNameLength);
@@ -92,7 +87,7 @@ export class AssignmentScanner {
     const next = bytes[to] ?? 0;
     if (endsCell[next] === 1) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
     if (endsColumn[next] === 1 && keywordAt >= this.#insertedTo)
-      this.#insertedTo = scanInsert(normalized, keywordAt, this.#disabled, found);
+      this.#insertedTo = scanInsert(normalized, keywordAt, found);
     if (!mayHoldValue(bytes, to)) {
       this.#scanValueBeforeName(normalized, keywordAt, to, found);
       return end;
@@ -116,7 +111,7 @@ export class AssignmentScanner {
     else {
       const { kind, rule: general } = name.key;
       const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
-      if (!this.#disabled.has(rule)) found.push({ start: value.start, end: value.end, rule });
+      found.push({ start: value.start, end: value.end, rule });
     }
     return end;
   }
@@ -130,7 +125,7 @@ export class AssignmentScanner {
     const match = asPassword.exec(text.slice(from, keywordAt));
     const value = match?.[1];
     if (match === null || value === undefined || !/\d/.test(value) || !isPassword(value, "prose")) return;
-    if (readKeyName(text.slice(keywordAt, to)).kind !== "password" || this.#disabled.has("password")) return;
+    if (readKeyName(text.slice(keywordAt, to)).kind !== "password") return;
     const start = from + match.index + match[0].indexOf(value);
     found.push({ start, end: start + value.length, rule: "password" });
   }

@@ -105,7 +105,7 @@ const samlMessage = /^\s{0,8}<(?:saml2?p?:|[^\0]{0,900}?urn:oasis:names:tc:SAML)
 /** What a private key of OpenSSH begins with, without its armour: `openssh-key-v1`. */
 const openSshMagic = "b3BlbnNzaC1rZXktdjE";
 /** Characters of base64 in the shortest private key, or in its first line. */
-export const minDocumentLength = 48;
+const minDocumentLength = 48;
 /** How much of a key is decoded to see whether it is one. */
 const keyHeadLength = 32;
 

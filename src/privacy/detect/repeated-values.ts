@@ -12,11 +12,11 @@ const maxSearched = 2_097_152;
  * The other places of values that were found by what stands beside them: a password of a settings file is the same secret in the output of
  * the next command. Only values with letters and digits count, as a word may stand there for itself.
  */
-export function addRepeatedValues(text: string, spans: readonly Span[], repeated: Span[]): void {
+export function addRepeatedValues(text: string, spans: Span[]): void {
   if (text.length > maxTextLength) return;
   const searched = new Set<string>();
   let left = maxSearched;
-  for (const { start, end, rule } of spans) {
+  for (const { start, end, rule } of [...spans]) {
     if (end - start < minValueLength || end - start > maxValueLength) continue;
     const value = text.slice(start, end);
     if (searched.has(value) || !isUnlikeWords(value)) continue;
@@ -26,7 +26,7 @@ export function addRepeatedValues(text: string, spans: readonly Span[], repeated
     for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length)) {
       const to = at + value.length;
       if (at !== start && !isWordCharacter(text, at - 1) && !isWordCharacter(text, to))
-        repeated.push({ start: at, end: to, rule });
+        spans.push({ start: at, end: to, rule });
     }
   }
 }

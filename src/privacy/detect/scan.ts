@@ -3,16 +3,13 @@ import { EQUALS, SPACE } from "#privacy/text/bytes.ts";
 import { classes, isDigit } from "#privacy/text/characters.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
+import { type AnchorVisitor, eachAnchor, type KeywordKind } from "./anchors.ts";
 import { AssignmentScanner } from "./assignments.ts";
 import { scanPem, scanPutty, scanSaml } from "./keys.ts";
-import { eachKeyword, type KeywordKind } from "./keyword-index.ts";
 import { scanCookie, scanNotations, scanPiped } from "./notations.ts";
 import { addRepeatedValues } from "./repeated-values.ts";
-import { eachTokenRun } from "./run-index.ts";
-import { TokenRunScanner } from "./token-runs.ts";
-import { TokenScanner } from "./tokens.ts";
+import { StretchReader } from "./stretches.ts";
 import { scanDsn, scanUrl } from "./urls.ts";
-import { VendorValueScanner } from "./vendor-values.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
@@ -26,69 +23,70 @@ export interface ScanOptions {
 }
 
 export function credentialScan(options: ScanOptions): Scan {
-  const scanner = new CredentialScanner(options);
-  return (text) => scanner.scan(text, 0);
+  return (text) => scan(text, options, 0);
 }
 
-class CredentialScanner {
-  readonly #options: ScanOptions;
-  readonly #tokens: TokenScanner;
-  readonly #vendorValues: VendorValueScanner;
+/** @param depth 0, or 1 for a text that was decoded: nothing in it is decoded again */
+function scan(text: string, options: ScanOptions, depth: 0 | 1): readonly Span[] {
+  if (text.length < 6) return [];
+  const { credentials, disabled, additionalRules } = options;
+  const normalized = normalize(text);
+  const reader = new CredentialReader(normalized);
+  if (credentials) eachAnchor(normalized, reader);
+  const { found, encoded } = reader;
+  for (const rules of additionalRules) rules(normalized, found);
+  let spans = toSourceSpans(normalized, found);
+  if (depth === 0 && encoded.length > 0) {
+    const encodedSpans = toSourceSpans(normalized, encoded);
+    // The normalized text is invalid from here on: decoded text is scanned with the same buffers.
+    for (const [index, span] of encodedSpans.entries())
+      if (scan(encoded[index]?.text ?? "", options, 1).length > 0) spans.push(span);
+  }
+  if (disabled.size > 0) spans = spans.filter(({ rule }) => !disabled.has(rule));
+  if (depth === 0 && spans.length > 0) addRepeatedValues(text, spans);
+  return mergeSpans(spans);
+}
+
+/** Reads what stands at the anchors of one text. */
+class CredentialReader implements AnchorVisitor {
+  /** Behind assignments and other keywords. */
+  readonly #beside: Span[] = [];
+  readonly #normalized: NormalizedText;
+  readonly #stretches: StretchReader;
   readonly #assignments: AssignmentScanner;
   /** The end of the header with cookies that was read last. */
   #cookieEnd = 0;
+  #nextAtSign = -1;
 
-  constructor(options: ScanOptions) {
-    this.#options = options;
-    this.#tokens = new TokenScanner(options.disabled);
-    this.#vendorValues = new VendorValueScanner(this.#tokens, options.disabled);
-    this.#assignments = new AssignmentScanner(options.disabled);
+  constructor(normalized: NormalizedText) {
+    this.#normalized = normalized;
+    this.#stretches = new StretchReader(normalized);
+    this.#assignments = new AssignmentScanner(normalized, this.#beside);
   }
 
-  /** @param depth 0, or 1 for a text that was decoded: nothing in it is decoded again */
-  scan(text: string, depth: 0 | 1): readonly Span[] {
-    if (text.length < 6) return [];
-    const { credentials, disabled, additionalRules } = this.#options;
-    const normalized = normalize(text);
-    const found: Span[] = [];
-    const encoded = credentials ? this.#scanCredentials(normalized, found) : [];
-    for (const rules of additionalRules) rules(normalized, found);
-    let spans = toSourceSpans(normalized, found);
-    if (depth === 0 && encoded.length > 0) {
-      const encodedSpans = toSourceSpans(normalized, encoded);
-      // The normalized text is invalid from here on: decoded text is scanned with the same buffers.
-      for (const [index, span] of encodedSpans.entries()) {
-        if (this.scan(encoded[index]?.text ?? "", 1).length > 0) spans.push(span);
-      }
-    }
-    if (depth === 0 && spans.length > 0) addRepeatedValues(text, [...spans], spans);
-    spans = mergeSpans(spans);
-    return disabled.size === 0 ? spans : spans.filter(({ rule }) => !disabled.has(rule));
+  /** What says itself what it is comes first: it names what others find too. */
+  get found(): Span[] {
+    return [...this.#stretches.found, ...this.#beside];
   }
 
-  /** @returns what is encoded in the text */
-  #scanCredentials(normalized: NormalizedText, found: Span[]): readonly EncodedText[] {
-    const { disabled } = this.#options;
-    const runScanner = new TokenRunScanner(this.#tokens, this.#vendorValues, disabled, normalized.length);
-    eachTokenRun(
-      normalized,
-      (from, to) => runScanner.scanRun(normalized, from, to, found),
-      (at) => runScanner.scanBase64Symbol(normalized, at, found),
-    );
-    this.#assignments.reset();
-    this.#cookieEnd = 0;
-    eachKeyword(normalized, (at, word, kind) => this.#scanKeyword(normalized, at, word, kind, found));
-    return runScanner.encoded;
+  /** What is encoded in the text. */
+  get encoded(): readonly EncodedText[] {
+    return this.#stretches.encoded;
   }
 
-  /** @returns where the search for keywords goes on, at least `at + 1` */
-  #scanKeyword(normalized: NormalizedText, at: number, word: string, kind: KeywordKind, found: Span[]): number {
+  stretch(from: number, to: number): number {
+    return this.#stretches.read(from, to);
+  }
+
+  keyword(at: number, word: string, kind: KeywordKind): number {
+    const normalized = this.#normalized;
+    const found = this.#beside;
     switch (kind) {
       case "name":
-        return this.#scanName(normalized, at, word, found);
+        return this.#readName(at, word);
       case "url":
-        scanUrl(normalized, at, found);
-        return at + 3;
+        scanUrl(normalized, at, this.#atSignBehind(at), found);
+        return at + word.length;
       case "pem":
         return scanPem(normalized, at, found);
       case "putty":
@@ -112,14 +110,23 @@ class CredentialScanner {
     }
   }
 
-  #scanName(normalized: NormalizedText, at: number, word: string, found: Span[]): number {
-    if (word === "pass" && readsPasswordFromStdin(normalized.text, at)) scanPiped(normalized, at, found);
-    if (word === "pass" && normalized.text.startsWith("chpasswd", at - 2)) scanPiped(normalized, at - 2, found);
-    if (word === "secret" && storesSecret(normalized.text, at)) scanPiped(normalized, at, found);
+  /** Where the next `@` stands, looked for once. */
+  #atSignBehind(at: number): number {
+    const { text } = this.#normalized;
+    if (this.#nextAtSign < at) this.#nextAtSign = text.indexOf("@", at);
+    if (this.#nextAtSign < 0) this.#nextAtSign = Number.POSITIVE_INFINITY;
+    return this.#nextAtSign;
+  }
+
+  #readName(at: number, word: string): number {
+    const { text } = this.#normalized;
+    if (word === "pass" && readsPasswordFromStdin(text, at)) scanPiped(this.#normalized, at, this.#beside);
+    if (word === "pass" && text.startsWith("chpasswd", at - 2)) scanPiped(this.#normalized, at - 2, this.#beside);
+    if (word === "secret" && storesSecret(text, at)) scanPiped(this.#normalized, at, this.#beside);
     const length = nameLength(word);
     // `5pw=` in base64: names do not begin with a digit.
-    if (length === 2 && (isDigitAt(normalized, at - 1) || isPadding(normalized, at + 2))) return at + 2;
-    return this.#assignments.scanAt(normalized, at, length, found);
+    if (length === 2 && (isDigitAt(this.#normalized, at - 1) || isPadding(this.#normalized, at + 2))) return at + 2;
+    return this.#assignments.scanAt(at, length);
   }
 }
 

@@ -17,17 +17,8 @@ const maxColumns = 40;
  * `password`, `token` or `secret` is read as if that name stood beside it.
  */
 export class TableScanner {
-  readonly #disabled: ReadonlySet<string>;
   /** End of what was read already, so that every line is read once. */
   #readTo = 0;
-
-  constructor(disabled: ReadonlySet<string>) {
-    this.#disabled = disabled;
-  }
-
-  reset(): void {
-    this.#readTo = 0;
-  }
 
   /** @param from @param to where a name stands that may head a column */
   scanAt(normalized: NormalizedText, from: number, to: number, found: Span[]): void {
@@ -49,7 +40,7 @@ export class TableScanner {
         if (values === undefined || values.length !== width) break;
         for (const [column, { start, text }] of values.entries()) {
           const rule = secretInColumn(names[column], text);
-          if (rule !== undefined && !this.#disabled.has(rule)) found.push({ start, end: start + text.length, rule });
+          if (rule !== undefined) found.push({ start, end: start + text.length, rule });
         }
       }
       this.#readTo = rowEnd;
@@ -145,12 +136,7 @@ const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\
  * @param from where a name stands that may be one of the columns
  * @returns the end of what was read; `from` where it is none
  */
-export function scanInsert(
-  { text }: NormalizedText,
-  from: number,
-  disabled: ReadonlySet<string>,
-  found: Span[],
-): number {
+export function scanInsert({ text }: NormalizedText, from: number, found: Span[]): number {
   const open = text.slice(Math.max(0, from - maxColumnsLength), from).lastIndexOf("(");
   if (open < 0) return from;
   const listAt = Math.max(0, from - maxColumnsLength) + open;
@@ -166,8 +152,7 @@ export function scanInsert(
       if (cell === undefined) return at;
       const [whole, literal, end] = cell;
       const rule = literal === undefined ? undefined : secretInColumn(column, literal);
-      if (rule !== undefined && !disabled.has(rule))
-        found.push({ start: at + 1, end: at + 1 + (literal?.length ?? 0), rule });
+      if (rule !== undefined) found.push({ start: at + 1, end: at + 1 + (literal?.length ?? 0), rule });
       at += whole.length;
       if (end === ")") break;
     }

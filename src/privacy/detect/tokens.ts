@@ -1,13 +1,11 @@
 import { type TokenRule, tokenRules } from "#privacy/rules/token-rules.ts";
 import { DOUBLE_QUOTE, HYPHEN, LOWER_T, PLUS, SLASH, UNDERSCORE } from "#privacy/text/bytes.ts";
-import { byteSet, classes, inChain, inToken } from "#privacy/text/characters.ts";
+import { byteSet, classes, inChain, inToken, isTokenByte } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isIdentifierShaped } from "./identifiers.ts";
 import { isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
 
-/** Shortest run of token characters that is looked at; every rule's token holds one. */
-export const minRunLength = 16;
 /** How far before a run its token may begin. */
 const maxLeadLength = 160;
 /** Patterns tried inside one run; bounds the time a run of nothing but beginnings can take. */
@@ -26,54 +24,20 @@ interface Candidate {
   readonly base64: boolean;
 }
 
-/** Finds credentials that can be recognised by themselves. */
-export class TokenScanner {
-  /** By the first two characters, 7 bits each: 1 + index into `#buckets`; 0 for none. */
-  readonly #dispatch = new Uint16Array(16_384);
-  readonly #buckets: Candidate[][] = [];
-  /** By bucket and the third character: whether a token of the bucket may begin so. */
-  #thirds = new Uint8Array(0);
-  /** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
-  readonly #matchesInsideWord = new Uint8Array(16_384);
+/** By the first two characters, 7 bits each: 1 + index into `buckets`; 0 for none. */
+const dispatch = new Uint16Array(16_384);
+const buckets: Candidate[][] = [];
+/** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
+const matchesInsideWord = new Uint8Array(16_384);
 
-  readonly #disabledPrefixes: string[] = [];
-
-  constructor(disabled: ReadonlySet<string>) {
-    for (const rule of tokenRules) {
-      if (disabled.has(rule.id)) {
-        this.#disabledPrefixes.push(...rule.starts);
-        continue;
-      }
-      for (const start of rule.starts) this.#add(rule, start);
-    }
-    // The longest start first, so that `sk-ant-` is tried before `sk-`.
-    for (const bucket of this.#buckets) bucket.sort((a, b) => b.start.length - a.start.length);
-    this.#thirds = new Uint8Array(256 * (this.#buckets.length + 1));
-    for (const [index, bucket] of this.#buckets.entries()) {
-      const from = 256 * (index + 1);
-      for (const { third } of bucket) {
-        if (third === 0) this.#thirds.fill(1, from, from + 256);
-        else this.#thirds[from + third] = 1;
-      }
-    }
-  }
-
-  /** Whether a run begins like the tokens of a rule that is switched off: no general rule may find them either. */
-  startsWithDisabledPrefix(normalized: NormalizedText, from: number): boolean {
-    return this.#disabledPrefixes.some((start) => normalized.text.startsWith(start, from));
-  }
-
-  #add(rule: TokenRule, start: string) {
+for (const rule of tokenRules) {
+  for (const start of rule.starts) {
     const key = (start.charCodeAt(0) << 7) | start.charCodeAt(1);
-    let index = this.#dispatch[key] ?? 0;
-    if (index === 0) {
-      this.#buckets.push([]);
-      index = this.#buckets.length;
-      this.#dispatch[key] = index;
-    }
+    const index = dispatch[key] || buckets.push([]);
+    dispatch[key] = index;
     const distinctive = isDistinctive(start);
-    if (distinctive) this.#matchesInsideWord[key] = 1;
-    this.#buckets[index - 1]?.push({
+    if (distinctive) matchesInsideWord[key] = 1;
+    buckets[index - 1]?.push({
       rule,
       start,
       third: start.length > 2 ? start.charCodeAt(2) : 0,
@@ -82,134 +46,143 @@ export class TokenScanner {
       base64: rule.body.includes("+/"),
     });
   }
-
-  /**
-   * Looks for a token that begins in, or shortly before, the run `[from, to)`.
-   * @param ahead of the same text
-   * @returns where the token found ends, so that no part of it is read again; `to` when there is none
-   */
-  scanRun(normalized: NormalizedText, from: number, to: number, ahead: ReadAhead, found: Span[]): number {
-    const { bytes } = normalized;
-    const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
-    if (((classes[before] ?? 0) & inChain) !== 0 || prefixSymbols[before] === 1) {
-      const end = this.#scanLead(normalized, from, ahead, found);
-      if (end > from) return Math.max(end, to);
-    }
-    let attempts = 0;
-    for (let at = from; at < to - 8; at++) {
-      const first = bytes[at] ?? 0;
-      const second = bytes[at + 1] ?? 0;
-      if (second >= 128) continue;
-      const pair = (first << 7) | second;
-      const index = this.#dispatch[pair] ?? 0;
-      if (index === 0) continue;
-      // In the middle of a word only beginnings count that nothing else looks like.
-      const place = at === from ? atStart : isBoundary(normalized, at) ? atBoundary : inside;
-      if (place === inside && this.#matchesInsideWord[pair] === 0) continue;
-      const bucket = this.#buckets[index - 1];
-      if (bucket === undefined) continue;
-      const mayMatch = this.#thirds[256 * index + (bytes[at + 2] ?? 0)] !== 0;
-      const end = mayMatch ? this.#match(normalized, at, bucket, place, ahead, found) : -1;
-      if (end >= 0) return Math.max(end, to);
-      if (place !== inside && ++attempts > maxAttemptsPerRun) break;
-    }
-    return Math.max(this.#scanAfterEscape(normalized, from, ahead, found), to);
+}
+// The longest start first, so that `sk-ant-` is tried before `sk-`.
+for (const bucket of buckets) bucket.sort((a, b) => b.start.length - a.start.length);
+/** By bucket and the third character: whether a token of the bucket may begin so. */
+const thirds = new Uint8Array(256 * (buckets.length + 1));
+for (const [index, bucket] of buckets.entries()) {
+  const from = 256 * (index + 1);
+  for (const { third } of bucket) {
+    if (third === 0) thirds.fill(1, from, from + 256);
+    else thirds[from + third] = 1;
   }
+}
 
-  /**
-   * A backslash or a percent sign before a token may take its first letter into an escape sequence: `\` and `npm_…`, `%3` and
-   * `dop_…`. The token is then looked for with that letter.
-   */
-  #scanAfterEscape(normalized: NormalizedText, from: number, ahead: ReadAhead, found: Span[]): number {
-    const { sourceOffsets, source, bytes } = normalized;
-    if (sourceOffsets === undefined || from === 0 || !sourceOffsets.isBreak(from)) return -1;
-    const letter = source.charCodeAt(sourceOffsets.at(from) - 1);
-    if (this.#bucketOf(letter, bytes[from] ?? 0) === undefined) return -1;
-    const token = this.matchToken(
-      String.fromCharCode(letter) + normalized.text.slice(from, from + maxEscapedTokenLength),
-    );
-    if (token === undefined) return -1;
-    const end = ahead.tokenEnd(bytes, from + token.length - 1, false);
-    found.push({ start: from, end, rule: token.rule });
-    return end;
+/**
+ * Looks for a token that begins in, or shortly before, the run `[from, to)`.
+ * @param ahead of the same text
+ * @returns where the token found ends, so that no part of it is read again; `to` when there is none
+ */
+export function scanRun(normalized: NormalizedText, from: number, to: number, ahead: ReadAhead, found: Span[]): number {
+  const { bytes } = normalized;
+  const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
+  if (((classes[before] ?? 0) & inChain) !== 0 || prefixSymbols[before] === 1) {
+    const end = scanLead(normalized, from, ahead, found);
+    if (end > from) return Math.max(end, to);
   }
-
-  /** The token that a text of its own begins with. */
-  matchToken(text: string): { readonly rule: string; readonly length: number } | undefined {
-    for (const { rule, start, pattern } of this.#bucketOf(text.charCodeAt(0), text.charCodeAt(1)) ?? []) {
-      if (!text.startsWith(start)) continue;
-      pattern.lastIndex = 0;
-      if (!pattern.test(text)) continue;
-      const length = pattern.lastIndex;
-      if (isToken(rule, text.slice(0, length), start)) return { rule: rule.id, length };
-    }
-    return undefined;
+  let attempts = 0;
+  for (let at = from; at < to - 8; at++) {
+    const first = bytes[at] ?? 0;
+    const second = bytes[at + 1] ?? 0;
+    if (second >= 128) continue;
+    const pair = (first << 7) | second;
+    const index = dispatch[pair] ?? 0;
+    if (index === 0) continue;
+    // In the middle of a word only beginnings count that nothing else looks like.
+    const place = at === from ? atStart : isBoundary(normalized, at) ? atBoundary : inside;
+    if (place === inside && matchesInsideWord[pair] === 0) continue;
+    const bucket = buckets[index - 1];
+    if (bucket === undefined) continue;
+    const mayMatch = thirds[256 * index + (bytes[at + 2] ?? 0)] !== 0;
+    const end = mayMatch ? matchAny(normalized, at, bucket, place, ahead, found) : -1;
+    if (end >= 0) return Math.max(end, to);
+    if (place !== inside && ++attempts > maxAttemptsPerRun) break;
   }
+  return Math.max(scanAfterEscape(normalized, from, ahead, found), to);
+}
 
-  /** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
-  #scanLead(normalized: NormalizedText, run: number, ahead: ReadAhead, found: Span[]): number {
-    const { bytes } = normalized;
-    const limit = Math.max(0, run - maxLeadLength);
-    let at = run;
-    let piece = run;
-    while (at > limit) {
-      const c = bytes[at - 1] ?? 0;
-      const kind = classes[c] ?? 0;
-      if ((kind & inChain) === 0 && prefixSymbols[c] === 0) break;
-      at--;
-      if ((kind & inToken) !== 0 && run - at > minRunLength && piece - at >= minRunLength) break; // a run of its own
-      if ((kind & inToken) === 0) piece = at;
-      const previous = at > 0 ? (classes[bytes[at - 1] ?? 0] ?? 0) : 0;
-      if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isDiffRemoval(bytes, at - 1)) continue;
-      const bucket = this.#bucketAt(bytes, at);
-      if (bucket === undefined) continue;
-      const end = this.#match(normalized, at, bucket, atStart, ahead, found);
-      if (end > run) return end;
-    }
-    return -1;
+/**
+ * A backslash or a percent sign before a token may take its first letter into an escape sequence: `\` and `npm_…`, `%3` and
+ * `dop_…`. The token is then looked for with that letter.
+ */
+function scanAfterEscape(normalized: NormalizedText, from: number, ahead: ReadAhead, found: Span[]): number {
+  const { sourceOffsets, source, bytes } = normalized;
+  if (sourceOffsets === undefined || from === 0 || !sourceOffsets.isBreak(from)) return -1;
+  const letter = source.charCodeAt(sourceOffsets.at(from) - 1);
+  if (bucketOf(letter, bytes[from] ?? 0) === undefined) return -1;
+  const token = matchToken(String.fromCharCode(letter) + normalized.text.slice(from, from + maxEscapedTokenLength));
+  if (token === undefined) return -1;
+  const end = ahead.tokenEnd(bytes, from + token.length - 1, false);
+  found.push({ start: from, end, rule: token.rule });
+  return end;
+}
+
+/** The token that a text of its own begins with. */
+export function matchToken(text: string): { readonly rule: string; readonly length: number } | undefined {
+  for (const { rule, start, pattern } of bucketOf(text.charCodeAt(0), text.charCodeAt(1)) ?? []) {
+    if (!text.startsWith(start)) continue;
+    pattern.lastIndex = 0;
+    if (!pattern.test(text)) continue;
+    const length = pattern.lastIndex;
+    if (isToken(rule, text.slice(0, length), start)) return { rule: rule.id, length };
   }
+  return undefined;
+}
 
-  #bucketAt(bytes: Uint8Array, at: number): readonly Candidate[] | undefined {
-    return this.#bucketOf(bytes[at] ?? 0, bytes[at + 1] ?? 0);
+/** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
+function scanLead(normalized: NormalizedText, run: number, ahead: ReadAhead, found: Span[]): number {
+  const { bytes } = normalized;
+  const limit = Math.max(0, run - maxLeadLength);
+  let at = run;
+  let piece = run;
+  while (at > limit) {
+    const c = bytes[at - 1] ?? 0;
+    const kind = classes[c] ?? 0;
+    if ((kind & inChain) === 0 && prefixSymbols[c] === 0) break;
+    at--;
+    if ((kind & inToken) !== 0 && run - at > 16 && piece - at >= 16) break; // a run of its own
+    if ((kind & inToken) === 0) piece = at;
+    const previous = at > 0 ? (classes[bytes[at - 1] ?? 0] ?? 0) : 0;
+    if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isDiffRemoval(bytes, at - 1)) continue;
+    const bucket = bucketAt(bytes, at);
+    if (bucket === undefined) continue;
+    const end = matchAny(normalized, at, bucket, atStart, ahead, found);
+    if (end > run) return end;
   }
+  return -1;
+}
 
-  #bucketOf(first: number, second: number): readonly Candidate[] | undefined {
-    if (first >= 128 || second >= 128) return undefined;
-    const index = this.#dispatch[(first << 7) | second] ?? 0;
-    return index === 0 ? undefined : this.#buckets[index - 1];
-  }
+function bucketAt(bytes: Uint8Array, at: number): readonly Candidate[] | undefined {
+  return bucketOf(bytes[at] ?? 0, bytes[at + 1] ?? 0);
+}
 
-  #match(
-    normalized: NormalizedText,
-    at: number,
-    bucket: readonly Candidate[],
-    place: RunPosition,
-    ahead: ReadAhead,
-    found: Span[],
-  ): number {
-    const third = normalized.bytes[at + 2];
-    for (const { rule, start, third: wanted, pattern, base64, distinctive } of bucket) {
-      if (wanted !== 0 && wanted !== third) continue;
-      if (place === inside ? !distinctive : place === atBoundary && start.length < 3) continue;
-      if (!normalized.text.startsWith(start, at)) continue;
-      pattern.lastIndex = at;
-      if (!pattern.test(normalized.text)) {
-        const end = distinctive && place !== inside ? unknownShapeEnd(normalized, at, start, ahead) : -1;
-        if (end < 0) continue;
-        found.push({ start: at, end, rule: rule.id });
-        return end;
-      }
-      let end = pattern.lastIndex;
-      if (!distinctive && !base64 && isInsideBase64(normalized, at, end, start.length < 3)) continue;
-      const next = normalized.bytes[end] ?? 0;
-      if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
-      end = ahead.tokenEnd(normalized.bytes, end, base64);
-      if (!isToken(rule, normalized.text.slice(at, end), start, ahead.judgedLength(end - at))) continue;
+function bucketOf(first: number, second: number): readonly Candidate[] | undefined {
+  if (first >= 128 || second >= 128) return undefined;
+  const index = dispatch[(first << 7) | second] ?? 0;
+  return index === 0 ? undefined : buckets[index - 1];
+}
+
+function matchAny(
+  normalized: NormalizedText,
+  at: number,
+  bucket: readonly Candidate[],
+  place: RunPosition,
+  ahead: ReadAhead,
+  found: Span[],
+): number {
+  const third = normalized.bytes[at + 2];
+  for (const { rule, start, third: wanted, pattern, base64, distinctive } of bucket) {
+    if (wanted !== 0 && wanted !== third) continue;
+    if (place === inside ? !distinctive : place === atBoundary && start.length < 3) continue;
+    if (!normalized.text.startsWith(start, at)) continue;
+    pattern.lastIndex = at;
+    if (!pattern.test(normalized.text)) {
+      const end = distinctive && place !== inside ? unknownShapeEnd(normalized, at, start, ahead) : -1;
+      if (end < 0) continue;
       found.push({ start: at, end, rule: rule.id });
       return end;
     }
-    return -1;
+    let end = pattern.lastIndex;
+    if (!distinctive && !base64 && isInsideBase64(normalized, at, end, start.length < 3)) continue;
+    const next = normalized.bytes[end] ?? 0;
+    if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
+    end = ahead.tokenEnd(normalized.bytes, end, base64);
+    if (!isToken(rule, normalized.text.slice(at, end), start, ahead.judgedLength(end - at))) continue;
+    found.push({ start: at, end, rule: rule.id });
+    return end;
   }
+  return -1;
 }
 
 /** Beginnings that are words: what follows them may be an id. */
@@ -369,7 +342,7 @@ class Stretch {
   #end = -1;
 
   constructor(base64: boolean) {
-    this.#isPart = base64 ? isBase64Part : isTokenPart;
+    this.#isPart = base64 ? isBase64Part : isTokenByte;
   }
 
   endFrom(bytes: Uint8Array, from: number): number {
@@ -383,9 +356,7 @@ class Stretch {
   }
 }
 
-/** 1 for bytes that are part of a token. */
-const isTokenPart = classes.map((bits) => ((bits & inToken) === 0 ? 0 : 1));
-const isBase64Part = isTokenPart.map((part, byte) => ("+/=".includes(String.fromCharCode(byte)) ? 1 : part));
+const isBase64Part = isTokenByte.map((part, byte) => ("+/=".includes(String.fromCharCode(byte)) ? 1 : part));
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

@@ -44,10 +44,30 @@ const webhooks: readonly (readonly [rule: string, host: string, pattern: RegExp]
 const webhookHosts =
   /slack|discord|telegram|office|zapier|hook\.|maker\.|googleapis|feishu|larksuite|weixin|dingtalk|\/hooks\/|pipedream|logic\.|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
 
-/** Reads what follows a `://` at `keywordAt`: user and password, a token instead of them, or the URL of a webhook. */
-export function scanUrl(normalized: NormalizedText, keywordAt: number, found: Span[]): void {
-  const { text } = normalized;
+/** Longest user and password together. */
+const maxUserInfoLength = 640;
+
+/**
+ * Reads what follows a `://` at `keywordAt`: user and password, a token instead of them, or the URL of a webhook.
+ * @param nextAtSign where the next `@` behind it stands
+ */
+export function scanUrl({ text }: NormalizedText, keywordAt: number, nextAtSign: number, found: Span[]): void {
   const at = keywordAt + 3;
+  if (nextAtSign - at <= maxUserInfoLength && scanUserInfo(text, at, found)) return;
+  const near = text.slice(at, at + 160);
+  if (!webhookHosts.test(near)) return;
+  for (const [rule, host, pattern] of webhooks) {
+    if (!near.includes(host)) continue;
+    const secret = matchAt(pattern, text, at)?.[1];
+    if (secret === undefined || isDummyValue(secret)) continue;
+    const start = text.indexOf(secret, at);
+    found.push({ start, end: start + secret.length, rule });
+    return;
+  }
+}
+
+/** Whether something stands before the `@` of an authority. */
+function scanUserInfo(text: string, at: number, found: Span[]): boolean {
   let info = matchAt(userInfo, text, at);
   if (info === undefined) {
     // A password that was put in without percent-encoding, `/` or `#` and all; the last `@` counts.
@@ -62,24 +82,12 @@ export function scanUrl(normalized: NormalizedText, keywordAt: number, found: Sp
     if (user.length >= 16 && looksRandom(user) && !isDummyValue(user))
       found.push({ start: at, end: at + user.length, rule: "url_password" });
     if (isUrlPassword(password)) found.push({ start, end: start + password.length, rule: "url_password" });
-    return;
+    return true;
   }
   const token = matchAt(tokenInfo, text, at)?.[1];
-  if (token !== undefined && looksRandom(token) && !isDummyValue(token)) {
-    found.push({ start: at, end: at + token.length, rule: "url_password" });
-    return;
-  }
-  const near = text.slice(at, at + 160);
-  if (!webhookHosts.test(near)) return;
-  for (const [rule, host, pattern] of webhooks) {
-    if (!near.includes(host)) continue;
-    const match = matchAt(pattern, text, at);
-    const secret = match?.[1];
-    if (match === undefined || secret === undefined || isDummyValue(secret)) continue;
-    const start = text.indexOf(secret, at);
-    found.push({ start, end: start + secret.length, rule });
-    return;
-  }
+  if (token === undefined || !looksRandom(token) || isDummyValue(token)) return false;
+  found.push({ start: at, end: at + token.length, rule: "url_password" });
+  return true;
 }
 
 const nonSecretPasswords =

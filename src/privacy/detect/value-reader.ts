@@ -27,7 +27,8 @@ const authSchemes = new Set(
 const maxSchemeLength = 16;
 
 /**
- * Reads the value that begins at `from`; undefined where nothing of at least 3 characters does.
+ * Reads the value that begins at `from`, behind the word for an authentication scheme if one stands there; undefined where nothing of at
+ * least 3 characters does.
  * @param most longest unquoted value that is read
  */
 export function readValue(
@@ -36,25 +37,29 @@ export function readValue(
   place: ValueContext,
   most: number = maxBareLength,
 ): CandidateValue | undefined {
-  const open = mayOpen(text, from) ? matchEnd(opening, text, from) : -1;
-  if (open >= 0) {
-    const value = readQuoted(text, open);
-    const space = value?.text.indexOf(" ") ?? -1;
-    if (
-      value === undefined ||
-      space <= 0 ||
-      space > maxSchemeLength ||
-      !authSchemes.has(value.text.slice(0, space).toLowerCase())
-    )
-      return value;
-    return { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) };
+  const value = readWritten(text, from, place, most);
+  if (value === undefined) return undefined;
+  if (value.notation === "quoted") {
+    const space = value.text.indexOf(" ");
+    return space > 0 && isScheme(value.text.slice(0, space))
+      ? { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) }
+      : value;
   }
-  const value = readBare(text, from, place, most);
-  if (value === undefined || value.text.length > maxSchemeLength || !authSchemes.has(value.text.toLowerCase()))
-    return value;
+  if (!isScheme(value.text)) return value;
   let next = value.end;
   while (next < value.end + 3 && afterScheme[text.charCodeAt(next)] === 1) next++;
-  return next === value.end ? value : (readValue(text, next, place === "prose" ? "prose" : "bare") ?? value);
+  return next === value.end
+    ? value
+    : (readWritten(text, next, place === "prose" ? "prose" : "bare", maxBareLength) ?? value);
+}
+
+function isScheme(word: string): boolean {
+  return word.length <= maxSchemeLength && authSchemes.has(word.toLowerCase());
+}
+
+function readWritten(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {
+  const open = mayOpen(text, from) ? matchEnd(opening, text, from) : -1;
+  return open >= 0 ? readQuoted(text, open) : readBare(text, from, place, most);
 }
 
 /** What may stand before a quote or a bracket: a prefix of a literal, the name of a function. */

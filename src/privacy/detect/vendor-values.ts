@@ -6,110 +6,98 @@ import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isIdentifierShaped } from "./identifiers.ts";
 import { isRandom, shapeOf } from "./randomness.ts";
-import type { TokenScanner } from "./tokens.ts";
 import { isSecret } from "./values.ts";
 
 /**
- * Values that their shape, a mark within them or the name before them gives away as a vendor's, where no token's prefix does.
+ * The value in a run of token characters that its shape, a mark within it or the name before it gives away as a vendor's, where no token's
+ * prefix does.
+ * @param base64From where the base64 around the run begins
+ * @param base64To where it ends
  */
-export class VendorValueScanner {
-  readonly #tokens: TokenScanner;
-  readonly #disabled: ReadonlySet<string>;
+export function vendorValueIn(
+  normalized: NormalizedText,
+  from: number,
+  to: number,
+  base64From: number,
+  base64To: number,
+): Span | undefined {
+  const { text, bytes } = normalized;
+  // A removed line of a diff, an item of a list: the dash is no part of what follows.
+  const begin = bytes[from] === HYPHEN ? from + 1 : from;
+  const shaped =
+    awsSecret(text, to, base64From, base64To) ??
+    slackWebhook(normalized, from, to) ??
+    vendorShape(text, begin, to) ??
+    markedValue(normalized, from, to) ??
+    walletKeyIn(text, begin, to);
+  if (shaped !== undefined) return shaped;
+  // `sig=` precedes the first part of the base64, not the run that is long enough to be scanned.
+  const isContinued = isBase64Symbol(bytes[from - 1] ?? 0) && base64From < from && base64To >= to;
+  const name = nameBefore(normalized, isContinued ? base64From : from);
+  return namedValue(normalized, name, from, to) ?? prefixedKey(normalized, name, from, to);
+}
 
-  constructor(tokens: TokenScanner, disabled: ReadonlySet<string>) {
-    this.#tokens = tokens;
-    this.#disabled = disabled;
+/** A secret of AWS right behind its id, as in the file its console offers. */
+function awsSecret(text: string, to: number, base64From: number, base64To: number): Span | undefined {
+  if (base64To - base64From !== awsSecretLength || base64To < to) return undefined;
+  if (!awsIdBefore.test(text.slice(Math.max(0, base64From - 90), base64From))) return undefined;
+  return { start: base64From, end: base64To, rule: "aws_secret_access_key" };
+}
+
+/** `T…/B…/…`, the path of a webhook of Slack without its host. */
+function slackWebhook({ text, bytes }: NormalizedText, from: number, to: number): Span | undefined {
+  if (bytes[from - 1] !== SLASH || to - from < 20) return undefined;
+  const path = slackPath.exec(text.slice(Math.max(0, from - 30), from));
+  return path === null ? undefined : { start: from - path[0].length, end: to, rule: "slack_webhook" };
+}
+
+function vendorShape(text: string, from: number, to: number): Span | undefined {
+  for (const [rule, pattern] of vendorShapes) {
+    pattern.lastIndex = from;
+    if (pattern.test(text)) return { start: from, end: Math.max(to, pattern.lastIndex), rule };
   }
+  return undefined;
+}
 
-  /**
-   * The value in a run of token characters.
-   * @param base64From where the base64 around the run begins
-   * @param base64To where it ends
-   */
-  spanIn(normalized: NormalizedText, from: number, to: number, base64From: number, base64To: number): Span | undefined {
-    const { text, bytes } = normalized;
-    // A removed line of a diff, an item of a list: the dash is no part of what follows.
-    const begin = bytes[from] === HYPHEN ? from + 1 : from;
-    const shaped =
-      this.#awsSecret(text, to, base64From, base64To) ??
-      this.#slackWebhook(normalized, from, to) ??
-      this.#vendorShape(text, begin, to) ??
-      this.#markedValue(normalized, from, to) ??
-      walletKeyIn(text, begin, to);
-    if (shaped !== undefined) return shaped;
-    // `sig=` precedes the first part of the base64, not the run that is long enough to be scanned.
-    const isContinued = isBase64Symbol(bytes[from - 1] ?? 0) && base64From < from && base64To >= to;
-    const name = nameBefore(normalized, isContinued ? base64From : from);
-    return this.#namedValue(normalized, name, from, to) ?? this.#prefixedKey(normalized, name, from, to);
-  }
-
-  /** A secret of AWS right behind its id, as in the file its console offers. */
-  #awsSecret(text: string, to: number, base64From: number, base64To: number): Span | undefined {
-    if (base64To - base64From !== awsSecretLength || base64To < to || this.#disabled.has("aws_secret_access_key"))
-      return undefined;
-    if (!awsIdBefore.test(text.slice(Math.max(0, base64From - 90), base64From))) return undefined;
-    return { start: base64From, end: base64To, rule: "aws_secret_access_key" };
-  }
-
-  /** `T…/B…/…`, the path of a webhook of Slack without its host. */
-  #slackWebhook({ text, bytes }: NormalizedText, from: number, to: number): Span | undefined {
-    if (bytes[from - 1] !== SLASH || to - from < 20) return undefined;
-    const path = slackPath.exec(text.slice(Math.max(0, from - 30), from));
-    if (path === null || this.#disabled.has("slack_webhook")) return undefined;
-    return { start: from - path[0].length, end: to, rule: "slack_webhook" };
-  }
-
-  #vendorShape(text: string, from: number, to: number): Span | undefined {
-    for (const [rule, pattern] of vendorShapes) {
-      pattern.lastIndex = from;
-      if (pattern.test(text) && !this.#disabled.has(rule))
-        return { start: from, end: Math.max(to, pattern.lastIndex), rule };
-    }
-    return undefined;
-  }
-
-  /** Microsoft's keys and some others carry a mark in their middle or near their end. */
-  #markedValue({ bytes, text, length }: NormalizedText, from: number, to: number): Span | undefined {
-    let start = from;
-    while (start > 0 && from - start < 44 && isKeyCharacter(bytes[start - 1] ?? 0)) start--;
-    let end = to;
-    while (end < length && end - to < 96 && isKeyCharacter(bytes[end] ?? 0)) end++;
-    if (end - start < 37) return undefined;
-    const chain = text.slice(start, end);
-    if (!anyEmbeddedMark.test(chain)) return undefined;
-    for (const { rule, mark, pattern } of embeddedMarks) {
-      if (!mark.test(chain)) continue;
-      const match = pattern.exec(chain);
-      if (match === null || this.#disabled.has(rule)) continue;
+/** Microsoft's keys and some others carry a mark in their middle or near their end. */
+function markedValue({ bytes, text, length }: NormalizedText, from: number, to: number): Span | undefined {
+  let start = from;
+  while (start > 0 && from - start < 44 && isKeyCharacter(bytes[start - 1] ?? 0)) start--;
+  let end = to;
+  while (end < length && end - to < 96 && isKeyCharacter(bytes[end] ?? 0)) end++;
+  if (end - start < 37) return undefined;
+  const chain = text.slice(start, end);
+  if (!anyEmbeddedMark.test(chain)) return undefined;
+  for (const { rule, mark, pattern } of embeddedMarks) {
+    const match = mark.test(chain) ? pattern.exec(chain) : null;
+    if (match !== null)
       return { start: start + match.index, end: Math.max(to, start + match.index + match[0].length), rule };
-    }
+  }
+  return undefined;
+}
+
+/** A value whose name says what it is, although it has no word for a secret. */
+function namedValue(normalized: NormalizedText, name: string, from: number, to: number): Span | undefined {
+  if (name === "") return undefined;
+  const { text, bytes } = normalized;
+  const [start, end] =
+    isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0)
+      ? base64Range(normalized, from, to)
+      : [from, to];
+  const value = text.slice(start, end);
+  const rule = ruleOf(name, value, text, from);
+  if (rule === undefined) return undefined;
+  if (!isVendorName(name) && rule !== "session_cookie" && rule !== "secret_key" && rule !== "auth_header")
     return undefined;
-  }
+  return isSecret(value, "quoted") ? { start, end, rule } : undefined;
+}
 
-  /** A value whose name says what it is, although it has no word for a secret. */
-  #namedValue(normalized: NormalizedText, name: string, from: number, to: number): Span | undefined {
-    if (name === "") return undefined;
-    const { text, bytes } = normalized;
-    const [start, end] =
-      isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0)
-        ? base64Range(normalized, from, to)
-        : [from, to];
-    const value = text.slice(start, end);
-    const rule = ruleOf(name, value, text, from);
-    if (rule === undefined || this.#disabled.has(rule)) return undefined;
-    if (!isVendorName(name) && rule !== "session_cookie" && rule !== "secret_key" && rule !== "auth_header")
-      return undefined;
-    return isSecret(value, "quoted") ? { start, end, rule } : undefined;
-  }
-
-  #prefixedKey(normalized: NormalizedText, name: string, from: number, to: number): Span | undefined {
-    const { text, bytes } = normalized;
-    if (((classes[bytes[from] ?? 0] ?? 0) & isLower) === 0 || this.#disabled.has("prefixed_key")) return undefined;
-    const isNamed = name !== "" && !isVendorName(name);
-    if (!isPrefixedKey(text.slice(from, Math.min(to, from + 300)), isNamed)) return undefined;
-    if (this.#tokens.startsWithDisabledPrefix(normalized, from)) return undefined;
-    return { start: from, end: to, rule: "prefixed_key" };
-  }
+function prefixedKey({ text, bytes }: NormalizedText, name: string, from: number, to: number): Span | undefined {
+  if (((classes[bytes[from] ?? 0] ?? 0) & isLower) === 0) return undefined;
+  const isNamed = name !== "" && !isVendorName(name);
+  return isPrefixedKey(text.slice(from, Math.min(to, from + 300)), isNamed)
+    ? { start: from, end: to, rule: "prefixed_key" }
+    : undefined;
 }
 
 const awsSecretLength = 40;

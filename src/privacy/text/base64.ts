@@ -26,6 +26,9 @@ for (const [i, c] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 sextets[HYPHEN] = 62; // the URL-safe alphabet
 sextets[UNDERSCORE] = 63;
 
+/** 1 for the characters of base64 in both alphabets, which are also those of a token and `+/`. */
+export const base64Characters = Uint8Array.from(sextets, (sextet) => (sextet < 0 ? 0 : 1));
+
 /** A stretch of base64 or hex and the printable text it stands for. */
 export interface EncodedText {
   readonly start: number;

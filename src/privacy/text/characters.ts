@@ -43,6 +43,9 @@ export function byteSet(characters: string): Uint8Array {
   return table;
 }
 
+/** 1 for bytes that are part of a token. */
+export const isTokenByte = classes.map((bits) => ((bits & inToken) === 0 ? 0 : 1));
+
 const quotes = byteSet("\"'`");
 
 export function isQuote(c: number): boolean {

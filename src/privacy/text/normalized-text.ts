@@ -1,27 +1,15 @@
-import type { TextMemory } from "#privacy/passes/text-memory.ts";
+import { HYPHEN, SPACE } from "./bytes.ts";
+import { SourceOffsets } from "./source-offsets.ts";
 import {
-  AMPERSAND,
-  BACKSLASH,
-  COLON,
-  ESC,
-  HASH,
-  HYPHEN,
-  LF,
-  NUL,
-  OPEN_BRACKET,
-  PERCENT,
-  QUESTION_MARK,
-  SINGLE_QUOTE,
-  SLASH,
-  SPACE,
-  UPPER_R,
-} from "./bytes.ts";
-import { classes, inToken } from "./characters.ts";
-import { colourEnd, coloursEnd, entityAt, escaped, percentEscape, readBackslashes } from "./escapes.ts";
-import { NormalizedOutput } from "./normalized-output.ts";
-import { mayHoldEscape, PlainStretches } from "./plain-stretches.ts";
-import type { SourceOffsets } from "./source-offsets.ts";
-import { COLOUR, foreignWordAt, homoglyphOf, isWordCharacter, latin1Of, maxExpansion, REDACTED } from "./unicode.ts";
+  COLOUR,
+  foreignWordAt,
+  homoglyphOf,
+  isWordCharacter,
+  latin1Of,
+  maxExpansion,
+  narrowBytes,
+  REDACTED,
+} from "./unicode.ts";
 
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
@@ -41,216 +29,225 @@ export interface NormalizedText {
   /** The same bytes two by two, little-endian; `pairs[i]` holds bytes 2i and 2i + 1. */
   readonly pairs: Uint16Array;
   readonly length: number;
-  /** Where the bytes are, of a text that is long enough for passes of WebAssembly. */
-  readonly memory: TextMemory | undefined;
   /** Where each byte began in the text, for places up to `length`; undefined when both texts are the same. */
   readonly sourceOffsets: SourceOffsets | undefined;
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
   readonly hiddenBoundaries: Uint8Array | undefined;
 }
 
-const output = new NormalizedOutput();
-
-/** A shorter stretch is copied character by character in less time than the search for its end takes. */
-const usualMinStretch = 32;
-
-/** @param minStretch shortest plain stretch that is copied as a whole */
-export function normalize(text: string, minStretch = usualMinStretch): NormalizedText {
-  const isAscii = Buffer.byteLength(text) === text.length;
-  return isAscii && !mayHoldEscape(text) ? copyPlain(text) : normalizeEscaped(text, isAscii, minStretch);
+export function normalize(source: string): NormalizedText {
+  const isAscii = Buffer.byteLength(source) === source.length;
+  // Foreign key words may take more room than they have.
+  reserve(isAscii ? source.length : source.length * maxExpansion);
+  const narrow = isAscii ? source : narrowed(source);
+  const pattern = isAscii ? escapes : escapesAndWide;
+  const replaced = narrow.search(pattern) < 0 ? undefined : new Replacement(source, narrow, pattern);
+  const text = replaced?.text ?? narrow;
+  const length = bytes.write(text, "latin1");
+  bytes.fill(0, length, length + endingZeros);
+  const { sourceOffsets, hiddenBoundaries } = replaced ?? { sourceOffsets: undefined, hiddenBoundaries: undefined };
+  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
 }
 
-function copyPlain(text: string): NormalizedText {
-  output.begin(text.length);
-  output.length = output.bytes.write(text, "latin1");
-  output.end();
-  const { bytes, pairs, length } = output;
-  const memory = memoryFor(length);
-  return { source: text, text, bytes, pairs, length, memory, sourceOffsets: undefined, hiddenBoundaries: undefined };
+/** A buffer above this size is given back after use. */
+const keptLength = 8 * 1_048_576;
+const minLength = 64 * 1_024;
+/** Behind a text, for readers that look ahead. */
+const endingZeros = 8;
+let bytes = Buffer.alloc(minLength);
+let pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
+
+function reserve(length: number): void {
+  const needed = length + endingZeros;
+  if (bytes.length >= needed && (bytes.length <= keptLength || length >= keptLength)) return;
+  bytes = Buffer.alloc(needed > keptLength ? needed : Math.max(2 * needed, minLength));
+  pairs = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1);
 }
 
-function normalizeEscaped(source: string, isAscii: boolean, minStretch: number): NormalizedText {
-  // Foreign key words may take more room than they have: only texts beyond Latin-1 have them.
-  output.begin(isAscii ? source.length : source.length * maxExpansion);
-  if (source.length > minStretch) copyInStretches(source, isAscii, minStretch);
-  else copyCharacters(source, 0, source.length);
-  const { bytes, pairs, length, sourceOffsets, hiddenBoundaries } = output;
-  output.end();
-  const text = bytes.toString("latin1", 0, length);
-  return { source, text, bytes, pairs, length, memory: memoryFor(length), sourceOffsets, hiddenBoundaries };
-}
-
-/** A shorter text is read in less time without. */
-const minPassedLength = 192;
-
-function memoryFor(length: number): TextMemory | undefined {
-  return length < minPassedLength ? undefined : output.memory;
-}
-
-/** Copies plain stretches as a whole, and what is between them character by character. */
-function copyInStretches(text: string, isAscii: boolean, minStretch: number): void {
-  const { bytes } = output;
-  // Stretches are moved within the buffer, which holds the text behind what has been written.
-  bytes.write(text, "latin1");
-  const stretches = new PlainStretches(text, isAscii ? text : bytes.toString("latin1", 0, text.length), isAscii);
-  let i = 0;
-  /** How far the text is read character by character before the next search for a plain stretch. */
-  let pause = 0;
-  while (i < text.length) {
-    i = copyCharacters(text, i, Math.min(text.length, i + pause));
-    const end = stretches.endFrom(i);
-    pause = pauseAfter(end - i, pause, minStretch);
-    if (end - i < minStretch) continue;
-    copyStretch(text, i, end);
-    i = end;
-  }
-}
-
-/** Where plain stretches are short, the next search for one comes later and later. */
-function pauseAfter(stretch: number, before: number, minStretch: number): number {
-  return stretch < minStretch
-    ? Math.max(Math.ceil(minStretch / 4), Math.min(2 * before, 4 * minStretch))
-    : Math.ceil(minStretch / 4);
-}
-
-function copyStretch(text: string, from: number, to: number): void {
-  const { bytes, length } = output;
-  // A word may have been replaced by a longer one.
-  if (length > from) bytes.write(text.slice(from, to), length, "latin1");
-  else if (length < from) bytes.copyWithin(length, from, to);
-  output.length = length + to - from;
-  output.isInAuthority = authorityAfter(bytes, length, output.length, output.isInAuthority);
-}
-
-/** Whether the end of a stretch that was copied stands in an authority, as the loop over its characters would know it. */
-function authorityAfter(into: Uint8Array, from: number, to: number, before: boolean): boolean {
-  for (let at = to - 1; at >= from; at--) {
-    const c = into[at] ?? 0;
-    if (c === SLASH) return at > 1 && into[at - 1] === SLASH && into[at - 2] === COLON;
-    if (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK) return false;
-  }
-  return before;
-}
+/** Characters that are looked at one after the other where some are beyond ASCII. */
+const blockLength = 2_048;
 
 /**
- * Copies ASCII that stands for itself, and replaces all else. The loop reads the fields of the output from variables: they would be
- * loaded anew for each byte. Source offsets are noted at the beginning and behind each replacement: elsewhere both advance in step.
- * @returns where reading goes on: `to`, or the end of an escape sequence that crosses it
+ * A text of the same length in ISO-8859-1, which patterns read many times faster. What depends on its neighbours, or cannot be seen, is
+ * WIDE in it.
  */
-function copyCharacters(text: string, from: number, to: number): number {
-  const { bytes, sourceOffsets } = output;
-  let { length, isInAuthority } = output;
-  let i = from;
-  sourceOffsets.note(length, i);
-  while (i < to) {
-    const c = text.charCodeAt(i);
-    if (c < 0x80 && c !== BACKSLASH && c !== PERCENT && c !== AMPERSAND && c !== ESC && c !== NUL) {
-      if (c === SLASH) isInAuthority = length > 1 && bytes[length - 1] === SLASH && bytes[length - 2] === COLON;
-      else if (c <= QUESTION_MARK && (c <= HASH || c === SINGLE_QUOTE || c === QUESTION_MARK)) isInAuthority = false;
-      else if (c === OPEN_BRACKET && text.charCodeAt(i + 1) === UPPER_R) {
-        placeholder.lastIndex = i;
-        if (placeholder.test(text)) {
-          bytes[length++] = REDACTED;
-          i = placeholder.lastIndex;
-          sourceOffsets.note(length, i);
-          continue;
-        }
+function narrowed(text: string): string {
+  bytes.write(text, "latin1");
+  const table = narrowBytes();
+  for (let from = 0; from < text.length; from += blockLength) {
+    const block = text.slice(from, from + blockLength);
+    if (Buffer.byteLength(block) === block.length) continue;
+    for (let at = 0; at < block.length; at++) bytes[from + at] = table[block.charCodeAt(at)] ?? 0;
+  }
+  return bytes.toString("latin1", 0, text.length);
+}
+
+/** m: colour; H, J, K: cursor and erasing. Any other letter may as well begin a token. */
+const control = String.raw`\[(?:[ -?]{0,22}[mHJK])?`;
+/** What does not stand for itself. */
+const escapeSequences = [
+  // Colours of a terminal, as they are or escaped, in a row.
+  String.raw`((?:\x1b(?:${control})?|\\+(?:(?:u00|x)1[bB](?:${control})?|(?:033|e)${control}))(?:(?:\x1b|\\{1,8}(?:033|e|(?:u00|x)1[bB]))${control}){0,8})`,
+  // A word of a shell that goes on in the next line.
+  String.raw`(?<=[\w-])\\\n(?=[\w-])`,
+  // Escaped once or many times; `:` and `=` are in files of properties.
+  "\\\\+(?:[nrt\"'`:=/]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})?",
+  // What separates things, and what nothing has to escape. All others stay as they are.
+  "%(?:0[AaDd]|2[B-Fb-f]|3[AaDd]|40|5[BbDdFf]|7[BbDdEe])",
+  "&(?:quot|amp|lt|gt|apos|nbsp|#(?:x[0-9A-Fa-f]{1,5}|[0-9]{1,6}));",
+  String.raw`\0`,
+  String.raw`\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]`,
+];
+/** Wide characters, and as many others between and behind them as a key word may hold. */
+const wide = String.raw`\x1a{1,4096}(?:[\x01 A-Za-z\xc0-\xff]{1,15}\x1a{1,256}){0,64}[\x01 A-Za-z\xc0-\xff]{0,15}`;
+const escapes = new RegExp(escapeSequences.join("|"), "g");
+const escapesAndWide = new RegExp([...escapeSequences, wide].join("|"), "g");
+/** What ends the authority behind `://`. */
+const endsAuthority = /[/\x00-#'?]/g;
+const entities: Readonly<Record<string, string>> = { quot: '"', amp: "&", lt: "<", gt: ">", apos: "'", nbsp: " " };
+
+/** A text with what does not stand for itself replaced, and what is known of the places. */
+class Replacement {
+  readonly text: string;
+  readonly sourceOffsets = new SourceOffsets();
+  hiddenBoundaries: Uint8Array | undefined;
+  readonly #source: string;
+  readonly #narrow: string;
+  /** How much longer the text has become. */
+  #growth = 0;
+  /** Where the last sequence ended, and what it stands for. */
+  #lastEnd = 0;
+  #lastText = "";
+  #nextAuthority: number;
+  #authorityEnd = 0;
+
+  constructor(source: string, narrow: string, pattern: RegExp) {
+    this.#source = source;
+    this.#narrow = narrow;
+    this.#nextAuthority = narrow.indexOf("://");
+    this.text = narrow.replace(pattern, (sequence: string, colours: string | undefined, at: number) => {
+      const text = this.#read(sequence, colours !== undefined, at);
+      const end = at + sequence.length;
+      this.#growth += text.length - sequence.length;
+      this.sourceOffsets.note(end + this.#growth, end);
+      if (text !== "" || at !== this.#lastEnd) this.#lastText = text === "" ? narrow.charAt(at - 1) : text;
+      this.#lastEnd = end;
+      return text;
+    });
+  }
+
+  /** What a sequence stands for. */
+  #read(sequence: string, isColour: boolean, at: number): string {
+    if (isColour) return this.#isInsideWord(at, at + sequence.length) ? this.#hidden(at) : character(COLOUR);
+    switch (sequence.charAt(0)) {
+      case "\\":
+        return this.#readEscaped(sequence, at);
+      case "%": {
+        const escaped = String.fromCharCode(Number.parseInt(sequence.slice(1), 16));
+        const isPassword = !"_-.~".includes(escaped) && this.#isInAuthority(at);
+        return isPassword ? sequence : escaped;
       }
-      bytes[length++] = c;
-      i++;
-    } else {
-      output.length = length;
-      if (c === BACKSLASH) i = writeBackslashes(text, i);
-      else if (c >= 0x80) i = writeBeyondAscii(text, i, c);
-      else i = writeEscape(text, i, c, isInAuthority);
-      length = output.length;
-      sourceOffsets.note(length, i);
+      case "&": {
+        const name = sequence.slice(1, -1);
+        const code = name.startsWith("#x") ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+        return entities[name] ?? this.#readCode(code, at);
+      }
+      case "\0":
+        // UTF-16 that was read as UTF-8 has one behind each letter.
+        return this.#hidden(at);
+      case "[":
+        return character(REDACTED);
+      default:
+        return this.#readWide(at, at + sequence.length);
     }
   }
-  output.length = length;
-  output.isInAuthority = isInAuthority;
-  return i;
+
+  /** Between `://` and the next `/`, where an escaped `@` or `:` is part of a password. To be asked in ascending order. */
+  #isInAuthority(at: number): boolean {
+    while (this.#nextAuthority >= 0 && this.#nextAuthority < at) {
+      endsAuthority.lastIndex = this.#nextAuthority + 3;
+      this.#authorityEnd = endsAuthority.test(this.#narrow) ? endsAuthority.lastIndex - 1 : this.#narrow.length;
+      this.#nextAuthority = this.#narrow.indexOf("://", this.#nextAuthority + 3);
+    }
+    return at < this.#authorityEnd;
+  }
+
+  #readEscaped(sequence: string, at: number): string {
+    const last = sequence.charAt(sequence.length - 1);
+    switch (sequence.length === 2 ? last : sequence.charAt(sequence.lastIndexOf("\\") + 1)) {
+      case "":
+      case "\\":
+        return "\\";
+      case "n":
+      case "r":
+        return "\n";
+      case "t":
+        return "\t";
+      case "u":
+      case "x":
+        return this.#readCode(Number.parseInt(sequence.slice(sequence.lastIndexOf("\\") + 2), 16) || -1, at);
+      case "\n":
+        return this.#hidden(at);
+      default:
+        return last;
+    }
+  }
+
+  #readCode(code: number, at: number): string {
+    const latin = code < 0x80 ? code : latin1Of(code);
+    return latin < 0 ? this.#hidden(at) : character(latin);
+  }
+
+  /** Something invisible stands at a place. */
+  #hidden(at: number): string {
+    this.#markBoundary(at + this.#growth);
+    return "";
+  }
+
+  #markBoundary(place: number): void {
+    this.hiddenBoundaries ??= new Uint8Array(maxExpansion * this.#source.length + 1);
+    this.hiddenBoundaries[place] = 1;
+  }
+
+  /** Whether a colour changes within a word, as where `grep` marks what it looked for. The dash of a removed line is no word. */
+  #isInsideWord(at: number, end: number): boolean {
+    const before =
+      (at - this.#lastEnd < 2 ? this.#lastText : "") + this.#narrow.slice(Math.max(this.#lastEnd, at - 2), at);
+    const last = before.charCodeAt(before.length - 1);
+    if (!isWordCharacter(last) || !isWordCharacter(this.#source.charCodeAt(end))) return false;
+    return last !== HYPHEN || (before.length > 1 && before.charCodeAt(before.length - 2) > SPACE);
+  }
+
+  /** Key words of other scripts, letters that look like Latin ones, and characters that ISO-8859-1 may have. */
+  #readWide(from: number, to: number): string {
+    const source = this.#source;
+    const first = from + this.#growth;
+    let length = 0;
+    for (let at = from; at < to; ) {
+      this.sourceOffsets.note(first + length, at);
+      const c = source.charCodeAt(at);
+      const foreign = c < 0x80 ? undefined : foreignWordAt(source, at, c);
+      if (foreign !== undefined && at + foreign.word.length <= to) {
+        for (let k = 1; k < foreign.replacement.length; k++) this.sourceOffsets.note(first + length + k, at);
+        length += bytes.write(foreign.replacement, length, "latin1");
+        at += foreign.word.length;
+        continue;
+      }
+      const latin = c < 0x80 ? 0 : homoglyphOf(source, at, c);
+      const point = c >= 0xd800 && c <= 0xdbff ? (source.codePointAt(at) ?? c) : c;
+      const code = c < 0x80 ? c : latin > 0 ? latin : latin1Of(point);
+      // What stands beside a letter that only looks like one may as well begin or end there.
+      if (latin > 0 || code < 0) this.#markBoundary(first + length);
+      if (code >= 0) bytes[length++] = code;
+      if (latin > 0) this.#markBoundary(first + length);
+      at += code < 0 && point > 0xffff ? 2 : 1;
+    }
+    return bytes.toString("latin1", 0, length);
+  }
 }
 
-const placeholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:\d{1,9}\]/y;
+const characters = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
 
-/** Writes what begins with `%`, `&` or the escape character, or leaves out a NUL. @returns where reading goes on */
-function writeEscape(text: string, at: number, c: number, isInAuthority: boolean): number {
-  if (c === NUL) {
-    // UTF-16 that was read as UTF-8 has one behind each letter.
-    output.markBoundary();
-    return at + 1;
-  }
-  if (c === PERCENT) {
-    const value = percentEscape(text, at, isInAuthority);
-    write(value < 0 ? c : value);
-    return at + (value < 0 ? 1 : 3);
-  }
-  if (c === AMPERSAND) {
-    const match = entityAt(text, at);
-    const code = match === undefined ? c : match.code;
-    if (code >= 0) write(code);
-    else output.markBoundary();
-    return at + (match === undefined ? 1 : match.length);
-  }
-  const end = coloursEnd(text, colourEnd(text, at + 1));
-  if (isInsideWord(text.charCodeAt(end))) output.markBoundary();
-  else write(COLOUR);
-  return end;
-}
-
-function write(c: number): void {
-  output.bytes[output.length++] = c;
-}
-
-function writeBackslashes(text: string, at: number): number {
-  if (output.length > 0 && isContinued(text, at)) {
-    output.markBoundary();
-    return at + 2;
-  }
-  let end = readBackslashes(text, at, text.length);
-  let code = escaped;
-  if (code === COLOUR) {
-    end = coloursEnd(text, end);
-    if (isInsideWord(text.charCodeAt(end))) code = -1;
-  }
-  if (code >= 0) write(code);
-  else output.markBoundary();
-  return end;
-}
-
-/** A key word of another script, a letter that looks like a Latin one, or a character that ISO-8859-1 may have. */
-function writeBeyondAscii(text: string, at: number, c: number): number {
-  const foreign = foreignWordAt(text, at, c);
-  if (foreign !== undefined) {
-    const { word, replacement } = foreign;
-    for (let k = 1; k < replacement.length; k++) output.sourceOffsets.note(output.length + k, at);
-    output.length += output.bytes.write(replacement, output.length, "latin1");
-    return at + word.length;
-  }
-  const latin = homoglyphOf(text, at, c);
-  const point = c >= 0xd800 && c <= 0xdbff ? (text.codePointAt(at) ?? c) : c;
-  const code = latin > 0 ? latin : latin1Of(point);
-  // What stands beside a letter that only looks like one may as well begin or end there.
-  if (latin > 0 || code < 0) output.markBoundary();
-  if (code >= 0) write(code);
-  if (latin > 0) output.markBoundary();
-  return code < 0 && point > 0xffff ? at + 2 : at + 1;
-}
-
-/** A word of a shell that goes on in the next line. */
-function isContinued(text: string, at: number): boolean {
-  return (
-    text.charCodeAt(at + 1) === LF &&
-    ((classes[text.charCodeAt(at - 1)] ?? 0) & inToken) !== 0 &&
-    ((classes[text.charCodeAt(at + 2)] ?? 0) & inToken) !== 0
-  );
-}
-
-/** Whether a colour changes within a word, as where `grep` marks what it looked for. The dash of a removed line is no word. */
-function isInsideWord(next: number): boolean {
-  const { bytes, length } = output;
-  const last = length > 0 ? (bytes[length - 1] ?? 0) : 0;
-  if (!isWordCharacter(last) || !isWordCharacter(next)) return false;
-  return last !== HYPHEN || (length > 1 && (bytes[length - 2] ?? 0) > SPACE);
+function character(code: number): string {
+  return characters[code] ?? "\x01";
 }

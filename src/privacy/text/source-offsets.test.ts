@@ -5,10 +5,9 @@ import { SourceOffsets } from "./source-offsets.ts";
 test("positions are the same as in a table of all positions", () => {
   // The distance in the source before each position, with several notes for one position, as after dropped characters.
   const steps = fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 3 }), { maxLength: 3_000 });
-  const offsets = new SourceOffsets();
   fc.assert(
     fc.property(steps, (places) => {
-      offsets.clear();
+      const offsets = new SourceOffsets();
       const table: number[] = [];
       let source = 0;
       for (const [place, advances] of places.entries()) {

@@ -84,6 +84,21 @@ function isNonLatinLetter(c: number): boolean {
   return c >= 0x250 && c <= 0x58f;
 }
 
+/** Stands for a character that depends on its neighbours or cannot be seen. */
+const WIDE = 0x1a;
+let narrowTable: Uint8Array | undefined;
+
+/** By UTF-16 unit: the byte that stands for it, WIDE where more than one look is needed. */
+export function narrowBytes(): Uint8Array {
+  narrowTable ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
+    if (unit < 0x80) return unit;
+    const isSurrogate = unit >= 0xd800 && unit <= 0xdfff;
+    if (isSurrogate || isHomoglyph(unit) || beginsForeignWord[unit] === 1 || isInvisible(unit)) return WIDE;
+    return latin1Of(unit);
+  });
+  return narrowTable;
+}
+
 /** The byte for a character beyond ASCII; -1 for one that cannot be seen. */
 export function latin1Of(code: number): number {
   if (isInvisible(code)) return -1;
