@@ -1,4 +1,5 @@
 import type { ModelKey } from "#domain/model.ts";
+import { BackgroundJob } from "#platform/background-job.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { OperatedHealthRegistry } from "./operated-registry.ts";
 import { isServing } from "./routability.ts";
@@ -76,7 +77,7 @@ class StoredHealthSync implements HealthSync {
   #closed = false;
   #running: Promise<void> | undefined;
   #reportedMs = Number.NEGATIVE_INFINITY;
-  #cancel: (() => void) | undefined;
+  readonly #job: BackgroundJob;
 
   constructor(options: HealthSyncOptions) {
     this.#registry = options.registry;
@@ -86,6 +87,8 @@ class StoredHealthSync implements HealthSync {
     this.#nodeId = options.nodeId;
     this.#shared = options.shared;
     this.#onStore = options.onStore;
+    const { timers } = options;
+    this.#job = new BackgroundJob({ run: () => this.sync(), pauseMs: () => syncEveryMs, timers });
   }
 
   #stateOf(model: ModelKey): SyncState {
@@ -235,11 +238,6 @@ class StoredHealthSync implements HealthSync {
     return this.#running;
   }
 
-  #schedule(): void {
-    if (this.#closed) return;
-    this.#cancel = this.#timers.after(syncEveryMs, () => void this.sync().then(() => this.#schedule()));
-  }
-
   async start(): Promise<void> {
     let stopWaiting: (() => void) | undefined;
     const waited = new Promise<void>((resolve) => {
@@ -247,7 +245,7 @@ class StoredHealthSync implements HealthSync {
     });
     await Promise.race([this.sync(), waited]);
     stopWaiting?.();
-    this.#schedule();
+    this.#job.schedule();
   }
 
   async override(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model"> {
@@ -262,7 +260,7 @@ class StoredHealthSync implements HealthSync {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#cancel?.();
+    await this.#job.close();
     await this.#running;
     if (this.#loaded) await this.#step(true);
     try {

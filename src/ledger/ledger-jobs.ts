@@ -1,3 +1,4 @@
+import { BackgroundJob } from "#platform/background-job.ts";
 import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { LedgerNotice, Operation } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
@@ -38,7 +39,7 @@ export interface LedgerJobsOptions {
 /** What a node does beside requests: heartbeat, sweep of due reservations, removal of old rows. */
 export class LedgerJobs {
   readonly #options: LedgerJobsOptions;
-  readonly #timers = new Map<string, () => void>();
+  readonly #jobs: readonly BackgroundJob[];
   #stopped = false;
   #warnedDay: UtcDay | undefined;
   /** What the sweep that runs now has taken over from dead nodes. */
@@ -46,13 +47,20 @@ export class LedgerJobs {
 
   constructor(options: LedgerJobsOptions) {
     this.#options = options;
+    const { onFailure, random, timers } = options;
+    // The pause varies so that nodes do not run their jobs at the same moments.
+    const every = (pauseMs: number, run: () => Promise<unknown>) =>
+      new BackgroundJob({ run, pauseMs: () => pauseMs * (0.8 + 0.4 * random()), timers, onFailure });
+    this.#jobs = [
+      every(heartbeatEveryMs, () => this.#heartbeat()),
+      every(sweepEveryMs, () => this.sweep()),
+      every(pruneEveryMs, () => this.prune()),
+      every(holdsEveryMs, () => options.refreshHolds()),
+    ];
   }
 
   start(): void {
-    this.#every("heartbeat", heartbeatEveryMs, () => this.#heartbeat());
-    this.#every("sweep", sweepEveryMs, () => this.sweep());
-    this.#every("prune", pruneEveryMs, () => this.prune());
-    this.#every("holds", holdsEveryMs, async () => void (await this.#options.refreshHolds()));
+    for (const job of this.#jobs) job.schedule();
     // Not awaited: what an earlier process of this node left behind is safe as it is, and admission need not wait for it.
     this.sweep().catch((error: unknown) => this.#options.onFailure(error));
   }
@@ -63,7 +71,7 @@ export class LedgerJobs {
 
   stop(): void {
     this.#stopped = true;
-    for (const cancel of this.#timers.values()) cancel();
+    for (const job of this.#jobs) void job.close();
   }
 
   /** Resolves what is due: passed deadlines, and holds of dead nodes. */
@@ -124,22 +132,6 @@ export class LedgerJobs {
       await write(due.map(({ id, why }): Operation => ({ kind: why === "expired" ? "expire" : "orphan", id })));
       if (due.length < dueChunk || this.#stopped) return;
     }
-  }
-
-  /** Repeats a task until `stop`; the pause varies so that nodes do not run their tasks at the same moments. */
-  #every(name: string, pauseMs: number, task: () => Promise<void>): void {
-    const schedule = () => {
-      const delayMs = pauseMs * (0.8 + 0.4 * this.#options.random());
-      const cancel = this.#options.timers.after(delayMs, () => {
-        task()
-          .catch((error: unknown) => this.#options.onFailure(error))
-          .finally(() => {
-            if (!this.#stopped) schedule();
-          });
-      });
-      this.#timers.set(name, cancel);
-    };
-    schedule();
   }
 }
 

@@ -1,3 +1,4 @@
+import { BackgroundJob } from "#platform/background-job.ts";
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import { endOfUtcDay, utcDayOf } from "#platform/time.ts";
 import type { LedgerAdmin } from "./ledger-admin.ts";
@@ -26,16 +27,16 @@ const pauseFactor = 50;
  */
 export class ChargedWithoutProof {
   readonly #options: ChargedWithoutProofOptions;
+  readonly #job: BackgroundJob;
   #latest: { readonly day: UtcDay; readonly nanoUsd: number } | undefined;
-  #cancelTimer: () => void = () => undefined;
-  #reading: Promise<void> | undefined;
   /** When the next reading may begin, by the monotonic clock. */
   #notBeforeMs = 0;
   #isOutdated = false;
-  #isClosed = false;
 
   constructor(options: ChargedWithoutProofOptions) {
     this.#options = options;
+    const { timers } = options;
+    this.#job = new BackgroundJob({ run: () => this.#read(), pauseMs: () => this.#pauseMs(), timers });
   }
 
   /** In nano-USD; undefined before the first reading. A day that has just begun starts with 0. */
@@ -46,63 +47,47 @@ export class ChargedWithoutProof {
 
   /** Reads for the first time; the caller does not wait. */
   start(): void {
-    this.#begin();
+    this.#job.start();
   }
 
   /** This node has charged a hold without a known cost, or corrected such a charge. */
   changed(): void {
     this.#isOutdated = true;
-    if (this.#reading === undefined) this.#schedule();
+    this.#job.schedule();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#cancelTimer();
-    await this.#reading;
-  }
-
-  #begin(): void {
-    this.#isOutdated = false;
-    this.#reading = this.#read().finally(() => {
-      this.#reading = undefined;
-      this.#schedule();
-    });
+  close(): Promise<void> {
+    return this.#job.close();
   }
 
   /** Never rejects. */
   async #read(): Promise<void> {
     const { clock, open, today } = this.#options;
-    let tookMs = 0;
-    let failed = true;
+    this.#isOutdated = false;
+    let pauseMs = failedPauseMs;
     try {
       const day = await today();
-      if (day !== undefined) {
-        const ledger = await open();
-        // Connecting is not reading: it loads the store no more on a slow day.
-        const startedMs = clock.monotonic();
-        try {
-          this.#latest = { day, nanoUsd: await ledger.chargedWithoutProof(day) };
-          failed = false;
-        } finally {
-          tookMs = clock.monotonic() - startedMs;
-          await ledger.close();
-        }
+      if (day === undefined) throw new Error("the store does not answer");
+      const ledger = await open();
+      // Connecting is not reading: it loads the store no more on a slow day.
+      const startedMs = clock.monotonic();
+      try {
+        this.#latest = { day, nanoUsd: await ledger.chargedWithoutProof(day) };
+      } finally {
+        await ledger.close();
       }
+      pauseMs = Math.max(minPauseMs, (clock.monotonic() - startedMs) * pauseFactor);
     } catch {
       // The store does not answer: the ledger's own calls report that.
+      this.#isOutdated = true;
     }
-    if (failed) this.#isOutdated = true;
-    const pauseMs = failed ? failedPauseMs : Math.max(minPauseMs, tookMs * pauseFactor);
     this.#notBeforeMs = clock.monotonic() + Math.min(everyMs, pauseMs);
   }
 
-  #schedule(): void {
-    this.#cancelTimer();
-    if (this.#isClosed) return;
-    const { clock, random, timers } = this.#options;
+  #pauseMs(): number {
+    const { clock, random } = this.#options;
     const nowMs = clock.now();
     const usualMs = Math.min(everyMs * (0.8 + 0.4 * random()), endOfUtcDay(nowMs) - nowMs);
-    const pauseMs = Math.max(this.#notBeforeMs - clock.monotonic(), this.#isOutdated ? 0 : usualMs);
-    this.#cancelTimer = timers.after(Math.max(0, pauseMs), () => this.#begin());
+    return Math.max(this.#notBeforeMs - clock.monotonic(), this.#isOutdated ? 0 : usualMs);
   }
 }

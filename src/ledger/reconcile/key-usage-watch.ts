@@ -1,3 +1,4 @@
+import { BackgroundJob } from "#platform/background-job.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import { type Clock, endOfUtcDay, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
@@ -46,9 +47,8 @@ const lastReadingMs = 120_000;
 export class KeyUsageWatch {
   readonly #options: KeyUsageWatchOptions;
   readonly #closing = new AbortController();
-  #cancelTimer: () => void = () => undefined;
+  readonly #job: BackgroundJob;
   readonly #store: LazyStore<KeyUsageStore>;
-  #reading: Promise<void> | undefined;
   /** The two counts of the last reading. */
   latest: Reconciliation | undefined;
   /** What may still be spent with the key, in nano-USD, as last read; undefined where it has no limit. */
@@ -57,24 +57,24 @@ export class KeyUsageWatch {
   constructor(options: KeyUsageWatchOptions) {
     this.#options = options;
     this.#store = new LazyStore(options.openStore);
+    const { timers } = options;
+    this.#job = new BackgroundJob({ run: () => this.#read(), pauseMs: () => this.#pauseMs(), timers });
   }
 
   /** Reads for the first time; the caller does not wait. */
   start(): void {
-    this.#reading = this.#read();
+    this.#job.start();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#cancelTimer();
-    await this.#reading;
+    await this.#job.close();
     await this.#store.close();
   }
 
   /** Never rejects. */
   async #read(): Promise<void> {
     const { ask, clock, enabled, ledgerDay, onEvent } = this.#options;
-    this.#schedule();
     if (!enabled()) return;
     const answer = await ask(this.#closing.signal);
     const ledger = await ledgerDay();
@@ -101,16 +101,12 @@ export class KeyUsageWatch {
     await this.#save({ source, keyDigest, day, spent: answer.spent, readMs });
   }
 
-  #schedule(): void {
-    if (this.#closing.signal.aborted) return;
-    const { clock, random, timers } = this.#options;
+  #pauseMs(): number {
+    const { clock, random } = this.#options;
     const nowMs = clock.now();
     const lastMs = endOfUtcDay(nowMs) - lastReadingMs * (1 + random());
     const inAnHour = nowMs + everyMs * (1 - jitterShare * random());
-    const nextMs = nowMs < lastMs ? Math.min(inAnHour, lastMs) : inAnHour;
-    this.#cancelTimer = timers.after(nextMs - nowMs, () => {
-      this.#reading = this.#read();
-    });
+    return (nowMs < lastMs ? Math.min(inAnHour, lastMs) : inAnHour) - nowMs;
   }
 
   async #save(reading: KeyUsageReading): Promise<void> {

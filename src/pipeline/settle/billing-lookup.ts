@@ -1,5 +1,6 @@
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, BillingLookups, Ledger } from "#ledger/ledger.ts";
+import { BackgroundJob } from "#platform/background-job.ts";
 import type { Random, Timers } from "#platform/time.ts";
 
 /** What the aggregator says of one call. */
@@ -33,13 +34,8 @@ const concurrency = 4;
  * the store, so whichever gateway runs asks it. What was charged meanwhile is corrected. Returns a function that ends it.
  */
 export function startBillingLookup(options: BillingLookupOptions): () => void {
-  let cancel = () => {};
+  const { timers, random } = options;
   let stopped = false;
-  const schedule = () => {
-    if (stopped) return;
-    // Several nodes should not ask in step.
-    cancel = options.timers.after(roundIntervalMs * (0.8 + 0.4 * options.random()), () => void round().then(schedule));
-  };
   const round = async (): Promise<void> => {
     if (!options.enabled()) return;
     const waiting = [...(await options.ledger.takeLookups(batchSize))];
@@ -49,10 +45,12 @@ export function startBillingLookup(options: BillingLookupOptions): () => void {
     };
     await Promise.all(Array.from({ length: Math.min(concurrency, waiting.length) }, worker));
   };
-  schedule();
+  // Several nodes should not ask in step.
+  const job = new BackgroundJob({ run: round, pauseMs: () => roundIntervalMs * (0.8 + 0.4 * random()), timers });
+  job.schedule();
   return () => {
     stopped = true;
-    cancel();
+    void job.close();
   };
 }
 
