@@ -53,7 +53,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   const rejections = new RejectionRecords(
     clock,
     () => Bun.randomUUIDv7(),
-    (record) => stored.add({ record }),
+    (record) => stored.append(record),
   );
   const nameOf = ({ snapshot, learned }: RoutedInputs) => names.nameOf(snapshot.policy, snapshot.registry, learned);
   const sessions = new RedactedSessions(() => configuration.current().privacy);
@@ -81,10 +81,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
       const { routed } = record;
       const policyHash = routed === undefined ? null : nameOf(routed);
       const session = sessions.redacted(routed?.sessionId);
-      stored.add({
-        record: buildRecord(record, { policyHash, session }),
-        conversationKey: routed?.conversationKey,
-      });
+      stored.append(buildRecord(record, { policyHash, session }), routed?.conversationKey);
       if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) openCosts.add(record.decisionId);
     },
     requestRejected(rejection) {

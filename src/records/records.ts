@@ -4,8 +4,11 @@ import type { DecisionRecord } from "./decision-record.ts";
  * The port of the decision records. Appending never waits and never fails; reading rejects when the store cannot be reached.
  */
 export interface DecisionRecords {
-  /** Queues records to be written. The queue is bounded; what does not fit is dropped and counted. Never throws, never waits. */
-  append(records: readonly DecisionRecord[]): void;
+  /**
+   * Queues a record to be written; the name of its conversation is made then. The queue is bounded; what does not fit is dropped and
+   * counted. Never throws, never waits.
+   */
+  append(record: DecisionRecord, conversationKey?: string): void;
   /** One page, the newest first; with `after`, the oldest of those after it first. */
   query(filter: RecordFilter, page: PageRequest): Promise<RecordPage>;
   /** By decision id, else the newest with that request id. */

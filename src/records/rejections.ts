@@ -1,5 +1,5 @@
 import type { Clock } from "#platform/time.ts";
-import type { DecisionRecord } from "./decision-record.ts";
+import { DecisionRecord } from "./decision-record.ts";
 
 /** A request that was answered with an error before there was a decision. */
 export interface Rejection {
@@ -67,60 +67,28 @@ export class RejectionRecords {
   }
 }
 
+/** A record in which each field is null, empty or 0, as its schema allows: there was no decision. */
+const blank = Object.fromEntries(
+  Object.entries(DecisionRecord.shape).map(([name, schema]) => [
+    name,
+    [null, [], {}, false, 0].find((empty) => schema.safeParse(empty).success),
+  ]),
+);
+
 function recordOf({ requestId, route, status, code }: Rejection, decisionId: string, atMs: number): DecisionRecord {
   return {
-    seq: 0,
+    ...(blank as unknown as DecisionRecord), // but for the fields below, which may not be empty
     at_ms: atMs,
     recorded_ms: atMs,
     decision_id: decisionId,
     request_id: requestId,
-    session: null,
-    goal: null,
-    task: null,
-    conversation: null,
-    generation_ids: [],
     route,
-    alias: null,
-    stream: false,
-    action: null,
-    model: null,
-    served_by: null,
-    upstream_model: null,
-    upstream_host: null,
     status,
     outcome: status >= 500 && status !== 503 ? "failed" : "refused",
     refused_by: "gateway",
     error_class: code ?? null,
-    cause: null,
-    rule: null,
-    kind: null,
-    tier: null,
-    score: null,
-    confidence: null,
-    sensitive_block_applied: false,
-    contributions: [],
-    points: null,
-    thresholds: null,
-    inputs: null,
-    housekeeping: null,
-    features: {},
-    evidence: [],
-    attempts: [],
     timings: { gate_ms: null, decision_ms: null, ledger_ms: null, first_token_ms: null, total_ms: 0 },
-    tokens: null,
-    hold_nano_usd: 0,
-    cost_nano_usd: 0,
     cost_state: "known",
-    cost_source: null,
-    baseline_nano_usd: null,
-    price_band: null,
-    price_version: null,
-    is_byok: null,
-    forwarded_fields: [],
-    redactions: [],
-    health: {},
-    policy_hash: null,
-    reported: null,
     repeated: 1,
   };
 }

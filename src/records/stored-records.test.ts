@@ -15,6 +15,10 @@ afterEach(async () => {
   for (const records of opened.splice(0)) await records.close();
 });
 
+function append(records: StoredRecords, all: readonly DecisionRecord[]): void {
+  for (const record of all) records.append(record);
+}
+
 /** Records over a store in memory that can be unavailable, or lose its answers. */
 async function someRecords(rules = { enabled: true, retention_days: 30, max_bytes: 1_000_000_000 }) {
   const time = manualTime();
@@ -69,7 +73,7 @@ test("records that come while many costs are corrected are written in between", 
   Object.assign(store, {
     async correct(corrections: readonly unknown[]) {
       corrected += corrections.length;
-      if (corrected === 100) records.append([at(1)]);
+      if (corrected === 100) append(records, [at(1)]);
     },
   });
   for (let n = 0; n < 250; n++) {
@@ -86,10 +90,10 @@ test("records that come while many costs are corrected are written in between", 
 test("while the store is unavailable records wait; those above the limit are dropped and counted, and the rest is written later", async () => {
   const { records, dropped, states, at, setMode } = await someRecords();
   setMode("away");
-  records.append([at(0)]);
+  append(records, [at(0)]);
   await records.save();
   expect(records.status()).toMatchObject({ ok: false, queued: 1, dropped: 0 });
-  for (let n = 1; n <= 10_005; n++) records.append([at(n)]);
+  for (let n = 1; n <= 10_005; n++) append(records, [at(n)]);
   expect(records.status().dropped).toBeGreaterThan(0);
   expect(dropped.length).toBe(records.status().dropped);
   setMode("up");
@@ -103,7 +107,11 @@ test("while the store is unavailable records wait; those above the limit are dro
 test("records that come while a batch is written wait for a whole batch, or for their time", async () => {
   const { time, records, batches, at } = await someRecords();
   let added = 0;
-  const add = (count: number) => records.append(Array.from({ length: count }, () => at(++added)));
+  const add = (count: number) =>
+    append(
+      records,
+      Array.from({ length: count }, () => at(++added)),
+    );
   const written = async (count: number) => {
     while (records.status().written < count) await Bun.sleep(1);
   };
@@ -121,16 +129,23 @@ test("records that come while a batch is written wait for a whole batch, or for 
 test("the store counts as answering as soon as it has taken a batch, while more and more waits", async () => {
   const { records, at, setMode, onWrite } = await someRecords();
   setMode("away");
-  records.append([at(0)]);
+  append(records, [at(0)]);
   await records.save();
   expect(records.status().ok).toBe(false);
   setMode("up");
   let seen: readonly boolean[] = [];
   onWrite(() => {
     seen = [...seen, records.status().ok];
-    if (seen.length < 3) records.append(Array.from({ length: 600 }, (_, n) => at(n)));
+    if (seen.length < 3)
+      append(
+        records,
+        Array.from({ length: 600 }, (_, n) => at(n)),
+      );
   });
-  records.append(Array.from({ length: 600 }, (_, n) => at(n)));
+  append(
+    records,
+    Array.from({ length: 600 }, (_, n) => at(n)),
+  );
   await records.save();
   expect(seen.slice(0, 2)).toEqual([false, true]);
 });
@@ -138,9 +153,9 @@ test("the store counts as answering as soon as it has taken a batch, while more 
 test("records that cannot be written before the end are counted as dropped", async () => {
   const { records, dropped, at, setMode } = await someRecords();
   setMode("away");
-  records.append([at(0), at(1)]);
+  append(records, [at(0), at(1)]);
   await records.save();
-  records.append([at(2)]);
+  append(records, [at(2)]);
   await records.close();
   expect(records.status()).toMatchObject({ ok: false, queued: 0, written: 0, dropped: 3 });
   expect(dropped).toEqual([3]);
@@ -149,10 +164,10 @@ test("records that cannot be written before the end are counted as dropped", asy
 test("a batch whose answer was lost is neither written nor counted twice", async () => {
   const { time, records, at, setMode } = await someRecords();
   setMode("loses_answers");
-  records.append([at(1), at(2)]);
+  append(records, [at(1), at(2)]);
   await records.save();
   setMode("up");
-  records.append([at(3)]);
+  append(records, [at(3)]);
   await records.save();
   await records.save();
   const now = time.clock.now();
@@ -165,10 +180,10 @@ test("a follower receives each record that passes its filter, once, until it sto
   const { records, at } = await someRecords();
   const seen: string[] = [];
   const stop = records.subscribe({ tier: ["pro"] }, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
-  records.append([at(1), at(2, { tier: "pro" })]);
+  append(records, [at(1), at(2, { tier: "pro" })]);
   await records.save();
   stop();
-  records.append([at(3, { tier: "pro" })]);
+  append(records, [at(3, { tier: "pro" })]);
   await records.save();
   expect(seen).toEqual(["d2"]);
 });
@@ -228,7 +243,7 @@ async function twoNodes() {
       const records = Array.from({ length: count }, () =>
         aDecisionRecord(++made, { recorded_ms: time.clock.now(), ...given }),
       );
-      other.append(records);
+      append(other, records);
       await other.save();
       return records.map(({ decision_id }) => decision_id);
     },
@@ -266,7 +281,7 @@ test("a follower receives its own node's records too, once", async () => {
   const seen: string[] = [];
   own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
   await poll();
-  own.append([aDecisionRecord(900, { recorded_ms: time.clock.now() })]);
+  append(own, [aDecisionRecord(900, { recorded_ms: time.clock.now() })]);
   await own.save();
   const others = await write(1);
   await poll();
@@ -342,7 +357,10 @@ test("there are no polls without followers, and one poll at a time serves all of
 
 test("records of one moment have distinct numbers, in their order", async () => {
   const { records, at } = await someRecords();
-  records.append(Array.from({ length: 300 }, (_, n) => at(n)));
+  append(
+    records,
+    Array.from({ length: 300 }, (_, n) => at(n)),
+  );
   await records.save();
   const ids = (await records.query({}, { limit: 300 })).records.map(({ decision_id }) => decision_id);
   expect(ids).toEqual(Array.from({ length: 300 }, (_, n) => `d${299 - n}`));
@@ -352,7 +370,7 @@ test("a record that the ledger booked on the day before counts there", async () 
   const { time, records, at } = await someRecords();
   const midnight = time.clock.now();
   time.advance(5_000);
-  records.append([at(1), at(2, { recorded_ms: midnight - 1 })]);
+  append(records, [at(1), at(2, { recorded_ms: midnight - 1 })]);
   await records.save();
   expect((await records.summary({ fromMs: midnight - dayMs, toMs: midnight })).requests).toBe(1);
   expect((await records.summary({ fromMs: midnight, toMs: midnight + dayMs })).requests).toBe(1);
@@ -361,10 +379,13 @@ test("a record that the ledger booked on the day before counts there", async () 
 test("records older than the retention are deleted in chunks, but not their sums", async () => {
   const { time, store, records, at } = await someRecords();
   const begunMs = time.clock.now();
-  records.append(Array.from({ length: 600 }, (_, n) => at(n)));
+  append(
+    records,
+    Array.from({ length: 600 }, (_, n) => at(n)),
+  );
   await records.save();
   time.advance(31 * dayMs);
-  records.append([at(1_000)]);
+  append(records, [at(1_000)]);
   for (let round = 0; round < 4; round++) await records.save();
   expect((await store.size()).rows).toBe(1);
   expect((await records.summary({ fromMs: begunMs, toMs: begunMs + dayMs })).requests).toBe(600);
@@ -374,7 +395,7 @@ test("records beyond the size limit are deleted, the oldest first, however fast 
   const { time, store, records, at } = await someRecords({ enabled: true, retention_days: 30, max_bytes: 200_000 });
   for (let n = 0; n < 3_000; n++) {
     if (n % 100 === 0) time.advance(2_000);
-    records.append([at(n)]);
+    append(records, [at(n)]);
     if (n % 100 === 99) await records.save();
   }
   for (let round = 0; round < 20; round++) {
@@ -390,7 +411,10 @@ test("records pass the size limit by what is written in two seconds, not longer"
   const { time, store, records, at } = await someRecords({ enabled: true, retention_days: 30, max_bytes: maxBytes });
   const sizes: number[] = [];
   for (let batch = 0; batch < 50; batch++) {
-    records.append(Array.from({ length: 500 }, (_, n) => at(batch * 500 + n)));
+    append(
+      records,
+      Array.from({ length: 500 }, (_, n) => at(batch * 500 + n)),
+    );
     await records.save();
     sizes.push((await store.size()).bytes);
     time.advance(1_000);
@@ -404,7 +428,7 @@ test("records pass the size limit by what is written in two seconds, not longer"
 test("a cost that the ledger learns later reaches the record, also one that still waits to be written", async () => {
   const { time, records, at } = await someRecords();
   const open = at(1);
-  records.append([
+  append(records, [
     {
       ...open,
       cost_nano_usd: 0,
@@ -423,7 +447,7 @@ test("lists are ordered by the time at which requests ended, although some are h
   const { records, time, at } = await someRecords();
   const nowMs = time.clock.now();
   const ends = [9, 2, 5, 7].map((ms) => nowMs + ms);
-  for (const [n, recorded_ms] of ends.entries()) records.append([at(n, { recorded_ms })]);
+  for (const [n, recorded_ms] of ends.entries()) append(records, [at(n, { recorded_ms })]);
   await records.save();
   const listed = (await records.query({}, { limit: 10 })).records.map(({ recorded_ms }) => recorded_ms);
   expect(listed).toEqual(ends.toSorted((a, b) => b - a));

@@ -38,14 +38,8 @@ const pruneSumsEveryMs = 3_600_000;
 const pollEveryMs = 400;
 /** Corrections that are written together. */
 const maxCorrections = 100;
-/** Configurations, tasks and corrections that wait for the store. */
+/** Configurations and tasks that wait for the store, and corrections. */
 const maxSideWrites = 1_000;
-
-/** A record that waits to be written. The name of its conversation needs the store's salt, which is read when the store is opened. */
-export interface WaitingRecord {
-  readonly record: DecisionRecord;
-  readonly conversationKey?: string | undefined;
-}
 
 /** Decision records in the database, written behind the requests in batches. */
 export class StoredRecords implements DecisionRecords, TaskStates {
@@ -54,14 +48,14 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   #saving: Promise<void> | undefined;
   #cancelSave: (() => void) | undefined;
   #closed = false;
-  #waiting: WaitingRecord[] = [];
+  /** The name of a conversation needs the store's salt, which is read when the store is opened. */
+  #waiting: { readonly record: DecisionRecord; readonly conversationKey: string | undefined }[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly DecisionRecord[] = [];
   #mayBeWritten = false;
-  #configs: StoredConfig[] = [];
+  /** Configurations and states of tasks that wait, by what they are. */
+  readonly #side = new Map<string, (store: RecordStore) => Promise<void>>();
   #corrections: CostCorrection[] = [];
-  /** States of tasks that wait, by their keys. */
-  readonly #tasks = new Map<string, string>();
   /** The block behind which records with open costs are looked for; undefined while nobody wants to know. */
   #openCostsAfter: number | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
@@ -83,45 +77,41 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     this.#salt = Math.floor(options.random() * seqPerMs);
   }
 
-  append(records: readonly DecisionRecord[]): void {
-    for (const record of records) this.add({ record });
-  }
-
-  /** As `append`, for a record whose conversation is named when it is written. Never throws. */
-  add(entry: WaitingRecord): void {
+  append(record: DecisionRecord, conversationKey?: string): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
     }
     this.#schedule(writeEveryMs);
-    this.#waiting.push(entry);
+    this.#waiting.push({ record, conversationKey });
     // Once for each whole batch: those that come before it is taken wait for the next one.
     if (this.#waiting.length % maxBatch === 0 && this.#ok) void this.save();
   }
 
   /** Keeps a configuration that records name. */
   addConfig(config: StoredConfig): void {
-    if (this.#configs.length < maxSideWrites) this.#configs.push(config);
+    this.#writeLater(`config ${config.hash}`, (store) => store.saveConfig(config));
+  }
+
+  saveTask(key: string, value: string): void {
+    this.#writeLater(`task ${key}`, (store) => store.saveTask(key, value, this.#options.clock.now()));
+  }
+
+  /** In the place of what waits under the same name. */
+  #writeLater(name: string, write: (store: RecordStore) => Promise<void>): void {
+    if (this.#side.size < maxSideWrites || this.#side.has(name)) this.#side.set(name, write);
     this.#schedule(writeEveryMs);
+  }
+
+  async loadTask(key: string): Promise<string | undefined> {
+    const store = await this.#store.opened().catch(() => undefined);
+    return store?.task(key).catch(() => undefined);
   }
 
   /** Corrects the cost of a record, which may still wait itself. */
   correct(correction: CostCorrection): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
     this.#schedule(writeEveryMs);
-  }
-
-  saveTask(key: string, value: string): void {
-    if (this.#tasks.size >= maxSideWrites && !this.#tasks.has(key)) return;
-    this.#tasks.set(key, value);
-    this.#schedule(writeEveryMs);
-  }
-
-  async loadTask(key: string): Promise<string | undefined> {
-    const waiting = this.#tasks.get(key);
-    if (waiting !== undefined) return waiting;
-    const store = await this.#store.opened().catch(() => undefined);
-    return store?.task(key).catch(() => undefined);
   }
 
   /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
@@ -152,8 +142,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   }
 
   async configuration(hash: string): Promise<string | undefined> {
-    const waiting = this.#configs.find((config) => config.hash === hash);
-    return waiting?.config ?? (await this.#store.opened()).config(hash);
+    return (await this.#store.opened()).config(hash);
   }
 
   /** Keeps what a caller reports of a decision; false for an unknown one. Rejects when the store cannot be reached. */
@@ -226,17 +215,19 @@ export class StoredRecords implements DecisionRecords, TaskStates {
       // Not what comes meanwhile: under load that would be one small batch after the other, each as expensive as a whole one.
       let due = this.#waiting.length + this.#batch.length;
       const store = await this.#store.opened();
-      while (due > 0 || this.#configs.length > 0) {
+      do {
         if (this.#batch.length === 0) this.#takeBatch(store.salt);
         due -= this.#batch.length;
-        for (let next = this.#configs[0]; next !== undefined; next = this.#configs[0]) {
-          await store.saveConfig(next);
-          this.#configs.shift();
+        // First: records name configurations.
+        for (const [name, write] of this.#side) {
+          await write(store);
+          if (this.#side.get(name) === write) this.#side.delete(name);
         }
         await this.#writeBatch(store);
         this.#answered();
-      }
-      await this.#sideWork(store);
+      } while (due > 0);
+      await this.#writeCorrections(store);
+      if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
       this.#answered();
     } catch (error) {
       if (this.#ok) this.#options.onStore?.("unavailable", error);
@@ -284,12 +275,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
   }
 
-  async #sideWork(store: RecordStore): Promise<void> {
-    const { clock } = this.#options;
-    const tasks = new Map(this.#tasks);
-    await store.saveTasks(tasks, clock.now());
-    // What has changed meanwhile stays for the next time.
-    for (const [key, value] of tasks) if (this.#tasks.get(key) === value) this.#tasks.delete(key);
+  async #writeCorrections(store: RecordStore): Promise<void> {
     if (this.#openCostsAfter !== undefined && this.#corrections.length < maxCorrections) {
       const { corrections, next } = await store.openCosts(this.#openCostsAfter);
       this.#corrections.push(...corrections);
@@ -300,7 +286,6 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     await store.correct(due);
     this.#corrections.splice(0, due.length);
     if (this.#corrections.length > 0 || this.#openCostsAfter !== undefined) this.#schedule(writeEveryMs);
-    if (clock.now() >= this.#pruneDueMs) await this.#prune(store);
   }
 
   /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
@@ -312,9 +297,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     const deleted = await store.prune(fromMs, max_bytes);
     this.#size = await store.size();
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
-      await store.pruneSums(fromMs, nowMs);
-      const { remembered, remembered_ms } = this.#options.taskLimits();
-      await store.pruneTasks(nowMs - remembered_ms, remembered);
+      await store.pruneOthers(fromMs, nowMs, this.#options.taskLimits());
       this.#sumsPrunedMs = nowMs;
     }
     // A chunk is more than a batch adds, so the rest is deleted with the next batches.

@@ -31,15 +31,17 @@ export interface BacktestResult {
   readonly before: BacktestSide;
   readonly after: BacktestSide;
   /** Per UTC day; a cap hit is a request that a soft cap moved or a hard cap refused. */
-  readonly days: readonly {
-    readonly day: string;
-    readonly before_nano_usd: number;
-    readonly after_nano_usd: number;
-    readonly cap_hits_before: number;
-    readonly cap_hits_after: number;
-  }[];
+  readonly days: readonly BacktestDay[];
   /** Kinds of change, the most frequent first. */
   readonly changes: readonly BacktestChange[];
+}
+
+interface BacktestDay {
+  readonly day: string;
+  readonly before_nano_usd: number;
+  readonly after_nano_usd: number;
+  readonly cap_hits_before: number;
+  readonly cap_hits_after: number;
 }
 
 export interface BacktestChange {
@@ -59,50 +61,48 @@ interface Replayed {
   readonly cost: CostUnder;
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 const capCauses: ReadonlySet<string | null> = new Set(["budget_soft_cap", "budget_hard_cap_exceeded"]);
 const maxChanges = 100;
 
 /** Sums up replayed requests. */
 export class BacktestReport {
-  #fromMs: number | null = null;
-  #toMs: number | null = null;
-  #requests = 0;
-  #skipped = 0;
-  #changed = 0;
-  #relabelled = 0;
-  #estimated = 0;
-  #cacheDelta = 0;
+  readonly #sums: Mutable<Omit<BacktestResult, "before" | "after" | "days" | "changes">> = {
+    from_ms: null,
+    to_ms: null,
+    requests: 0,
+    skipped: 0,
+    changed: 0,
+    relabelled: 0,
+    cache_delta_nano_usd: 0,
+    estimated: 0,
+  };
   readonly #before = new Side();
   readonly #after = new Side();
-  readonly #days = new Map<string, { before: number; after: number; hitsBefore: number; hitsAfter: number }>();
-  readonly #changes = new Map<string, { -readonly [K in keyof BacktestChange]: BacktestChange[K] }>();
+  readonly #days = new Map<string, Mutable<BacktestDay>>();
+  readonly #changes = new Map<string, Mutable<BacktestChange>>();
 
   skip({ repeated }: DecisionRecord): void {
-    this.#skipped += repeated;
+    this.#sums.skipped += repeated;
   }
 
   add({ record, decision, registry, cost }: Replayed): void {
-    this.#requests += 1;
-    this.#fromMs ??= record.recorded_ms;
-    this.#toMs = record.recorded_ms;
-    if (cost.estimated) this.#estimated += 1;
-    this.#before.add(tierOf(record.model, registry), record.model === null, record.cost_nano_usd);
-    this.#after.add(tierOf(decision.model, registry), decision.model === null, cost.nanoUsd);
-
-    const name = new Date(record.recorded_ms).toISOString().slice(0, 10);
-    const day = this.#days.get(name) ?? { before: 0, after: 0, hitsBefore: 0, hitsAfter: 0 };
-    this.#days.set(name, day);
-    day.before += record.cost_nano_usd;
-    day.after += cost.nanoUsd;
-    if (capCauses.has(record.cause)) day.hitsBefore += 1;
-    if (capCauses.has(decision.cause)) day.hitsAfter += 1;
-
-    if (record.model === decision.model && record.cause === decision.cause) {
-      this.#cacheDelta += cost.nanoUsd - record.cost_nano_usd;
+    const sums = this.#sums;
+    const delta = cost.nanoUsd - record.cost_nano_usd;
+    sums.requests += 1;
+    sums.from_ms ??= record.recorded_ms;
+    sums.to_ms = record.recorded_ms;
+    if (cost.estimated) sums.estimated += 1;
+    this.#before.add(record.model, registry, record.cost_nano_usd);
+    this.#after.add(decision.model, registry, cost.nanoUsd);
+    this.#addToDay(record, decision, cost);
+    if (record.model !== decision.model) sums.changed += 1;
+    else if (record.cause !== decision.cause) sums.relabelled += 1;
+    else {
+      sums.cache_delta_nano_usd += delta;
       return;
     }
-    if (record.model === decision.model) this.#relabelled += 1;
-    else this.#changed += 1;
     const key = [record.model, record.cause, decision.model, decision.cause].join(" ");
     const change = this.#changes.get(key) ?? {
       from_model: record.model,
@@ -115,30 +115,26 @@ export class BacktestReport {
     };
     this.#changes.set(key, change);
     change.requests += 1;
-    change.delta_nano_usd += cost.nanoUsd - record.cost_nano_usd;
+    change.delta_nano_usd += delta;
+  }
+
+  #addToDay(record: DecisionRecord, decision: RoutingDecision, cost: CostUnder): void {
+    const name = new Date(record.recorded_ms).toISOString().slice(0, 10);
+    const none = { before_nano_usd: 0, after_nano_usd: 0, cap_hits_before: 0, cap_hits_after: 0 };
+    const day = this.#days.get(name) ?? { day: name, ...none };
+    this.#days.set(name, day);
+    day.before_nano_usd += record.cost_nano_usd;
+    day.after_nano_usd += cost.nanoUsd;
+    if (capCauses.has(record.cause)) day.cap_hits_before += 1;
+    if (capCauses.has(decision.cause)) day.cap_hits_after += 1;
   }
 
   result(): BacktestResult {
     return {
-      from_ms: this.#fromMs,
-      to_ms: this.#toMs,
-      requests: this.#requests,
-      skipped: this.#skipped,
-      changed: this.#changed,
-      relabelled: this.#relabelled,
-      cache_delta_nano_usd: this.#cacheDelta,
-      estimated: this.#estimated,
+      ...this.#sums,
       before: this.#before.result(),
       after: this.#after.result(),
-      days: [...this.#days]
-        .toSorted(([a], [b]) => (a < b ? -1 : 1))
-        .map(([day, { before, after, hitsBefore, hitsAfter }]) => ({
-          day,
-          before_nano_usd: before,
-          after_nano_usd: after,
-          cap_hits_before: hitsBefore,
-          cap_hits_after: hitsAfter,
-        })),
+      days: [...this.#days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1)),
       changes: [...this.#changes.values()].toSorted((a, b) => b.requests - a.requests).slice(0, maxChanges),
     };
   }
@@ -149,24 +145,20 @@ class Side {
   #refused = 0;
   #cost = 0;
 
-  add(tier: Tier | null, refused: boolean, cost: number): void {
+  add(model: string | null, { models }: ModelRegistry, cost: number): void {
+    const role = models.get(model ?? "")?.role;
+    const tier = role === undefined ? null : tierOfRole[role];
     this.#tiers.set(tier, (this.#tiers.get(tier) ?? 0) + 1);
-    if (refused) this.#refused += 1;
+    if (model === null) this.#refused += 1;
     this.#cost += cost;
   }
 
   result(): BacktestSide {
+    const tiers = [...this.#tiers].map(([tier, requests]) => ({ tier, requests }));
     return {
-      by_tier: [...this.#tiers]
-        .map(([tier, requests]) => ({ tier, requests }))
-        .toSorted((a, b) => b.requests - a.requests),
+      by_tier: tiers.toSorted((a, b) => b.requests - a.requests),
       refused: this.#refused,
       cost_nano_usd: this.#cost,
     };
   }
-}
-
-function tierOf(model: string | null, { models }: ModelRegistry): Tier | null {
-  const role = models.get(model ?? "")?.role;
-  return role === undefined ? null : tierOfRole[role];
 }

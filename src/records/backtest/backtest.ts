@@ -4,7 +4,7 @@ import type { ModelRegistry } from "#domain/model.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 import { type DecisionConfiguration, decideAgain, decideInputOf, readConfiguration } from "#records/replay/replay.ts";
 import { BacktestReport, type BacktestResult } from "./backtest-report.ts";
-import { Conversations, costUnder, TypicalOutput } from "./cost-under.ts";
+import { Conversations, costUnder } from "./cost-under.ts";
 
 export type { BacktestResult } from "./backtest-report.ts";
 
@@ -31,14 +31,19 @@ export interface BacktestOptions {
  * was recorded. Under the policy that the records were made by nothing changes.
  */
 export async function backtest(options: BacktestOptions): Promise<BacktestResult> {
-  const simulation = new Simulation(options);
+  const { records, policy, registry, learned, configuration } = options;
+  const simulation = new Simulation();
+  const configurations = new Map<string, DecisionConfiguration>();
   let done = 0;
-  for await (const batch of options.records) {
+  for await (const batch of records) {
     options.signal?.throwIfAborted();
     for (const hash of new Set(batch.map(({ policy_hash }) => policy_hash))) {
-      if (hash !== null) await simulation.prepare(hash);
+      if (hash === null || configurations.has(hash)) continue;
+      const recorded = readConfiguration((await configuration(hash)) ?? "");
+      const models = recorded?.registry ?? registry;
+      configurations.set(hash, { policy, registry: models, caps: capsOf(policy), learned });
     }
-    for (const record of batch) simulation.add(record);
+    for (const record of batch) simulation.add(record, configurations.get(record.policy_hash ?? ""));
     done += batch.length;
     options.onProgress?.(done);
   }
@@ -47,52 +52,39 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
 
 class Simulation {
   readonly report = new BacktestReport();
-  readonly #options: BacktestOptions;
-  readonly #configurations = new Map<string, DecisionConfiguration>();
   readonly #conversations = new Conversations();
-  readonly #typical = new TypicalOutput();
+  /** Of the recorded answers, for requests that were refused. */
+  readonly #typical = { answers: 0, tokens: 0 };
   /** By account, what more was spent than recorded (less, where negative). */
   readonly #more = new Map<string, number>();
 
-  constructor(options: BacktestOptions) {
-    this.#options = options;
-  }
-
-  /** Reads the configuration that records name. */
-  async prepare(hash: string): Promise<void> {
-    if (this.#configurations.has(hash)) return;
-    const { policy, registry, learned, configuration } = this.#options;
-    const json = await configuration(hash);
-    const recorded = json === undefined ? undefined : readConfiguration(json);
-    this.#configurations.set(hash, { policy, registry: recorded?.registry ?? registry, caps: capsOf(policy), learned });
-  }
-
-  add(record: DecisionRecord): void {
-    const { inputs } = record;
-    const configuration = this.#configurations.get(record.policy_hash ?? "");
+  add(record: DecisionRecord, configuration: DecisionConfiguration | undefined): void {
+    const { inputs, tokens, outcome, goal } = record;
     if (inputs === null || record.cause === null || configuration === undefined) {
       this.report.skip(record);
       return;
     }
-    this.#typical.learn(record);
-
+    if (tokens !== null && outcome === "answered") {
+      this.#typical.answers += 1;
+      this.#typical.tokens += tokens.completion;
+    }
     const day = Math.floor(record.recorded_ms / 86_400_000);
-    const accounts = { goal: record.goal === "adhoc" ? `adhoc ${day}` : `goal ${record.goal}`, day: `day ${day}` };
-    const seen = {
-      ...inputs,
-      ...this.#spendUnder(inputs, accounts),
-      affinity: this.#conversations.affinityUnder(record),
-    };
+    const accounts = { goal: goal === "adhoc" ? `adhoc ${day}` : `goal ${goal}`, day: `day ${day}` };
+    const spend = this.#spendUnder(inputs, accounts);
+    const seen = { ...inputs, ...spend, affinity: this.#conversations.affinityUnder(record) };
     const endedAtScout = record.action === "SCOUT" && inputs.verdict === null;
     const input = decideInputOf({ ...record, inputs: seen }, configuration);
     const decision = decideAgain(input, seen.ledger_spend, endedAtScout);
 
-    const before = this.#conversations.of(record);
-    const cost = costUnder(record, decision, configuration.registry, before, this.#typical);
+    const { registry } = configuration;
+    const typicalAnswer = Math.round(this.#typical.tokens / Math.max(1, this.#typical.answers));
+    const cost = costUnder(record, decision, registry, this.#conversations.get(record), typicalAnswer);
     this.#conversations.recordModel(record, decision.model);
     const delta = cost.nanoUsd - record.cost_nano_usd;
-    if (delta !== 0) for (const account of Object.values(accounts)) this.#add(account, delta);
-    this.report.add({ record, decision, registry: configuration.registry, cost });
+    for (const account of Object.values(accounts)) {
+      if (delta !== 0) this.#more.set(account, (this.#more.get(account) ?? 0) + delta);
+    }
+    this.report.add({ record, decision, registry, cost });
   }
 
   /** The recorded spend, with what the other policy would have changed until then. */
@@ -102,16 +94,11 @@ class Simulation {
   ): Pick<DecisionInputs, "spend" | "ledger_spend"> {
     const goal = this.#more.get(accounts.goal) ?? 0;
     const day = this.#more.get(accounts.day) ?? 0;
-    if (goal === 0 && day === 0) return { spend, ledger_spend };
-    const moved = <T extends NonNullable<DecisionInputs["ledger_spend"]>>(of: T): T => ({
-      ...of,
-      goal_spent_nano_usd: Math.max(0, of.goal_spent_nano_usd + goal),
-      day_spent_nano_usd: Math.max(0, of.day_spent_nano_usd + day),
+    const move = <T extends NonNullable<DecisionInputs["ledger_spend"]>>(recorded: T): T => ({
+      ...recorded,
+      goal_spent_nano_usd: Math.max(0, recorded.goal_spent_nano_usd + goal),
+      day_spent_nano_usd: Math.max(0, recorded.day_spent_nano_usd + day),
     });
-    return { spend: moved(spend), ledger_spend: ledger_spend === null ? null : moved(ledger_spend) };
-  }
-
-  #add(account: string, delta: number): void {
-    this.#more.set(account, (this.#more.get(account) ?? 0) + delta);
+    return { spend: move(spend), ledger_spend: ledger_spend === null ? null : move(ledger_spend) };
   }
 }

@@ -1,6 +1,7 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { costOf } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionInputs, DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
 
 export interface CostUnder {
@@ -9,26 +10,26 @@ export interface CostUnder {
   readonly estimated: boolean;
 }
 
-/** What a request would have cost under another decision, in nano-USD. */
+/** What a request would have cost under another decision, in nano-USD. `typicalAnswer`: tokens of an answer that is not recorded. */
 export function costUnder(
   record: DecisionRecord,
   decision: Pick<RoutingDecision, "model" | "action">,
   registry: ModelRegistry,
   before: ConversationState | undefined,
-  typical: TypicalOutput,
+  typicalAnswer: number,
 ): CostUnder {
   if (decision.model === null) return { nanoUsd: 0, estimated: false };
-  const sameModel = decision.model === record.model;
-  const sameCache = before === undefined || before.model === before.recordedModel;
-  if (sameModel && sameCache) return { nanoUsd: record.cost_nano_usd, estimated: false };
+  const { tokens, inputs } = record;
+  const isSameCache = before === undefined || before.model === before.recordedModel;
+  const isSame = decision.model === record.model && isSameCache;
   const model = registry.models.get(decision.model);
-  if (model === undefined) return { nanoUsd: record.cost_nano_usd, estimated: true };
-  const { tokens } = record;
-  // There was no answer (the upstream failed or the caller left). Another model is taken to have the same cost.
-  if (tokens === null && record.model !== null) return { nanoUsd: record.cost_nano_usd, estimated: true };
-  const used = tokens ?? typical.tokensOf(record);
+  // Without an answer (the upstream failed or the caller left) another model is taken to have the same cost.
+  if (isSame || model === undefined || (tokens === null && record.model !== null)) {
+    return { nanoUsd: record.cost_nano_usd, estimated: !isSame };
+  }
+  const prompt = Math.ceil(inputs?.size.input_tokens_estimate ?? 0);
+  const used = tokens ?? { prompt, cached: 0, cache_write: 0, completion: typicalAnswer, reasoning: 0 };
   const cached = cachedUnder(used, decision.model, record, before);
-  const during = { fromMs: record.at_ms, toMs: record.at_ms + record.timings.total_ms };
   const usage = {
     input: used.prompt,
     cachedInput: cached,
@@ -36,6 +37,7 @@ export function costUnder(
     output: used.completion,
     reasoning: used.reasoning,
   };
+  const during = { fromMs: record.at_ms, toMs: record.at_ms + record.timings.total_ms };
   return { nanoUsd: costOf(usage, model.price, during), estimated: tokens === null };
 }
 
@@ -52,24 +54,6 @@ function cachedUnder(
   return before.recordedModel === record.model ? cached : Math.min(before.promptTokens, prompt);
 }
 
-/** The mean length of the recorded answers, for requests that were refused. */
-export class TypicalOutput {
-  #answers = 0;
-  #tokens = 0;
-
-  learn({ tokens, outcome }: DecisionRecord): void {
-    if (tokens === null || outcome !== "answered") return;
-    this.#answers += 1;
-    this.#tokens += tokens.completion;
-  }
-
-  tokensOf({ inputs }: DecisionRecord): DecisionTokens {
-    const completion = this.#answers === 0 ? 0 : Math.round(this.#tokens / this.#answers);
-    const prompt = Math.ceil(inputs?.size.input_tokens_estimate ?? 0);
-    return { prompt, cached: 0, cache_write: 0, completion, reasoning: 0 };
-  }
-}
-
 /** The state of a conversation, as it was recorded and as the backtest would have left it. */
 interface ConversationState {
   /** The models that the last request was routed to. */
@@ -84,16 +68,16 @@ const maxConversations = 50_000;
 
 /** Tracks which model would have the context of each conversation cached. */
 export class Conversations {
-  readonly #states = new Map<string, ConversationState>();
+  readonly #states = new LruMap<string, ConversationState>();
 
-  of({ conversation }: DecisionRecord): ConversationState | undefined {
+  get({ conversation }: DecisionRecord): ConversationState | undefined {
     return conversation === null ? undefined : this.#states.get(conversation);
   }
 
   /** The affinity that the request would have met: the recorded one, unless its conversation has gone elsewhere. */
   affinityUnder(record: DecisionRecord): DecisionInputs["affinity"] {
     const recorded = record.inputs?.affinity ?? null;
-    const state = this.of(record);
+    const state = this.get(record);
     if (recorded === null || state === undefined || state.model === state.recordedModel) return recorded;
     return state.model === null ? null : { ...recorded, model: state.model };
   }
@@ -105,15 +89,11 @@ export class Conversations {
     // A request without an answer leaves nothing in the cache of any model.
     if (record.served_by === null && record.model !== null) return;
     const before = this.#states.get(conversation);
-    this.#states.delete(conversation);
     this.#states.set(conversation, {
       recordedModel: record.model ?? before?.recordedModel ?? null,
       model: model ?? before?.model ?? null,
       promptTokens: record.tokens?.prompt ?? before?.promptTokens ?? 0,
     });
-    for (const oldest of this.#states.keys()) {
-      if (this.#states.size <= maxConversations) break;
-      this.#states.delete(oldest);
-    }
+    this.#states.trim(maxConversations);
   }
 }

@@ -10,6 +10,7 @@ import { hourMs, minuteMs } from "./sums.ts";
 export function recordStoreContract(name: string, open: () => Promise<RecordStore>): void {
   describe(`${name}: a store of decision records`, () => {
     const startMs = Date.UTC(2026, 5, 1, 12);
+    const noTasks = { remembered: 0, remembered_ms: 0 };
     let store: RecordStore;
     beforeEach(async () => {
       store = await open();
@@ -237,7 +238,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       };
       await expectPages();
       // Records may be kept for longer than their sums.
-      await store.pruneSums(startMs, startMs + 20 * hourMs + 400 * 24 * hourMs);
+      await store.pruneOthers(startMs, startMs + 20 * hourMs + 400 * 24 * hourMs, noTasks);
       await expectPages();
     });
 
@@ -418,7 +419,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
           ).toEqual(expected);
         }
       }
-      await store.pruneSums(startMs + 200 * hourMs, startMs + 200 * hourMs);
+      await store.pruneOthers(startMs + 200 * hourMs, startMs + 200 * hourMs, noTasks);
       expect(await store.groups("session", { fromMs: 0, toMs: startMs + 200 * hourMs }, 9)).toEqual([]);
     });
 
@@ -500,7 +501,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.size()).toEqual({ rows: 0, bytes: 0 });
       // The sums of deleted records stay.
       expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(200);
-      await store.pruneSums(startMs, startMs + 500 * 24 * hourMs);
+      await store.pruneOthers(startMs, startMs + 500 * 24 * hourMs, noTasks);
       expect((await store.summary({ fromMs: startMs, toMs: startMs + 4 * hourMs }, {}, startMs)).requests).toBe(0);
     });
 
@@ -509,7 +510,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       await store.saveConfig({ hash: "b", atMs: 2, config: '{"it": "o\'b"}' });
       await store.saveConfig({ hash: "b", atMs: 3, config: "ignored" });
       expect(await store.config("b")).toBe('{"it": "o\'b"}');
-      await store.pruneSums(10, 10);
+      await store.pruneOthers(10, 10, noTasks);
       expect(await store.config("a")).toBeUndefined();
       expect(await store.config("b")).toBeDefined();
     });

@@ -1,5 +1,6 @@
 import { openLargeStore, type Statement, type StoreDatabase, type WriteTransaction } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
+import type { TaskLimits } from "#pipeline/assess/task/task-memory.ts";
 import type { CostState, DecisionRecord } from "#records/decision-record.ts";
 import { placeholders } from "#records/filter.ts";
 import type {
@@ -217,8 +218,8 @@ export class RecordStore {
     return records;
   }
 
-  /** Deletes sums and configurations that nothing needs any more. Rows that are few, so in one go. */
-  async pruneSums(fromMs: number, nowMs: number): Promise<void> {
+  /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */
+  async pruneOthers(fromMs: number, nowMs: number, tasks: TaskLimits): Promise<void> {
     const sums = "DELETE FROM decision_sum WHERE dimension = ? AND span_ms = ? AND at_ms < ?";
     await this.#write(
       [sums, "outcome", minuteMs, Math.round(nowMs - minutesKeptMs)],
@@ -228,6 +229,12 @@ export class RecordStore {
       [
         "DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)",
         Math.round(fromMs),
+      ],
+      ["DELETE FROM task_state WHERE changed_ms < ?", Math.round(nowMs - tasks.remembered_ms)],
+      [
+        `DELETE FROM task_state WHERE changed_ms <=
+           (SELECT changed_ms FROM task_state ORDER BY changed_ms DESC LIMIT 1 OFFSET ?)`,
+        tasks.remembered,
       ],
     );
   }
@@ -244,13 +251,12 @@ export class RecordStore {
     return this.#text("SELECT config AS text FROM decision_config WHERE hash = ?", hash);
   }
 
-  /** Writes the states of tasks, by their keys. */
-  async saveTasks(tasks: ReadonlyMap<string, string>, nowMs: number): Promise<void> {
-    const upsert = `INSERT INTO task_state (key_hash, value, changed_ms) VALUES (?, ?, ?)
-      ON CONFLICT (key_hash) DO UPDATE SET value = excluded.value, changed_ms = excluded.changed_ms`;
-    await this.#write(
-      ...[...tasks].map(([key, value]): Statement => [upsert, this.#taskHash(key), value, Math.round(nowMs)]),
-    );
+  async saveTask(key: string, value: string, nowMs: number): Promise<void> {
+    await this.#write([
+      `INSERT INTO task_state (key_hash, value, changed_ms) VALUES (?, ?, ?)
+       ON CONFLICT (key_hash) DO UPDATE SET value = excluded.value, changed_ms = excluded.changed_ms`,
+      ...[this.#taskHash(key), value, Math.round(nowMs)],
+    ]);
   }
 
   async task(key: string): Promise<string | undefined> {
@@ -261,18 +267,6 @@ export class RecordStore {
     const [rows] = await this.#db.read([sql, key]);
     const text = rows?.[0]?.["text"];
     return text === undefined ? undefined : String(text);
-  }
-
-  /** Deletes states that have not changed since `fromMs`, and of the rest the oldest above `most`. */
-  async pruneTasks(fromMs: number, most: number): Promise<void> {
-    await this.#write(
-      ["DELETE FROM task_state WHERE changed_ms < ?", Math.round(fromMs)],
-      [
-        `DELETE FROM task_state WHERE changed_ms <=
-           (SELECT changed_ms FROM task_state ORDER BY changed_ms DESC LIMIT 1 OFFSET ?)`,
-        most,
-      ],
-    );
   }
 
   /** Half a SHA-256: nobody who reads the store can tell ids from it without trying them with the salt. */
