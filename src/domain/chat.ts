@@ -36,13 +36,11 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** A number for whoever holds the bearer token, the same for each of its requests to this process; it tells nothing of the token. */
   readonly caller: number;
-  /** The body as sent; never changed in place. */
+  /** The body as sent; never changed in place. Some messages may be parsed when they are read (`wholeMessage`), odd numbers in objects are raw JSON. */
   readonly body: JsonObject & { messages: ChatMessage[] };
   /** The bytes of the body, where what is sent on may be made of them. */
   readonly received?: ReceivedBody;
-  /** The body once more, with its long integers as texts of what was sent; only where it holds any. */
-  readonly spelled?: Json;
-  /** The body's size in bytes: as received, or, where numbers come out longer when written anew, at least what is sent on. */
+  /** The body's size in bytes. What is sent on of it is not longer. */
   readonly bodyBytes: number;
   /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when neither is above 0. */
   readonly requestedOutputTokens: number | null;
@@ -60,21 +58,18 @@ export interface ChatRequest {
   readonly receivedAtMs: number;
 }
 
-/**
- * The bytes of a body, and where its members stand in them. Exists only where the bytes say nothing but what was parsed, to
- * whatever reader: no key twice in any object, no escapes in keys, no number that is written differently.
- */
+/** The bytes of a body, and where its members and messages stand in them, as far as these say nothing but what was parsed. */
 export interface ReceivedBody {
   readonly bytes: Uint8Array;
   readonly parsed: ChatRequest["body"];
-  /** By name, in the order of the body. */
-  readonly members: ReadonlyMap<string, MemberRange>;
+  /** By name, in the order of the body. From the quote before the name to what follows the value. */
+  readonly members: ReadonlyMap<string, ByteRange & { readonly index: number }>;
+  /** Undefined for a message that has to be written anew. */
+  readonly messages: readonly (ByteRange | undefined)[];
 }
 
-/** `[from, to)` in the bytes, from the quote before the name to what follows the value; white space may be included. */
-export interface MemberRange {
-  /** Counted from 0. */
-  readonly index: number;
+/** `[from, to)`; white space may be included. */
+export interface ByteRange {
   readonly from: number;
   readonly to: number;
 }

@@ -185,17 +185,14 @@ export function harmfulPathIn({ harmless }: GuardedField, value: Json): string |
   }
 }
 
-/**
- * What of `target` is harmless by the judgement of `value`, which has the same shape; undefined when nothing is left of it.
- * The two differ where numbers are kept as they are spelled.
- */
-export function harmlessPartOf({ harmless }: GuardedField, value: Json, target: Json): Json | undefined {
-  if (harmless.of === "items" && Array.isArray(value) && Array.isArray(target)) {
-    const kept = target.filter((_, index) => harmless.is(value[index] ?? null));
+/** What of a value is harmless; undefined when nothing is. */
+export function harmlessPart({ harmless }: GuardedField, value: Json): Json | undefined {
+  if (harmless.of === "items" && Array.isArray(value)) {
+    const kept = value.filter((item) => harmless.is(item));
     return kept.length === 0 ? undefined : kept;
   }
-  if (harmless.of === "keys" && isObject(value) && isObject(target)) {
-    const kept = Object.entries(target).filter(([key]) => keyIsHarmless(harmless.are, key, value[key]));
+  if (harmless.of === "keys" && isObject(value)) {
+    const kept = Object.entries(value).filter(([key, item]) => keyIsHarmless(harmless.are, key, item));
     return kept.length === 0 ? undefined : Object.fromEntries(kept);
   }
   return undefined;

@@ -4,7 +4,6 @@ import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-boo
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import type { ScanCounts } from "#privacy/redaction.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { isEnabled } from "#upstream/aggregator.ts";
 
@@ -16,8 +15,6 @@ export class LiveConfiguration {
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
   #onChange: () => void = () => {};
-  /** Summed over all policies since the start. */
-  readonly #scans: ScanCounts = { hits: 0, misses: 0 };
 
   constructor(settings: Settings, log: Log) {
     this.#settings = settings;
@@ -26,12 +23,7 @@ export class LiveConfiguration {
 
   /** Applies files that were read. */
   apply(config: Config): void {
-    this.#inForce = priced(
-      configurationOf(config, this.#settings, this.#log, this.#scans),
-      config,
-      this.#settings,
-      this.#book,
-    );
+    this.#inForce = priced(configurationOf(config, this.#settings, this.#log), config, this.#settings, this.#book);
     this.#loaded = config;
     this.#onChange();
   }
@@ -52,11 +44,6 @@ export class LiveConfiguration {
     return this.#inForce;
   }
 
-  /** How often the privacy gate had scanned a text before, and the bytes of memory that this takes. */
-  scanMemory(): ScanCounts & { readonly bytes: number } {
-    return { ...this.#scans, bytes: this.current().privacy.memoryBytes() };
-  }
-
   /** The files as read, without the price book. */
   loaded(): Config {
     if (this.#loaded === undefined) throw new Error("unreachable: applied before the parts are made");
@@ -65,7 +52,7 @@ export class LiveConfiguration {
 }
 
 /** The configuration as requests see it: with the privacy engine that its policy makes, which also knows our own secrets. */
-function configurationOf(config: Config, settings: Settings, log: Log, scans: ScanCounts): Configuration {
+function configurationOf(config: Config, settings: Settings, log: Log): Configuration {
   const secrets = [
     ...(settings.upstream.kind === "aggregator" && settings.upstream.apiKey !== undefined
       ? [{ rule: "gateway_upstream_api_key", value: settings.upstream.apiKey, sentUpstream: true as const }]
@@ -74,7 +61,7 @@ function configurationOf(config: Config, settings: Settings, log: Log, scans: Sc
       ? []
       : [{ rule: "gateway_dashboard_token", value: settings.dashboardToken }]),
   ];
-  const privacy = privacyEngine(config.policy.privacy, secrets, scans);
+  const privacy = privacyEngine(config.policy.privacy, secrets);
   for (const rule of privacy.disabledRules) log("privacy_rule_disabled", { rule: logId(rule) });
   const priceLimit = isChosen(config.policy.upstream.price_limit, settings);
   return { ...config, fields: fieldRulesOf(config.policy), privacy, priceLimit };

@@ -1,5 +1,6 @@
 import type { AuthKeys } from "#config/auth-keys.ts";
 import type { LiveConfig } from "#config/live-config.ts";
+import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
@@ -47,6 +48,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     minTokenLength: settings.authMinTokenLength,
     ...(accepted === undefined ? {} : { isListed: (token: string) => accepted.has(sha256Hex(token)) }),
   };
+  const pieces = new PieceCache(() => configuration.current().policy.privacy.scan_memory_bytes);
   const http = startServer({
     host: settings.host,
     port: settings.port,
@@ -56,6 +58,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     maxRequestBytes: settings.maxRequestBytes,
     maxRequestValues: settings.maxRequestValues,
     maxBytesInFlight: settings.maxBytesInFlight,
+    pieces,
     allowedHosts: settings.allowedHosts,
     auth: () => auth,
     ports,
@@ -105,7 +108,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     activeStreams: () => http.streams.streaming,
     day: () => ledger.peekDay(),
     eventLoopDelayMs: () => load.eventLoopDelayMs,
-    scanMemory: () => configuration.scanMemory(),
+    scanMemory: () => ({ ...pieces.counts, bytes: pieces.bytes }),
   });
   return http;
 }

@@ -3,6 +3,7 @@ import type { TraceContext } from "#domain/trace-context.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { AuthRules } from "./access/auth.ts";
+import type { PieceCache } from "./chat-body/piece-cache.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";
 import type { ConfigStatus, HealthReport, RecordsHealth } from "./endpoints/health.ts";
 import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
@@ -47,6 +48,8 @@ export interface ServerOptions {
   readonly maxRequestValues: number;
   /** Bytes of request bodies held at once, over all requests. */
   readonly maxBytesInFlight: number;
+  /** What is known of messages of earlier requests. */
+  readonly pieces: PieceCache;
   /** Names beside the loopback ones under which a gateway on loopback may be called. */
   readonly allowedHosts: readonly string[];
   readonly auth: () => AuthRules;

@@ -1,4 +1,4 @@
-import { endsOfTurns } from "#platform/event-loop-turns.ts";
+import { endsOfTicks } from "#platform/event-loop.ts";
 import { authProblem } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
@@ -114,10 +114,11 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     maxRequestValues: options.maxRequestValues,
     explain: options.explain,
     bodies,
+    pieces: options.pieces,
     streams,
     headers: new AnswerHeaders(),
     streamHeaders: new AnswerHeaders(),
-    endOfTurn: endsOfTurns(),
+    endOfTick: endsOfTicks(),
     liftIdleTimeout: (request: Request) => setIdleTimeout(request, 0),
     restoreIdleTimeout: (request: Request) => setIdleTimeout(request, idleSeconds),
     ...(options.traces === undefined ? {} : { traces: options.traces }),

@@ -90,7 +90,7 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
   };
 
   return (received) => {
-    const guarded = guardFields(received.body, received.spelled, fields);
+    const guarded = guardFields(received.body, fields);
     if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
     const routed = route(guarded === undefined ? received : withGuardedFields(received, guarded));
     if (guarded?.freeTerms !== undefined && routed.task.sensitive)

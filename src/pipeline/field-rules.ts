@@ -1,11 +1,11 @@
 import type { Policy } from "#config/policy.ts";
-import { type ChatRequest, isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import {
   boundingFields,
   type GuardedField,
   guardedFields,
   harmfulPathIn,
-  harmlessPartOf,
+  harmlessPart,
   namesFreeTerms,
   policyGuardedField,
 } from "#domain/guarded-fields.ts";
@@ -38,7 +38,6 @@ export type GuardedBody =
       readonly kind: "allowed";
       /** Without what is dropped. */
       readonly body: JsonObject;
-      readonly spelled?: Json;
       /** Present when a field goes out that may change model, terms or price. */
       readonly surcharge?: Surcharge;
       /** The first field forwarded that names a free model or open terms: a sensitive request must not have it. */
@@ -65,7 +64,7 @@ export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules
 }
 
 /** One look at the keys of a body; undefined when all of it is harmless, as nearly always. */
-export function guardFields(body: JsonObject, spelled: Json | undefined, rules: FieldRules): GuardedBody | undefined {
+export function guardFields(body: JsonObject, rules: FieldRules): GuardedBody | undefined {
   let found: Found[] | undefined;
   for (const name in body) {
     const rule = rules.byName.get(name) ?? ruleOfOtherSpelling(name, rules);
@@ -76,16 +75,15 @@ export function guardFields(body: JsonObject, spelled: Json | undefined, rules: 
     found ??= [];
     found.push({ name, rule });
   }
-  return found === undefined ? undefined : allowed(body, spelled, found);
+  return found === undefined ? undefined : allowed(body, found);
 }
 
 /** The request without the fields that the policy drops, and with the surcharge of those it forwards. */
 export function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: "allowed" }): ChatRequest {
-  const { body, spelled, surcharge } = guarded;
+  const { body, surcharge } = guarded;
   return {
     ...request,
     body: { ...body, messages: request.body.messages },
-    ...(spelled === undefined ? {} : { spelled }),
     ...(surcharge === undefined ? {} : { surcharge }),
   };
 }
@@ -109,23 +107,19 @@ interface Found {
   readonly rule: FieldRule;
 }
 
-function allowed(body: JsonObject, spelled: Json | undefined, found: readonly Found[]): GuardedBody {
+function allowed(body: JsonObject, found: readonly Found[]): GuardedBody {
   const dropped = found.filter(({ rule }) => rule.action === "drop");
   const forwarded = found.filter(({ rule }) => rule.action === "forward");
-  const without = (target: JsonObject): JsonObject => {
-    const kept: JsonObject = { ...target };
-    for (const { name, rule } of dropped) {
-      const part = harmlessPartOf(rule.field, body[name] ?? null, target[name] ?? null);
-      if (part === undefined) delete kept[name];
-      else kept[name] = part;
-    }
-    return kept;
-  };
+  const kept: JsonObject = dropped.length === 0 ? body : { ...body };
+  for (const { name, rule } of dropped) {
+    const part = harmlessPart(rule.field, body[name] ?? null);
+    if (part === undefined) delete kept[name];
+    else kept[name] = part;
+  }
   const freeTerms = forwarded.find(({ name }) => namesFreeTerms({ [name]: body[name] ?? null }))?.name;
   return {
     kind: "allowed",
-    body: dropped.length === 0 ? body : without(body),
-    ...(spelled === undefined ? {} : { spelled: isObject(spelled) && dropped.length > 0 ? without(spelled) : spelled }),
+    body: kept,
     ...(forwarded.length === 0 ? {} : { surcharge: surchargeOf(forwarded) }),
     ...(freeTerms === undefined ? {} : { freeTerms }),
   };

@@ -31,7 +31,7 @@ test.each([100, 2_000_000])(
     const broken = () => {
       throw new Error("while reading: the words of the prompt");
     };
-    const privacy = { ...privacyEngine(policy.privacy), redactBody: broken, redactKnownBody: broken };
+    const privacy = { ...privacyEngine(policy.privacy), redactBody: broken, redactLargeBody: broken };
     const untouchable = new Proxy({}, { get: (_, name) => expect.unreachable(`asked for ${String(name)}`) });
     const ports = {
       clock: time.clock,

@@ -2,7 +2,7 @@ import type { ChatRequest } from "#domain/chat.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { assess } from "#pipeline/assess/assess.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
-import { largeWorkTurn } from "#platform/event-loop-turns.ts";
+import { nextLargeTask } from "#platform/event-loop.ts";
 import { findingsIn } from "#privacy/redaction.ts";
 import { type Decided, decideWithSpend } from "./decide-with-spend.ts";
 import { askScout } from "./execute/ask-scout.ts";
@@ -28,7 +28,7 @@ import { recordAnswer, settleAnswer } from "./settle/settle.ts";
  */
 export async function handleChat(received: ChatRequest, ports: Ports, caller: AbortControllerLike): Promise<Reply> {
   const configuration = ports.config();
-  const guarded = guardFields(received.body, received.spelled, configuration.fields);
+  const guarded = guardFields(received.body, configuration.fields);
   if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
   const request = guarded === undefined ? received : withGuardedFields(received, guarded);
   ports.retryBudget.countRequest();
@@ -40,7 +40,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   const redacted = redacting instanceof Promise ? await redacting : redacting;
   if ("status" in redacted) return redacted;
   // The body is large: reading it takes as long as one of the steps in which it was redacted.
-  if (redacting instanceof Promise) await largeWorkTurn();
+  if (redacting instanceof Promise) await nextLargeTask();
   recorder.recordGate();
   // Credentials in tool definitions are forwarded unchanged, but counted like the others.
   const findings = findingsIn(redacted);

@@ -3,7 +3,7 @@ import { Policy } from "#config/policy.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { turnsDuring } from "#platform/testing/turns-during.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { redactRequest, slicedBodyBytes } from "./redact-request.ts";
+import { largeTextBytes, redactRequest } from "./redact-request.ts";
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 
@@ -16,14 +16,14 @@ function redactionOf(bytes: number) {
   return redactRequest(request, configuration);
 }
 
-test("a body of less than a megabyte is redacted in turns of the event loop too, with other requests served between", async () => {
+test("a body of less than a megabyte is redacted in ticks of the event loop too, with other requests served between", async () => {
   const redacting = redactionOf(900_000);
   expect(redacting).toBeInstanceOf(Promise);
   const { turns, value: redacted } = await turnsDuring(async () => redacting);
-  expect(turns).toBeGreaterThanOrEqual(900_000 / slicedBodyBytes);
+  expect(turns).toBeGreaterThanOrEqual(900_000 / largeTextBytes);
   expect(JSON.stringify(redacted)).not.toContain(token);
 });
 
 test("a body of usual size is redacted in one turn", () => {
-  expect(redactionOf(slicedBodyBytes - 10_000)).not.toBeInstanceOf(Promise);
+  expect(redactionOf(largeTextBytes - 10_000)).not.toBeInstanceOf(Promise);
 });

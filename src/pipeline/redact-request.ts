@@ -6,12 +6,8 @@ import { redactId } from "./redact-id.ts";
 import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/refusals.ts";
 import type { Refusal } from "./respond/reply.ts";
 
-/**
- * Bodies above so many bytes are redacted in slices, a turn of the event loop each, unless most of their text is known: one
- * slice's worth of text can take a tenth of a second where it is written to, so a megabyte in one piece would delay other
- * requests by several.
- */
-export const slicedBodyBytes = 262_144;
+/** Larger bodies are redacted in ticks of the event loop, unless most of their text has been scanned before. */
+export const largeTextBytes = 262_144;
 
 /** The body without credentials; a refusal when redaction failed, and then nothing may be sent. */
 export function redactRequest(
@@ -19,8 +15,8 @@ export function redactRequest(
   { privacy }: Configuration,
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
   try {
-    if (bodyBytes <= slicedBodyBytes) return privacy.redactBody(body);
-    return privacy.redactKnownBody(body) ?? privacy.redactBodyAsync(body).catch(refusalOfPrivacyGate);
+    const redacted = bodyBytes <= largeTextBytes ? privacy.redactBody(body) : privacy.redactLargeBody(body);
+    return redacted instanceof Promise ? redacted.catch(refusalOfPrivacyGate) : redacted;
   } catch (error) {
     return refusalOfPrivacyGate(error);
   }

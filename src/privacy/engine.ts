@@ -1,16 +1,14 @@
 import type { Policy } from "#config/policy.ts";
-import { largeWorkTurn } from "#platform/event-loop-turns.ts";
-import { type BodyScanners, redactBody } from "./body/body-redactor.ts";
+import { nextLargeTask } from "#platform/event-loop.ts";
+import { type BodyScanners, listTexts, redactBody } from "./body/body-redactor.ts";
 import { cacheCleanNames } from "./body/keys-and-ids.ts";
 import { type AdditionalRules, credentialScan } from "./detect/scan.ts";
-import { ScanMemory, scanOverhead, WorkLimit } from "./memory/scan-memory.ts";
 import {
   type ChatBody,
   maxSecrets,
   type PrivacyEngine,
   type RedactedBody,
   type RedactedText,
-  type ScanCounts,
   TooManySecrets,
 } from "./redaction.ts";
 import { createAnswerGuard } from "./restore/answer-guard.ts";
@@ -27,23 +25,15 @@ export { checkCustomRules } from "./rules/custom-rules.ts";
  * The privacy gate of one policy. Rules of the policy's own have to be checked with `checkCustomRules` before: here only their
  * syntax is, and a broken one throws.
  * @param exactValues the gateway's own credentials, replaced wherever they appear
- * @param counts counts on from the engine of the policy before
  */
-export function privacyEngine(
-  policy: Policy["privacy"],
-  exactValues: readonly ExactValue[] = [],
-  counts: ScanCounts = { hits: 0, misses: 0 },
-): PrivacyEngine {
+export function privacyEngine(policy: Policy["privacy"], exactValues: readonly ExactValue[] = []): PrivacyEngine {
   const isOn = policy.redact || policy.personal_data;
-  const scanAnew = isOn ? policyScan(policy, exactValues) : scanNothing;
-  const memory = new ScanMemory(scanAnew, isOn ? policy.scan_memory_bytes : 0, counts);
-  const { scan } = memory;
+  const scan = isOn ? policyScan(policy, exactValues) : scanNothing;
   // An id is nobody's personal data: its digits may happen to be those of a telephone.
-  const scanIds = policy.personal_data ? policyScan({ ...policy, personal_data: false }, exactValues) : scanAnew;
+  const scanIds = policy.personal_data ? policyScan({ ...policy, personal_data: false }, exactValues) : scan;
   // Read with its name, which says that random characters are no key of a vendor that nobody knows.
   const ids: Scan = isOn ? (id) => scanIds(`id: ${id}`) : scanNothing;
-  const names = { key: cacheCleanNames(scanAnew), id: cacheCleanNames(ids) };
-  const scans: BodyScanners = { text: scan, ...names };
+  const scans: BodyScanners = { text: scan, key: cacheCleanNames(scan), id: cacheCleanNames(ids) };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
   const answerGuard = sent === undefined ? undefined : createAnswerGuard(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
@@ -52,65 +42,73 @@ export function privacyEngine(
   return {
     ...(answerGuard === undefined ? {} : { answerGuard }),
     disabledRules: policy.disabled_rules,
-    memoryBytes: () => memory.bytes,
     placesIn: scan,
     redactText: (text) => redactText(text, scan(text)),
-    redactBody: (body) => redactBody(body, scans, restoring),
-    redactBodyAsync: (body) => redactInTurns(body, memory, ids, restoring),
-    redactKnownBody(body) {
-      const limit = new WorkLimit(maxScannedAtOnce);
-      const text: Scan = (each) => memory.scanWithin(each, limit);
-      const limited = { text, key: limit.scan(names.key), id: limit.scan(names.id) };
-      const redacted = redactBody(body, limited, restoring);
-      return limit.isExceeded ? undefined : redacted;
-    },
+    redactBody: (body) => redactBody(body, scans, scans, restoring),
+    redactLargeBody: (body) => redactLargeBody(body, scans, ids, restoring),
   };
 }
 
 /** Characters of a large body that may be scanned at once: what is new in an agent's turn is less. */
 const maxScannedAtOnce = 131_072;
+/** What a scan costs beside its text, in characters that could be scanned in the same time. */
+const scanOverhead = 64;
 
-async function redactInTurns(
+function redactLargeBody(
   body: ChatBody,
-  memory: ScanMemory,
+  scans: BodyScanners,
   ids: Scan,
   restoring: ((value: string) => boolean) | undefined,
-): Promise<RedactedBody> {
+): RedactedBody | Promise<RedactedBody> {
   // The first walk only lists the texts that the second will ask about, windows across text parts among them.
-  const texts = new CollectedTexts(memory.scan);
+  const texts = new CollectedTexts(scans.text);
   const idTexts = new CollectedTexts(ids);
-  const collecting = { text: texts.collect, key: texts.collect, id: idTexts.collect };
-  redactBody(body, collecting);
+  listTexts(body, { text: texts.collect, key: texts.collect, id: idTexts.collect }, scans);
+  if (texts.work + idTexts.work <= maxScannedAtOnce) return redactBody(body, scans, scans, restoring);
+  return redactInTicks(body, texts, idTexts, scans, restoring);
+}
+
+async function redactInTicks(
+  body: ChatBody,
+  texts: CollectedTexts,
+  idTexts: CollectedTexts,
+  scans: BodyScanners,
+  restoring: ((value: string) => boolean) | undefined,
+): Promise<RedactedBody> {
   let secrets = 0;
-  let sinceTurn = 0;
-  const turn = async (length: number) => {
-    sinceTurn += length + scanOverhead;
-    if (sinceTurn <= sliceLength) return;
-    await largeWorkTurn();
-    sinceTurn = length;
+  let sinceTick = 0;
+  const tick = async (length: number) => {
+    sinceTick += length + scanOverhead;
+    if (sinceTick <= sliceLength) return;
+    await nextLargeTask();
+    sinceTick = length;
   };
-  const record = (listed: CollectedTexts, text: string, spans: readonly Span[]) => {
-    if (spans.length > 0) listed.spans.set(text, spans);
-    secrets += spans.length;
-    if (secrets > maxSecrets) throw new TooManySecrets();
-  };
-  await largeWorkTurn();
-  for (const text of texts.spans.keys()) record(texts, text, await memory.scanInTurns(text, turn));
-  for (const text of idTexts.spans.keys()) record(idTexts, text, await scanInSlices(text, ids, turn));
-  await largeWorkTurn();
-  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, restoring);
+  await nextLargeTask();
+  for (const listed of [texts, idTexts]) {
+    for (const text of listed.spans.keys()) {
+      const spans = await scanInSlices(text, listed.scan, tick);
+      listed.spans.set(text, spans);
+      secrets += spans.length;
+      if (secrets > maxSecrets) throw new TooManySecrets();
+    }
+  }
+  await nextLargeTask();
+  return redactBody(body, { text: texts.spansOf, key: texts.spansOf, id: idTexts.spansOf }, scans, restoring);
 }
 
 /** Texts of a large body, listed in one walk for the scan and asked about in the next. */
 class CollectedTexts {
   readonly scan: Scan;
   readonly spans = new Map<string, readonly Span[]>();
+  /** What scanning all of them takes, in characters. */
+  work = 0;
 
   constructor(scan: Scan) {
     this.scan = scan;
   }
 
   readonly collect: Scan = (text) => {
+    this.work += text.length + scanOverhead;
     this.spans.set(text, noSpans);
     return noSpans;
   };

@@ -121,25 +121,18 @@ export class CredentialNotReplaceable extends Error {
 
 const maxPathLength = 200;
 
-/** How often a text was found to have been scanned before, and how often not. Short texts are not counted. */
-export interface ScanCounts {
-  hits: number;
-  misses: number;
-}
-
 /** The privacy gate, built once per policy. If it throws, refuse the request. */
 export interface PrivacyEngine {
   /** Where credentials stand in a text, to mark them for whoever wrote it. */
   placesIn(text: string): readonly Span[];
   redactText(text: string): RedactedText;
-  /** Throws `CredentialInName` where a credential stands in a key or an id; nothing else for what a caller can send. */
+  /** Throws `CredentialNotReplaceable` where a credential stands in a key or an id; nothing else for what a caller can send. */
   redactBody(body: ChatBody): RedactedBody;
-  /** The same answer for a large body, if nearly all of its texts have been scanned before; undefined where it would take long. */
-  redactKnownBody(body: ChatBody): RedactedBody | undefined;
-  /** The same answer, but in turns of the event loop; rejects also with `TooManySecrets` beyond `maxSecrets`. */
-  redactBodyAsync(body: ChatBody): Promise<RedactedBody>;
-  /** Estimate of the memory that results of earlier scans take. */
-  memoryBytes(): number;
+  /**
+   * The same answer for a large body: now, if nearly all of it has been scanned before, else in ticks of the event loop. Rejects also
+   * with `TooManySecrets` beyond `maxSecrets`.
+   */
+  redactLargeBody(body: ChatBody): RedactedBody | Promise<RedactedBody>;
   /** Keeps the gateway's own upstream key out of answers, whatever the policy says; absent where there is no key. */
   readonly answerGuard?: AnswerGuard;
   /** Rules the policy switched off by name; to be logged at start. */

@@ -5,9 +5,7 @@ import { decompressed, type TextReader } from "#http-client/response/body-text.t
 import type { ResponseHead } from "#http-client/response/response-head.ts";
 import { retryAfterMs } from "#http-client/response/retry-after.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
-import { largeBodyBytes, runInTurns } from "#platform/event-loop-turns.ts";
-import { writeJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
 import { readBody, type WholeBody } from "./body.ts";
@@ -130,8 +128,6 @@ class UpstreamClient implements Upstream {
   }
 
   async send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
-    const isLarge = (call.bodyBytes ?? 0) > largeBodyBytes;
-    const body = isLarge ? await runInTurns(writeJsonInSteps(call.body)) : undefined;
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller disconnected", dispatched: false });
     }
@@ -140,7 +136,7 @@ class UpstreamClient implements Upstream {
     attempt.deadlines.await("connect", attempt.startedAt + connect);
     const exchange = this.#agent.post(
       this.#headOf(call),
-      body ?? (call.received === undefined ? JSON.stringify(call.body) : spliceBody(call.body, call.received)),
+      call.received === undefined ? JSON.stringify(call.body) : spliceBody(call.body, call.received),
       attempt.freshConnection,
       () => attempt.deadlines.await("headers", attempt.startedAt + headers),
     );

@@ -20,8 +20,6 @@ export interface UpstreamCall {
   readonly body: JsonObject;
   /** What the body was made of, where it is to be sent as the bytes that were received, but for what differs. */
   readonly received?: ReceivedBody | undefined;
-  /** About how long the body is; a large one is written in several turns of the event loop. */
-  readonly bodyBytes?: number;
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
   readonly requestId: string;

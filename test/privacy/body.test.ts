@@ -107,7 +107,7 @@ describe("a request body", () => {
   test("is redacted in the same way if the event loop may run in between", async () => {
     const filler = "The quarterly report is generated from the orders table. ".repeat(12_000);
     const sent = body(...[1, 2, 3, 4].map((n) => ({ role: "user" as const, content: `${filler}${n} ${token}` })));
-    const { turns, value: redacted } = await turnsDuring(async () => engine.redactBodyAsync(sent));
+    const { turns, value: redacted } = await turnsDuring(async () => engine.redactLargeBody(sent));
     expect(turns).toBeGreaterThan(1);
     expect(redacted).toEqual(engine.redactBody(sent));
     expect(redacted.total).toBe(4);

@@ -273,40 +273,6 @@ test("a large request arrives complete, whatever its characters", async () => {
   }
 });
 
-test("a request that is known to be large is serialized in turns of the event loop before it connects, and arrives complete", async () => {
-  const content = `${'"🌍é\n'.repeat(1_200_000)}\ud83d`;
-  let turns = 0;
-  let turnsToConnect: number | undefined;
-  await withUpstream(
-    async ({ socket, request }) => {
-      turnsToConnect ??= turns;
-      for (;;) {
-        const sent = await request();
-        const body = JSON.parse(sent.slice(sent.indexOf("\r\n\r\n")));
-        socket.write(jsonAnswer({ ...answer, whole: body.messages[0].content === content && body.seed === 7 }));
-      }
-    },
-    async ({ server, send }) => {
-      let over = false;
-      const count = () => {
-        turns++;
-        if (!over) setImmediate(count);
-      };
-      setImmediate(count);
-      for (const _ of [1, 2]) {
-        const body = { messages: [{ role: "user", content }], seed: 7 };
-        const reply = await send(callOf(false, { body, bodyBytes: 16_000_000 }));
-        if (reply.kind !== "answer") throw new Error(JSON.stringify(reply));
-        expect(reply.answer["whole"]).toBe(true);
-      }
-      over = true;
-      expect(server.connections).toBe(1);
-      // At least one for every million characters.
-      expect(turnsToConnect).toBeGreaterThan(5);
-    },
-  );
-});
-
 test("text received before a cut is delivered before the cut is reported", async () => {
   for (const ending of ["end", "resetAndDestroy"] as const) {
     await withUpstream(

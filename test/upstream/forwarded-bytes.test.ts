@@ -4,6 +4,7 @@ import { Policy } from "#config/policy.ts";
 import type { ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
+import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { spliceBody } from "#upstream/received-body.ts";
@@ -113,11 +114,13 @@ const body: Written = fc
     ),
   );
 
+/** What earlier bodies have left behind: the same messages come again and again. */
+const cache = new PieceCache(() => 1_000_000);
+
 function parsed(json: string, bytes: Uint8Array = Buffer.from(json)): ChatRequest | undefined {
   const result = parseChatRequest({
-    text: json,
-    bytes: bytes.length,
-    received: bytes,
+    bytes,
+    cache,
     maxValues: 100_000,
     headers: new Headers(),
     requestId: "r",
@@ -156,10 +159,7 @@ describe("the bytes sent upstream", () => {
           return;
         }
         const { received } = request;
-        if (hasKeyTwice(json)) {
-          keysTwice += 1;
-          expect(received).toBeUndefined();
-        }
+        if (hasKeyTwice(json)) keysTwice += 1;
         if (received === undefined) return;
         let redacted: JsonObject;
         try {
@@ -171,8 +171,7 @@ describe("the bytes sent upstream", () => {
         const target = forwardedBody(request, redacted, model, 4_096, limit);
         const sent = Buffer.concat(spliceBody(target, received)).toString();
         const written = JSON.stringify(target);
-        expect(JSON.parse(sent)).toEqual(JSON.parse(written));
-        expect(Object.keys(JSON.parse(sent))).toEqual(Object.keys(JSON.parse(written)));
+        expect(JSON.stringify(JSON.parse(sent))).toBe(JSON.stringify(JSON.parse(written)));
         expect(hasKeyTwice(sent)).toBe(false);
         expect(sent).not.toContain(token);
         spliced += 1;
@@ -194,7 +193,7 @@ describe("the bytes sent upstream", () => {
     if (request?.received === undefined) throw new Error("unreachable: nothing in it is unusual");
     const target = forwardedBody(request, engine.redactBody(request.body).body, model, 4_096);
     expect(Buffer.concat(spliceBody(target, request.received)).toString()).toBe(
-      `{"seed" : 7,"messages":[{"role":"user","content":${JSON.stringify(filler)}},{"role":"user","content":"[REDACTED:github_token:1]"},{"content":"go on","role":"user"}],"model":"vendor/v4-flash","x":[1, 2] ,"max_tokens":4096}`,
+      `{"seed" : 7,"messages":[{"role":"user","content":${JSON.stringify(filler)}},{"role":"user","content":"[REDACTED:github_token:1]"},{"content":"go \\u006fn","role":"user"}],"model":"vendor/v4-flash","x":[1, 2],"max_tokens":4096}`,
     );
   });
 
@@ -216,28 +215,45 @@ describe("the bytes sent upstream", () => {
     expect(piecesOf(`{"model":"smart-router","max_tokens":9,"messages":${messages(token)},"y":2,"z":[]}`)).toEqual([
       '{"model":"vendor/v4-flash",',
       '"max_tokens":9',
-      `,"messages":${messages("[REDACTED:github_token:1]")},`,
+      ',"messages":[{"role":"user","content":"[REDACTED:github_token:1]"},',
+      `{"role":"user","content":${JSON.stringify(filler)}}`,
+      "],",
       '"y":2,"z":[]}',
     ]);
   });
 
   test.each([
-    ["a key that stands twice", ',"a":1,"a":1'],
-    [
-      "a key that stands twice, deep in a tool",
-      ',"tools":[{"type":"function","function":{"name":"f","parameters":{"x":{"y":1,"y":2}}}}]',
-    ],
-    ["messages that stand twice", ',"messages":[{"role":"user","content":"other"}]'],
-    ["a key with an escape sequence", ',"\\u0061":1'],
-    ["a key that is __proto__", ',"x":{"__proto__":1}'],
-    ["a number that is written differently", ',"x":1.0'],
-    ["a number that a double does not hold", ',"x":12345678901234567890'],
-    ["a number with an exponent", ',"x":[1e2]'],
-    ["a zero with a sign", ',"x":-0'],
-  ])("are written anew for a body with %s", (_, members) => {
+    ["a key that stands twice", ',"a":1,"a":1', '"a":1'],
+    ["a key that stands twice, deep in a value", ',"a":[{"x":{"y":1,"y":2}}]', '"a":[{"x":{"y":2}}]'],
+    ["messages that stand twice", `,"messages":[{"role":"user","content":"other"}]`, "other"],
+    ["a key with an escape sequence", ',"\\u0061":1', '"a":1'],
+  ])("are written anew for a body with %s", (_, members, written) => {
     const request = parsed(large(members));
-    expect(request).toBeDefined();
-    expect(request?.received).toBeUndefined();
+    if (request === undefined) throw new Error("refused");
+    const target = forwardedBody(request, request.body, model, 4_096);
+    const { received } = request;
+    const sent = received === undefined ? JSON.stringify(target) : String(Buffer.concat(spliceBody(target, received)));
+    expect(sent).toContain(written);
+    expect(hasKeyTwice(sent)).toBe(false);
+  });
+
+  test.each([',"x":1.0', ',"x":12345678901234567890', ',"x":[1e2]', ',"x":-0', ',"x":{"__proto__":1}'])(
+    "hold numbers as they were written: %s",
+    (members) => {
+      const request = parsed(large(members));
+      if (request?.received === undefined) throw new Error("written anew");
+      expect(Buffer.concat(spliceBody(request.body, request.received)).toString()).toBe(large(members));
+    },
+  );
+
+  test("hold odd numbers as they were written where a credential beside them is replaced", () => {
+    const odd = '"a":12345678901234567890,"b":1e2,"c":[0.1e-7]';
+    const request = parsed(large(`,"x":{"text":"${token}",${odd}}`));
+    if (request?.received === undefined) throw new Error("written anew");
+    const { body } = engine.redactBody(request.body);
+    expect(Buffer.concat(spliceBody(body, request.received)).toString()).toEndWith(
+      `"x":{"text":"[REDACTED:github_token:1]",${odd}}}`,
+    );
   });
 
   test("are serialized for a body with a byte order mark", () => {

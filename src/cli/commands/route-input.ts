@@ -110,10 +110,8 @@ function chat(conversations: readonly unknown[], body: object, name: string, sta
   if (conversations.length === 0) return complaint(name, "holds no message of a user");
   const requests: ChatRequest[] = [];
   for (const messages of conversations) {
-    const text = JSON.stringify({ model: "smart-router", ...body, messages });
     const parsed = parseChatRequest({
-      text,
-      bytes: Buffer.byteLength(text),
+      bytes: Buffer.from(JSON.stringify({ model: "smart-router", ...body, messages })),
       maxValues,
       headers: new Headers(),
       requestId: "cli",

@@ -71,15 +71,15 @@ export function playgroundEndpoints(sources: EndpointSources): ApiHandlers<"POST
 function chatRequest({ text, body, alias, sensitive }: ApiCall<"POST route">["body"], receivedAtMs: number) {
   if ((text === undefined) === (body === undefined)) throw new ApiProblem(422, "Say either `text` or `body`.");
   const metadata = isObject(body?.["metadata"]) ? body["metadata"] : {};
-  const json = JSON.stringify({
+  const chat = JSON.stringify({
     model: "smart-router",
     ...(body ?? { messages: [{ role: "user", content: text }] }),
     ...(alias === undefined ? {} : { model: alias }),
     ...(sensitive === undefined ? {} : { metadata: { ...metadata, sensitive } }),
   });
-  const bytes = Buffer.byteLength(json);
+  const bytes = Buffer.from(chat);
   const headers = new Headers();
-  const parsed = parseChatRequest({ text: json, bytes, maxValues, headers, requestId: "playground", receivedAtMs });
+  const parsed = parseChatRequest({ bytes, maxValues, headers, requestId: "playground", receivedAtMs });
   if (parsed.kind === "refused") throw new ApiProblem(422, `chat answers ${parsed.status}: ${parsed.detail}`);
   return parsed.request;
 }

@@ -1,16 +1,22 @@
 import { isObject, type Json, type MessageRole, messageRoles } from "#domain/chat.ts";
+import type { ValueRange } from "./outline.ts";
 import { invalidField, type Problem, refused } from "./problem.ts";
 
 const knownRoles: ReadonlySet<unknown> = new Set<MessageRole>(messageRoles);
 
 /** The first unsupported shape (400) in any message, else the first thing that is wrong (422). */
-export function problemOfMessages(messages: Json | undefined): Problem | undefined {
+export function problemOfMessages(
+  messages: Json | undefined,
+  ranges: readonly Pick<ValueRange, "known">[],
+): Problem | undefined {
   if (messages == null) return invalidField("messages", "is required");
   if (!Array.isArray(messages)) return invalidField("messages", "must be an array of messages");
   if (messages.length === 0) return invalidField("messages", "must hold at least one message");
   let first: Problem | undefined;
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index];
+    // An earlier request had it.
+    if (ranges[index]?.known !== undefined) continue;
     if (!isObject(message)) {
       first ??= invalidField(`messages[${index}]`, "must be an object with a role");
       continue;

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import {
   type ChatMessage,
@@ -7,24 +8,17 @@ import {
   type Json,
   type JsonObject,
 } from "#domain/chat.ts";
+import { keepOddNumbers } from "#domain/raw-json.ts";
 import type { Alias } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
-import { JsonOutline } from "#http/request/json-outline.ts";
-import {
-  type JsonShape,
-  maxJsonDepth,
-  quoteLongIntegers,
-  shapeOfJson,
-  shapeOfJsonInSteps,
-  startsTooDeep,
-} from "#http/request/json-shape.ts";
-import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
-import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
 import { infiniteNumber, problemOfFields, problemOfModel } from "./fields.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
 import { problemOfMessages } from "./messages.ts";
 import { problemOfMetadata } from "./metadata.ts";
+import { type Outline, outlineOf } from "./outline.ts";
+import type { PieceCache } from "./piece-cache.ts";
 import { type Problem, refused } from "./problem.ts";
+import { parseReceived, ReceivedJson } from "./received-json.ts";
 import type { Metadata } from "./schema.ts";
 
 /**
@@ -32,105 +26,75 @@ import type { Metadata } from "./schema.ts";
  * checked at every turn. The published schema is `ChatCompletionsBody`; a property test holds the two to the same verdict.
  */
 
+/** Deepest nesting of objects and arrays that a body may have. */
+export const maxJsonDepth = 64;
+
 export interface ChatInput {
-  /** The body, decoded. */
-  readonly text: string;
-  /** Its size as received, in bytes. */
-  readonly bytes: number;
-  /** The bytes themselves, where they are there; not changed while the request lasts. */
-  readonly received?: Uint8Array;
+  /** The body as received; not changed while the request lasts. */
+  readonly bytes: Uint8Array;
   /** Most JSON values that it may hold. */
   readonly maxValues: number;
   readonly headers: Headers;
   readonly requestId: string;
   readonly receivedAtMs: number;
+  /** What is known of messages of earlier requests, where anything is kept. */
+  readonly cache?: PieceCache;
 }
 
 export type ParsedChat = { readonly kind: "ok"; readonly request: ChatRequest } | Problem;
+
+/** Smaller bodies are parsed and scanned in less time than it takes to look for their messages. */
+const minCachedBytes = 2_048;
 
 /**
  * A chat request from its body and headers. A body of an unsupported shape (not JSON, not an object, content other than
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
-  const { text, received } = input;
-  const outline = received !== undefined && isOutlined(received) ? new JsonOutline(text) : undefined;
-  const shape = shapeOfJson(text, maxJsonDepth, input.maxValues, outline);
-  const problem = problemOfShape(shape, input);
-  if (problem !== undefined) return problem;
-  let body: unknown;
+  const { bytes, maxValues } = input;
+  const cache = bytes.length < minCachedBytes ? undefined : input.cache;
+  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, cache);
+  if (outline === "too_deep") return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
+  if (outline === "too_many_values") return refused(413, undefined, tooManyValues(maxValues));
+  if (outline === "not_json") return refused(400, undefined, notJson(bytes));
+  let value: unknown;
   try {
-    body = JSON.parse(text);
+    value = parseReceived(bytes, outline);
   } catch {
-    return notJson();
+    return refused(400, undefined, notJson(bytes));
   }
-  const parsed = checkedRequest(body, shape, input);
-  if (parsed.kind === "refused") return parsed;
-  const { request } = parsed;
-  if (shape.longIntegers) {
-    const spelled = JSON.parse(runAtOnce(quoteLongIntegers(text))) as Json; // it was JSON before
-    return { kind: "ok", request: { ...request, spelled } };
-  }
-  if (received === undefined || outline === undefined) return parsed;
-  const source = outline.receivedBody(received, request.body);
-  return source === undefined ? parsed : { kind: "ok", request: { ...request, received: source } };
-}
-
-/** The same for a large body, in turns of the event loop. */
-export function parseLargeChatRequest(input: ChatInput): Promise<ParsedChat> {
-  return runInTurns(parsingInSteps(input));
-}
-
-function* parsingInSteps(input: ChatInput): Generator<undefined, ParsedChat> {
-  const { text } = input;
-  const shape = yield* shapeOfJsonInSteps(text, maxJsonDepth, input.maxValues);
-  const problem = problemOfShape(shape, input);
+  if (!isObject(value)) return refused(400, undefined, "The body must be a JSON object.");
+  const json = new ReceivedJson(bytes, outline, value);
+  const problem = problemOfBody(value, json, outline);
   if (problem !== undefined) return problem;
-  yield;
-  let body: unknown;
-  try {
-    body = yield* parseJsonInSteps(text);
-  } catch {
-    return notJson();
-  }
-  yield;
-  const parsed = checkedRequest(body, shape, input);
-  if (parsed.kind === "refused" || !shape.longIntegers) return parsed;
-  yield;
-  const quoted = yield* quoteLongIntegers(text);
-  yield;
-  const spelled = (yield* parseJsonInSteps(quoted)) as Json; // it was JSON before
-  yield;
-  return { kind: "ok", request: { ...parsed.request, spelled } };
-}
-
-/** What is wrong with a body before it is parsed. */
-function problemOfShape(shape: JsonShape, { text, maxValues }: ChatInput): Problem | undefined {
-  if (shape.tooDeep || (shape.tooManyValues && startsTooDeep(text))) return tooDeep();
-  return shape.tooManyValues ? refused(413, undefined, tooManyValues(maxValues)) : undefined;
-}
-
-/** The request of a parsed body, but for its numbers as they are spelled and the bytes it came in. */
-function checkedRequest(body: unknown, shape: JsonShape, input: ChatInput): ParsedChat {
-  if (!isObject(body)) return refused(400, undefined, "The body must be a JSON object.");
-  if (shape.infinite) return infiniteNumber(body);
-  const messages = problemOfMessages(body["messages"]);
-  if (messages?.status === 400) return messages;
-  const problem =
-    problemOfModel(body["model"]) ?? messages ?? problemOfFields(body) ?? problemOfMetadata(body["metadata"]);
-  if (problem !== undefined) return problem;
-  const routing = gatewayFields((body["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
+  const routing = gatewayFields((value["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
-  return { kind: "ok", request: chatRequest(body as Checked, input, shape, routing) }; // checked above, field by field
+  const body = (json.hasOddNumbers ? withOddNumbers(value, bytes, outline) : value) as Checked; // checked above, field by field
+  if (cache !== undefined) json.remember(cache, body);
+  return { kind: "ok", request: chatRequest(body, json, input, routing) };
 }
 
-/** The parser's message quotes the body, so it stays with the parser. */
-function notJson(): Problem {
-  return refused(400, undefined, "The body is not valid JSON.");
+/** What is wrong with a body, in the order in which it is to be named. */
+function problemOfBody(body: JsonObject, json: ReceivedJson, outline: Outline): Problem | undefined {
+  if (json.isInfinite) return infiniteNumber(body);
+  const messages = problemOfMessages(body["messages"], outline.messages);
+  if (messages?.status === 400) return messages;
+  return problemOfModel(body["model"]) ?? messages ?? problemOfFields(body) ?? problemOfMetadata(body["metadata"]);
 }
 
-function tooDeep(): Problem {
-  return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
+/** The body with its odd numbers as they are written, but for its own: these are read as numbers, and sent on as they came. */
+function withOddNumbers(body: JsonObject, bytes: Uint8Array, outline: Outline): JsonObject {
+  const exact = parseReceived(bytes, outline, keepOddNumbers) as JsonObject; // as it was before
+  for (const key of Object.keys(body)) {
+    const value = body[key];
+    if (typeof value === "number") exact[key] = value;
+  }
+  return exact;
+}
+
+/** Why bytes are refused that do not parse. The parser's message quotes the body, so it stays with the parser. */
+export function notJson(bytes: Uint8Array): string {
+  return isUtf8(bytes) ? "The body is not valid JSON." : "The body is not valid JSON: it is not UTF-8.";
 }
 
 /** Why a body of too many values is refused. */
@@ -138,25 +102,18 @@ export function tooManyValues(maxValues: number): string {
   return `The body holds more than ${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES).`;
 }
 
-/** Smaller bodies are written anew in less time than it takes to find their members. Larger ones are written in steps. */
-function isOutlined({ length }: Uint8Array): boolean {
-  return length >= 16_384 && length <= largeBodyBytes;
-}
-
 /** What the checks have established. */
 type Checked = JsonObject & { model: Alias; messages: ChatMessage[] };
 
-/** `1e20` is written anew as 100000000000000000000: no number grows by more bytes than this. */
-const maxExpansion = 24;
-
-function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing: GatewayFields): ChatRequest {
+function chatRequest(body: Checked, json: ReceivedJson, input: ChatInput, routing: GatewayFields): ChatRequest {
+  const received = json.receivedBody(body);
   const request: Writable<ChatRequest> = {
     requestId: input.requestId,
     alias: body.model,
     stream: body["stream"] === true,
     caller: Bun.hash.xxHash32(input.headers.get("authorization") ?? ""),
     body,
-    bodyBytes: input.bytes + shape.exponents * maxExpansion,
+    bodyBytes: input.bytes.length,
     // Many servers take a limit of 0 for no limit, so it is none that money could be held for.
     requestedOutputTokens: largerOf(body["max_completion_tokens"], body["max_tokens"]) || null,
     choices: largerOf(body["n"], body["best_of"]) ?? 1,
@@ -165,7 +122,8 @@ function chatRequest(body: Checked, input: ChatInput, shape: JsonShape, routing:
     routing,
     receivedAtMs: input.receivedAtMs,
   };
-  if (shape.cacheControl) request.writesCache = true;
+  if (received !== undefined) request.received = received;
+  if (json.writesCache) request.writesCache = true;
   return request;
 }
 

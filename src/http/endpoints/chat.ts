@@ -1,6 +1,7 @@
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { AnswerHeaders } from "#http/answer-headers.ts";
-import { parseChatBytes } from "#http/chat-body/parse-chat-bytes.ts";
+import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
+import type { PieceCache } from "#http/chat-body/piece-cache.ts";
 import type { Problem } from "#http/chat-body/problem.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -23,13 +24,14 @@ export interface ChatEndpoint {
   /** The explanation of a request, for callers that want it in their answer. */
   readonly explain: (record: RequestRecord) => object;
   readonly bodies: BodiesInFlight;
-  /** How parts of earlier bodies were parsed. */
+  /** What is known of messages of earlier requests. */
+  readonly pieces: PieceCache;
   readonly streams: OpenRequests;
   /** Of whole answers, and of streams. */
   readonly headers: AnswerHeaders;
   readonly streamHeaders: AnswerHeaders;
-  /** Resolves at the end of this turn of the event loop, for all waiting requests together. */
-  readonly endOfTurn: () => Promise<void>;
+  /** Resolves at the end of this tick of the event loop, for all waiting requests together. */
+  readonly endOfTick: () => Promise<void>;
   /** Lifts the idle timeout of the connection: the caller waits for its answer. */
   readonly liftIdleTimeout: (request: Request) => void;
   /** Restores it before the last part of the answer is sent; afterwards the runtime no longer knows the request. */
@@ -87,19 +89,18 @@ async function respond(
   body: BodyBytes,
 ): Promise<Response> {
   const { ports } = endpoint;
-  // Requests of one turn go through the pipeline together, which is faster; a single one does not wait.
-  if (endpoint.streams.count > 0) await endpoint.endOfTurn();
+  // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
+  if (endpoint.streams.count > 0) await endpoint.endOfTick();
   if (!isJsonContentType(request.headers)) return errorResponse(notJson, request, common);
 
-  const input = {
+  const parsed = parseChatRequest({
     bytes: body.bytes,
     maxValues: endpoint.maxRequestValues,
     headers: request.headers,
     requestId,
     receivedAtMs: ports.clock.now(),
-  };
-  const parsing = parseChatBytes(input);
-  const parsed = parsing instanceof Promise ? await parsing : parsing;
+    cache: endpoint.pieces,
+  });
   if (parsed.kind === "refused") return errorResponse(errorOfBody(parsed, request.headers), request, common);
 
   const caller = new LightAbortController();
@@ -126,8 +127,8 @@ async function respond(
   }
   const headers = addHeadHeaders(common, reply.head);
   if (reply.kind !== "stream") {
-    // Answers of one turn are sent together, which is faster.
-    if (endpoint.streams.count > 1) await endpoint.endOfTurn();
+    // Answers of one tick are sent together, which is faster.
+    if (endpoint.streams.count > 1) await endpoint.endOfTick();
     close(open, request, endpoint);
     if (reply.kind === "whole_stream") endpoint.traces?.streamEnded(request);
     return wholeResponse(reply, headers, endpoint);

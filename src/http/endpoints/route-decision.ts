@@ -3,12 +3,11 @@ import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { isJsonContentType } from "#http/request/content-type.ts";
-import { parseDecisionRequest, parseLargeDecisionRequest } from "#http/request/decision-request.ts";
-import { readBody } from "#http/request/read-body.ts";
+import { parseDecisionRequest } from "#http/request/decision-request.ts";
+import { readBytes } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
-import { largeBodyBytes } from "#platform/event-loop-turns.ts";
 
 export interface RouteDecisionEndpoint
   extends Pick<ServerOptions, "ports" | "maxRequestBytes" | "maxRequestValues" | "onDryRun"> {
@@ -21,18 +20,14 @@ export function routeDecisionEndpoint(endpoint: RouteDecisionEndpoint): Handler 
   return async (request, _, common) => {
     const refuse = (error: HttpError) => errorResponse(error, request, common);
     const invalid = (detail: string, status = 422) => refuse({ status, detail, code: "invalid_request" });
-    const body = await readBody(request, maxRequestBytes, bodies);
+    const body = await readBytes(request, maxRequestBytes, bodies);
     if (body.kind === "refused") return refuse(body.error);
-    if (body.kind === "not_utf8") return invalid("The body is not valid JSON: it is not UTF-8.");
     if (body.kind === "incomplete") return invalid("The request body did not arrive whole.");
     try {
       if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
       const configuration = ports.config();
       const { privacy } = configuration;
-      const parsed =
-        body.bytes.length > largeBodyBytes
-          ? await parseLargeDecisionRequest(body.text, maxRequestValues, privacy)
-          : parseDecisionRequest(body.text, maxRequestValues, privacy);
+      const parsed = await parseDecisionRequest(body.bytes, maxRequestValues, privacy);
       if (parsed.kind === "invalid") return invalid(parsed.detail, parsed.status);
       const errorForm = errorFormProblem(request.headers);
       if (errorForm !== undefined) return invalid(errorForm.detail);

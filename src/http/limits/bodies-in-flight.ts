@@ -1,4 +1,4 @@
-import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+import { largeBodyBytes } from "#platform/event-loop.ts";
 
 /** Bytes of one request body that are accounted for until `release`. */
 export interface HeldBytes {

@@ -1,4 +1,4 @@
-import { largeBodyBytes } from "#platform/event-loop-turns.ts";
+import { largeBodyBytes } from "#platform/event-loop.ts";
 import type { Timers } from "#platform/time.ts";
 
 export interface LingeringCloseOptions {

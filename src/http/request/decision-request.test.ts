@@ -4,16 +4,18 @@ import { DecisionRequest, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { parseDecisionRequest } from "./decision-request.ts";
 
 const marked = "sk-" + "looks-like-a-key";
-const privacy = {
-  redactText: (text: string) => ({
-    text,
-    findings: text.includes(marked) ? [{ rule: "openai_key", count: 1, messageIndex: -1 }] : [],
+const privacy: Parameters<typeof parseDecisionRequest>[2] = {
+  redactLargeBody: (body) => ({
+    body,
+    findings: [],
+    unredactable: [],
+    total: JSON.stringify(body).includes(marked) ? 1 : 0,
   }),
 };
 const parse = (body: unknown) =>
-  parseDecisionRequest(typeof body === "string" ? body : JSON.stringify(body), 1_000, privacy);
-const detailOf = (body: unknown) => {
-  const parsed = parse(body);
+  parseDecisionRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), 1_000, privacy);
+const detailOf = async (body: unknown) => {
+  const parsed = await parse(body);
   return parsed.kind === "invalid" ? parsed.detail : "accepted";
 };
 const least = { task_id: "t", instruction: "Sort a list." };
@@ -21,29 +23,29 @@ const taskWith = (fields: object) => ({ task: { ...least, ...fields } });
 const runtimeWith = (fields: object) => ({ task: least, runtime: fields });
 
 describe("a valid request", () => {
-  test("needs a task id and an instruction; everything else has a default", () => {
-    expect(parse({ task: least })).toMatchObject({
+  test("needs a task id and an instruction; everything else has a default", async () => {
+    expect(await parse({ task: least })).toMatchObject({
       kind: "ok",
       task: RoutingTask.parse(least),
       runtime: RuntimeState.parse({}),
     });
   });
 
-  test("may contain unknown keys, in the body, the task and the runtime", () => {
-    const parsed = parse({ task: { ...least, colour: "red" }, runtime: { mood: "good" }, extra: true });
+  test("may contain unknown keys, in the body, the task and the runtime", async () => {
+    const parsed = await parse({ task: { ...least, colour: "red" }, runtime: { mood: "good" }, extra: true });
     expect(parsed).toMatchObject({ kind: "ok" });
     expect(JSON.stringify(parsed)).not.toMatch(/colour|mood|extra/);
   });
 
-  test("may have null in optional fields", () => {
+  test("may have null in optional fields", async () => {
     const nulls = { goal_id: null, kind: null, ambiguity: null, sensitive: null, metadata: null };
-    const parsed = parse({ task: { ...least, ...nulls }, runtime: { attempts: null, error_signature: null } });
+    const parsed = await parse({ task: { ...least, ...nulls }, runtime: { attempts: null, error_signature: null } });
     expect(parsed).toMatchObject({ kind: "ok", task: RoutingTask.parse(least), runtime: RuntimeState.parse({}) });
-    expect(parse({ task: least, runtime: null }).kind).toBe("ok");
+    expect((await parse({ task: least, runtime: null })).kind).toBe("ok");
   });
 
-  test("has the same size as a chat request with the same text", () => {
-    const parsed = parse({ task: { task_id: "t", instruction: "é".repeat(100) } });
+  test("has the same size as a chat request with the same text", async () => {
+    const parsed = await parse({ task: { task_id: "t", instruction: "é".repeat(100) } });
     if (parsed.kind !== "ok") throw new Error(parsed.detail);
     expect(parsed.size.inputTokensBound).toBeGreaterThanOrEqual(200 + 8 + 64);
     expect(parsed.size).toMatchObject({ inputTokensEstimate: 50, requestedOutputTokens: null, choices: 1 });
@@ -51,26 +53,28 @@ describe("a valid request", () => {
 });
 
 describe("the instruction", () => {
-  test("with [reasoning:high] requests high reasoning", () => {
-    expect(parse(taskWith({ instruction: "[reasoning:high] Prove it." }))).toMatchObject({
+  test("with [reasoning:high] requests high reasoning", async () => {
+    expect(await parse(taskWith({ instruction: "[reasoning:high] Prove it." }))).toMatchObject({
       task: { reasoning: "HIGH" },
     });
-    expect(parse(taskWith({ instruction: "Prove it." }))).toMatchObject({ task: { reasoning: "AUTO" } });
+    expect(await parse(taskWith({ instruction: "Prove it." }))).toMatchObject({ task: { reasoning: "AUTO" } });
   });
 
-  test("with a credential in it makes the task sensitive, whatever the task says", () => {
+  test("with a credential in it makes the task sensitive, whatever the task says", async () => {
     const secret = { instruction: `Use ${marked} here.`, sensitive: false };
-    expect(parse(taskWith(secret))).toMatchObject({ task: { sensitive: true } });
-    expect(parse(taskWith({ sensitive: false }))).toMatchObject({ task: { sensitive: false } });
+    expect(await parse(taskWith(secret))).toMatchObject({ task: { sensitive: true } });
+    expect(await parse(taskWith({ sensitive: false }))).toMatchObject({ task: { sensitive: false } });
   });
 
-  test("that cannot be scanned counts as sensitive", () => {
+  test("that cannot be scanned counts as sensitive", async () => {
     const broken = {
-      redactText: () => {
+      redactLargeBody: () => {
         throw new Error("out of order");
       },
     };
-    expect(parseDecisionRequest(JSON.stringify(taskWith({ sensitive: false })), 1_000, broken)).toMatchObject({
+    expect(
+      await parseDecisionRequest(Buffer.from(JSON.stringify(taskWith({ sensitive: false }))), 1_000, broken),
+    ).toMatchObject({
       task: { sensitive: true },
     });
   });
@@ -83,8 +87,8 @@ describe("an invalid request", () => {
     ["[]", "The body must be a JSON object with `task` and, if there is one, `runtime`."],
     ["null", "The body must be a JSON object with `task` and, if there is one, `runtime`."],
     ["[".repeat(65), "The body nests deeper than 64 levels."],
-  ])("%j: %s", (text, detail) => {
-    expect(detailOf(text)).toBe(detail);
+  ])("%j: %s", async (text, detail) => {
+    expect(await detailOf(text)).toBe(detail);
   });
 
   test.each([
@@ -119,29 +123,29 @@ describe("an invalid request", () => {
     [runtimeWith({ failure_class: "GLOBAL" }), "runtime.failure_class: must be one of NONE, LOCAL, STRUCTURAL"],
     [runtimeWith({ last_model: 4 }), "runtime.last_model: must be a string"],
     [runtimeWith({ error_signature: {} }), "runtime.error_signature: must be a string"],
-  ])("%j: %s", (body, detail) => {
-    expect(detailOf(body)).toBe(detail);
+  ])("%j: %s", async (body, detail) => {
+    expect(await detailOf(body)).toBe(detail);
   });
 
-  test("with an unknown kind gets the list of kinds", () => {
-    expect(detailOf(taskWith({ kind: "POETRY" }))).toStartWith("task.kind: must be one of CODING, DEBUG,");
+  test("with an unknown kind gets the list of kinds", async () => {
+    expect(await detailOf(taskWith({ kind: "POETRY" }))).toStartWith("task.kind: must be one of CODING, DEBUG,");
   });
 
-  test("gets a message that names the problem, never the values", () => {
+  test("gets a message that names the problem, never the values", async () => {
     const secret = "my private words";
     for (const body of [taskWith({ kind: secret }), taskWith({ sensitive: secret }), { task: secret }, `{${secret}`]) {
-      expect(detailOf(body)).not.toContain(secret);
+      expect(await detailOf(body)).not.toContain(secret);
     }
   });
 
-  test("with very many problems gets the first few", () => {
+  test("with very many problems gets the first few", async () => {
     const task = Object.fromEntries(Object.keys(RoutingTask.shape).map((key) => [key, []]));
-    expect(detailOf({ task })).toEndWith("; and 9 more");
+    expect(await detailOf({ task })).toEndWith("; and 9 more");
   });
 });
 
 describe("for any text", () => {
-  test("there is a verdict, and an accepted request is valid", () => {
+  test("there is a verdict, and an accepted request is valid", async () => {
     const record = fc.dictionary(
       fc.constantFrom(...Object.keys(RoutingTask.shape), ...Object.keys(RuntimeState.shape)),
       fc.oneof(fc.jsonValue(), fc.constantFrom("t", "HIGH", "AUTO", 0, 1, true)),
@@ -153,9 +157,9 @@ describe("for any text", () => {
         .record({ task: record, runtime: record }, { requiredKeys: [] })
         .map((body) => JSON.stringify({ ...body, task: { ...body.task, ...least } })),
     );
-    fc.assert(
-      fc.property(bodies, (text) => {
-        const parsed = parseDecisionRequest(text, 1_000, privacy);
+    await fc.assert(
+      fc.asyncProperty(bodies, async (text) => {
+        const parsed = await parse(text);
         if (parsed.kind === "invalid") expect(parsed.detail).not.toBe("");
         else expect(DecisionRequest.parse({ task: parsed.task, runtime: parsed.runtime }).task).toEqual(parsed.task);
       }),

@@ -2,14 +2,12 @@ import type { z } from "zod";
 import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import { tooManyValues } from "#http/chat-body/parse-chat.ts";
+import { outlineOf } from "#http/chat-body/outline.ts";
+import { maxJsonDepth, notJson, tooManyValues } from "#http/chat-body/parse-chat.ts";
+import { parseReceived, ReceivedJson } from "#http/chat-body/received-json.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/ask.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import { largeBodyBytes, runAtOnce, runInTurns } from "#platform/event-loop-turns.ts";
-import { parseJsonInSteps } from "#platform/json/json-in-steps.ts";
-import { hasMoreValuesInSteps } from "#platform/json/json-values.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
-import { maxJsonDepth, shapeOfJsonInSteps, startsTooDeep } from "./json-shape.ts";
 
 export type ParsedDecisionRequest =
   | {
@@ -26,64 +24,41 @@ export type ParsedDecisionRequest =
  * instruction is read as a chat request's newest user message would be: `[reasoning:high]` in it asks for high reasoning,
  * and a credential in it makes the task sensitive.
  */
-export function parseDecisionRequest(
-  text: string,
+export async function parseDecisionRequest(
+  bytes: Uint8Array,
   maxValues: number,
-  privacy: Pick<PrivacyEngine, "redactText">,
-): ParsedDecisionRequest {
-  const parsed = runAtOnce(parsing(text, maxValues));
+  privacy: Pick<PrivacyEngine, "redactLargeBody">,
+): Promise<ParsedDecisionRequest> {
+  const parsed = readDecisionRequest(bytes, maxValues);
   if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
   try {
-    return privacy.redactText(parsed.task.instruction).findings.length === 0 ? parsed : asSensitive(parsed);
+    const body = { messages: [{ role: "user" as const, content: parsed.task.instruction }] };
+    return (await privacy.redactLargeBody(body)).total === 0 ? parsed : asSensitive(parsed);
   } catch {
     // The error might quote the text. The gate fails closed.
     return asSensitive(parsed);
   }
 }
 
-/** The same for a large body, in turns of the event loop. */
-export async function parseLargeDecisionRequest(
-  text: string,
-  maxValues: number,
-  privacy: Pick<PrivacyEngine, "redactBodyAsync">,
-): Promise<ParsedDecisionRequest> {
-  const parsed = await runInTurns(parsing(text, maxValues));
-  if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
-  try {
-    const body = { messages: [{ role: "user" as const, content: parsed.task.instruction }] };
-    return (await privacy.redactBodyAsync(body)).total === 0 ? parsed : asSensitive(parsed);
-  } catch {
-    return asSensitive(parsed);
-  }
-}
-
-function* parsing(text: string, maxValues: number): Generator<undefined, ParsedDecisionRequest> {
-  const tooDeep = `The body nests deeper than ${maxJsonDepth} levels.`;
-  if (yield* hasMoreValuesInSteps(text, maxValues)) {
-    return startsTooDeep(text) ? invalid(tooDeep) : invalid(tooManyValues(maxValues), 413);
-  }
-  yield;
-  const shape = yield* shapeOfJsonInSteps(text, maxJsonDepth, maxValues);
-  if (shape.tooDeep) return invalid(tooDeep);
-  if (shape.infinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
-  yield;
+function readDecisionRequest(bytes: Uint8Array, maxValues: number): ParsedDecisionRequest {
+  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, undefined);
+  if (outline === "too_deep") return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
+  if (outline === "too_many_values") return invalid(tooManyValues(maxValues), 413);
+  if (outline === "not_json") return invalid(notJson(bytes));
   let body: unknown;
   try {
-    body = text.length > largeBodyBytes ? yield* parseJsonInSteps(text) : JSON.parse(text);
+    body = parseReceived(bytes, outline);
   } catch {
-    // The parser's message quotes the body, so it stays here.
-    return invalid("The body is not valid JSON.");
+    return invalid(notJson(bytes));
   }
-  yield;
+  if (new ReceivedJson(bytes, outline, body).isInfinite)
+    return invalid("The body holds a number that is too large for a double (such as 1e400).");
   if (!isObject(body)) return invalid("The body must be a JSON object with `task` and, if there is one, `runtime`.");
   const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
   const parsed = DecisionRequest.safeParse(given);
   if (!parsed.success) return invalid(problemsIn(parsed.error, given));
-  yield;
-
   const { task, runtime } = parsed.data;
   const asked = asksForHighReasoning(task.instruction) ? { ...task, reasoning: "HIGH" as const } : task;
-  yield;
   return { kind: "ok", task: asked, runtime, size: sizeOf(task.instruction) };
 }
 

@@ -1,6 +1,6 @@
 import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight, HeldBytes } from "#http/limits/bodies-in-flight.ts";
-import { largeBodyBytes, largeWorkTurn } from "#platform/event-loop-turns.ts";
+import { largeBodyBytes, nextLargeTask } from "#platform/event-loop.ts";
 
 export type ReadBody = (BodyBytes & { readonly text: string }) | { readonly kind: "not_utf8" } | UnreadBody;
 export type ReadBytes = BodyBytes | UnreadBody;
@@ -60,7 +60,7 @@ export async function readBytes(request: Request, maxBytes: number, inFlight: Bo
   try {
     if (declared > 0) {
       const bytes = await request.bytes();
-      if (declared > largeBodyBytes) await largeWorkTurn();
+      if (declared > largeBodyBytes) await nextLargeTask();
       read = { kind: "ok", bytes, held };
     } else {
       read = await readCounting(request, maxBytes, held);
@@ -89,7 +89,7 @@ async function readCounting(request: Request, maxBytes: number, held: HeldBytes)
     }
     parts.push(step.value);
   }
-  if (bytes > largeBodyBytes) await largeWorkTurn();
+  if (bytes > largeBodyBytes) await nextLargeTask();
   return { kind: "ok", bytes: Buffer.concat(parts), held };
 }
 
@@ -99,7 +99,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * The text of a body; undefined where it is not UTF-8, as JSON has to be: invalid bytes would become replacement characters, and
  * the upstream would read a changed text.
  */
-export function decodeUtf8(bytes: Uint8Array): string | undefined {
+function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -1,6 +1,7 @@
 import { type ChatRequest, isObject, type JsonObject } from "#domain/chat.ts";
 import { otherOutputLimits } from "#domain/guarded-fields.ts";
 import type { Surcharge } from "#domain/money/surcharge.ts";
+import { numberOf } from "#domain/raw-json.ts";
 import type { Writable } from "#domain/writable.ts";
 
 /** What bounds the cost of a request, together with a model's prices. */
@@ -64,10 +65,9 @@ function reasoningTokensIn(body: JsonObject): number {
 function largestOf(object: JsonObject, names: readonly string[]): number {
   let largest = 0;
   for (const name of names) {
-    const value = object[name];
     // A server that is not strict takes a number in quotes for a number.
-    const amount = typeof value === "string" ? Number(value) : value;
-    if (typeof amount === "number" && amount > largest) largest = Math.min(Math.ceil(amount), Number.MAX_SAFE_INTEGER);
+    const amount = numberOf(object[name]) ?? 0;
+    if (amount > largest) largest = Math.min(Math.ceil(amount), Number.MAX_SAFE_INTEGER);
   }
   return largest;
 }

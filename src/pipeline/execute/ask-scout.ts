@@ -59,7 +59,7 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
     requestedOutputTokens: scout.max_output_tokens,
     choices: 1,
   };
-  const body = withPriceLimit(question, undefined, priceLimitOf(model, size, configuration));
+  const body = withPriceLimit(question, priceLimitOf(model, size, configuration));
   return {
     decisionId: recorder.decisionId,
     goal: assessment.task.goal_id,
@@ -68,7 +68,6 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
     purpose: "SCOUT",
     candidate: (index) => (index === 0 ? model : undefined),
     bodyFor: () => body,
-    bodyBytes: scout.max_prompt_bytes,
     size,
     inputTokensBound: undefined,
     pricedByCost: false,

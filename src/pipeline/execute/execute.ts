@@ -202,7 +202,6 @@ function send(
       model,
       body: plan.bodyFor(model),
       received: plan.received,
-      bodyBytes: plan.bodyBytes,
       stream: plan.stream,
       timeoutsMs: timeoutsOf(model, plan.configuration, plan.deadlineMs - dispatchedMs),
       requestId: plan.decisionId,

@@ -1,7 +1,7 @@
 import { type ChatRequest, gatewayMetadataKeys, isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { withOriginalNumbers } from "#domain/long-integers.ts";
 import type { Model } from "#domain/model.ts";
 import { highestRates } from "#domain/money/prices.ts";
+import { numberOf } from "#domain/raw-json.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 
@@ -33,9 +33,7 @@ export function forwardedBody(
   if (body["max_completion_tokens"] === 0) delete body["max_completion_tokens"];
   if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
   else if (body["max_tokens"] === 0) body["max_tokens"] = request.requestedOutputTokens;
-  // The limit comes after the spelling, which would put a caller's own number back in its place.
-  const spelled = request.spelled === undefined ? body : withOriginalNumbers(body, request.spelled);
-  return withPriceLimit(spelled, body["provider"], priceLimit);
+  return withPriceLimit(body, priceLimit);
 }
 
 function withoutGatewayKeys(metadata: unknown): JsonObject | "unchanged" | "empty" {
@@ -75,10 +73,10 @@ export function priceLimitOf(model: Model, size: RequestSize, configuration: Con
 }
 
 /** The body with the limit in its `provider`: a caller's own lower limits and all its other wishes stay. */
-export function withPriceLimit(body: JsonObject, given: Json | undefined, limit: PriceLimit | undefined): JsonObject {
+export function withPriceLimit(body: JsonObject, limit: PriceLimit | undefined): JsonObject {
   if (limit === undefined) return body;
   const provider = isObject(body["provider"]) ? body["provider"] : {};
-  const wished = isObject(given) && isObject(given["max_price"]) ? given["max_price"] : {};
+  const wished = isObject(provider["max_price"]) ? provider["max_price"] : {};
   const max_price: JsonObject = { ...wished };
   for (const name of ["prompt", "completion", "request"] as const) max_price[name] = lower(wished[name], limit[name]);
   return { ...body, provider: { ...provider, max_price } };
@@ -86,13 +84,8 @@ export function withPriceLimit(body: JsonObject, given: Json | undefined, limit:
 
 /** A caller's limit, as a number or decimal text, where it is one and lower than ours. */
 function lower(wished: Json | undefined, ours: number): Json {
-  const own =
-    typeof wished === "number"
-      ? wished
-      : typeof wished === "string" && wished.trim() !== ""
-        ? Number(wished)
-        : Number.NaN;
-  return own >= 0 && own < ours ? (wished ?? ours) : ours;
+  const own = numberOf(wished);
+  return own !== undefined && own >= 0 && own < ours ? (wished ?? ours) : ours;
 }
 
 function inUsd(nano: number): number {

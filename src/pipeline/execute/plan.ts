@@ -23,8 +23,6 @@ export interface ExecutionPlan {
   bodyFor(model: Model): JsonObject;
   /** What such a body is made of, where the bytes that were received may be sent. */
   readonly received?: ReceivedBody | undefined;
-  /** Approximate length of such a body. */
-  readonly bodyBytes: number;
   /** What the hold of each attempt is made of. */
   readonly size: RequestSize;
   /** See `OpenAttempt`. */
@@ -54,7 +52,6 @@ export class RequestPlan implements ExecutionPlan {
   readonly stream: boolean;
   readonly purpose = "EXECUTE";
   readonly received: ReceivedBody | undefined;
-  readonly bodyBytes: number;
   readonly pricedByCost: boolean;
   readonly hostsNarrowed: boolean;
   readonly firstAttempt = firstAnswerAttempt;
@@ -78,7 +75,6 @@ export class RequestPlan implements ExecutionPlan {
     this.goal = assessment.task.goal_id;
     this.stream = request.stream;
     this.received = request.received;
-    this.bodyBytes = request.bodyBytes;
     this.pricedByCost = request.surcharge !== undefined;
     this.hostsNarrowed = request.body["provider"] != null;
     this.trace = request.trace;

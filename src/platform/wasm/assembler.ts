@@ -109,24 +109,6 @@ export const i32 = {
   shiftRight: (value: Code, bits: number) => operation([0x76], value, i32.const(bits)),
 };
 
-export const i64 = {
-  const: (value: bigint) => plain([0x42, ...signed64(value)]),
-  load: (at: Code, offset = 0) => operation([0x29, 0, ...unsigned(offset)], at),
-  store: (at: Code, value: Code, offset = 0) => operation([0x37, 0, ...unsigned(offset)], at, value),
-  add: (a: Code, b: Code) => operation([0x7c], a, b),
-  subtract: (a: Code, b: Code) => operation([0x7d], a, b),
-  and: (a: Code, b: Code) => operation([0x83], a, b),
-  or: (a: Code, b: Code) => operation([0x84], a, b),
-  xor: (a: Code, b: Code) => operation([0x85], a, b),
-  shiftLeft: (value: Code, bits: Code) => operation([0x86], value, bits),
-  shiftRight: (value: Code, bits: number) => operation([0x88], value, i64.const(BigInt(bits))),
-  rotateLeft: (value: Code, bits: number) => operation([0x89], value, i64.const(BigInt(bits))),
-  /** An i32 without its sign. */
-  from: (value: Code) => operation([0xad], value),
-  /** The lower 32 bits. */
-  toI32: (value: Code) => operation([0xa7], value),
-};
-
 function plain(bytes: readonly number[]): Code {
   return () => bytes;
 }
@@ -158,9 +140,4 @@ function unsigned(value: number): readonly number[] {
 
 function signed(value: number): readonly number[] {
   return value >= -0x40 && value < 0x40 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...signed(value >> 7)];
-}
-
-function signed64(value: bigint): readonly number[] {
-  const low = Number(value & 0x7fn);
-  return value >= -0x40n && value < 0x40n ? [low] : [low | 0x80, ...signed64(value >> 7n)];
 }

@@ -1,4 +1,6 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { attachFactsOfCopy, Fact, wholeMessage } from "#domain/known-message.ts";
+import { isRawJSON } from "#domain/raw-json.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
@@ -26,17 +28,57 @@ const secretKeyName = /pass|pwd|secret|token|key|cred|auth/i;
 /** How much before a secret tells whether it would be one without the part that follows. */
 const secretLeadLength = 512;
 
+/** What the scans of a piece of a body have found, in the order in which they were asked; nothing at all where all of it is clean. */
+interface Scanned {
+  readonly by: BodyScanners;
+  readonly spans: readonly (readonly Span[])[];
+}
+
+const scanned = new Fact<Scanned>();
+
 /**
  * Redacts one request body. Numbers run through the whole body in document order.
+ * @param by whose results are reused for pieces that are known from earlier bodies: scans of the same policy
  * @param neverRestored present where values are put back into the answer: those that are not
- * @throws CredentialInName where a credential stands in a key or an id
+ * @throws CredentialNotReplaceable where a credential stands in a key or an id
  */
 export function redactBody(
   body: ChatBody,
   scans: BodyScanners,
+  by: BodyScanners,
   neverRestored?: (value: string) => boolean,
 ): RedactedBody {
-  const redactor = new BodyRedactor(scans, body, neverRestored !== undefined);
+  const redactor = new BodyRedactor(scans, by, body, neverRestored !== undefined);
+  const changed = redactMembers(body, redactor);
+  const findings = redactor.takeFindings();
+  redactor.reportOnly = true;
+  for (const key of forwardedUnchanged) {
+    const value = body[key];
+    if (value !== undefined) redactor.reportMember(value, key);
+  }
+  const unredactable = redactor.takeFindings();
+  let total = 0;
+  for (const finding of findings) total += finding.count;
+  const result = { body: changed ?? body, findings, total, unredactable };
+  if (neverRestored === undefined || total === 0) return result;
+  const values = redactor.placeholders.values();
+  for (const [placeholder, value] of values) if (neverRestored(value)) values.delete(placeholder);
+  return { ...result, restore: createRestorer(values) };
+}
+
+/** Asks the scans, which find nothing, about all texts that have not been scanned yet. */
+export function listTexts(body: ChatBody, scans: BodyScanners, by: BodyScanners): void {
+  const redactor = new BodyRedactor(scans, by, body, false);
+  redactor.isListing = true;
+  redactMembers(body, redactor);
+  redactor.reportOnly = true;
+  for (const key of forwardedUnchanged) {
+    const value = body[key];
+    if (value !== undefined) redactor.reportMember(value, key);
+  }
+}
+
+function redactMembers(body: ChatBody, redactor: BodyRedactor): ChatBody | undefined {
   let changed: ChatBody | undefined;
   for (const key of Object.keys(body)) {
     redactor.key(key);
@@ -52,20 +94,7 @@ export function redactBody(
     changed ??= { ...body };
     changed[key] = redacted;
   }
-  const findings = redactor.takeFindings();
-  redactor.reportOnly = true;
-  for (const key of forwardedUnchanged) {
-    const value = body[key];
-    if (value !== undefined) redactor.redactValue(value, key);
-  }
-  const unredactable = redactor.takeFindings();
-  let total = 0;
-  for (const finding of findings) total += finding.count;
-  const result = { body: changed ?? body, findings, total, unredactable };
-  if (neverRestored === undefined || total === 0) return result;
-  const values = redactor.placeholders.values();
-  for (const [placeholder, value] of values) if (neverRestored(value)) values.delete(placeholder);
-  return { ...result, restore: createRestorer(values) };
+  return changed;
 }
 
 const noFindings: readonly Finding[] = [];
@@ -74,7 +103,10 @@ class BodyRedactor {
   readonly placeholders: Placeholders;
   /** What is found can neither be replaced nor be a reason to refuse. */
   reportOnly = false;
+  /** The scans only list what they are asked about. */
+  isListing = false;
   readonly #scans: BodyScanners;
+  readonly #by: BodyScanners;
   readonly #body: ChatBody;
   #messageIndex = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
@@ -84,10 +116,15 @@ class BodyRedactor {
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
   #findings: Map<string, { rule: string; count: number; messageIndex: number }> | undefined;
 
-  constructor(scans: BodyScanners, body: ChatBody, restoring: boolean) {
+  /** Of the piece that is being read: what has been found, if nobody knew, or else what is still to come. */
+  #found: (readonly Span[])[] | undefined;
+  #known: Iterator<readonly Span[]> | undefined;
+
+  constructor(scans: BodyScanners, by: BodyScanners, body: ChatBody, restoring: boolean) {
     // What is put back must not take the place of a text that only looks like it; otherwise numbers had better stay as they are.
     this.placeholders = new Placeholders(restoring ? body : undefined);
     this.#scans = scans;
+    this.#by = by;
     this.#body = body;
   }
 
@@ -114,13 +151,54 @@ class BodyRedactor {
   #redactMessage(message: ChatMessage, index: number): ChatMessage {
     this.#messageIndex = index;
     try {
-      // Roles are names: a copy keeps its own.
-      return this.#redactObject(message, "") as ChatMessage;
+      const redacted = this.#redactPiece(message, () => {
+        const whole = wholeMessage(message);
+        const read = this.#redactObject(whole, "");
+        // Roles are names: a copy keeps its own.
+        return read === whole ? message : (read as ChatMessage);
+      });
+      if (redacted !== message) attachFactsOfCopy(redacted, message);
+      return redacted;
     } catch (error) {
       throw withPathSegment(withPathSegment(error, index), "messages");
     } finally {
       this.#messageIndex = -1;
     }
+  }
+
+  /** A piece of the body: if it is known, no text of it is scanned, and one that is clean is not even read. */
+  #redactPiece<T extends object>(piece: T, redact: () => T): T {
+    const known = scanned.of(piece);
+    const isKnown = known?.by === this.#by;
+    if (isKnown && (known.spans.length === 0 || this.isListing)) return piece;
+    const found: (readonly Span[])[] = [];
+    if (isKnown) this.#known = known.spans.values();
+    else this.#found = found;
+    try {
+      const redacted = redact();
+      if (!isKnown && !this.isListing)
+        scanned.set(piece, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
+      return redacted;
+    } finally {
+      this.#known = undefined;
+      this.#found = undefined;
+    }
+  }
+
+  #scan(kind: keyof BodyScanners, text: string): readonly Span[] {
+    const spans = this.#known?.next().value ?? this.#scans[kind](text);
+    this.#found?.push(spans);
+    return spans;
+  }
+
+  /** A member that is forwarded unchanged: what is found in it is counted. */
+  reportMember(value: Json, key: string): void {
+    if (typeof value === "object" && value !== null)
+      this.#redactPiece(value, () => {
+        this.redactValue(value, key);
+        return value;
+      });
+    else this.redactValue(value, key);
   }
 
   /** A member of the body beside its messages. */
@@ -152,7 +230,7 @@ class BodyRedactor {
 
   key(key: string): void {
     if (apiMemberNames.has(key)) return;
-    const [span] = this.#scans.key(key);
+    const [span] = this.#scan("key", key);
     if (span === undefined) return;
     if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
     this.#count(span.rule);
@@ -160,7 +238,7 @@ class BodyRedactor {
 
   #checkId(id: string): void {
     if (apiMemberNames.has(id)) return;
-    const [span] = this.#scans.id(id);
+    const [span] = this.#scan("id", id);
     if (span === undefined) return;
     if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
@@ -169,6 +247,7 @@ class BodyRedactor {
 
   /** @param without a member that has been redacted already */
   #redactObject(object: JsonObject, parent: string, without?: string): JsonObject {
+    if (isRawJSON(object)) return object;
     let changed: JsonObject | undefined;
     let at: string | undefined;
     try {
@@ -214,7 +293,7 @@ class BodyRedactor {
     let cuts: Map<number, PartSpan[]> | undefined;
     for (const { text, pieces } of boundaryWindows(array)) {
       let place = 0;
-      for (const span of this.#scans.text(text)) {
+      for (const span of this.#scan("text", text)) {
         while ((pieces[place]?.to ?? text.length) <= span.start) place++;
         const end = this.#endOfSecret(text, pieces, place, span);
         if (end <= (pieces[place]?.to ?? end)) continue; // it is found in its part
@@ -254,17 +333,16 @@ class BodyRedactor {
   /** Whether what begins at a place of a text is a secret up to its end, with nothing behind it. */
   #isCompleteSecret(text: string, start: number, end: number): boolean {
     const from = Math.max(0, start - secretLeadLength);
-    return this.#scans
-      .text(text.slice(from, end))
-      .some((span) => span.start === start - from && span.end === end - from);
+    return this.#scan("text", text.slice(from, end)).some(
+      (span) => span.start === start - from && span.end === end - from,
+    );
   }
 
   #redactPart(part: Json, key: string, across: readonly PartSpan[]): Json {
     const field = isObject(part) ? textFieldOf(part) : undefined;
     if (!isObject(part) || field === undefined) throw new Error("unreachable: only text parts have joints");
     const text = String(part[field]);
-    const own = this.#scans
-      .text(text)
+    const own = this.#scan("text", text)
       .filter((span) => !across.some((other) => other.start <= span.start && span.end <= other.end))
       .map((span) => ({ ...span, value: text.slice(span.start, span.end), startsInEarlierPart: false }));
     const spans = [...own, ...across].sort((a, b) => a.start - b.start);
@@ -289,7 +367,7 @@ class BodyRedactor {
     }
     if (key === "arguments") return this.#redactArguments(text);
     const spans =
-      secretKeyName.test(key) && text.length < boundaryWindow ? this.#scanWithKey(text, key) : this.#scans.text(text);
+      secretKeyName.test(key) && text.length < boundaryWindow ? this.#scanWithKey(text, key) : this.#scan("text", text);
     return spans.length === 0 ? text : this.#replace(text, spans);
   }
 
@@ -297,14 +375,14 @@ class BodyRedactor {
   #scanWithKey(text: string, key: string): readonly Span[] {
     const lead = `${key}: `;
     const spans: Span[] = [];
-    for (const { start, end, rule } of this.#scans.text(lead + text)) {
+    for (const { start, end, rule } of this.#scan("text", lead + text)) {
       if (end > lead.length) spans.push({ start: Math.max(0, start - lead.length), end: end - lead.length, rule });
     }
     return spans;
   }
 
   #redactArguments(json: string): string {
-    const spans = this.#scans.text(json);
+    const spans = this.#scan("text", json);
     if (spans.length === 0) return json;
     const redacted = spliceJson(json, spans, (rule, value) => this.#placeholderOf(rule, value));
     return redacted ?? this.#replace(json, spans);

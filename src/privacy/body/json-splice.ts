@@ -1,5 +1,3 @@
-import { beforeEscape } from "#platform/json/json-in-steps.ts";
-import { endOfString } from "#platform/json/json-values.ts";
 import type { Span } from "#privacy/text/spans.ts";
 
 /**
@@ -25,7 +23,7 @@ export function spliceJson(
         // A span may begin or end inside an escape sequence only if it came from text that is not JSON.
         const start = Math.max(token.start, span.start);
         const end = Math.min(token.end, span.end);
-        cutsEscape ||= beforeEscape(json, token.start, start) < start || beforeEscape(json, token.start, end) < end;
+        cutsEscape ||= isInEscape(json, token.start, start) || isInEscape(json, token.start, end);
         out += json.slice(at, start) + placeholder(span.rule, decoded(json.slice(start, end)));
         at = end;
         if (span.end <= token.end) break;
@@ -59,8 +57,31 @@ function nextToken(json: string, from: number): Token | undefined {
   if (match[0] !== '"')
     return { literal: false, start: index, end: quoteOrNumber.lastIndex, next: quoteOrNumber.lastIndex };
   // An expression for a whole literal takes forty times as long, for megabytes of escapes half a second.
-  const close = endOfString(json, index);
+  const close = closingQuote(json, index + 1);
   return close < 0 ? undefined : { literal: true, start: index + 1, end: close, next: close + 1 };
+}
+
+/** The place of the quote that closes a string, looked for from its beginning on; -1 where there is none. */
+function closingQuote(json: string, from: number): number {
+  for (let quote = json.indexOf('"', from); quote >= 0; quote = json.indexOf('"', quote + 1)) {
+    if (backslashesBefore(json, from, quote) % 2 === 0) return quote;
+  }
+  return -1;
+}
+
+function backslashesBefore(json: string, from: number, at: number): number {
+  let count = 0;
+  while (at - count > from && json.charCodeAt(at - count - 1) === 0x5c) count++;
+  return count;
+}
+
+/** Whether an escape sequence of a string that begins at `from` goes on beyond a place: the longest has six characters. */
+function isInEscape(json: string, from: number, place: number): boolean {
+  for (let at = place; at > from && at > place - 6; at--) {
+    if (json.charCodeAt(at - 1) !== 0x5c || backslashesBefore(json, from, at) % 2 === 0) continue;
+    return at === place || (json[at] === "u" && place < at + 5);
+  }
+  return false;
 }
 
 function isJson(text: string): boolean {

@@ -25,25 +25,17 @@ export const apiMemberNames: ReadonlySet<string> = new Set(
 
 /** Longer names are scanned each time. */
 const maxCachedLength = 128;
-/** So many names are remembered at least, and twice as many at most. */
-const cachedNames = 8_192;
+const maxCachedNames = 16_384;
 
-/**
- * A scan that remembers which names hold nothing: agents send the same keys and ids with every turn, and a scan of a random
- * id takes as long as that of a line of text.
- */
+/** A scan that keeps which names hold nothing: a scan of a random id takes as long as that of a line of text. */
 export function cacheCleanNames(scan: Scan): Scan {
-  let young = new Set<string>();
-  let old = new Set<string>();
+  const clean = new Set<string>();
   return (name) => {
-    if (young.has(name)) return noSpans;
-    const spans = old.has(name) ? noSpans : scan(name);
+    if (clean.has(name)) return noSpans;
+    const spans = scan(name);
     if (spans.length > 0 || name.length > maxCachedLength) return spans;
-    if (young.size >= cachedNames) {
-      old = young;
-      young = new Set();
-    }
-    young.add(name);
+    if (clean.size >= maxCachedNames) clean.clear();
+    clean.add(name);
     return noSpans;
   };
 }

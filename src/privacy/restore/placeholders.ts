@@ -1,15 +1,17 @@
 import type { Json } from "#domain/chat.ts";
+import { memoizeByMessage, wholeMessage } from "#domain/known-message.ts";
+import type { ChatBody } from "#privacy/redaction.ts";
 
 /** Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance. */
 export class Placeholders {
   /** Not there before the first: most requests hold no secret. */
   #byValue: Map<string, string> | undefined;
-  readonly #besides: Json | undefined;
+  readonly #besides: ChatBody | undefined;
   #existing: ExistingPlaceholders | undefined;
   #lastNumber = 0;
 
-  /** @param besides a value whose placeholders they must differ from, where there is one */
-  constructor(besides?: Json) {
+  /** @param besides a body whose placeholders they must differ from, where there is one */
+  constructor(besides?: ChatBody) {
     this.#besides = besides;
   }
 
@@ -44,20 +46,34 @@ interface ExistingPlaceholders {
   readonly outOfRange: ReadonlySet<string>;
 }
 
-const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:([0-9]{1,9})\]/g;
+const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:[0-9]{1,9}\]/g;
 /** Leaves room for more secrets than a request can hold, in nine digits. */
 const maxCountedNumber = 99_999_999;
 
-/** All placeholders in the strings and keys of a value, also across the joints of text parts. */
-function findExistingPlaceholders(value: Json): ExistingPlaceholders {
+/** All placeholders in the strings and keys of a body, also across the joints of text parts. */
+function findExistingPlaceholders({ messages, ...members }: ChatBody): ExistingPlaceholders {
   let highestNumber = 0;
   const outOfRange = new Set<string>();
-  const read = (text: string) => {
-    if (!text.includes(":")) return;
-    for (const [placeholder, digits] of text.matchAll(existingPlaceholder)) {
-      const number = Number(digits);
+  for (const found of [placeholdersIn(members), ...messages.map(placeholdersInMessage)]) {
+    for (const placeholder of found) {
+      const number = Number(placeholder.slice(placeholder.lastIndexOf(":") + 1, -1));
       if (number > maxCountedNumber) outOfRange.add(placeholder);
       else if (number > highestNumber) highestNumber = number;
+    }
+  }
+  return { highestNumber, outOfRange };
+}
+
+const placeholdersInMessage = memoizeByMessage((message) => placeholdersIn(wholeMessage(message)));
+const none: readonly string[] = [];
+
+function placeholdersIn(value: Json): readonly string[] {
+  let found: string[] | undefined;
+  const read = (text: string) => {
+    if (!text.includes(":")) return;
+    for (const [placeholder] of text.matchAll(existingPlaceholder)) {
+      found ??= [];
+      found.push(placeholder);
     }
   };
   const visit = (each: Json): void => {
@@ -74,7 +90,7 @@ function findExistingPlaceholders(value: Json): ExistingPlaceholders {
     }
   };
   visit(value);
-  return { highestNumber, outOfRange };
+  return found ?? none;
 }
 
 function textOf(part: Json): string {

@@ -238,12 +238,12 @@ function declareHealthGauges(registry: MetricsRegistry, sources: Sources, modelL
 function declareScanMemoryGauges(registry: MetricsRegistry, sources: Sources): void {
   registry.readCounter(
     "smart_gateway_scan_memory_hits_total",
-    "Texts of requests, or sequences of messages, that were not scanned for credentials again because an earlier result was stored.",
+    "Messages and tool lists that were neither parsed nor scanned for credentials again, because an earlier request had them.",
     () => sources.scanMemory?.().hits ?? 0,
   );
   registry.readCounter(
     "smart_gateway_scan_memory_misses_total",
-    "Texts of requests that were scanned for credentials and whose result was stored; short texts are not counted.",
+    "Messages and tool lists that were scanned for credentials and whose result was stored; short ones are not counted.",
     () => sources.scanMemory?.().misses ?? 0,
   );
   registry.gauge(

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { hasMoreValuesThan } from "#platform/json/json-values.ts";
+import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { startServer } from "#http/server.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 import { manualTime } from "#platform/manual-time.ts";
@@ -122,6 +123,7 @@ describe.each([
       maxRequestBytes: megabyte,
       maxRequestValues: 1_000,
       maxBytesInFlight: megabyte,
+      pieces: new PieceCache(() => 0),
       allowedHosts: [],
       auth: () => ({ minTokenLength: 8 }),
       ports: { ...gateway.gateway.ports, timers },

@@ -3,6 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { startServer } from "#http/server.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
 import { chunk, streams } from "#simulator/testing/scripted.ts";
@@ -155,6 +156,7 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
       maxRequestBytes: 1_000,
       maxRequestValues: 1_000,
       maxBytesInFlight: 1_000,
+      pieces: new PieceCache(() => 0),
       allowedHosts: [],
       auth: () => ({ minTokenLength: 8 }),
       ports,

@@ -1,5 +1,5 @@
 import type { ChatMessage } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/message-memo.ts";
+import { memoizeByMessage } from "#domain/known-message.ts";
 import type { Conversation } from "./conversation.ts";
 import { textOf } from "./text-window.ts";
 

@@ -1,5 +1,5 @@
 import { isObject, type Json } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/message-memo.ts";
+import { memoizeByMessage } from "#domain/known-message.ts";
 import { askIn, asksForHighReasoning, isCompactionRequest, isContinuePrompt } from "#pipeline/assess/envelope/ask.ts";
 import { callInText, harnessTurnIn, holdsEdit } from "#pipeline/assess/envelope/harness-turn.ts";
 import { askHead, askTail, textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";

@@ -1,0 +1,53 @@
+import { expect, test } from "bun:test";
+import { type KnownPiece, PieceCache } from "./piece-cache.ts";
+
+const found = { kind: "messages", role: "user", values: 3, isExact: true, hasOddNumbers: false, writesCache: false };
+const pieceOf = (text: string): [Uint8Array, number, number] => {
+  const bytes = Buffer.from(`[${text}]`);
+  return [bytes, 1, bytes.length - 1];
+};
+const add = (cache: PieceCache, text: string) =>
+  cache.add(...pieceOf(text), { ...found, facts: [text.length] } as KnownPiece);
+const find = (cache: PieceCache, text: string) => cache.find("messages", ...pieceOf(text))?.facts[0];
+
+test("finds a piece by its bytes alone, wherever they stand, and only as what it was", () => {
+  const cache = new PieceCache(() => 1_000_000);
+  expect(find(cache, "abc")).toBeUndefined();
+  add(cache, "abc");
+  expect(find(cache, "abc")).toBe(3);
+  expect(cache.find("messages", Buffer.from("xxabcxx"), 2, 5)?.values).toBe(3);
+  expect(cache.find("tools", ...pieceOf("abc"))).toBeUndefined();
+  for (const other of ["ab", "abcd", "abC", "", "\0abc"]) expect(find(cache, other)).toBeUndefined();
+  expect(cache.counts).toEqual({ hits: 2, misses: 1 });
+});
+
+test("stays within its bound, keeps what is used, and follows a bound that changes", () => {
+  let maxBytes = 512 * 20;
+  const cache = new PieceCache(() => maxBytes);
+  for (let index = 0; index < 500; index++) {
+    add(cache, `new ${index}`);
+    if (index === 0) add(cache, "used");
+    expect(find(cache, "used")).toBe(4);
+    expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+  }
+  expect(find(cache, "new 499")).toBe(7);
+  expect(find(cache, "new 1")).toBeUndefined();
+  maxBytes = 512 * 2;
+  add(cache, "one more");
+  expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+  maxBytes = 0;
+  add(cache, "nothing is kept");
+  expect([cache.bytes, find(cache, "nothing is kept")]).toEqual([0, undefined]);
+});
+
+test("knows which message followed another last", () => {
+  const cache = new PieceCache(() => 1_000_000);
+  const known = add(cache, "abc");
+  expect([cache.lengthBehind(undefined), cache.lengthBehind(known)]).toEqual([0, 0]);
+  cache.noteLengthBehind(known, 17);
+  expect(cache.lengthBehind(cache.find("messages", ...pieceOf("abc")))).toBe(17);
+});
+
+test.each([Bun.hash.rapidhash, Bun.hash.xxHash64])("all 64 bits of a key count: %p", (hash) => {
+  for (let bit = 0n; bit < 64n; bit++) expect(hash("a text", 1n ^ (1n << bit))).not.toBe(hash("a text", 1n));
+});

@@ -1,0 +1,113 @@
+import type { MessageRole } from "#domain/chat.ts";
+import type { Facts } from "#domain/known-message.ts";
+
+/** A message, or another large member of a body, as an earlier request had it, byte for byte. */
+export interface KnownPiece {
+  /** The member of the body that it is, or `messages` for one of these: what is found depends on it. */
+  readonly kind: string;
+  /** Undefined for what is no message. */
+  readonly role: MessageRole | undefined;
+  /** JSON values in it. */
+  readonly values: number;
+  /** Whether its bytes say nothing but what was parsed, to whatever reader: no key stands twice in an object. */
+  readonly isExact: boolean;
+  readonly hasOddNumbers: boolean;
+  /** Whether it asks the upstream to write to its prompt cache. */
+  readonly writesCache: boolean;
+  readonly facts: Facts;
+}
+
+interface Entry extends KnownPiece {
+  /** Its other hash. */
+  readonly check: bigint;
+  /** Found since the last look for something to remove. */
+  isUsed: boolean;
+  /** Bytes of the piece that followed last. */
+  nextLength: number;
+}
+
+/** What a piece takes, by estimate: two hashes, and some facts. */
+const bytesPerPiece = 512;
+
+/**
+ * What is known of pieces of earlier bodies, under two hashes of their bytes of different kinds, together 128 bits, each with a random
+ * key of 64 bits that never leaves the process. No text is kept. Pieces that were not found for the longest time are removed when there is no more room.
+ */
+export class PieceCache {
+  readonly counts = { hits: 0, misses: 0 };
+  readonly #maxBytes: () => number;
+  readonly #keys = crypto.getRandomValues(new BigUint64Array(2));
+  readonly #pieces = new Map<bigint, Entry>();
+  /** Where each piece is in the map, in a circle that is gone round for pieces that are not used. */
+  readonly #circle: bigint[] = [];
+  #hand = 0;
+
+  /** @param maxBytes of memory; 0: nothing is kept */
+  constructor(maxBytes: () => number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Estimate of the memory that it takes. */
+  get bytes(): number {
+    return this.#pieces.size * bytesPerPiece;
+  }
+
+  find(kind: string, bytes: Uint8Array, from: number, to: number): KnownPiece | undefined {
+    const piece = bytes.subarray(from, to);
+    const entry = this.#pieces.get(this.#key(piece));
+    if (entry === undefined || entry.check !== this.#check(piece) || entry.kind !== kind) return undefined;
+    entry.isUsed = true;
+    this.counts.hits += 1;
+    return entry;
+  }
+
+  /** How long the message was that followed a known one last; 0 where nobody knows. */
+  lengthBehind(known: KnownPiece | undefined): number {
+    return known === undefined ? 0 : (known as Entry).nextLength; // all come from here
+  }
+
+  noteLengthBehind(known: KnownPiece, length: number): void {
+    (known as Entry).nextLength = length;
+  }
+
+  add(bytes: Uint8Array, from: number, to: number, known: KnownPiece): KnownPiece {
+    this.counts.misses += 1;
+    const piece = bytes.subarray(from, to);
+    const entry: Entry = { ...known, check: this.#check(piece), isUsed: false, nextLength: 0 };
+    const key = this.#key(piece);
+    const isKnown = this.#pieces.has(key);
+    if (!isKnown && !this.#makeRoom(key)) return entry;
+    this.#pieces.set(key, entry);
+    return entry;
+  }
+
+  /** Takes a place in the circle for a new piece; false where nothing may be kept. */
+  #makeRoom(key: bigint): boolean {
+    const most = Math.floor(this.#maxBytes() / bytesPerPiece);
+    while (this.#circle.length > most) this.#pieces.delete(this.#circle.pop() ?? 0n);
+    if (this.#circle.length < most) {
+      this.#circle.push(key);
+      return true;
+    }
+    if (most === 0) return false;
+    for (;;) {
+      this.#hand = (this.#hand + 1) % most;
+      const oldest = this.#circle[this.#hand] ?? 0n;
+      const entry = this.#pieces.get(oldest);
+      if (entry?.isUsed === true) entry.isUsed = false;
+      else {
+        this.#pieces.delete(oldest);
+        this.#circle[this.#hand] = key;
+        return true;
+      }
+    }
+  }
+
+  #key(piece: Uint8Array): bigint {
+    return Bun.hash.rapidhash(piece, this.#keys[0]);
+  }
+
+  #check(piece: Uint8Array): bigint {
+    return Bun.hash.xxHash64(piece, this.#keys[1]);
+  }
+}
