@@ -1,10 +1,9 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useRead } from "./api/queries.ts";
+import { useRead, useSession } from "./api/queries.ts";
 import { Frame } from "./components/frame.tsx";
 import { KeyList, useKeys, views } from "./components/keys.tsx";
 import { FeedContext, useFeedOfPlace } from "./components/live.tsx";
-import { go, href, type Place, usePlace } from "./router/location.ts";
-import { carried, rangeOf } from "./router/state.ts";
+import { carried, go, href, rangeOf, usePlace } from "./router.tsx";
 import { Budgets } from "./views/budgets/budgets.tsx";
 import { Decisions } from "./views/decisions/decisions.tsx";
 import { Models } from "./views/models/models.tsx";
@@ -12,27 +11,14 @@ import { Now } from "./views/now/now.tsx";
 import { Playground } from "./views/playground/playground.tsx";
 import { PolicyView } from "./views/policy/policy.tsx";
 
-function viewOf({ path }: Place): { readonly name: string; readonly path: string; readonly view: ReactNode } {
-  const opened = /^\/decisions\/([^/]+)$/.exec(path)?.[1];
-  if (path === "/decisions" || opened !== undefined) {
-    const id = opened === undefined ? undefined : decodeURIComponent(opened);
-    return { name: "Decisions", path: "/decisions", view: <Decisions opened={id} /> };
-  }
-  switch (path) {
-    case "/":
-      return { name: "Now", path, view: <Now /> };
-    case "/budgets":
-      return { name: "Budgets", path, view: <Budgets /> };
-    case "/models":
-      return { name: "Models", path, view: <Models /> };
-    case "/playground":
-      return { name: "Playground", path, view: <Playground /> };
-    case "/policy":
-      return { name: "Policy", path, view: <PolicyView /> };
-    default:
-      return { name: "Not found", path, view: <NotFound path={path} /> };
-  }
-}
+const shown: Readonly<Record<string, (opened: string | undefined) => ReactNode>> = {
+  "/": () => <Now />,
+  "/decisions": (opened) => <Decisions opened={opened} />,
+  "/budgets": () => <Budgets />,
+  "/models": () => <Models />,
+  "/playground": () => <Playground />,
+  "/policy": () => <PolicyView />,
+};
 
 function NotFound({ path }: { readonly path: string }) {
   return (
@@ -45,33 +31,38 @@ function NotFound({ path }: { readonly path: string }) {
 export function App() {
   const place = usePlace();
   const [help, setHelp] = useState(false);
-  const current = viewOf(place);
-  const session = useRead("GET session", {}, 30_000);
+  const opened = /^\/decisions\/([^/]+)$/.exec(place.path)?.[1];
+  const path = opened === undefined ? place.path : "/decisions";
+  const name = views.find((view) => view.path === path)?.name ?? "Not found";
+  const session = useSession();
   const summary = useRead("GET summary", { query: rangeOf(place) });
   const feed = useFeedOfPlace(place);
   const main = useRef<HTMLElement>(null);
-  const shown = useRef(current.path);
+  const before = useRef(path);
 
-  useKeys({ view: (path) => go(href(path, carried(place))), help: () => setHelp(true) });
+  useKeys(
+    (view) => go(href(view, carried(place))),
+    () => setHelp(true),
+  );
   useEffect(() => {
-    document.title = `${current.name} · Smart Gateway`;
-    if (shown.current === current.path) return;
-    shown.current = current.path;
+    document.title = `${name} · Smart Gateway`;
+    if (before.current === path) return;
+    before.current = path;
     main.current?.focus({ preventScroll: true }); // a new view is read from its beginning
     scrollTo(0, 0);
-  }, [current.path, current.name]);
+  }, [path, name]);
 
   return (
     <FeedContext value={feed}>
       <Frame
-        title={current.name}
-        view={current.path}
+        title={name}
+        view={path}
         session={session.data}
         summary={summary.data}
         failed={session.isError || summary.isError}
         main={main}
       >
-        {current.view}
+        {shown[path]?.(opened && decodeURIComponent(opened)) ?? <NotFound path={path} />}
       </Frame>
       {help && <KeyList onClose={() => setHelp(false)} />}
     </FeedContext>

@@ -3,22 +3,16 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import "uplot/dist/uPlot.min.css";
-import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/parts.css";
 import "./styles/views.css";
 import "./styles/phone.css";
-import { whenSignedOut } from "./api/client.ts";
 import { newQueryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";
 import { applyTheme, storedTheme } from "./components/theme.ts";
 
 applyTheme(storedTheme());
-whenSignedOut(() => {
-  const next = encodeURIComponent(location.pathname + location.search);
-  location.assign(`/dashboard/login?next=${next}`);
-});
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");

@@ -2,8 +2,6 @@ import type { AnswerOf, BodyOf, DashboardEndpoint, QueryOf } from "#dashboard/ap
 
 /** The one client of the dashboard's API. The server has validated what it sends; here are only its types. */
 
-const base = "/dashboard/api/";
-
 /** What an endpoint that is called needs: the segments of its path, a query, a body. */
 export interface Input<E extends DashboardEndpoint> {
   readonly at?: Readonly<Record<string, string>>;
@@ -21,12 +19,6 @@ export class ApiError extends Error {
   }
 }
 
-/** Called when an answer says that a login is needed. */
-let onSignedOut: () => void = () => {};
-export function whenSignedOut(react: () => void): void {
-  onSignedOut = react;
-}
-
 export function address<E extends DashboardEndpoint>(endpoint: E, input: Pick<Input<E>, "at" | "query"> = {}): string {
   const path = endpoint.slice(endpoint.indexOf(" ") + 1);
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.at?.[name] ?? ""));
@@ -34,8 +26,7 @@ export function address<E extends DashboardEndpoint>(endpoint: E, input: Pick<In
   for (const [name, value] of Object.entries(input.query ?? {})) {
     if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
   }
-  const query = search.toString();
-  return `${base}${filled}${query === "" ? "" : `?${query}`}`;
+  return `/dashboard/api/${filled}${search.size === 0 ? "" : `?${search}`}`;
 }
 
 /** Sends a call; throws an `ApiError` unless it succeeded. Writes carry the CSRF header, which no page of another site can send. */
@@ -54,8 +45,10 @@ export async function send<E extends DashboardEndpoint>(endpoint: E, input: Inpu
     throw new ApiError(0, "The gateway did not answer. It may be stopped, or the connection is cut.");
   });
   if (response.ok) return response;
-  if (response.status === 401) onSignedOut();
-  throw new ApiError(response.status, await detailOf(response));
+  if (response.status === 401) {
+    location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  }
+  throw new ApiError(response.status, await problemIn(response));
 }
 
 export async function call<E extends DashboardEndpoint>(endpoint: E, input: Input<E> = {}): Promise<AnswerOf<E>> {
@@ -63,14 +56,31 @@ export async function call<E extends DashboardEndpoint>(endpoint: E, input: Inpu
   return (await response.json()) as AnswerOf<E>; // the schema's type: what the server sends has passed it
 }
 
-async function detailOf(response: Response): Promise<string> {
+/** What an answer without success says. */
+export async function problemIn(response: Response): Promise<string> {
+  const body: unknown = await response.json().catch(() => undefined); // a proxy's page, or nothing
+  return typeof body === "object" && body !== null && "detail" in body && typeof body.detail === "string"
+    ? body.detail
+    : `The gateway answered ${response.status}.`;
+}
+
+/** The `data` of each event of an SSE answer to a POST, for which the browser's EventSource is no use. */
+export async function* eventsOf(response: Response): AsyncGenerator<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  let rest = "";
   try {
-    const body: unknown = await response.json();
-    if (typeof body === "object" && body !== null && "detail" in body && typeof body.detail === "string") {
-      return body.detail;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const data = block.split("\n").filter((line) => line.startsWith("data:"));
+        if (data.length > 0) yield data.map((line) => line.slice(5).replace(/^ /, "")).join("\n");
+      }
     }
-  } catch {
-    // Not JSON: a proxy's page, or nothing.
+  } finally {
+    await reader.cancel().catch(() => {});
   }
-  return `The gateway answered ${response.status}.`;
 }

@@ -29,6 +29,14 @@ export function newQueryClient(): QueryClient {
 }
 
 type Read = Extract<DashboardEndpoint, `GET ${string}`>;
+type ReadInput<E extends Read> = Omit<Input<E>, "body" | "signal">;
+
+function queryOf<E extends Read>(endpoint: E, input: ReadInput<E>) {
+  return {
+    queryKey: [endpoint, input.at ?? null, input.query ?? null],
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, { ...input, signal }),
+  };
+}
 
 /** Begins to read what parts of a view will show that are not there yet. */
 export function usePrefetchedRead<E extends Read>(endpoint: E, query: QueryOf<E>): void {
@@ -38,36 +46,24 @@ export function usePrefetchedRead<E extends Read>(endpoint: E, query: QueryOf<E>
 /** Reads an endpoint. Reads it again every few seconds where `refresh` is not false. */
 export function useRead<E extends Read>(
   endpoint: E,
-  input: Omit<Input<E>, "body" | "signal"> = {},
+  input: ReadInput<E> = {},
   refresh: number | false = refreshMs,
 ): UseQueryResult<AnswerOf<E>> {
-  return useQuery<AnswerOf<E>>({
-    ...queryOf(endpoint, input),
-    refetchInterval: refresh,
-  });
+  return useQuery<AnswerOf<E>>({ ...queryOf(endpoint, input), refetchInterval: refresh });
 }
 
-function queryOf<E extends Read>(endpoint: E, input: Omit<Input<E>, "body" | "signal">) {
-  return {
-    queryKey: [endpoint, input.at ?? null, input.query ?? null],
-    queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, { ...input, signal }),
-  };
+/** Who asks and what gateway this is; it hardly changes. */
+export function useSession() {
+  return useRead("GET session", {}, 30_000);
 }
 
-interface Change<T> {
-  /** What is being changed; undefined while no dialog is open. */
-  readonly changing: T | undefined;
-  readonly open: (subject: T) => void;
-  readonly close: () => void;
-}
-
-/** What a dialog changes. Closing it reads everything anew, because the change may show anywhere. */
-export function useChange<T>(): Change<T> {
+/** What a dialog changes; undefined while none is open. Closing it reads everything anew: the change may show anywhere. */
+export function useChange<T>() {
   const [changing, setChanging] = useState<T>();
   const queries = useQueryClient();
   const close = (): void => {
     setChanging(undefined);
     void queries.invalidateQueries();
   };
-  return { changing, open: setChanging, close };
+  return { changing, open: (subject: T) => setChanging(subject), close };
 }

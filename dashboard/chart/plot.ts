@@ -1,8 +1,8 @@
+import type { ReactNode } from "react";
 import uPlot from "uplot";
 import { colour } from "../components/theme.ts";
-import { dayMs, dayName, minuteTime, type Zone } from "../format/time.ts";
-import { scaleLabels, scaleTop, wholeSteps } from "./scale.ts";
-import { stacked, type Values } from "./stack.ts";
+import { dayMs, dayName, minuteTime, type Zone } from "../format.ts";
+import { scaleLabels, scaleTop, stacked, type Values, wholeSteps } from "./sums.ts";
 
 /** What a chart shows, and the options of uPlot that follow from it. */
 
@@ -13,6 +13,10 @@ export interface Series {
   readonly line: string;
   /** Custom property of the area below it; absent: a line alone. */
   readonly fill?: string;
+  /** Custom property of its mark in the legend, where that is another one. */
+  readonly swatch?: string;
+  /** Beside its name above the chart; without it, the series is not named there. */
+  readonly legend?: ReactNode;
   /** A projection is dotted. */
   readonly dotted?: boolean;
 }
@@ -47,7 +51,7 @@ function heights(plot: Plot): (number | null)[][] {
   return plot.series.map((series) => sums[filled.indexOf(series)] ?? [...series.values]);
 }
 
-export function dataOf(plot: Plot): uPlot.AlignedData {
+export function plotData(plot: Plot): uPlot.AlignedData {
   return [[...plot.atMs], ...inDrawnOrder(plot, heights(plot))];
 }
 
@@ -56,7 +60,7 @@ function inDrawnOrder<T>({ stepMs }: Plot, series: readonly T[]): T[] {
   return stepMs === undefined ? [...series] : series.toReversed();
 }
 
-export function optionsOf(plot: Plot, width: number, height: number, events: PlotEvents): uPlot.Options {
+export function plotOptions(plot: Plot, width: number, height: number, events: PlotEvents): uPlot.Options {
   const muted = colour("--muted");
   const line = colour("--line");
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
@@ -86,7 +90,7 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
         values: (_, splits) => scaleLabels(splits, isEmpty, plot.format),
       },
     ],
-    series: [{}, ...inDrawnOrder(plot, plot.series).map((series) => lineOf(series, plot.stepMs !== undefined))],
+    series: [{}, ...inDrawnOrder(plot, plot.series).map((series) => lineOptions(series, plot.stepMs !== undefined))],
     bands:
       plot.stack && plot.stepMs === undefined
         ? inStack.slice(1).map((index, below) => ({ series: [index, inStack[below] ?? 0] as uPlot.Band.Bounds }))
@@ -104,7 +108,7 @@ export function optionsOf(plot: Plot, width: number, height: number, events: Plo
   };
 }
 
-function lineOf(series: Series, asBars: boolean): uPlot.Series {
+function lineOptions(series: Series, asBars: boolean): uPlot.Series {
   const paths = asBars ? uPlot.paths.bars?.({ size: [1, Number.POSITIVE_INFINITY], align: 1 }) : undefined;
   return {
     ...(paths === undefined ? {} : { paths }),

@@ -33,8 +33,8 @@ interface ConfirmProps extends Props {
   /** What the button does, as a verb and its object: `Release $0.0041`. */
   readonly action: string;
   readonly dangerous?: boolean;
-  /** Does it; the dialog closes when it has been done, and shows why when it failed. */
-  readonly onConfirm: (fields: FormData) => Promise<unknown>;
+  /** Does it; the dialog closes when it has been done, and shows why when it failed. `why` is what was written there. */
+  readonly onConfirm: (why: string) => Promise<unknown>;
 }
 
 /** Says what will be done, with figures, and asks once. */
@@ -45,7 +45,7 @@ export function Confirm({ action, dangerous = false, onConfirm, children, ...dia
     event.preventDefault();
     setBusy(true);
     setFailed(undefined);
-    onConfirm(new FormData(event.currentTarget))
+    onConfirm(String(new FormData(event.currentTarget).get("why") ?? "").trim())
       .then(dialog.onClose)
       .catch((error: unknown) => setFailed(error instanceof Error ? error.message : String(error)))
       .finally(() => setBusy(false));
@@ -69,5 +69,39 @@ export function Confirm({ action, dangerous = false, onConfirm, children, ...dia
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface AmountProps {
+  readonly label: string;
+  readonly text: string;
+  readonly isValid: boolean;
+  readonly required?: boolean;
+  readonly onText: (text: string) => void;
+}
+
+/** A field for an amount of US dollars. */
+export function AmountField({ label, text, isValid, required = false, onText }: AmountProps) {
+  return (
+    <label className="stack tight">
+      {label}
+      <input
+        inputMode="decimal"
+        required={required}
+        value={text}
+        aria-invalid={!isValid}
+        onChange={({ target }) => onText(target.value)}
+      />
+    </label>
+  );
+}
+
+/** Why something is changed, for the audit log. */
+export function WhyField({ required }: { readonly required: boolean }) {
+  return (
+    <label className="stack tight">
+      Why, for the audit log{required ? "" : " (optional)"}
+      <input name="why" required={required} maxLength={200} />
+    </label>
   );
 }

@@ -1,124 +1,111 @@
-import type { DecisionStage } from "#dashboard/api-schema.ts";
-import { Sentence, words } from "./marks.tsx";
-import { Section } from "./section.tsx";
+import type { DecisionDetail, DecisionStage } from "#dashboard/api-schema.ts";
+import { words } from "../format.ts";
+import { Sentence, ShareBar } from "./marks.tsx";
+import { Section } from "./parts.tsx";
 
 /** How a decision came about; the same for one that was made and for the playground's. */
-
-type Stage = Omit<DecisionStage, "stage"> & { readonly stage: string };
+type Explained = Pick<DecisionDetail, "sentence" | "stages" | "contributions" | "thresholds" | "would_change">;
 
 /** The five stages in their order. The one that decided is marked; those after it show what they would have decided. */
-export function Stages({ stages }: { readonly stages: readonly Stage[] }) {
+export function Pipeline({ stages }: Pick<Explained, "stages">) {
+  if (stages.length === 0) return null;
   const decided = stages.findIndex((stage) => stage.decided);
   return (
-    <ol className="stages">
-      {stages.map(({ stage, verdict, would, evidence }, index) => (
-        <li
-          key={stage}
-          data-decided={index === decided || undefined}
-          data-after={(decided >= 0 && index > decided) || undefined}
-        >
-          <span className="name">{stage}</span>
-          <div>
-            <p>
-              {verdict.includes(" ") ? <Sentence text={verdict} /> : words(verdict)}
-              {index === decided && <span className="decided"> ◀ decided</span>}
-              {would !== null && (
-                <span className="muted"> would have said {would.includes(" ") ? would : words(would)}</span>
-              )}
-            </p>
-            <p className="evidence">
-              {/* The points of the features are in the table of the score. */}
-              {evidence
-                .filter((text) => !text.startsWith("points_"))
-                .map((text) => (
-                  <code key={text}>{text}</code>
-                ))}
-            </p>
-          </div>
-        </li>
-      ))}
-    </ol>
+    <Section title="Pipeline">
+      <ol className="stages">
+        {stages.map((stage, index) => (
+          <Stage key={stage.stage} {...stage} decided={index === decided} isAfter={decided >= 0 && index > decided} />
+        ))}
+      </ol>
+    </Section>
   );
 }
 
-interface ScoreProps {
+function Stage({ stage, verdict, would, evidence, decided, isAfter }: DecisionStage & { readonly isAfter: boolean }) {
+  return (
+    <li data-decided={decided || undefined} data-after={isAfter || undefined}>
+      <span className="name">{stage}</span>
+      <div>
+        <p>
+          {verdict.includes(" ") ? <Sentence text={verdict} /> : words(verdict)}
+          {decided && <span className="decided"> ◀ decided</span>}
+          {would !== null && (
+            <span className="muted"> would have said {would.includes(" ") ? would : words(would)}</span>
+          )}
+        </p>
+        <p className="evidence">
+          {/* The points of the features are in the table of the score. */}
+          {evidence
+            .filter((text) => !text.startsWith("points_"))
+            .map((text) => (
+              <code key={text}>{text}</code>
+            ))}
+        </p>
+      </div>
+    </li>
+  );
+}
+
+interface ScoreProps extends Pick<Explained, "contributions" | "thresholds"> {
   readonly score: number | null;
-  readonly contributions: readonly { readonly name: string; readonly value: number }[];
-  readonly thresholds: { readonly flash_below: number; readonly pro_from: number } | null;
 }
 
 /** The score on its scale with the thresholds, and the points that made it. */
-export function ScoreBar({ score, contributions, thresholds }: ScoreProps) {
+export function Score({ score, contributions, thresholds }: ScoreProps) {
   const most = Math.max(1, ...contributions.map(({ value }) => Math.abs(value)));
-  const shown = [...contributions]
+  const shown = contributions
     .filter(({ value }) => value !== 0)
-    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    .toSorted((a, b) => Math.abs(b.value) - Math.abs(a.value));
   return (
-    <div className="stack-tight">
-      {score !== null && thresholds !== null && <Scale score={score} thresholds={thresholds} />}
-      <table className="contributions">
-        <caption className="hidden">Points of each feature</caption>
-        <tbody>
-          {shown.map(({ name, value }) => (
-            <tr key={name}>
-              <th scope="row">{words(name)}</th>
-              <td>
-                <div className="bar thin" aria-hidden="true">
-                  <i
-                    className={value < 0 ? "fill-free" : "fill-pro"}
-                    style={{ width: `${(Math.abs(value) / most) * 100}%` }}
-                  />
-                </div>
-              </td>
-              <td className="number">{points(value)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {shown.length === 0 && <p className="muted">No feature gave points.</p>}
-    </div>
+    <Section title="Score">
+      <div className="stack tight">
+        {score !== null && thresholds !== null && <Scale score={score} {...thresholds} />}
+        <table className="contributions">
+          <caption className="hidden">Points of each feature</caption>
+          <tbody>
+            {shown.map(({ name, value }) => (
+              <tr key={name}>
+                <th scope="row">{words(name)}</th>
+                <td>
+                  <ShareBar share={Math.abs(value) / most} fill={value < 0 ? "--free-fill" : "--pro-fill"} thin />
+                </td>
+                <td className="number">
+                  {value < 0 ? "−" : "+"}
+                  {Math.abs(value).toFixed(1)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {shown.length === 0 && <p className="muted">No feature gave points.</p>}
+      </div>
+    </Section>
   );
 }
 
-function Scale({
-  score,
-  thresholds,
-}: {
-  readonly score: number;
-  readonly thresholds: NonNullable<ScoreProps["thresholds"]>;
-}) {
-  const { flash_below, pro_from } = thresholds;
+function Scale({ score, flash_below, pro_from }: { score: number; flash_below: number; pro_from: number }) {
+  const thresholds = `flash below ${flash_below}, pro from ${pro_from}`;
   return (
-    <div
-      className="scale"
-      role="img"
-      aria-label={`score ${score.toFixed(1)} of 100; flash below ${flash_below}, pro from ${pro_from}`}
-    >
+    <div className="scale" role="img" aria-label={`score ${score.toFixed(1)} of 100; ${thresholds}`}>
       <div className="zones">
-        <i className="fill-flash" style={{ width: `${flash_below}%` }} />
+        <i style={{ width: `${flash_below}%`, background: "var(--flash-fill)" }} />
         <i className="gray" style={{ width: `${Math.max(0, pro_from - flash_below)}%` }} />
-        <i className="fill-pro" style={{ width: `${100 - Math.max(flash_below, pro_from)}%` }} />
+        <i style={{ width: `${100 - Math.max(flash_below, pro_from)}%`, background: "var(--pro-fill)" }} />
         <b style={{ left: `${score}%` }} />
       </div>
       <p className="row spread muted">
         <span>
           score <strong>{score.toFixed(1)}</strong>
         </span>
-        <span>
-          flash below {flash_below}, pro from {pro_from}
-        </span>
+        <span>{thresholds}</span>
       </p>
     </div>
   );
 }
 
-function points(value: number): string {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;
-}
-
 interface WouldChangeProps {
   readonly title: string;
-  readonly changes: readonly { readonly sentence: string }[];
+  readonly changes: Explained["would_change"];
 }
 
 /** The smallest changes of the request that would be decided otherwise. */
@@ -126,7 +113,7 @@ export function WouldChange({ title, changes }: WouldChangeProps) {
   if (changes.length === 0) return null;
   return (
     <Section title={title}>
-      <ul className="changes">
+      <ul className="stack tight changes">
         {changes.map(({ sentence }) => (
           <li key={sentence}>
             <Sentence text={sentence} />

@@ -1,20 +1,20 @@
 import type { ChangeEvent, ReactNode, RefObject } from "react";
 import type { AnswerOf } from "#dashboard/api-schema.ts";
-import { money } from "../format/money.ts";
-import { minuteTime, utcDayEnd, utcDayLabel, zoneName } from "../format/time.ts";
-import { Link } from "../router/link.tsx";
-import { go, href, usePlace, withSearch } from "../router/location.ts";
-import { carried, isRangeKey, rangeOf, ranges, zoneOf } from "../router/state.ts";
+import { minuteTime, money, utcDayEnd, utcDayLabel, zoneName } from "../format.ts";
+import { carried, go, href, isRangeKey, Link, rangeOf, ranges, usePlace, withSearch, zoneOf } from "../router.tsx";
 import { views } from "./keys.tsx";
 import { useFeedState } from "./live.tsx";
-import { setTheme, storedTheme } from "./theme.ts";
+import { setTheme, storedTheme, themeOf } from "./theme.ts";
+
+type Session = AnswerOf<"GET session">;
+type Summary = AnswerOf<"GET summary">;
 
 interface Props {
   readonly title: string;
   /** The path of the view that is shown. */
   readonly view: string;
-  readonly session: AnswerOf<"GET session"> | undefined;
-  readonly summary: AnswerOf<"GET summary"> | undefined;
+  readonly session: Session | undefined;
+  readonly summary: Summary | undefined;
   readonly failed: boolean;
   readonly main: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
@@ -22,17 +22,15 @@ interface Props {
 
 /** The frame of the page: links to the views, the header that all views share, and the view. */
 export function Frame({ title, view, session, summary, failed, main, children }: Props) {
+  const needs = summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0;
+  const store = session?.store;
   return (
     <>
       <a className="skip" href="#main">
         To the content
       </a>
       <div className="frame">
-        <Rail
-          view={view}
-          session={session}
-          needs={summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0}
-        />
+        <Rail view={view} session={session} needs={needs} />
         <main id="main" ref={main} tabIndex={-1} aria-label={title}>
           <header className="head">
             <h1>{title}</h1>
@@ -41,10 +39,10 @@ export function Frame({ title, view, session, summary, failed, main, children }:
             <Feed failed={failed} atMs={summary?.at_ms} />
             {summary !== undefined && <Day summary={summary} />}
           </header>
-          {session?.store.ok === false && (
+          {store?.ok === false && (
             <p className="failed" role="alert">
-              The store {session.store.failed === null ? "does not answer" : `is unavailable: ${session.store.failed}`}.
-              Requests that cost anything are refused until it is available again.
+              The store {store.failed === null ? "does not answer" : `is unavailable: ${store.failed}`}. Requests that
+              cost anything are refused until it is available again.
             </p>
           )}
           {children}
@@ -54,9 +52,7 @@ export function Frame({ title, view, session, summary, failed, main, children }:
   );
 }
 
-interface RailProps {
-  readonly view: string;
-  readonly session: Props["session"];
+interface RailProps extends Pick<Props, "view" | "session"> {
   readonly needs: number;
 }
 
@@ -94,25 +90,19 @@ function Rail({ view, session, needs }: RailProps) {
         )}
         {session?.store.ok === false && <p className="flag">store away</p>}
         <ThemePicker />
-        {session !== undefined && <SignedIn session={session} />}
+        {session !== undefined && (
+          <p className="muted" title={`node ${session.node_id}`}>
+            {session.version}
+            {session.signed_in && " · "}
+            {session.signed_in && (
+              <button type="button" className="plain" onClick={() => void signOut()}>
+                Sign out
+              </button>
+            )}
+          </p>
+        )}
       </div>
     </header>
-  );
-}
-
-function SignedIn({ session }: { readonly session: AnswerOf<"GET session"> }) {
-  return (
-    <p className="muted" title={`node ${session.node_id}`}>
-      {session.version}
-      {session.signed_in && (
-        <>
-          {" · "}
-          <button type="button" className="plain" onClick={() => void signOut()}>
-            Sign out
-          </button>
-        </>
-      )}
-    </p>
   );
 }
 
@@ -123,22 +113,22 @@ async function signOut(): Promise<void> {
 
 function RangePicker() {
   const place = usePlace();
-  const range = rangeOf(place);
-  const named = range.range ?? "custom";
+  const { range, from_ms, to_ms } = rangeOf(place);
   const pick = ({ target }: ChangeEvent<HTMLSelectElement>): void => {
     if (!isRangeKey(target.value)) return;
     go(withSearch(place, { range: target.value, from_ms: undefined, to_ms: undefined }));
   };
+  const minute = (ms: number): string => minuteTime(ms, Date.now(), zoneOf(place));
   return (
-    <select aria-label="Range" value={named} onChange={pick}>
+    <select aria-label="Range" value={range ?? "custom"} onChange={pick}>
       {Object.entries(ranges).map(([key, name]) => (
         <option key={key} value={key}>
           {name}
         </option>
       ))}
-      {named === "custom" && range.from_ms !== undefined && range.to_ms !== undefined && (
+      {from_ms !== undefined && to_ms !== undefined && (
         <option value="custom">
-          {minuteTime(range.from_ms, Date.now(), zoneOf(place))} – {minuteTime(range.to_ms, Date.now(), zoneOf(place))}
+          {minute(from_ms)} – {minute(to_ms)}
         </option>
       )}
     </select>
@@ -162,11 +152,7 @@ function ZonePicker() {
 
 function ThemePicker() {
   return (
-    <select
-      aria-label="Theme"
-      defaultValue={storedTheme()}
-      onChange={({ target }) => setTheme(target.value === "light" || target.value === "dark" ? target.value : "system")}
-    >
+    <select aria-label="Theme" defaultValue={storedTheme()} onChange={({ target }) => setTheme(themeOf(target.value))}>
       <option value="system">as the system</option>
       <option value="light">light</option>
       <option value="dark">dark</option>
@@ -176,19 +162,18 @@ function ThemePicker() {
 
 /** How fresh the page is: the live feed where there is one, else when the numbers were read. */
 function Feed({ failed, atMs }: { readonly failed: boolean; readonly atMs: number | undefined }) {
-  const place = usePlace();
-  const state = useFeedState();
-  const zone = zoneOf(place);
-  const since = minuteTime(state.sinceMs, Date.now(), zone);
-  if (state.kind === "cut" || failed) {
+  const zone = zoneOf(usePlace());
+  const { kind, sinceMs } = useFeedState();
+  const time = (ms: number): string => minuteTime(ms, Date.now(), zone);
+  if (kind === "cut" || failed) {
     return (
       <span className="live" data-state="cut" role="status">
         <span aria-hidden="true">○</span>
-        {state.kind === "cut" ? `paused at ${since}, reconnecting` : "no answer, trying again"}
+        {kind === "cut" ? `paused at ${time(sinceMs)}, reconnecting` : "no answer, trying again"}
       </span>
     );
   }
-  if (state.kind === "open") {
+  if (kind === "open") {
     return (
       <span className="live" data-state="open" role="status">
         <span className="shape" aria-hidden="true">
@@ -198,22 +183,16 @@ function Feed({ failed, atMs }: { readonly failed: boolean; readonly atMs: numbe
       </span>
     );
   }
-  if (atMs === undefined) return null;
-  return <span className="live">read {minuteTime(atMs, Date.now(), zone)}</span>;
+  return atMs === undefined ? null : <span className="live">read {time(atMs)}</span>;
 }
 
 /** The day's spend against its cap, on every view. The day is the UTC day, which is when the cap starts anew. */
-function Day({ summary }: { readonly summary: AnswerOf<"GET summary"> }) {
-  const place = usePlace();
-  const { spent_nano_usd, hard_nano_usd } = summary.caps.day;
-  const cap = hard_nano_usd === null ? "no cap" : money(hard_nano_usd);
+function Day({ summary: { at_ms, caps } }: { readonly summary: Summary }) {
+  const { spent_nano_usd, hard_nano_usd } = caps.day;
+  const address = href("/budgets", carried(usePlace()));
   return (
-    <Link
-      className="nowrap"
-      href={href("/budgets", carried(place))}
-      title={`${utcDayLabel(summary.at_ms)}, ${utcDayEnd(summary.at_ms)}`}
-    >
-      UTC day {money(spent_nano_usd)} / {cap}
+    <Link className="nowrap" href={address} title={`${utcDayLabel(at_ms)}, ${utcDayEnd(at_ms)}`}>
+      UTC day {money(spent_nano_usd)} / {hard_nano_usd === null ? "no cap" : money(hard_nano_usd)}
     </Link>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent } from "react";
+import { Fragment, useEffect, useEffectEvent } from "react";
 import { Dialog } from "./dialog.tsx";
 
 /** Keyboard shortcuts. Single letters are shortcuts only while the focus is in no field. */
@@ -14,11 +14,6 @@ export const views = [
 
 const sequenceMs = 1_500;
 
-export interface KeyActions {
-  view(path: string): void;
-  help(): void;
-}
-
 /** Whether what is typed goes into a field. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
@@ -26,22 +21,18 @@ export function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** Rows that `j` and `k` go through: every table row that can have the focus. */
-function rows(): HTMLElement[] {
-  return [...document.querySelectorAll<HTMLElement>("main tr[tabindex]")];
-}
-
+/** `j` and `k` go through every table row that can have the focus. */
 function moveRow(step: number): void {
-  const all = rows();
+  const all = [...document.querySelectorAll<HTMLElement>("main tr[tabindex]")];
   const at = all.findIndex((row) => row === document.activeElement || row.getAttribute("aria-selected") === "true");
   const to = all[Math.max(0, Math.min(all.length - 1, at === -1 && step < 0 ? 0 : at + step))];
   to?.focus();
   to?.scrollIntoView({ block: "nearest" });
 }
 
-export function useKeys(actions: KeyActions): void {
-  const view = useEffectEvent(actions.view);
-  const help = useEffectEvent(actions.help);
+export function useKeys(onView: (path: string) => void, onHelp: () => void): void {
+  const view = useEffectEvent(onView);
+  const help = useEffectEvent(onHelp);
   useEffect(() => {
     let goAtMs = 0;
     const onKey = (event: KeyboardEvent): void => {
@@ -64,39 +55,39 @@ export function useKeys(actions: KeyActions): void {
   }, []);
 }
 
+const otherKeys = {
+  "/": "Search or filter",
+  j: "Next row",
+  k: "Row before",
+  Enter: "Open the row",
+  Esc: "Close what is open",
+  "?": "This list",
+};
+
 export function KeyList({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <dl className="pairs">
         {views.map(({ key, name }) => (
-          <Entry key={key} keys={["g", key]} does={name} />
+          <Fragment key={key}>
+            <dt>
+              <kbd>g</kbd> then <kbd>{key}</kbd>
+            </dt>
+            <dd>{name}</dd>
+          </Fragment>
         ))}
-        <Entry keys={["/"]} does="Search or filter" />
-        <Entry keys={["j"]} does="Next row" />
-        <Entry keys={["k"]} does="Row before" />
-        <Entry keys={["Enter"]} does="Open the row" />
-        <Entry keys={["Esc"]} does="Close what is open" />
-        <Entry keys={["?"]} does="This list" />
+        {Object.entries(otherKeys).map(([key, does]) => (
+          <Fragment key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </Fragment>
+        ))}
       </dl>
       <button type="button" onClick={onClose}>
         Close
       </button>
     </Dialog>
-  );
-}
-
-function Entry({ keys, does }: { readonly keys: readonly string[]; readonly does: string }) {
-  return (
-    <>
-      <dt>
-        {keys.map((key, index) => (
-          <span key={key}>
-            {index > 0 && " then "}
-            <kbd>{key}</kbd>
-          </span>
-        ))}
-      </dt>
-      <dd>{does}</dd>
-    </>
   );
 }

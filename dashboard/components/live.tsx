@@ -1,8 +1,6 @@
 import { createContext, useContext, useEffect, useEffectEvent, useRef } from "react";
-import type { DecisionFilter } from "#dashboard/api-schema.ts";
 import { type FeedEvents, type FeedState, useLiveFeed } from "../api/live-feed.ts";
-import type { Place } from "../router/location.ts";
-import { filterOf } from "../router/state.ts";
+import { filterOf, type Place } from "../router.tsx";
 
 /** One live feed for the page, open while decisions are shown. Views subscribe to it. */
 interface Feed {
@@ -12,10 +10,11 @@ interface Feed {
 
 export const FeedContext = createContext<Feed>({ state: { kind: "off", sinceMs: 0 }, listeners: new Set() });
 
+/** Open for decisions that are made now: a range that has ended gets nothing new. A feed has no range, so it is no part of its address. */
 export function useFeedOfPlace(place: Place): Feed {
   const listeners = useRef(new Set<FeedEvents>());
-  const filter = filterOf(place);
-  const state = useLiveFeed(filterOfFeed(filter), isLive(place, filter), {
+  const { range: _range, from_ms: _from, to_ms, ...filter } = filterOf(place);
+  const state = useLiveFeed(filter, place.path.startsWith("/decisions") && to_ms === undefined, {
     decision(row) {
       for (const listener of listeners.current) listener.decision(row);
     },
@@ -24,16 +23,6 @@ export function useFeedOfPlace(place: Place): Feed {
     },
   });
   return { state, listeners: listeners.current };
-}
-
-/** A range that has ended gets nothing new. */
-function isLive({ path }: Place, filter: DecisionFilter): boolean {
-  return path.startsWith("/decisions") && filter.to_ms === undefined;
-}
-
-/** A feed has only new decisions, so the range of the list is no part of its address. */
-function filterOfFeed({ range: _range, from_ms: _from, to_ms: _to, ...filter }: DecisionFilter): DecisionFilter {
-  return filter;
 }
 
 export function useFeed(events: FeedEvents): FeedState {

@@ -1,17 +1,46 @@
-import type { DecisionRow, ModelView } from "#dashboard/api-schema.ts";
-import { exactMoney, money } from "../format/money.ts";
-import { duration } from "../format/numbers.ts";
-import { clockTime, isoTime, minuteTime, utcDay } from "../format/time.ts";
-import { usePlace } from "../router/location.ts";
-import { zoneOf } from "../router/state.ts";
+import type {
+  BudgetLine,
+  CapUse,
+  Counted,
+  DecisionFilter,
+  DecisionRow,
+  ModelView,
+  Range,
+} from "#dashboard/api-schema.ts";
+import { clockTime, count, dayMs, exactMoney, isoTime, minuteTime, money, utcDay } from "../format.ts";
+import { DecisionsLink, usePlace, zoneOf } from "../router.tsx";
 
-/** Small marks that mean the same everywhere: amounts, times, tiers, states. */
-
-export type TierName = NonNullable<DecisionRow["tier"]>;
+/** Small marks that mean the same everywhere: amounts, times, tiers, states, caps. */
 
 export function Money({ nano }: { readonly nano: number | null | undefined }) {
   if (nano === null || nano === undefined) return <span title="not known">–</span>;
   return <span title={exactMoney(nano)}>{money(nano)}</span>;
+}
+
+interface CountedProps {
+  readonly of: Counted;
+  readonly range: Range;
+}
+
+/** How many requests, with the list of them. */
+export function Requests({
+  of: { requests, filter },
+  range,
+}: Omit<CountedProps, "of"> & { of: Omit<Counted, "cost_nano_usd"> }) {
+  return (
+    <DecisionsLink filter={filter} range={range}>
+      {count(requests)}
+    </DecisionsLink>
+  );
+}
+
+/** What requests have cost, with the list of them. */
+export function Cost({ of: { cost_nano_usd, filter }, range }: CountedProps) {
+  return (
+    <DecisionsLink filter={filter} range={range}>
+      <Money nano={cost_nano_usd} />
+    </DecisionsLink>
+  );
 }
 
 /** A time, short; the whole one and its UTC day on hover. */
@@ -25,23 +54,17 @@ export function Time({ ms, exact = false }: { readonly ms: number; readonly exac
   );
 }
 
-export function Duration({ ms }: { readonly ms: number | null | undefined }) {
-  return <span className="nowrap">{duration(ms)}</span>;
-}
-
-export function Tier({ tier, children }: { readonly tier: TierName | null; readonly children?: string }) {
+export function Tier({ tier, children }: { readonly tier: DecisionRow["tier"]; readonly children?: string }) {
   if (tier === null) return <span className="muted">{children ?? "–"}</span>;
   return (
-    <span className="tier" data-tier={tier}>
+    <span className="tier" style={{ color: `var(--${tier})` }}>
       {children ?? tier}
     </span>
   );
 }
 
 /** A state is a shape, a word and a tone, so that none of them is needed alone. */
-const states: Readonly<
-  Record<ModelView["state"], { readonly shape: string; readonly tone: string; readonly word: string }>
-> = {
+export const states = {
   HEALTHY: { shape: "●", tone: "good", word: "healthy" },
   DEGRADED: { shape: "◐", tone: "warn", word: "degraded" },
   UNHEALTHY: { shape: "○", tone: "bad", word: "out" },
@@ -49,15 +72,7 @@ const states: Readonly<
   DISABLED: { shape: "□", tone: "muted", word: "disabled" },
   STALE: { shape: "◌", tone: "muted", word: "stale" },
   QUARANTINE: { shape: "⊘", tone: "bad", word: "quarantined" },
-};
-
-export function stateWord(state: ModelView["state"]): string {
-  return states[state].word;
-}
-
-export function stateTone(state: ModelView["state"]): string {
-  return states[state].tone;
-}
+} as const satisfies Record<ModelView["state"], unknown>;
 
 export function State({ state }: { readonly state: ModelView["state"] }) {
   const { shape, tone, word } = states[state];
@@ -76,7 +91,36 @@ export function Sentence({ text }: { readonly text: string }) {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
-/** `hard_pro_rule` as `hard pro rule`: the gateway's word, in readable spacing. */
-export function words(name: string): string {
-  return name.replaceAll("_", " ").toLowerCase();
+/** The decisions whose cost an account counts. What requests without a goal spend is counted by UTC day. */
+export function filterOfAccount({ kind, name }: CapUse | BudgetLine): DecisionFilter {
+  const adhocDay = /^adhoc\/(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1];
+  if (kind === "goal" && adhocDay === undefined) return { goal: name, range: "30d" };
+  const day = adhocDay ?? name;
+  const from = Date.parse(`${day}T00:00:00Z`);
+  const ends: DecisionFilter = day === utcDay(Date.now()) ? { range: "today" } : { from_ms: from, to_ms: from + dayMs };
+  return kind === "goal" ? { goal: "adhoc", ...ends } : ends;
+}
+
+/** Spent is filled, held is hatched, the soft cap is a mark. Screen readers get the same in words. */
+export function CapBar({ use }: { readonly use: CapUse }) {
+  const { spent_nano_usd: spent, held_nano_usd: held, soft_nano_usd: soft, hard_nano_usd: hard } = use;
+  if (hard === null || hard === 0) return null;
+  const percent = (nano: number): string => `${Math.min(100, (nano / hard) * 100)}%`;
+  const label = `${money(spent)} spent, ${money(held)} held of ${money(hard)}`;
+  return (
+    <div className="bar" role="img" aria-label={label} title={label}>
+      <i style={{ width: percent(spent), background: `var(${spent + held >= hard ? "--bad" : "--flash-fill"})` }} />
+      <i className="held" style={{ width: percent(held) }} />
+      {soft !== null && soft < hard && <i className="soft" style={{ left: percent(soft) }} />}
+    </div>
+  );
+}
+
+/** A part of a whole as a bar; what it says stands beside it in figures. */
+export function ShareBar({ share, fill, thin = false }: { share: number; fill: string; thin?: boolean }) {
+  return (
+    <div className={thin ? "bar thin" : "bar"} aria-hidden="true">
+      <i style={{ width: `${share * 100}%`, background: `var(${fill})` }} />
+    </div>
+  );
 }

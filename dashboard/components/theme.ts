@@ -9,11 +9,14 @@ const systemIsDark = (): MediaQueryList => matchMedia("(prefers-color-scheme: da
 
 export function storedTheme(): Theme {
   try {
-    const stored = localStorage.getItem(key);
-    return stored === "light" || stored === "dark" ? stored : "system";
+    return themeOf(localStorage.getItem(key));
   } catch {
     return "system"; // storage is switched off
   }
+}
+
+export function themeOf(text: string | null): Theme {
+  return text === "light" || text === "dark" ? text : "system";
 }
 
 export function applyTheme(theme: Theme): void {

@@ -41,3 +41,5 @@ export type { CapUse, Counted, DecisionFilter, Pace, Range, rangeKeys } from "./
 export type LiveEvent = AnswerOf<"GET decisions/live">;
 export type BacktestEvent = AnswerOf<"POST policy/backtest">;
 export type RouteAnswer = AnswerOf<"POST route">;
+export type DecisionDetail = AnswerOf<"GET decisions/{id}">;
+export type Summary = AnswerOf<"GET summary">;

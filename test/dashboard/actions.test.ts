@@ -175,8 +175,8 @@ describe("the policy", () => {
     await open("/policy");
     const row = page.getByRole("row").filter({ hasText: "routing.flash_below" });
     await row.getByText("default 90").waitFor();
-    expect(await row.getAttribute("data-changed")).toBe("true");
-    expect(await page.getByRole("row").filter({ hasText: "routing.pro_from" }).getAttribute("data-changed")).toBeNull();
+    expect(await row.getAttribute("data-marked")).toBe("true");
+    expect(await page.getByRole("row").filter({ hasText: "routing.pro_from" }).getAttribute("data-marked")).toBeNull();
 
     const editor = page.getByLabel("Edited policy");
     await editor.fill("routing:\n  flash_belo: 10\n");

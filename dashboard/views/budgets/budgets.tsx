@@ -1,24 +1,21 @@
 import { useState } from "react";
 import type { AnswerOf, BudgetLine } from "#dashboard/api-schema.ts";
 import { useChange, useRead } from "../../api/queries.ts";
-import { CapBar, filterOfAccount } from "../../components/cap-bar.tsx";
-import { Empty, Loaded } from "../../components/loaded.tsx";
-import { Money, Time } from "../../components/marks.tsx";
-import { Search } from "../../components/search.tsx";
-import { Section } from "../../components/section.tsx";
-import { figures, Table, unseen } from "../../components/table.tsx";
-import { goalName } from "../../format/goal.ts";
-import { money } from "../../format/money.ts";
-import { count, duration, share } from "../../format/numbers.ts";
-import { utcDayEnd, utcDayLabel } from "../../format/time.ts";
-import { Link } from "../../router/link.tsx";
-import { usePlace } from "../../router/location.ts";
-import { decisionsHref, rangeOf } from "../../router/state.ts";
+import { CapBar, filterOfAccount, Money, Time } from "../../components/marks.tsx";
+import { Empty, Facts, Loaded, Search, Section } from "../../components/parts.tsx";
+import { Table } from "../../components/table.tsx";
+import { count, duration, goalName, money, share, utcDayEnd, utcDayLabel } from "../../format.ts";
+import { DecisionsLink, rangeOf, usePlace } from "../../router.tsx";
 import { CapDialog } from "./cap-dialog.tsx";
 import { Holds } from "./holds.tsx";
 import { Sessions } from "./sessions.tsx";
 
 type Answer = AnswerOf<"GET budgets">;
+
+interface PartProps {
+  readonly data: Answer;
+  readonly onCap: (line: BudgetLine) => void;
+}
 
 /** What is spent, held, about to run out? */
 export function Budgets() {
@@ -41,34 +38,17 @@ export function Budgets() {
   );
 }
 
-interface PartProps {
-  readonly data: Answer;
-  readonly onCap: (line: BudgetLine) => void;
-}
-
 function Today({ data, onCap }: PartProps) {
   const today = data.days.find(({ name }) => name === data.today);
+  const aside = `${utcDayEnd(data.at_ms)}, in ${duration(data.day_ends_at_ms - data.at_ms)}`;
   return (
-    <Section
-      title={utcDayLabel(data.at_ms)}
-      aside={
-        <span className="muted">
-          {utcDayEnd(data.at_ms)}, in {duration(data.day_ends_at_ms - data.at_ms)}
-        </span>
-      }
-    >
+    <Section title={utcDayLabel(data.at_ms)} aside={<span className="muted">{aside}</span>}>
       {today === undefined ? (
         <Empty>Nothing was spent on this UTC day. Its hard cap is {money(data.policy_caps.day_hard_nano_usd)}.</Empty>
       ) : (
         <div className="stack">
           <CapBar use={today} />
-          <dl className="facts">
-            <Fact name="spent" nano={today.spent_nano_usd} note={shareOf(today.spent_nano_usd, today.hard_nano_usd)} />
-            <Fact name="held" nano={today.held_nano_usd} note={heldBy(today)} />
-            <Fact name="left" nano={today.left_nano_usd} note={`hard cap ${money(today.hard_nano_usd)}`} />
-            <Fact name="pace" nano={data.pace.nano_usd_per_hour} note="an hour" />
-            <Fact name="at the day's end" nano={data.pace.forecast_nano_usd} note="at this pace" />
-          </dl>
+          <DayFacts today={today} pace={data.pace} />
           <div className="row spread">
             {data.pace.runs_out_at_ms === null ? (
               <p className="muted">The cap is not reached before the day ends, at this pace.</p>
@@ -88,20 +68,20 @@ function Today({ data, onCap }: PartProps) {
   );
 }
 
-function Fact({ name, nano, note }: { readonly name: string; readonly nano: number | null; readonly note: string }) {
+function DayFacts({ today, pace }: { readonly today: BudgetLine; readonly pace: Answer["pace"] }) {
+  const { spent_nano_usd: spent, hard_nano_usd: hard } = today;
+  const fact = (name: string, nano: number | null, note: string) => ({ name, value: <Money nano={nano} />, note });
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <Money nano={nano} />
-      </dd>
-      <dd>{note}</dd>
-    </div>
+    <Facts
+      facts={[
+        fact("spent", spent, hard === null ? "no cap" : `${share(spent, hard)} of the hard cap`),
+        fact("held", today.held_nano_usd, heldBy(today)),
+        fact("left", today.left_nano_usd, `hard cap ${money(hard)}`),
+        fact("pace", pace.nano_usd_per_hour, "an hour"),
+        fact("at the day's end", pace.forecast_nano_usd, "at this pace"),
+      ]}
+    />
   );
-}
-
-function shareOf(nano: number, cap: number | null): string {
-  return cap === null ? "no cap" : `${share(nano, cap)} of the hard cap`;
 }
 
 function heldBy({ held_by }: BudgetLine): string {
@@ -143,56 +123,50 @@ interface LinesProps {
   readonly lines: readonly BudgetLine[];
   readonly caption: string;
   readonly first: string;
-  readonly onCap?: (line: BudgetLine) => void;
+  readonly onCap?: PartProps["onCap"];
 }
 
 function Lines({ lines, caption, first, onCap }: LinesProps) {
-  const place = usePlace();
+  const name = (line: BudgetLine) => (
+    <DecisionsLink filter={filterOfAccount(line)}>{goalName(line.name)}</DecisionsLink>
+  );
+  const change = (line: BudgetLine) => (
+    <button type="button" className="plain" onClick={() => onCap?.(line)}>
+      Set cap<span className="hidden"> of {goalName(line.name)}</span>
+    </button>
+  );
   return (
     <Table
       caption={caption}
-      columns={[
-        first,
-        { name: "used", className: "wide" },
-        figures("share"),
-        figures("spent"),
-        figures("held"),
-        figures("soft / hard cap"),
-        ...(onCap === undefined ? [] : [unseen("change")]),
-      ]}
       className="folds"
-    >
-      {lines.map((line) => (
-        <tr key={line.account}>
-          <th scope="row" className="clip" title={line.name}>
-            <Link href={decisionsHref(filterOfAccount(line), place)}>{goalName(line.name)}</Link>
-          </th>
-          <td className="wide">
-            <CapBar use={line} />
-          </td>
-          <td className="number push">
-            {line.hard_nano_usd === null ? "–" : share(line.spent_nano_usd + line.held_nano_usd, line.hard_nano_usd)}
-          </td>
-          <td className="fold" aria-hidden="true" />
-          <td className="number" data-label="spent">
-            <Money nano={line.spent_nano_usd} />
-          </td>
-          <td className="number" data-label="held" title={line.frees_itself_ms === null ? undefined : heldBy(line)}>
-            {line.held_nano_usd === 0 ? <span className="muted">–</span> : <Money nano={line.held_nano_usd} />}
-          </td>
-          <td className="number" data-label="caps">
-            {money(line.soft_nano_usd)} / {money(line.hard_nano_usd)}
-            {line.cap_from === "operator" && <span className="muted"> set by hand</span>}
-          </td>
-          {onCap !== undefined && (
-            <td className="number actions">
-              <button type="button" className="plain" onClick={() => onCap(line)}>
-                Set cap<span className="hidden"> of {goalName(line.name)}</span>
-              </button>
-            </td>
-          )}
-        </tr>
-      ))}
-    </Table>
+      rows={lines}
+      rowKey={({ account }) => account}
+      columns={({ heading, text, figure, buttons }) => [
+        heading(first, name, "clip", { title: (line) => line.name }),
+        text("used", (line) => <CapBar use={line} />, undefined, { className: "wide" }),
+        text("share", usedShare, "push", { figure: true }),
+        figure("spent", (line) => <Money nano={line.spent_nano_usd} />, { fold: true }),
+        figure("held", ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />), {
+          title: (line) => (line.frees_itself_ms === null ? undefined : heldBy(line)),
+        }),
+        figure("soft / hard cap", (line) => <SetCaps {...line} />, { label: "caps" }),
+        ...(onCap === undefined ? [] : [buttons(change)]),
+      ]}
+    />
+  );
+}
+
+const none = <span className="muted">–</span>;
+
+function usedShare({ spent_nano_usd, held_nano_usd, hard_nano_usd }: BudgetLine): string {
+  return hard_nano_usd === null ? "–" : share(spent_nano_usd + held_nano_usd, hard_nano_usd);
+}
+
+function SetCaps({ soft_nano_usd, hard_nano_usd, cap_from }: BudgetLine) {
+  return (
+    <>
+      {money(soft_nano_usd)} / {money(hard_nano_usd)}
+      {cap_from === "operator" && <span className="muted"> set by hand</span>}
+    </>
   );
 }

@@ -1,6 +1,6 @@
-import type { DecisionRecord } from "#records/decision-record.ts";
-import { Money, words } from "../../components/marks.tsx";
-import { duration } from "../../format/numbers.ts";
+import type { DecisionRecord } from "#dashboard/api-schema.ts";
+import { Money } from "../../components/marks.tsx";
+import { duration, words } from "../../format.ts";
 
 interface Props {
   readonly record: Partial<DecisionRecord>;
@@ -22,7 +22,7 @@ export function Attempts({ record, totalMs }: Props) {
   const whole = Math.max(totalMs, ...attempts.map(({ started_ms, duration_ms }) => started_ms + duration_ms), 0.1);
   const gateway = gatewaySpans(record.timings);
   return (
-    <div className="timeline">
+    <div className="stack">
       {gateway.length > 0 && (
         <div className="lane">
           <p className="muted">gateway</p>
@@ -35,9 +35,9 @@ export function Attempts({ record, totalMs }: Props) {
           <p>
             {index + 1}. <code>{attempt.model}</code>{" "}
             <span data-tone={attempt.outcome === "answered" ? undefined : "bad"}>{words(attempt.outcome)}</span>{" "}
-            <span className="muted">{factsOf(attempt).join(" · ")}</span>
+            <span className="muted">{attemptFacts(attempt).join(" · ")}</span>
           </p>
-          <Lane spans={spansOf(attempt)} wholeMs={whole} />
+          <Lane spans={attemptSpans(attempt)} wholeMs={whole} />
           <p className="muted">
             held <Money nano={attempt.hold_nano_usd} />, cost <Money nano={attempt.cost_nano_usd} />
             {attempt.cost_source !== null && ` (${words(attempt.cost_source)})`}
@@ -60,26 +60,17 @@ function gatewaySpans(timings: DecisionRecord["timings"] | undefined): Span[] {
   return [decided, { name: "ledger", fromMs: timings.decision_ms, toMs: end, kind: "waiting" }];
 }
 
-function spansOf(attempt: Attempt): Span[] {
-  const { started_ms: start, first_token_ms: first, duration_ms: took } = attempt;
-  const end = start + took;
-  if (attempt.outcome !== "answered" && first === null) {
-    return [{ name: words(attempt.outcome), fromMs: start, toMs: end, kind: "failed" }];
-  }
-  const answered = attempt.outcome === "answered";
-  if (first === null) return [{ name: "answer", fromMs: start, toMs: end, kind: "answer" }];
+function attemptSpans({ started_ms: start, first_token_ms: first, duration_ms: took, outcome }: Attempt): Span[] {
+  const answered = outcome === "answered";
+  const end = { name: answered ? "answer" : words(outcome), kind: answered ? "answer" : "failed" } as const;
+  if (first === null) return [{ ...end, fromMs: start, toMs: start + took }];
   return [
     { name: "first token", fromMs: start, toMs: start + first, kind: "waiting" },
-    {
-      name: answered ? "answer" : words(attempt.outcome),
-      fromMs: start + first,
-      toMs: end,
-      kind: answered ? "answer" : "failed",
-    },
+    { ...end, fromMs: start + first, toMs: start + took },
   ];
 }
 
-function factsOf(attempt: Attempt): string[] {
+function attemptFacts(attempt: Attempt): string[] {
   return [
     attempt.purpose === "SCOUT" ? "scout" : null,
     attempt.upstream_status === null ? null : `status ${attempt.upstream_status}`,

@@ -1,12 +1,10 @@
 import { type FocusEvent, useRef, useState } from "react";
-import { useRead } from "../../api/queries.ts";
+import { useSession } from "../../api/queries.ts";
 import { isTyping } from "../../components/keys.tsx";
-import { Empty, Failed, Skeleton } from "../../components/loaded.tsx";
 import { Money } from "../../components/marks.tsx";
-import { sampleRequest } from "../../components/sample-request.ts";
-import { count, counted } from "../../format/numbers.ts";
-import { go, href, usePlace } from "../../router/location.ts";
-import { type FilterField, filterFields, filterOf, rangeOf } from "../../router/state.ts";
+import { Empty, Loaded, sampleRequest } from "../../components/parts.tsx";
+import { count, counted } from "../../format.ts";
+import { carried, type FilterField, filterFields, filterOf, go, href, usePlace } from "../../router.tsx";
 import { Filters } from "./filters.tsx";
 import { DecisionPanel } from "./panel.tsx";
 import { DecisionTable, rowId } from "./table.tsx";
@@ -46,16 +44,9 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
         onBlur={onBlur}
       >
         <News list={list} />
-        {list.query.isError && (
-          <Failed
-            what="Reading the decisions failed."
-            error={list.query.error}
-            again={() => void list.query.refetch()}
-          />
-        )}
-        {list.query.isPending && <Skeleton height={620} what="the decisions" />}
-        {list.query.data !== undefined &&
-          (list.rows.length === 0 ? <Nothing filtered={filtered} /> : <Rows list={list} opened={opened} />)}
+        <Loaded query={list.query} what="the decisions" height={620}>
+          {() => (list.rows.length === 0 ? <Nothing filtered={filtered} /> : <Rows list={list} opened={opened} />)}
+        </Loaded>
       </section>
       {opened !== undefined && <DecisionPanel key={opened} id={opened} onClose={close} />}
     </div>
@@ -107,16 +98,13 @@ function Rows({ list, opened }: { readonly list: DecisionList; readonly opened: 
 
 function Nothing({ filtered }: { readonly filtered: boolean }) {
   const place = usePlace();
-  const session = useRead("GET session", {}, 30_000).data;
+  const session = useSession().data;
   if (filtered) {
     return (
       <div className="empty">
         <p>No decision of this range matches the filters.</p>
         <p>
-          <button
-            type="button"
-            onClick={() => go(href("/decisions", { ...rangeText(place), tz: place.search.get("tz") ?? undefined }))}
-          >
+          <button type="button" onClick={() => go(href("/decisions", carried(place)))}>
             Remove the filters
           </button>
         </p>
@@ -126,9 +114,4 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
   if (session === undefined) return null;
   const command = session.demo ? `${session.command} demo traffic` : sampleRequest();
   return <Empty command={command}>No request came in this range. Send one; it is here within a second.</Empty>;
-}
-
-function rangeText(place: Parameters<typeof rangeOf>[0]): Record<string, string | undefined> {
-  const { range, from_ms, to_ms } = rangeOf(place);
-  return { range, from_ms: from_ms?.toString(), to_ms: to_ms?.toString() };
 }

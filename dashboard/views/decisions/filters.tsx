@@ -1,8 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { useRead } from "../../api/queries.ts";
-import { goalName } from "../../format/goal.ts";
-import { go, type Place, usePlace, withSearch } from "../../router/location.ts";
-import { type FilterField, filterFields, rangeOf } from "../../router/state.ts";
+import { goalName } from "../../format.ts";
+import { type FilterField, filterFields, go, type Place, rangeOf, usePlace, withSearch } from "../../router.tsx";
 
 const fields = Object.keys(filterFields) as FilterField[];
 
@@ -76,9 +75,7 @@ function AddFilter({ place }: { readonly place: Place }) {
         placeholder="is …"
         autoComplete="off"
         size={18}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") event.currentTarget.blur();
-        }}
+        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
       />
       <datalist id="filter-values">
         {values.map((value) => (

@@ -1,19 +1,12 @@
-import { useEffect, useEffectEvent, useRef } from "react";
-import type { AnswerOf } from "#dashboard/api-schema.ts";
-import type { DecisionRecord } from "#records/decision-record.ts";
+import { type ReactNode, useEffect, useEffectEvent, useRef } from "react";
+import type { DecisionDetail, DecisionRecord } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
-import { Copy } from "../../components/copy.tsx";
-import { ScoreBar, Stages, WouldChange } from "../../components/explanation.tsx";
-import { Loaded } from "../../components/loaded.tsx";
+import { Pipeline, Score, WouldChange } from "../../components/explanation.tsx";
 import { Money, Sentence, Time } from "../../components/marks.tsx";
-import { Section } from "../../components/section.tsx";
-import { share } from "../../format/numbers.ts";
-import { Link } from "../../router/link.tsx";
-import { href, usePlace } from "../../router/location.ts";
-import { carried } from "../../router/state.ts";
+import { Copy, Loaded, Section } from "../../components/parts.tsx";
+import { share, words } from "../../format.ts";
+import { carried, href, Link, usePlace } from "../../router.tsx";
 import { Attempts } from "./attempts.tsx";
-
-type Detail = AnswerOf<"GET decisions/{id}">;
 
 interface Props {
   readonly id: string;
@@ -44,99 +37,98 @@ export function DecisionPanel({ id, onClose }: Props) {
         </button>
       </header>
       <Loaded query={detail} what="the decision" height={720}>
-        {(data) => <Opened detail={data} />}
+        {(data) => <Opened detail={data} record={data.record} />}
       </Loaded>
     </aside>
   );
 }
 
-function Opened({ detail }: { readonly detail: Detail }) {
-  const record = detail.record as Partial<DecisionRecord>; // as the store has it; older ones may lack fields
+interface OpenedProps {
+  readonly detail: DecisionDetail;
+  /** As the store has it; older ones may lack fields. */
+  readonly record: Partial<DecisionRecord>;
+}
+
+function Opened({ detail, record }: OpenedProps) {
+  const { row } = detail;
   return (
-    <div className="stack-wide">
-      <div className="stack-tight">
+    <div className="stack wide-gap">
+      <div className="stack tight">
         <p className="sentence">
           <Sentence text={detail.sentence} />
         </p>
         <p className="muted">
-          received <Time ms={detail.row.at_ms} exact /> · ended <Time ms={detail.row.recorded_ms} exact /> · asked for{" "}
-          <code>{detail.row.alias ?? "nothing valid"}</code> · status {detail.row.status}
-          {detail.row.repeated > 1 && ` · stands for ${detail.row.repeated} requests`}
+          received <Time ms={row.at_ms} exact /> · ended <Time ms={row.recorded_ms} exact /> · asked for{" "}
+          <code>{row.alias ?? "nothing valid"}</code> · status {row.status}
+          {row.repeated > 1 && ` · stands for ${row.repeated} requests`}
         </p>
       </div>
-      {detail.stages.length > 0 && (
-        <Section title="Pipeline">
-          <Stages stages={detail.stages} />
-        </Section>
-      )}
+      <Pipeline stages={detail.stages} />
       {detail.contributions.length > 0 && (
-        <Section title="Score">
-          <ScoreBar score={detail.row.score} contributions={detail.contributions} thresholds={detail.thresholds} />
-        </Section>
+        <Score score={row.score} contributions={detail.contributions} thresholds={detail.thresholds} />
       )}
       <WouldChange title="What would have changed it" changes={detail.would_change} />
       <Section title="Attempts">
-        <Attempts record={record} totalMs={detail.row.total_ms} />
+        <Attempts record={record} totalMs={row.total_ms} />
       </Section>
-      <MoneyOf detail={detail} record={record} />
+      <Section title="Money">
+        <dl className="pairs">
+          <Amounts detail={detail} record={record} />
+        </dl>
+      </Section>
       <Ids detail={detail} record={record} />
     </div>
   );
 }
 
-function MoneyOf({ detail, record }: { readonly detail: Detail; readonly record: Partial<DecisionRecord> }) {
-  const { row, saved } = detail;
-  const tokens = record.tokens;
-  const source = { known: "known", estimated: "estimated", unknown: "not known yet" }[row.cost_state];
+const costStates = { known: "known", estimated: "estimated", unknown: "not known yet" } as const;
+
+function Amounts({ detail: { row, saved }, record: { cost_source, price_band, price_version, tokens } }: OpenedProps) {
   return (
-    <Section title="Money">
-      <dl className="pairs">
-        <dt>spent</dt>
-        <dd>
-          <Money nano={row.cost_state === "unknown" ? null : row.cost_nano_usd} />{" "}
+    <>
+      <Pair name="spent">
+        <Money nano={row.cost_state === "unknown" ? null : row.cost_nano_usd} />{" "}
+        <span className="muted">
+          {costStates[row.cost_state]}
+          {cost_source != null && `, from ${words(cost_source)}`}
+        </span>
+      </Pair>
+      <Pair name="held">
+        <Money nano={row.hold_nano_usd} />
+      </Pair>
+      {price_band != null && (
+        <Pair name="price band">
+          {price_band} <span className="muted">{price_version}</span>
+        </Pair>
+      )}
+      {tokens != null && (
+        <Pair name="tokens">
+          {tokens.prompt} in ({share(tokens.cached, tokens.prompt)} from the cache), {tokens.completion} out
+          {tokens.reasoning > 0 && `, ${tokens.reasoning} of them reasoning`}
+        </Pair>
+      )}
+      {saved !== null && (
+        <Pair name="saved">
+          <Money nano={saved.saved_nano_usd} />{" "}
           <span className="muted">
-            {source}
-            {record.cost_source != null && `, from ${record.cost_source.replaceAll("_", " ")}`}
+            against <Money nano={saved.baseline_nano_usd} /> on {saved.baseline_model}
           </span>
-        </dd>
-        <dt>held</dt>
-        <dd>
-          <Money nano={row.hold_nano_usd} />
-        </dd>
-        {record.price_band != null && (
-          <>
-            <dt>price band</dt>
-            <dd>
-              {record.price_band} <span className="muted">{record.price_version}</span>
-            </dd>
-          </>
-        )}
-        {tokens != null && (
-          <>
-            <dt>tokens</dt>
-            <dd>
-              {tokens.prompt} in ({share(tokens.cached, tokens.prompt)} from the cache), {tokens.completion} out
-              {tokens.reasoning > 0 && `, ${tokens.reasoning} of them reasoning`}
-            </dd>
-          </>
-        )}
-        {saved !== null && (
-          <>
-            <dt>saved</dt>
-            <dd>
-              <Money nano={saved.saved_nano_usd} />{" "}
-              <span className="muted">
-                against <Money nano={saved.baseline_nano_usd} /> on {saved.baseline_model}
-              </span>
-            </dd>
-          </>
-        )}
-      </dl>
-    </Section>
+        </Pair>
+      )}
+    </>
   );
 }
 
-function Ids({ detail, record }: { readonly detail: Detail; readonly record: Partial<DecisionRecord> }) {
+function Pair({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Ids({ detail, record }: OpenedProps) {
   const place = usePlace();
   const { row } = detail;
   const ids = [
@@ -166,7 +158,7 @@ function Ids({ detail, record }: { readonly detail: Detail; readonly record: Par
       </dl>
       <details>
         <summary>The record as JSON</summary>
-        <div className="stack-tight">
+        <div className="stack tight">
           <span>
             <Copy text={json} what="the record" />
           </span>

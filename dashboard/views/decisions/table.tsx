@@ -1,16 +1,19 @@
 import { type KeyboardEvent, type MouseEvent, memo } from "react";
 import type { DecisionRow } from "#dashboard/api-schema.ts";
-import { Duration, Money, Tier, Time, words } from "../../components/marks.tsx";
-import { figures, Headings } from "../../components/table.tsx";
-import { goalName } from "../../format/goal.ts";
-import { counted } from "../../format/numbers.ts";
-import { Link } from "../../router/link.tsx";
-import { go, href, usePlace } from "../../router/location.ts";
+import { Money, Tier, Time } from "../../components/marks.tsx";
+import { Headings } from "../../components/table.tsx";
+import { counted, duration, goalName, words } from "../../format.ts";
+import { go, href, Link, usePlace } from "../../router.tsx";
 
 interface Props {
   readonly rows: readonly DecisionRow[];
   readonly opened: string | undefined;
 }
+
+const columns = [
+  ...["ended", "goal", "asked", "→ served", "cause"].map((name) => ({ name })),
+  ...["score", "cost", "total"].map((name) => ({ name, figure: true })),
+];
 
 export function rowId(decision: string): string {
   return `decision-${decision}`;
@@ -22,9 +25,7 @@ export function DecisionTable({ rows, opened }: Props) {
     <div className="scroll">
       <table className="folds decisions">
         <caption className="hidden">Decisions, the last to end first. Enter opens a row.</caption>
-        <Headings
-          columns={["ended", "goal", "asked", "→ served", "cause", figures("score"), figures("cost"), figures("total")]}
-        />
+        <Headings columns={columns} />
         <tbody>
           {rows.map((row) => (
             <Row
@@ -40,13 +41,7 @@ export function DecisionTable({ rows, opened }: Props) {
   );
 }
 
-interface RowProps {
-  readonly row: DecisionRow;
-  readonly address: string;
-  readonly selected: boolean;
-}
-
-const Row = memo(function Row({ row, address, selected }: RowProps) {
+const Row = memo(function Row({ row, address, selected }: { row: DecisionRow; address: string; selected: boolean }) {
   const open = (event: MouseEvent | KeyboardEvent): void => {
     if (event.target instanceof Element && event.target.closest("a, button") !== null) return;
     if ("key" in event && event.key !== "Enter") return;
@@ -84,9 +79,7 @@ const Row = memo(function Row({ row, address, selected }: RowProps) {
       <td className="number push" data-cost={row.cost_nano_usd}>
         <Cost row={row} />
       </td>
-      <td className="number">
-        <Duration ms={row.total_ms} />
-      </td>
+      <td className="number">{duration(row.total_ms)}</td>
     </tr>
   );
 });

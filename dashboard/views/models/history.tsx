@@ -1,11 +1,8 @@
-import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
-import { State, stateTone, stateWord, Time } from "../../components/marks.tsx";
-import { Headings } from "../../components/table.tsx";
-import { minuteTime } from "../../format/time.ts";
-import { usePlace } from "../../router/location.ts";
-import { zoneOf } from "../../router/state.ts";
-
-type Answer = AnswerOf<"GET models">;
+import type { AnswerOf, ModelView, Range } from "#dashboard/api-schema.ts";
+import { State, states, Time } from "../../components/marks.tsx";
+import { PlainTable } from "../../components/table.tsx";
+import { minuteTime } from "../../format.ts";
+import { usePlace, zoneOf } from "../../router.tsx";
 
 interface Span {
   readonly state: ModelView["state"];
@@ -14,16 +11,13 @@ interface Span {
   readonly toMs: number;
 }
 
-type Change = ModelView["history"][number];
-
 /** The states that a model had in the range. Before the first change that was seen nothing is known. */
-export function spansOf(
-  model: Pick<ModelView, "state" | "since_ms" | "reason"> & { readonly history: readonly Change[] },
-  range: Answer["range"],
+export function spansIn(
+  range: Range,
+  model: Pick<ModelView, "state" | "since_ms" | "reason"> & { readonly history: Readonly<ModelView["history"]> },
 ): Span[] {
   const changes = [...model.history];
-  const last = changes.at(-1);
-  if (last === undefined || last.state !== model.state) {
+  if (changes.at(-1)?.state !== model.state) {
     changes.push({ at_ms: model.since_ms, state: model.state, reason: model.reason });
   }
   return changes.flatMap(({ at_ms, state, reason }, index) => {
@@ -34,46 +28,24 @@ export function spansOf(
 }
 
 /** One strip for each model, and all changes as a table. */
-export function History({ data }: { readonly data: Answer }) {
+export function History({ data }: { readonly data: AnswerOf<"GET models"> }) {
   const zone = zoneOf(usePlace());
   const range = { ...data.range, to_ms: Math.min(data.range.to_ms, data.at_ms) };
-  const { from_ms, to_ms } = range;
-  const share = (ms: number): string => `${((ms - from_ms) / (to_ms - from_ms)) * 100}%`;
-  const changes = data.models.flatMap(({ key, history }) => history.map((change) => ({ key, ...change })));
-  const newest = changes
-    .filter(({ at_ms }) => at_ms >= from_ms)
+  const minute = (ms: number): string => minuteTime(ms, Date.now(), zone);
+  const newest = data.models
+    .flatMap(({ key, history }) => history.map((change) => ({ key, ...change })))
+    .filter(({ at_ms }) => at_ms >= range.from_ms)
     .sort((a, b) => b.at_ms - a.at_ms)
     .slice(0, 50);
   return (
     <div className="stack">
       <div className="strips">
-        {data.models.map((model) => {
-          const spans = spansOf(model, range);
-          const said = spans.map(
-            (span) => `${stateWord(span.state)} from ${minuteTime(span.fromMs, Date.now(), zone)}`,
-          );
-          return (
-            <div className="strip" key={model.key}>
-              <span className="mono clip">{model.key}</span>
-              <div className="track" role="img" aria-label={`${model.key}: ${said.join(", ") || "nothing seen"}`}>
-                {spans.map((span) => (
-                  <i
-                    key={span.fromMs}
-                    className={`state-${stateTone(span.state)}`}
-                    title={`${stateWord(span.state)} from ${minuteTime(span.fromMs, Date.now(), zone)}: ${span.reason}`}
-                    style={{
-                      left: share(span.fromMs),
-                      width: `${((span.toMs - span.fromMs) / (to_ms - from_ms)) * 100}%`,
-                    }}
-                  />
-                ))}
-              </div>
-            </div>
-          );
-        })}
+        {data.models.map((model) => (
+          <Strip key={model.key} model={model} range={range} minute={minute} />
+        ))}
         <p className="row spread muted">
-          <span>{minuteTime(from_ms, Date.now(), zone)}</span>
-          <span>{minuteTime(to_ms, Date.now(), zone)}</span>
+          <span>{minute(range.from_ms)}</span>
+          <span>{minute(range.to_ms)}</span>
         </p>
       </div>
       {newest.length === 0 ? (
@@ -81,25 +53,50 @@ export function History({ data }: { readonly data: Answer }) {
       ) : (
         <details>
           <summary>Changes as table</summary>
-          <table>
-            <Headings columns={["time", "model", "became", "why"]} />
-            <tbody>
-              {newest.map(({ key, at_ms, state, reason }) => (
-                <tr key={`${key} ${at_ms} ${state}`}>
-                  <td>
-                    <Time ms={at_ms} exact />
-                  </td>
-                  <td className="mono">{key}</td>
-                  <td>
-                    <State state={state} />
-                  </td>
-                  <td className="muted">{reason}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <PlainTable
+            caption="Changes of state"
+            rows={newest}
+            rowKey={({ key, at_ms, state }) => `${key} ${at_ms} ${state}`}
+            columns={({ text }) => [
+              text("time", ({ at_ms }) => <Time ms={at_ms} exact />),
+              text("model", ({ key }) => key, "mono"),
+              text("became", ({ state }) => <State state={state} />),
+              text("why", ({ reason }) => reason, "muted"),
+            ]}
+          />
         </details>
       )}
+    </div>
+  );
+}
+
+interface StripProps {
+  readonly model: ModelView;
+  readonly range: Range;
+  readonly minute: (ms: number) => string;
+}
+
+function Strip({ model, range, minute }: StripProps) {
+  const spans = spansIn(range, model).map((span) => ({
+    ...span,
+    tone: states[span.state].tone,
+    said: `${states[span.state].word} from ${minute(span.fromMs)}`,
+  }));
+  const label = spans.map(({ said }) => said).join(", ") || "nothing seen";
+  const percent = (ms: number): string => `${(ms / (range.to_ms - range.from_ms)) * 100}%`;
+  return (
+    <div className="strip">
+      <span className="mono clip">{model.key}</span>
+      <div className="track" role="img" aria-label={`${model.key}: ${label}`}>
+        {spans.map(({ fromMs, toMs, tone, said, reason }) => (
+          <i
+            key={fromMs}
+            className={`state-${tone}`}
+            title={`${said}: ${reason}`}
+            style={{ left: percent(fromMs - range.from_ms), width: percent(toMs - fromMs) }}
+          />
+        ))}
+      </div>
     </div>
   );
 }

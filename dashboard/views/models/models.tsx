@@ -2,28 +2,23 @@ import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
 import { call } from "../../api/client.ts";
 import { useChange, useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
-import { Loaded } from "../../components/loaded.tsx";
-import { Money, State, Tier, Time } from "../../components/marks.tsx";
-import { Section } from "../../components/section.tsx";
-import { figures, Table, unseen } from "../../components/table.tsx";
-import { count, counted, duration, share } from "../../format/numbers.ts";
-import { Link } from "../../router/link.tsx";
-import { usePlace } from "../../router/location.ts";
-import { decisionsHref, rangeOf } from "../../router/state.ts";
+import { Cost, Requests, State, Tier, Time } from "../../components/marks.tsx";
+import { Loaded, Section } from "../../components/parts.tsx";
+import { Table } from "../../components/table.tsx";
+import { counted, duration, share } from "../../format.ts";
+import { rangeOf, usePlace } from "../../router.tsx";
 import { History } from "./history.tsx";
 import { Prices } from "./prices.tsx";
 
 type Answer = AnswerOf<"GET models">;
-type Action = "disable" | "enable" | "reset";
 interface Changing {
   readonly model: ModelView;
-  readonly action: Action;
+  readonly action: "disable" | "enable" | "reset";
 }
 
 /** Can they serve, and are their prices right? */
 export function Models() {
-  const place = usePlace();
-  const models = useRead("GET models", { query: rangeOf(place) });
+  const models = useRead("GET models", { query: rangeOf(usePlace()) });
   const { changing, open, close } = useChange<Changing>();
   return (
     <Loaded query={models} what="the models" height={560}>
@@ -65,96 +60,94 @@ interface TableProps {
   readonly onChange: (changing: Changing) => void;
 }
 
-function ModelTable({ data, onChange }: TableProps) {
+function ModelTable({ data: { models, range }, onChange }: TableProps) {
   return (
     <Table
       caption="Models"
-      columns={[
-        "model",
-        "state",
-        "since, why",
-        figures("served"),
-        figures("failed"),
-        figures("first token 50 / 95 %"),
-        figures("cost"),
-        unseen("change"),
-      ]}
       className="folds models"
-    >
-      {data.models.map((model) => (
-        <ModelRow key={model.key} model={model} data={data} onChange={onChange} />
-      ))}
-    </Table>
+      rows={models}
+      rowKey={({ key }) => key}
+      columns={({ heading, text, figure, buttons }) => [
+        heading("model", (model) => <Name model={model} />),
+        text("state", (model) => <StateNow model={model} />, "push"),
+        text("since, why", (model) => <Why model={model} />, "since", { fold: true }),
+        figure("served", ({ served }) => <Requests of={served} range={range} />),
+        figure("failed", (model) => <FailedAttempts model={model} />, {
+          tone: ({ failed_attempts }) => (failed_attempts > 0 ? "warn" : undefined),
+        }),
+        figure(
+          "first token 50 / 95 %",
+          ({ first_token_ms: first }) => (first === null ? "–" : `${duration(first.p50)} / ${duration(first.p95)}`),
+          { label: "first token" },
+        ),
+        figure("cost", ({ served }) => <Cost of={served} range={range} />),
+        buttons((model) => <Actions model={model} onChange={onChange} />),
+      ]}
+    />
   );
 }
 
-function ModelRow({ model, data, onChange }: TableProps & { readonly model: ModelView }) {
-  const place = usePlace();
-  const tries = model.served.requests + model.failed_attempts;
-  const disabled = model.override?.disabled === true;
-  const served = decisionsHref(model.served.filter, place, data.range);
+interface ModelProps {
+  readonly model: ModelView;
+}
+
+function Name({ model: { tier, key, role, in_senior_chain, used } }: ModelProps) {
   return (
-    <tr>
-      <th scope="row">
-        <Tier tier={model.tier}>{model.key}</Tier>
-        <span className="muted block">
-          {model.role}
-          {model.in_senior_chain && model.role !== "senior" && ", fallback of the senior"}
-          {!model.used && ", not used"}
-        </span>
-      </th>
-      <td className="push">
-        <State state={model.state} />
-        {!model.routable && <span className="muted block">gets no traffic</span>}
-      </td>
-      <td className="fold" aria-hidden="true" />
-      <td className="since">
-        <Time ms={model.since_ms} />
-        <span className="muted block">
-          {model.reason}
-          {model.retry_at_ms !== null && (
-            <>
-              {" "}
-              Next try <Time ms={model.retry_at_ms} />.
-            </>
-          )}
-          {model.override !== null && !model.reason.includes(model.override.by) && `, by ${model.override.by}`}
-        </span>
-      </td>
-      <td className="number" data-label="served">
-        <Link href={served}>{count(model.served.requests)}</Link>
-      </td>
-      <td className="number" data-label="failed" data-tone={model.failed_attempts > 0 ? "warn" : undefined}>
-        {counted(model.failed_attempts, "attempt")}
-        {tries > 0 && model.failed_attempts > 0 && (
-          <span className="muted"> {share(model.failed_attempts, tries)}</span>
-        )}
-      </td>
-      <td className="number" data-label="first token">
-        {model.first_token_ms === null
-          ? "–"
-          : `${duration(model.first_token_ms.p50)} / ${duration(model.first_token_ms.p95)}`}
-      </td>
-      <td className="number" data-label="cost">
-        <Link href={served}>
-          <Money nano={model.served.cost_nano_usd} />
-        </Link>
-      </td>
-      <td className="number nowrap actions">
-        <button
-          type="button"
-          className="plain"
-          onClick={() => onChange({ model, action: disabled ? "enable" : "disable" })}
-        >
-          {disabled ? "Enable" : "Disable"}
-          <span className="hidden"> {model.key}</span>
-        </button>
-        <button type="button" className="plain" onClick={() => onChange({ model, action: "reset" })}>
-          Reset<span className="hidden"> {model.key}</span>
-        </button>
-      </td>
-    </tr>
+    <>
+      <Tier tier={tier}>{key}</Tier>
+      <span className="muted block">
+        {role}
+        {in_senior_chain && role !== "senior" && ", fallback of the senior"}
+        {!used && ", not used"}
+      </span>
+    </>
   );
+}
+
+function StateNow({ model: { state, routable } }: ModelProps) {
+  return (
+    <>
+      <State state={state} />
+      {!routable && <span className="muted block">gets no traffic</span>}
+    </>
+  );
+}
+
+function FailedAttempts({ model: { failed_attempts: failed, served } }: ModelProps) {
+  return (
+    <>
+      {counted(failed, "attempt")}
+      {failed > 0 && <span className="muted"> {share(failed, served.requests + failed)}</span>}
+    </>
+  );
+}
+
+function Why({ model: { since_ms, reason, retry_at_ms, override } }: ModelProps) {
+  return (
+    <>
+      <Time ms={since_ms} />
+      <span className="muted block">
+        {reason}
+        {retry_at_ms !== null && (
+          <>
+            {" "}
+            Next try <Time ms={retry_at_ms} />.
+          </>
+        )}
+        {override !== null && !reason.includes(override.by) && `, by ${override.by}`}
+      </span>
+    </>
+  );
+}
+
+function Actions({ model, onChange }: Pick<TableProps, "onChange"> & ModelProps) {
+  const actions = [model.override?.disabled === true ? "enable" : "disable", "reset"] as const;
+  return actions.map((action) => (
+    <button key={action} type="button" className="plain" onClick={() => onChange({ model, action })}>
+      {titles[action]}
+      <span className="hidden"> {model.key}</span>
+    </button>
+  ));
 }
 
 interface ChangeProps {
@@ -163,7 +156,7 @@ interface ChangeProps {
   readonly onClose: () => void;
 }
 
-const titles: Readonly<Record<Action, string>> = { disable: "Disable", enable: "Enable", reset: "Reset" };
+const titles = { disable: "Disable", enable: "Enable", reset: "Reset" } as const;
 
 function ChangeModel({ changing: { model, action }, all, onClose }: ChangeProps) {
   return (
@@ -174,19 +167,19 @@ function ChangeModel({ changing: { model, action }, all, onClose }: ChangeProps)
       onConfirm={() => call(`POST models/{key}/${action}`, { at: { key: model.key } })}
       onClose={onClose}
     >
-      <p>{effectOf(model, action, all)}</p>
+      <p>{effect(model, action, all)}</p>
       <p className="muted">It holds from the next request on and is in the audit log.</p>
     </Confirm>
   );
 }
 
-function effectOf(model: ModelView, action: Action, all: readonly ModelView[]): string {
+function effect({ key, served }: ModelView, action: Changing["action"], all: readonly ModelView[]): string {
   if (action === "reset") {
-    return `Everything that was seen of ${model.key} is forgotten: its state, its failures, its latencies. It starts as an unknown model.`;
+    return `Everything that was seen of ${key} is forgotten: its state, its failures, its latencies. It starts as an unknown model.`;
   }
-  if (action === "enable") return `${model.key} may be sent requests again, as its health allows.`;
-  const others = all.filter(({ key, routable, in_senior_chain }) => key !== model.key && routable && in_senior_chain);
-  const served = `It served ${counted(model.served.requests, "request")} of this range.`;
-  if (others.length === 0) return `${served} No other model of the senior chain can serve: requests will be refused.`;
-  return `${served} Its requests go to ${others.map(({ key }) => key).join(", ")} where the rules allow it; free models never take over.`;
+  if (action === "enable") return `${key} may be sent requests again, as its health allows.`;
+  const others = all.filter((model) => model.key !== key && model.routable && model.in_senior_chain);
+  const requests = `It served ${counted(served.requests, "request")} of this range.`;
+  if (others.length === 0) return `${requests} No other model of the senior chain can serve: requests will be refused.`;
+  return `${requests} Its requests go to ${others.map((model) => model.key).join(", ")} where the rules allow it; free models never take over.`;
 }

@@ -1,20 +1,12 @@
-import type { Need } from "#dashboard/api-schema.ts";
+import type { ReactNode } from "react";
+import type { Need, Summary } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
-import { Command, Empty, Loaded } from "../../components/loaded.tsx";
-import { Money, Time } from "../../components/marks.tsx";
-import { sampleRequest } from "../../components/sample-request.ts";
-import { Section } from "../../components/section.tsx";
-import { money } from "../../format/money.ts";
-import { count, counted, duration, share } from "../../format/numbers.ts";
-import { Link } from "../../router/link.tsx";
-import { href, type Place, usePlace } from "../../router/location.ts";
-import { carried, decisionsHref, rangeOf } from "../../router/state.ts";
-import { Caps } from "./caps.tsx";
-import { RequestCharts } from "./charts.tsx";
-import { usePrefetchedSeries } from "./series.ts";
-import { SpendToday } from "./spend-today.tsx";
-import type { Summary } from "./summary.ts";
-import { WhereTheyWent } from "./where-they-went.tsx";
+import { Cost, Money, Requests, Time } from "../../components/marks.tsx";
+import { Command, Empty, Facts, Loaded, Section, sampleRequest } from "../../components/parts.tsx";
+import { counted, duration, money, share } from "../../format.ts";
+import { carried, DecisionsLink, decisionsHref, href, Link, type Place, rangeOf, usePlace } from "../../router.tsx";
+import { RequestCharts, SpendToday, usePrefetchedSeries } from "./charts.tsx";
+import { Caps, WhereTheyWent } from "./spending.tsx";
 
 /** Is anything wrong, and what does it cost me today? */
 export function Now() {
@@ -26,7 +18,7 @@ export function Now() {
       {(data) => (
         <div className="view">
           <NeedsYou needs={data.needs_you} />
-          {data.total.requests > 0 && <Facts summary={data} />}
+          {data.total.requests > 0 && <Figures summary={data} />}
           <div className="columns">
             <SpendToday summary={data} />
             <Caps summary={data} />
@@ -88,7 +80,7 @@ function NeedLine({ need }: { readonly need: Need }) {
         <span aria-hidden="true">{shape}</span>
         <span className="hidden">{word}</span>
       </span>
-      <div className="stack-tight">
+      <div className="stack tight">
         <p>{need.title}</p>
         <p className="muted">
           {need.todo}
@@ -109,77 +101,68 @@ function NeedLine({ need }: { readonly need: Need }) {
   );
 }
 
-function placeOfNeed(need: Need, place: Place): string {
-  if (need.filter !== null) return decisionsHref(need.filter, place);
-  const path = need.view === "now" ? "/" : `/${need.view}`;
-  return href(path, { ...carried(place), at: need.target ?? undefined });
+function placeOfNeed({ filter, view, target }: Need, place: Place): string {
+  if (filter !== null) return decisionsHref(filter, place);
+  return href(view === "now" ? "/" : `/${view}`, { ...carried(place), at: target ?? undefined });
 }
 
-function Facts({ summary }: { readonly summary: Summary }) {
-  const place = usePlace();
-  const { total, refused, failed, answered, range, first_token_ms } = summary;
-  const to = (filter: Summary["total"]["filter"]): string => decisionsHref(filter, place, range);
+function Figures({ summary }: { readonly summary: Summary }) {
+  const { total, refused, failed, answered, range, first_token_ms: first, saved } = summary;
+  const perAnswer = Math.round(answered.cost_nano_usd / Math.max(1, answered.requests));
+  const to = (filter: Summary["total"]["filter"], shown: ReactNode) => (
+    <DecisionsLink filter={filter} range={range}>
+      {shown}
+    </DecisionsLink>
+  );
   return (
-    <dl className="facts">
-      <div>
-        <dt>requests</dt>
-        <dd>
-          <Link href={to(total.filter)}>{count(total.requests)}</Link>
-        </dd>
-        <dd>{share(answered.requests, total.requests)} answered</dd>
-      </div>
-      <div>
-        <dt>spent</dt>
-        <dd>
-          <Link href={to(total.filter)}>
-            <Money nano={total.cost_nano_usd} />
-          </Link>
-        </dd>
-        <dd>{answered.requests > 0 && `${money(Math.round(answered.cost_nano_usd / answered.requests))} an answer`}</dd>
-      </div>
-      <div>
-        <dt>refused</dt>
-        <dd data-tone={refused.requests > 0 ? "warn" : undefined}>
-          <Link href={to(refused.filter)}>{count(refused.requests)}</Link>
-        </dd>
-        <dd>{share(refused.requests, total.requests)}, by the gateway</dd>
-      </div>
-      <div>
-        <dt>failed</dt>
-        <dd data-tone={failed.requests > 0 ? "bad" : undefined}>
-          <Link href={to(failed.filter)}>{count(failed.requests)}</Link>
-        </dd>
-        <dd>{share(failed.requests, total.requests)}, upstream</dd>
-      </div>
-      <div>
-        <dt>first token</dt>
-        <dd>
-          <Link href={to(answered.filter)}>{first_token_ms === null ? "–" : duration(first_token_ms.p50)}</Link>
-        </dd>
-        <dd>{first_token_ms === null ? "nothing has answered" : `95 % within ${duration(first_token_ms.p95)}`}</dd>
-      </div>
-      <div>
-        <dt>saved</dt>
-        <dd>
-          <Link href={to(answered.filter)}>
-            <Money nano={summary.saved.saved_nano_usd} />
-          </Link>
-        </dd>
-        <dd>against {summary.saved.model ?? "pro"} alone</dd>
-      </div>
-    </dl>
+    <Facts
+      facts={[
+        {
+          name: "requests",
+          value: <Requests of={total} range={range} />,
+          note: `${share(answered.requests, total.requests)} answered`,
+        },
+        {
+          name: "spent",
+          value: <Cost of={total} range={range} />,
+          note: answered.requests > 0 && `${money(perAnswer)} an answer`,
+        },
+        {
+          name: "refused",
+          value: <Requests of={refused} range={range} />,
+          note: `${share(refused.requests, total.requests)}, by the gateway`,
+          tone: refused.requests > 0 ? "warn" : undefined,
+        },
+        {
+          name: "failed",
+          value: <Requests of={failed} range={range} />,
+          note: `${share(failed.requests, total.requests)}, upstream`,
+          tone: failed.requests > 0 ? "bad" : undefined,
+        },
+        {
+          name: "first token",
+          value: to(answered.filter, duration(first?.p50)),
+          note: first === null ? "nothing has answered" : `95 % within ${duration(first.p95)}`,
+        },
+        {
+          name: "saved",
+          value: to(answered.filter, <Money nano={saved.saved_nano_usd} />),
+          note: `against ${saved.model ?? "pro"} alone`,
+        },
+      ]}
+    />
   );
 }
 
-function Saved({ summary }: { readonly summary: Summary }) {
-  const place = usePlace();
-  const { saved, answered, range } = summary;
+function Saved({ summary: { saved, answered, range } }: { readonly summary: Summary }) {
   if (saved.requests === 0) return null;
   const difference = Math.abs(saved.saved_nano_usd);
   return (
     <Section title="Saved against pro alone">
       <p>
-        <Link href={decisionsHref(answered.filter, place, range)}>{counted(saved.requests, "answered request")}</Link>{" "}
+        <DecisionsLink filter={answered.filter} range={range}>
+          {counted(saved.requests, "answered request")}
+        </DecisionsLink>{" "}
         cost <Money nano={saved.cost_nano_usd} />. The same tokens on <code>{saved.model ?? "pro"}</code> would have
         cost <Money nano={saved.baseline_nano_usd} />:{" "}
         <strong>
@@ -194,15 +177,13 @@ function Saved({ summary }: { readonly summary: Summary }) {
 }
 
 /** The ledger counts the money. Spending that the records do not explain is shown. */
-function Proof({ summary }: { readonly summary: Summary }) {
-  const place = usePlace();
-  const { ledger } = summary;
+function Proof({ summary: { ledger } }: { readonly summary: Summary }) {
   return (
     <p className="muted">
       Ledger of the UTC day {ledger.day}: <Money nano={ledger.spent_nano_usd} /> spent; the records add up to{" "}
-      <Link href={decisionsHref({ range: "today" }, place)}>
+      <DecisionsLink filter={{ range: "today" }}>
         <Money nano={ledger.records_nano_usd} />
-      </Link>
+      </DecisionsLink>
       {ledger.unexplained_nano_usd === 0 ? (
         ", the same."
       ) : (

@@ -1,4 +1,4 @@
-import { eventsOf } from "../../api/event-stream.ts";
+import { eventsOf, problemIn } from "../../api/client.ts";
 
 /** A chat request of the playground, and the part of its answer that has arrived. */
 
@@ -33,7 +33,7 @@ export async function sendChat(chat: Chat, tell: (state: ChatState) => void, sig
     const { headers } = response;
     update({ model: headers.get("x-smart-gateway-model"), decision: headers.get("x-smart-gateway-decision-id") });
     if (!response.ok) {
-      update({ kind: "failed", problem: detailOf(await response.text(), response.status) });
+      update({ kind: "failed", problem: await problemIn(response) });
       return;
     }
     for await (const data of eventsOf(response)) {
@@ -89,14 +89,4 @@ function read(data: string): { readonly content: string; readonly reasoning: str
     reasoning: delta?.reasoning ?? delta?.reasoning_content ?? "",
     problem: chunk.error === undefined ? null : (chunk.error.message ?? "The stream broke off."),
   };
-}
-
-function detailOf(body: string, status: number): string {
-  try {
-    const { detail } = JSON.parse(body) as { readonly detail?: unknown };
-    if (typeof detail === "string") return detail;
-  } catch {
-    // Not JSON.
-  }
-  return `The gateway answered ${status}.`;
 }

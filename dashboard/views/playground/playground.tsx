@@ -2,8 +2,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import type { BodyOf, RouteAnswer } from "#dashboard/api-schema.ts";
 import { call } from "../../api/client.ts";
-import { Failed } from "../../components/loaded.tsx";
-import { go, usePlace, withSearch } from "../../router/location.ts";
+import { Failed } from "../../components/parts.tsx";
+import { go, usePlace, withSearch } from "../../router.tsx";
 import { DryRun } from "./dry-run.tsx";
 import { piecesOf } from "./marked.ts";
 import { Send } from "./send.tsx";
@@ -111,10 +111,10 @@ interface EditorProps {
 function Editor({ text, onText, answer }: EditorProps) {
   const copy = useRef<HTMLPreElement>(null);
   const findings = useDeferredValue(answer?.findings ?? []);
-  const found = new Map<string, number>();
-  for (const { rule } of answer?.findings ?? []) found.set(rule, (found.get(rule) ?? 0) + 1);
+  const found = Map.groupBy(answer?.findings ?? [], ({ rule }) => rule);
+  const said = [...found].map(([rule, { length }]) => (length > 1 ? `${rule} × ${length}` : rule)).join(", ");
   return (
-    <div className="stack-tight">
+    <div className="stack tight">
       <div className="editor">
         <pre ref={copy} aria-hidden="true">
           {piecesOf(text, findings).map(({ start, text: piece, rule }) =>
@@ -134,9 +134,7 @@ function Editor({ text, onText, answer }: EditorProps) {
         />
       </div>
       <p className="muted" aria-live="polite">
-        {found.size === 0
-          ? " "
-          : `Replaced before it leaves: ${[...found].map(([rule, times]) => (times > 1 ? `${rule} × ${times}` : rule)).join(", ")}.`}
+        {said === "" ? " " : `Replaced before it leaves: ${said}.`}
       </p>
     </div>
   );

@@ -1,13 +1,10 @@
 import { useEffect, useRef, useState } from "react";
-import { Section } from "../../components/section.tsx";
-import { Link } from "../../router/link.tsx";
-import { href, usePlace } from "../../router/location.ts";
-import { carried } from "../../router/state.ts";
+import { Section } from "../../components/parts.tsx";
+import { DecisionLink } from "../../router.tsx";
 import { type Chat, type ChatState, sendChat } from "./chat.ts";
 
 /** Sends what was typed as a caller would, and shows the answer as it comes. */
 export function Send({ text, alias, sensitive, goal }: Omit<Chat, "token">) {
-  const place = usePlace();
   const [token, setToken] = useState("dashboard-playground");
   const [state, setState] = useState<ChatState>();
   const running = useRef<AbortController>(null);
@@ -36,7 +33,7 @@ export function Send({ text, alias, sensitive, goal }: Omit<Chat, "token">) {
         <span className="muted">It is answered and billed like any request.</span>
       </div>
       {state !== undefined && (
-        <div className="stack-tight">
+        <div className="stack tight">
           {state.reasoning !== "" && (
             <details>
               <summary>Reasoning</summary>
@@ -52,16 +49,10 @@ export function Send({ text, alias, sensitive, goal }: Omit<Chat, "token">) {
             </p>
           )}
           <p className="muted">
-            {state.model !== null && <>answered by {state.model} · </>}
+            {state.model !== null && `answered by ${state.model} · `}
             {state.kind === "running" ? "streaming" : state.kind}
-            {state.decision !== null && (
-              <>
-                {" · "}
-                <Link href={href(`/decisions/${encodeURIComponent(state.decision)}`, carried(place))}>
-                  its decision
-                </Link>
-              </>
-            )}
+            {state.decision !== null && " · "}
+            {state.decision !== null && <DecisionLink id={state.decision}>its decision</DecisionLink>}
           </p>
         </div>
       )}

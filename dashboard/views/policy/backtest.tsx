@@ -1,23 +1,19 @@
 import type { BacktestResult } from "#dashboard/api-schema.ts";
 import { Chart } from "../../chart/chart.tsx";
-import { Money, Tier, words } from "../../components/marks.tsx";
-import { figures, Headings, Table, unseen } from "../../components/table.tsx";
-import { money } from "../../format/money.ts";
-import { count, counted, duration, share } from "../../format/numbers.ts";
-import { Link } from "../../router/link.tsx";
-import { href, usePlace } from "../../router/location.ts";
-import { carried } from "../../router/state.ts";
+import { Money, Tier } from "../../components/marks.tsx";
+import { PlainTable, Table } from "../../components/table.tsx";
+import { count, counted, duration, money, share, words } from "../../format.ts";
+import { DecisionLink } from "../../router.tsx";
 
 interface Props {
   readonly result: BacktestResult;
-  readonly tookMs: number;
 }
 
 /** What an edited policy would have done: who would have gone elsewhere, why, and what it would have cost. */
-export function Backtest({ result, tookMs }: Props) {
+export function Backtest({ result, tookMs }: Props & { readonly tookMs: number }) {
   const difference = result.after.cost_nano_usd - result.before.cost_nano_usd;
   return (
-    <div className="stack-wide" role="status">
+    <div className="stack wide-gap" role="status">
       <p>
         <strong>
           {counted(result.changed, "request")} of {count(result.requests)}
@@ -47,127 +43,91 @@ export function Backtest({ result, tookMs }: Props) {
   );
 }
 
-function Sides({ result: { before, after, requests } }: { readonly result: BacktestResult }) {
+function Sides({ result: { before, after, requests } }: Props) {
   const tiers = [...new Set([...before.by_tier, ...after.by_tier].map(({ tier }) => tier))];
-  const of = (side: typeof before, tier: (typeof tiers)[number]): number =>
-    side.by_tier.find((row) => row.tier === tier)?.requests ?? 0;
+  const rows = [
+    ...tiers.map((tier) => ({
+      name: tier ?? "none",
+      shown: <Tier tier={tier}>{tier ?? "none"}</Tier>,
+      cell({ by_tier }: typeof before) {
+        const routed = by_tier.find((row) => row.tier === tier)?.requests ?? 0;
+        return (
+          <>
+            {count(routed)} <span className="muted">{share(routed, requests)}</span>
+          </>
+        );
+      },
+    })),
+    { name: "refused", shown: "refused", cell: ({ refused }: typeof before) => count(refused) },
+    { name: "cost", shown: "cost", cell: ({ cost_nano_usd }: typeof before) => <Money nano={cost_nano_usd} /> },
+  ];
   return (
-    <table className="sides">
-      <Headings columns={["tier", figures("before"), figures("after")]} />
-      <tbody>
-        {tiers.map((tier) => (
-          <tr key={tier ?? "none"}>
-            <th scope="row">
-              <Tier tier={tier}>{tier ?? "none"}</Tier>
-            </th>
-            <td className="number">
-              {count(of(before, tier))} <span className="muted">{share(of(before, tier), requests)}</span>
-            </td>
-            <td className="number">
-              {count(of(after, tier))} <span className="muted">{share(of(after, tier), requests)}</span>
-            </td>
-          </tr>
-        ))}
-        <tr>
-          <th scope="row">refused</th>
-          <td className="number">{count(before.refused)}</td>
-          <td className="number">{count(after.refused)}</td>
-        </tr>
-        <tr>
-          <th scope="row">cost</th>
-          <td className="number">
-            <Money nano={before.cost_nano_usd} />
-          </td>
-          <td className="number">
-            <Money nano={after.cost_nano_usd} />
-          </td>
-        </tr>
-      </tbody>
-    </table>
+    <PlainTable
+      caption="Before and after"
+      className="sides"
+      rows={rows}
+      rowKey={({ name }) => name}
+      columns={({ heading, figure }) => [
+        heading("tier", ({ shown }) => shown),
+        figure("before", ({ cell }) => cell(before)),
+        figure("after", ({ cell }) => cell(after)),
+      ]}
+    />
   );
 }
 
-function CostByDay({ result: { days } }: { readonly result: BacktestResult }) {
+function CostByDay({ result: { days } }: Props) {
   const before = days.map(({ before_nano_usd }) => before_nano_usd);
   const after = days.map(({ after_nano_usd }) => after_nano_usd);
   return <ByDay title="Cost by UTC day" days={days} before={before} after={after} format={money} />;
 }
 
-function CapHits({ result: { days } }: { readonly result: BacktestResult }) {
+function CapHits({ result: { days } }: Props) {
   const before = days.map(({ cap_hits_before }) => cap_hits_before);
   const after = days.map(({ cap_hits_after }) => cap_hits_after);
   if (Math.max(...before, ...after) === 0) return <p className="muted">No cap would have been hit, before or after.</p>;
   return <ByDay title="Requests at a cap by UTC day" days={days} before={before} after={after} format={count} />;
 }
 
-interface ByDayProps {
+interface ByDayProps extends Pick<BacktestResult, "days"> {
   readonly title: string;
-  readonly days: BacktestResult["days"];
   readonly before: readonly number[];
   readonly after: readonly number[];
   readonly format: (value: number) => string;
 }
 
 function ByDay({ title, days, before, after, format }: ByDayProps) {
-  return (
-    <Chart
-      title={title}
-      plot={{
-        atMs: days.map(({ day }) => Date.parse(`${day}T00:00:00Z`)),
-        series: [
-          { name: "before", line: "--muted", values: before },
-          { name: "after", line: "--accent", values: after },
-        ],
-        limits: [],
-        stack: false,
-        zone: "utc",
-        format,
-      }}
-      aside={
-        <>
-          <span className="key">
-            <i className="fill-none" /> before
-          </span>
-          <span className="key">
-            <i className="fill-accent" /> after
-          </span>
-        </>
-      }
-    />
-  );
+  const atMs = days.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
+  const series = [
+    { name: "before", line: "--muted", swatch: "--line-strong", values: before, legend: "" },
+    { name: "after", line: "--accent", values: after, legend: "" },
+  ];
+  return <Chart title={title} plot={{ atMs, series, limits: [], stack: false, zone: "utc", format }} />;
 }
 
-function Changes({ result: { changes } }: { readonly result: BacktestResult }) {
-  const place = usePlace();
+function Changes({ result: { changes } }: Props) {
   if (changes.length === 0) return null;
+  const side = (model: string | null, cause: string) => (
+    <>
+      <code>{model ?? "refused"}</code> <span className="muted">{words(cause)}</span>
+    </>
+  );
   return (
     <Table
       caption="Which requests change, the most frequent kind first"
-      columns={["from", "to", figures("requests"), figures("cost"), unseen("example")]}
-    >
-      {changes.map((change) => (
-        <tr key={[change.from_model, change.from_cause, change.to_model, change.to_cause].join(" ")}>
-          <td>
-            <code>{change.from_model ?? "refused"}</code> <span className="muted">{words(change.from_cause)}</span>
-          </td>
-          <td>
-            <code>{change.to_model ?? "refused"}</code> <span className="muted">{words(change.to_cause)}</span>
-          </td>
-          <td className="number">{count(change.requests)}</td>
-          <td className="number">
-            {change.delta_nano_usd > 0 && "+"}
-            <Money nano={change.delta_nano_usd} />
-          </td>
-          <td className="number">
-            <Link
-              href={href(`/decisions/${encodeURIComponent(change.example_decision_id)}`, carried(place))}
-              className="nowrap"
-            >
-              an example
-            </Link>
-          </td>
-        </tr>
-      ))}
-    </Table>
+      rows={changes}
+      rowKey={({ from_model, from_cause, to_model, to_cause }) =>
+        [from_model, from_cause, to_model, to_cause].join(" ")
+      }
+      columns={({ text, figure }) => [
+        text("from", ({ from_model, from_cause }) => side(from_model, from_cause)),
+        text("to", ({ to_model, to_cause }) => side(to_model, to_cause)),
+        figure("requests", ({ requests }) => count(requests)),
+        figure("cost", ({ delta_nano_usd: nano }) => [nano > 0 && "+", <Money key="delta" nano={nano} />]),
+        text("example", (change) => <DecisionLink id={change.example_decision_id}>an example</DecisionLink>, "number", {
+          hidden: true,
+        }),
+      ]}
+    />
   );
 }

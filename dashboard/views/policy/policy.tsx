@@ -1,14 +1,11 @@
 import { useState } from "react";
 import type { AnswerOf, PolicyKey } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
-import { Loaded } from "../../components/loaded.tsx";
 import { Sentence, Time } from "../../components/marks.tsx";
-import { Search } from "../../components/search.tsx";
-import { Section } from "../../components/section.tsx";
+import { Loaded, Search, Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
-import { counted } from "../../format/numbers.ts";
-import { Try } from "./try.tsx";
-import { written } from "./written.ts";
+import { counted } from "../../format.ts";
+import { Problems, Try, written } from "./try.tsx";
 
 type Answer = AnswerOf<"GET policy">;
 
@@ -51,18 +48,9 @@ function Source({ data }: { readonly data: Answer }) {
         </span>
       </p>
       {data.problems.length > 0 && (
-        <div className="failed stack-tight" role="alert">
-          <p>The file as it is now is refused; the policy before it stays in force.</p>
-          {data.problems.map(({ file, path, line, message }) => (
-            <p key={`${file} ${path} ${message}`}>
-              <code>
-                {path}
-                {line === undefined ? "" : ` (line ${line})`}
-              </code>{" "}
-              {message}
-            </p>
-          ))}
-        </div>
+        <Problems problems={data.problems}>
+          The file as it is now is refused; the policy before it stays in force.
+        </Problems>
       )}
     </div>
   );
@@ -111,24 +99,27 @@ function Keys({ keys }: { readonly keys: readonly PolicyKey[] }) {
 
 function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readonly group: string }) {
   return (
-    <Table caption={`Keys of ${group}`} columns={["key", "value", "from", "meaning"]} className="folds policy">
-      {keys.map((key) => (
-        <tr key={key.path} data-changed={key.changed || undefined}>
-          <th scope="row" className="mono">
-            {key.path}
-          </th>
-          <td className="mono value">
-            {written(key.value)}
-            {key.changed && <span className="muted block">default {written(key.default)}</span>}
-          </td>
-          <td className="nowrap">
-            {key.from === "file" ? `file${key.line === null ? "" : `, line ${key.line}`}` : "default"}
-          </td>
-          <td className="muted break">
-            <Sentence text={key.about} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      caption={`Keys of ${group}`}
+      className="folds policy"
+      rows={keys}
+      rowKey={({ path }) => path}
+      marked={({ changed }) => changed}
+      columns={({ heading, text }) => [
+        heading("key", ({ path }) => path, "mono"),
+        text("value", (key) => <Value {...key} />, "mono value"),
+        text("from", ({ from, line }) => (line === null ? from : `${from}, line ${line}`), "nowrap"),
+        text("meaning", ({ about }) => <Sentence text={about} />, "muted break"),
+      ]}
+    />
+  );
+}
+
+function Value({ value, changed, default: fallback }: PolicyKey) {
+  return (
+    <>
+      {written(value)}
+      {changed && <span className="muted block">default {written(fallback)}</span>}
+    </>
   );
 }

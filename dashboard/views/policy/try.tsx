@@ -1,25 +1,21 @@
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { AnswerOf, BacktestEvent } from "#dashboard/api-schema.ts";
-import { call, send } from "../../api/client.ts";
-import { eventsOf } from "../../api/event-stream.ts";
-import { Failed } from "../../components/loaded.tsx";
-import { Section } from "../../components/section.tsx";
-import { count } from "../../format/numbers.ts";
-import { dayMs } from "../../format/time.ts";
+import { call, eventsOf, send } from "../../api/client.ts";
+import { Failed, Section } from "../../components/parts.tsx";
+import { count, dayMs } from "../../format.ts";
 import { Backtest } from "./backtest.tsx";
-import { written } from "./written.ts";
 
 type Check = AnswerOf<"POST policy/check">;
 
-const spans = { "1 day": 1, "7 days": 7, "30 days": 30 } as const;
-type SpanName = keyof typeof spans;
+/** Days of records that are replayed. */
+const spans = [1, 7, 30];
 
 /** An edited policy: what is wrong with it, what it changes, and what it would have done. It is never applied from here. */
 export function Try({ initial }: { readonly initial: string }) {
   const [text, setText] = useState(initial);
   const [check, setCheck] = useState<Check>();
   const [error, setError] = useState<Error>();
-  const [span, setSpan] = useState<SpanName>("7 days");
+  const [span, setSpan] = useState(7);
   const backtest = useBacktest();
   const doCheck = (): void => {
     setError(undefined);
@@ -49,15 +45,17 @@ export function Try({ initial }: { readonly initial: string }) {
           type="button"
           className="primary"
           disabled={backtest.running}
-          onClick={() => backtest.start(text, Date.now() - spans[span] * dayMs)}
+          onClick={() => backtest.start(text, Date.now() - span * dayMs)}
         >
           Backtest
         </button>
         <label className="row">
           on the last
-          <select value={span} onChange={({ target }) => setSpan(isSpan(target.value) ? target.value : "7 days")}>
-            {Object.keys(spans).map((name) => (
-              <option key={name}>{name}</option>
+          <select value={span} onChange={({ target }) => setSpan(Number(target.value))}>
+            {spans.map((days) => (
+              <option key={days} value={days}>
+                {days === 1 ? "1 day" : `${days} days`}
+              </option>
             ))}
           </select>
         </label>
@@ -79,17 +77,13 @@ export function Try({ initial }: { readonly initial: string }) {
   );
 }
 
-function isSpan(text: string): text is SpanName {
-  return Object.hasOwn(spans, text);
-}
-
 function CheckResult({ check }: { readonly check: Check }) {
   if (!check.ok) return <Problems problems={check.problems} />;
   if (check.changes.length === 0) return <p role="status">Valid; nothing differs from the policy in force.</p>;
   return (
-    <div className="stack-tight" role="status">
+    <div className="stack tight" role="status">
       <p>Valid. Against the policy in force it changes:</p>
-      <ul className="changes mono">
+      <ul className="stack tight changes mono">
         {check.changes.map(({ path, from, to }) => (
           <li key={path}>
             {path}: {written(from)} → <strong>{written(to)}</strong>
@@ -100,11 +94,13 @@ function CheckResult({ check }: { readonly check: Check }) {
   );
 }
 
-function Problems({ problems }: { readonly problems: Check["problems"] }) {
+/** What is wrong with a policy. */
+export function Problems({ problems, children }: Pick<Check, "problems"> & { readonly children?: ReactNode }) {
   return (
-    <div className="failed stack-tight" role="alert">
-      {problems.map(({ path, line, message, suggestion }) => (
-        <p key={`${path} ${message}`}>
+    <div className="failed stack tight" role="alert">
+      {children !== undefined && <p>{children}</p>}
+      {problems.map(({ file, path, line, message, suggestion }) => (
+        <p key={`${file} ${path} ${message}`}>
           <code>
             {path}
             {line === undefined ? "" : ` (line ${line})`}
@@ -115,6 +111,11 @@ function Problems({ problems }: { readonly problems: Check["problems"] }) {
       ))}
     </div>
   );
+}
+
+/** A value of the policy as it could stand in its file. */
+export function written(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "–");
 }
 
 function Progress({ event, running }: { readonly event: BacktestEvent | undefined; readonly running: boolean }) {

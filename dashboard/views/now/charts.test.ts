@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { projectionOf } from "./spend-today.tsx";
+import { projection } from "./charts.tsx";
 
 const pace = { window_ms: 3_600_000, nano_usd_per_hour: 10, day_ends_at_ms: 1_000, forecast_nano_usd: 70 };
 const day = {
@@ -19,12 +19,12 @@ const day = {
 describe("the projection of the day's spend", () => {
   test("reaches the end of the day if the cap is not reached", () => {
     const caps = { day: { ...day, hard_nano_usd: 100 }, pace: { ...pace, runs_out_at_ms: null } };
-    expect(projectionOf({ at_ms: 100, caps }, 20)).toEqual([{ atMs: 1_000, nano: 70 }]);
+    expect(projection({ at_ms: 100, caps }, 20)).toEqual([{ atMs: 1_000, nano: 70 }]);
   });
 
   test("stops at the hard cap, because requests are refused from then on", () => {
     const caps = { day, pace: { ...pace, runs_out_at_ms: 600 } };
-    expect(projectionOf({ at_ms: 100, caps }, 20)).toEqual([
+    expect(projection({ at_ms: 100, caps }, 20)).toEqual([
       { atMs: 600, nano: 50 },
       { atMs: 1_000, nano: 50 },
     ]);
@@ -32,7 +32,7 @@ describe("the projection of the day's spend", () => {
 
   test("is never below the amount spent, and its times rise", () => {
     const caps = { day, pace: { ...pace, runs_out_at_ms: 90 } };
-    expect(projectionOf({ at_ms: 100, caps }, 60)).toEqual([
+    expect(projection({ at_ms: 100, caps }, 60)).toEqual([
       { atMs: 101, nano: 60 },
       { atMs: 1_000, nano: 60 },
     ]);

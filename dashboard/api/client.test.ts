@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { eventsOf } from "./event-stream.ts";
+import { eventsOf } from "./client.ts";
 
 async function read(...pieces: string[]): Promise<string[]> {
   const body = new ReadableStream<Uint8Array>({

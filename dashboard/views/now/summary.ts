@@ -1,3 +1,0 @@
-import type { AnswerOf } from "#dashboard/api-schema.ts";
-
-export type Summary = AnswerOf<"GET summary">;
