@@ -23,8 +23,7 @@ import {
 import { causeMeanings } from "#domain/codes/cause-meanings.ts";
 import { errorMeanings, refusalCauses } from "#domain/codes/error-codes.ts";
 import { Counterfactual, DecisionRecord, DecisionStage } from "#records/decision-record.ts";
-import { eventMeanings } from "#telemetry/log/event-meanings.ts";
-import { levels } from "#telemetry/log/log.ts";
+import { logEvents } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
 import { jsonSchemaOf, type SchemaNode } from "../src/config/json-schema.ts";
@@ -248,11 +247,9 @@ function errorsPage(): string {
 }
 
 function logPage(): string {
-  const rows = Object.entries(levels).map(([event, level]) => [
-    `\`${event}\``,
-    level,
-    eventMeanings[event as keyof typeof levels],
-  ]);
+  const rows = logEvents
+    .toSorted((a, b) => (a.event < b.event ? -1 : 1))
+    .map(({ event, level, meaning }) => [`\`${event}\``, level, meaning]);
   return page([
     "# Log",
     "One event per line, on standard output: `level`, `node` (`NODE_ID`), `event`, `time` in UTC, and the event's own fields, which are flat. `LOG_LEVEL` is the lowest level that is written, `LOG_FORMAT` the form. No field has text of a prompt or an answer, a token or a key. Money in fields that end in `_nano_usd` is in nano-US-dollars (1 USD is 1,000,000,000).",

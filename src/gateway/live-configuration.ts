@@ -73,7 +73,7 @@ function priced(configuration: Configuration, config: Config, settings: Settings
   return { ...configuration, registry: withPriceBook(config.registry, inForce) };
 }
 
-/** In demo mode `auto` means off: the simulator offers what an aggregator does, but only where the policy says `on`. */
+/** In demo mode `auto` means off: the simulated aggregator has no such pages. */
 export function isChosen(choice: "auto" | "on" | "off", { upstream }: Settings): boolean {
   return isEnabled(choice, upstream.kind === "demo" ? undefined : upstream.baseUrl);
 }

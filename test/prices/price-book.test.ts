@@ -191,15 +191,6 @@ test("what one simulator lists another gateway has: rates, tiers, windows and th
   expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
 });
 
-test("in demo mode the simulator's list is read if the policy says so", async () => {
-  await using gateway = await start({
-    policy: { upstream: both },
-    env: { UPSTREAM_BASE_URL: "", UPSTREAM_API_KEY: "" },
-  });
-  expect(gateway.log.find(({ event }) => event === "price_book_read")?.fields).toMatchObject({ listed: 4, models: 4 });
-  expect((await gateway.chat()).status).toBe(200);
-});
-
 test("traffic of a model whose price rises goes to the next model only until the list is read again", async () => {
   const time = { offsetMs: 0 };
   const clock = { ...systemClock, now: () => systemClock.now() + time.offsetMs };

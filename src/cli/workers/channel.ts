@@ -1,7 +1,7 @@
 import type { Gateway } from "#gateway/start.ts";
 import type { WorkersView } from "#gateway/start-http.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
-import type { MetricSnapshot } from "#telemetry/metrics/merged-metrics.ts";
+import type { MetricSnapshot } from "#telemetry/metrics/snapshot.ts";
 
 /** What workers answer their supervisor, for itself. */
 export interface Snapshots {

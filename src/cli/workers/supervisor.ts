@@ -1,9 +1,8 @@
 import type { Settings } from "#config/settings.ts";
 import { worstReport } from "#http/endpoints/health.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
-import { textOf } from "#telemetry/metrics/exposition.ts";
-import { countersOf, type MetricSnapshot, mergeMetrics } from "#telemetry/metrics/merged-metrics.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
+import { expositionText, type MetricSnapshot, mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
 import { version } from "../../../package.json";
 import { Channel, type Merged, type Message, type Snapshots, type Subject } from "./channel.ts";
 import { claimPort, type PortClaim } from "./port-claim.ts";
@@ -203,7 +202,7 @@ class Supervisor {
     worker.serving = false;
     worker.unanswered = 0;
     worker.channel.close();
-    this.#retired = mergeMetrics([this.#retired, countersOf(worker.metrics)]);
+    this.#retired = mergeMetrics([this.#retired, withoutGauges(worker.metrics)]);
     worker.metrics = [];
   }
 
@@ -237,7 +236,7 @@ class Supervisor {
     await Promise.all(this.#serving().map((worker) => this.#readMetrics(worker, collectWithinMs)));
     // Nothing is awaited between here and the sum: what a process has counted is in it once.
     const ownMetrics = this.#metrics.snapshot();
-    return textOf(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
+    return expositionText(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
   }
 
   #count(): { readonly wanted: number; readonly serving: number } {

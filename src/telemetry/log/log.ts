@@ -1,9 +1,8 @@
 import { type LogLevel, logLevels } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import type { Alias, RoutingDecision } from "#domain/routing.ts";
-import type { RequestOutcome, RequestRecord } from "#records/record.ts";
+import type { RequestRecord } from "#records/record.ts";
 import { bufferedOutput } from "./buffered-output.ts";
-import { prettyLine } from "./pretty-line.ts";
+import { jsonLine, prettyLine } from "./lines.ts";
 
 /**
  * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a boolean, a
@@ -28,7 +27,7 @@ export function operatorText(text: string): OperatorText {
   return text.slice(0, 8_192) as OperatorText; // the caller vouches for where it comes from
 }
 
-/** Every event there is, with its fields. */
+/** Every event there is, with its fields; `logEvents` says what each means. */
 export interface LogEvents {
   gateway_started: {
     url: OperatorText;
@@ -42,10 +41,6 @@ export interface LogEvents {
   settings_warning: { detail: OperatorText };
   config_reloaded: { changes: number; changed: OperatorText; hash: LogId };
   config_refused: { problems: number; detail: OperatorText };
-  /**
-   * The files could not be checked: the last good configuration stays, and they are read again after a pause. `lowered`: the
-   * caps that came into force all the same.
-   */
   config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number; lowered?: OperatorText };
   privacy_rule_disabled: { rule: LogId };
   /** `restart_in_ms` is absent where the gateway gives up. */
@@ -58,68 +53,45 @@ export interface LogEvents {
     lived_ms: number;
     restart_in_ms?: number;
   };
-  /** It has answered none of the supervisor's questions for 20 s, and is killed. */
   worker_unresponsive: { worker: number; pid: number };
-  request_finished: RequestFields;
+  request_finished: ReturnType<typeof requestFields>;
   /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
   request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
   /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
   request_crashed: { request_id: LogId } & LoggedError;
-  /** The upstream says that another model has answered than the one asked. */
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
-  /** `away`: the store of health is unavailable; each node goes on from the last state it read. */
   health_store_changed: { away: boolean; detail: OperatorText };
-  /** `away`: the store of decision records is unavailable; records wait, and are dropped when too many wait. */
   records_store_changed: { away: boolean; detail: OperatorText };
   ledger_overrun: { reservation: LogId; model: LogId; hold_nano_usd: number; actual_nano_usd: number };
-  /**
-   * Our registry and the aggregator have drifted apart: it found no host within the limit we sent, its list changed by more
-   * than half, it says something else than the operator's file, or an id is gone, will be, or stands for another model.
-   */
   price_drift: { model: LogId; reason: PriceDrift; detail: OperatorText };
-  /** The upstream said a cost too far above the hold to be one; the hold was charged. */
   upstream_cost_distrusted: { decision_id: LogId; model: LogId; hold_nano_usd: number; stated_nano_usd: number };
-  /** The aggregator's list was read: of so many models it names so many at a price. */
   price_book_read: { listed: number; models: number; price_version: LogId };
-  /** The list, or what is kept of it, could not be read or written: the last known prices hold. */
   price_book_unavailable: { detail: OperatorText };
-  /** Shortly before the UTC day ends: what the ledger and the aggregator have counted. */
   ledger_reconciled: ReconciledFields;
-  /** The same where the two differ by more than calls under way explain. */
   ledger_differs: ReconciledFields;
-  /** The aggregator's count of the day could not be read or kept. */
   key_usage_unavailable: { detail: OperatorText };
   ledger_conflict: { reservation: LogId; detail: OperatorText };
-  /** The database cannot be reached at the start and is waited for. */
   ledger_awaited: { detail: OperatorText; within_ms: number };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
-  /** Nothing is admitted any more by this process: after a failed sync to disk, in a damaged file, or because the store was deleted or replaced. */
   ledger_failed: { remedy: "restart_needed" | "store_lost"; detail: OperatorText };
-  /** The gateway begins with an empty ledger. */
   ledger_created: Record<string, never>;
-  /** The same where there should have been one: everything spent so far is forgotten. */
   ledger_missing: Record<string, never>;
-  /** The newest day in the ledger is ahead of the clock: spending counts to it until it is reached. */
   ledger_day_ahead: { day: LogId; today: LogId };
-  /** Holds of gateways that have died: what may have been billed stays held until its deadline, the rest is given back. */
   ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number; released: number };
-  /** The collector of OTEL_* did not take traces or metrics; they are dropped. */
   telemetry_export_failed: { detail: OperatorText };
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
 }
-export const priceDrifts = [
-  "constraint_filtered",
-  "list_changed",
-  "list_differs",
-  "not_listed",
-  "expires",
-  "repointed",
-] as const;
-export type PriceDrift = (typeof priceDrifts)[number];
+export type PriceDrift =
+  | "constraint_filtered"
+  | "list_changed"
+  | "list_differs"
+  | "not_listed"
+  | "expires"
+  | "repointed";
 export type LogEvent = keyof LogEvents;
 
 interface ReconciledFields {
@@ -137,72 +109,83 @@ export interface LoggedError {
   readonly at: OperatorText;
 }
 
-/** The line of a request: its decision, cost and timings, without a word of its text. */
-export interface RequestFields {
-  request_id: LogId;
-  decision_id: LogId;
-  alias: Alias;
-  stream: boolean;
-  status: number;
-  outcome: RequestOutcome;
-  action: RoutingDecision["action"];
-  cause: RoutingDecision["cause"];
-  score: number;
-  model: LogId | null;
-  attempts: number;
-  redactions: number;
-  input_tokens: number;
-  output_tokens: number;
-  /** Fields that the policy lets through although they may change model, terms or price. */
-  forwarded_fields?: OperatorText | undefined;
-  cost_usd: OperatorText;
-  /** The prices in force when it was received. */
-  price_version?: LogId | undefined;
-  decision_ms: number;
-  first_token_ms?: number | undefined;
-  total_ms: number;
-}
+/** What each event means to operators, by its level; `docs/reference/log.md` is generated from this. */
+const meanings = {
+  debug: {
+    records_pruned: "Closed reservations older than the retention were deleted.",
+  },
+  info: {
+    gateway_started: "The gateway listens at `url`, in demo mode or with an aggregator.",
+    gateway_draining: "A signal to stop has come: new requests are refused soon, `in_flight` requests go on.",
+    gateway_stopped: "The ledger is written, and the process ends.",
+    config_reloaded: "Changed policy, registry or learned weights are in force; `changed` names the keys.",
+    request_finished: "A chat request has ended: its decision, cost and timings. `model` is the one that answered.",
+    request_rejected: "A request was refused before a decision: see `status`.",
+    price_book_read: "The aggregator's list was read: `listed` of the registry's `models` are in it.",
+    ledger_reconciled: "Shortly before the UTC day ends: what the ledger and the aggregator have counted.",
+    ledger_created: "The gateway begins with an empty ledger.",
+  },
+  warn: {
+    settings_warning: "A setting has an effect that may not be wanted.",
+    privacy_rule_disabled: "The policy switches off a rule of the privacy gate (`privacy.disabled_rules`).",
+    other_model_answered: "The upstream states that another model answered than the one that was asked.",
+    health_changed: "A model's health has another state: see [model health](../health.md).",
+    health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",
+    health_store_changed: "`away`: health is not shared; each node goes on from the last state that it read.",
+    records_store_changed: "`away`: decision records wait, and are dropped when too many wait.",
+    price_book_unavailable: "The list, or its stored copy, could not be read or written; the last known prices hold.",
+    ledger_differs:
+      "The ledger's and the aggregator's counts of the day differ by more than running calls explain: see [reconciliation](../operating.md#reconciliation).",
+    key_usage_unavailable: "The aggregator's count of the day could not be read or stored.",
+    ledger_awaited: "The database cannot be reached at the start; it is waited for (`DATABASE_WAIT_MS`).",
+    ledger_available: "The database answers again.",
+    ledger_day_ahead: "The newest day in the ledger is ahead of the clock; spending counts to it until it is reached.",
+    ledger_taken_over:
+      "Holds of gateways that have died were taken over: `unresolved` stay held, `released` were given back.",
+    telemetry_export_failed: "The collector of `OTEL_…` did not take traces or metrics; they are dropped.",
+  },
+  error: {
+    config_refused:
+      "Changed files are not valid; the last valid ones stay in force. `smart-gateway policy check` says why.",
+    config_reload_failed:
+      "Changed files could not be checked; the last valid ones stay, and they are read again. `lowered` names caps that are in force all the same.",
+    worker_exited:
+      "A worker process has ended. It is restarted in `restart_in_ms`; without that field the gateway gives up.",
+    worker_unresponsive: "A worker has not answered the supervisor for 20 s, and is killed.",
+    request_crashed: "A defect: the answer was 500. Report it with the event.",
+    ledger_overrun:
+      "A call cost more than was held for it; the whole cost is charged. Compare the prices: `models sync`.",
+    price_drift:
+      "The registry and the aggregator differ: see [prices and models](../operating.md#prices-and-models) for each `reason`.",
+    upstream_cost_distrusted:
+      "The upstream stated a cost far above the hold (`budget.absurd_cost_factor`); the hold was charged.",
+    ledger_conflict: "A repeated operation had other numbers than the first, and was ignored.",
+    ledger_unavailable: "The database does not answer or refuses writes: requests get 503 until it does.",
+    ledger_missing:
+      "The gateway begins with an empty ledger where there should have been one: what was spent so far is not counted. Restore the backup.",
+    task_failed: "A defect in background work, which goes on. Report it with the event.",
+  },
+  fatal: {
+    ledger_failed:
+      "This process admits nothing any more: `restart_needed` after a failed sync, `store_lost` where the store was deleted or replaced.",
+  },
+} as const;
 
-export const levels: { readonly [E in LogEvent]: Exclude<LogLevel, "silent"> } = {
-  gateway_started: "info",
-  gateway_draining: "info",
-  gateway_stopped: "info",
-  settings_warning: "warn",
-  config_reloaded: "info",
-  config_refused: "error",
-  config_reload_failed: "error",
-  privacy_rule_disabled: "warn",
-  worker_exited: "error",
-  worker_unresponsive: "error",
-  request_finished: "info",
-  request_rejected: "info",
-  request_crashed: "error",
-  other_model_answered: "warn",
-  health_changed: "warn",
-  health_aggregator_changed: "warn",
-  health_store_changed: "warn",
-  records_store_changed: "warn",
-  ledger_overrun: "error",
-  price_drift: "error",
-  upstream_cost_distrusted: "error",
-  price_book_read: "info",
-  price_book_unavailable: "warn",
-  ledger_reconciled: "info",
-  ledger_differs: "warn",
-  key_usage_unavailable: "warn",
-  ledger_conflict: "error",
-  ledger_awaited: "warn",
-  ledger_unavailable: "error",
-  ledger_available: "warn",
-  ledger_failed: "fatal",
-  ledger_created: "info",
-  ledger_missing: "error",
-  ledger_day_ahead: "warn",
-  ledger_taken_over: "warn",
-  telemetry_export_failed: "warn",
-  records_pruned: "debug",
-  task_failed: "error",
+/** Fails to compile when an event has no meaning. */
+const eventMeanings: { readonly [E in LogEvent]: string } = {
+  ...meanings.debug,
+  ...meanings.info,
+  ...meanings.warn,
+  ...meanings.error,
+  ...meanings.fatal,
 };
+
+/** Every event with its level and what it means. */
+export const logEvents = Object.entries(eventMeanings).map(([event, meaning]) => {
+  const level = (Object.keys(meanings) as (keyof typeof meanings)[]).find((key) => event in meanings[key]) ?? "info";
+  return { event, level, meaning };
+});
+const levels = new Map(logEvents.map(({ event, level }) => [event, level]));
 
 /** `atMs` (milliseconds since the epoch) is for what is logged later than it happened. */
 export type Log = <E extends LogEvent>(event: E, fields: LogEvents[E], atMs?: number) => void;
@@ -227,56 +210,29 @@ export interface LogOptions {
 export const silentLog: Log = () => undefined;
 
 export function createLog(options: LogOptions): ClosableLog {
+  const { format, level: lowest, nodeId, destination } = options;
   const { write, flush } = output(options);
-  const threshold = logLevels.indexOf(options.level);
-  const line = options.format === "pretty" ? prettyLines(options) : jsonLines(options);
+  const written = new Set<LogLevel>(logLevels.slice(logLevels.indexOf(lowest)));
+  const node = nodeId === undefined ? "" : `"node":${JSON.stringify(logId(nodeId))},`;
+  const color = destination === undefined && !process.env["NO_COLOR"];
   const log: Log = (event, fields, atMs = Date.now()) => {
-    if (logLevels.indexOf(levels[event]) >= threshold) write(line(event, fields, atMs));
+    const level = levels.get(event) ?? "info";
+    if (!written.has(level)) return;
+    write(
+      format === "pretty"
+        ? prettyLine({ time: new Date(atMs), level, event, fields: Object.entries(fields), color })
+        : jsonLine(level, node, event, fields, atMs),
+    );
   };
   return Object.assign(log, { flush });
-}
-
-type Line = (event: LogEvent, fields: object, atMs: number) => string;
-
-/** What precedes the time is the same on every line of an event; `fields` are flat, so one `stringify` makes the rest. */
-function jsonLines({ nodeId }: LogOptions): Line {
-  const node = nodeId === undefined ? "" : `"node":${JSON.stringify(logId(nodeId))},`;
-  return (event, fields, atMs) => {
-    const head = `{"level":"${levels[event]}",${node}"event":"${event}","time":"${isoTime(atMs)}"`;
-    const rest = JSON.stringify(fields);
-    return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
-  };
-}
-
-let lastSecond = Number.NaN;
-let textOfLastSecond = "";
-
-/** As `toISOString` has it; the text of a second is made once, not for each of its lines. */
-function isoTime(atMs: number): string {
-  const second = Math.floor(atMs / 1_000);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    textOfLastSecond = new Date(second * 1_000).toISOString().slice(0, -4);
-  }
-  return `${textOfLastSecond}${String(Math.floor(atMs - second * 1_000)).padStart(3, "0")}Z`;
-}
-
-function prettyLines({ destination }: LogOptions): Line {
-  const color = destination === undefined && !process.env["NO_COLOR"];
-  return (event, fields, atMs) =>
-    prettyLine({ time: new Date(atMs), level: levels[event], event, fields: Object.entries(fields), color });
 }
 
 /** The log fields of an error: its name, code and where in our code it arose; never its message. */
 export function loggedError(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { error: logId(typeof error), at: operatorText("") };
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  const at = operatorText(
-    frames
-      .slice(0, 6)
-      .map((line) => line.trim().slice(0, 200))
-      .join(" | "),
-  );
+  const shortened = frames.slice(0, 6).map((line) => line.trim().slice(0, 200));
+  const at = operatorText(shortened.join(" | "));
   const code = codeOf(error);
   return { error: logId(error.name), ...(code === undefined ? {} : { code: logId(code) }), at };
 }
@@ -287,8 +243,8 @@ function codeOf(error: Error): string | undefined {
   return "code" in error ? String(error.code) : undefined;
 }
 
-/** The line of a finished request, from its record. */
-export function requestFields(record: RequestRecord): RequestFields {
+/** The fields of a finished request, from its record: its decision, cost and timings, without a word of its text. */
+export function requestFields(record: RequestRecord) {
   let [redactions, inputTokens, outputTokens] = [0, 0, 0];
   for (const { count } of record.redactions) redactions += count;
   for (const { usage } of record.attempts) {
@@ -311,8 +267,10 @@ export function requestFields(record: RequestRecord): RequestFields {
     redactions,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
+    /** Fields that the policy lets through although they may change model, terms or price. */
     forwarded_fields: record.forwardedFields && operatorText(record.forwardedFields.join(" ")),
     cost_usd: operatorText(formatUsd(record.costNanoUsd)),
+    /** The prices in force when it was received. */
     price_version: record.priceVersion === undefined ? undefined : logId(record.priceVersion),
     decision_ms: rounded(timings.decisionMs),
     first_token_ms: timings.firstTokenMs === undefined ? undefined : rounded(timings.firstTokenMs),

@@ -1,10 +1,11 @@
 import {
   type Attributes,
   type Context,
-  createTraceState,
   DiagLogLevel,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
   diag,
-  isSpanContextValid,
+  type Meter,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -12,14 +13,14 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { detectResources, envDetector, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import type { TraceContext } from "#domain/trace-context.ts";
-import { type CallMetrics, callMetrics } from "./call-metrics.ts";
-import type { CallEnd, CallSpan, CallStart, RequestSpan, RequestStart, Tracing } from "./tracing.ts";
+import type { CallEnd, CallSpan, CallStart, RequestSpan, Tracing } from "./tracing.ts";
 
 /**
  * The only file that imports OpenTelemetry, and it is imported only where OTEL_* asks for it. Its libraries read the rest of
@@ -40,24 +41,36 @@ export interface TracingOptions {
 const scope = "smart-gateway";
 
 export function openTelemetry(options: TracingOptions): Tracing {
-  const { version, traces, metrics, onProblem } = options;
+  const { version, nodeId, traces, metrics, metricIntervalMs, onProblem } = options;
   // Only that something failed is passed on: messages of the libraries quote URLs and answers.
   const silent = () => undefined;
   diag.setLogger(
     { error: onProblem, warn: silent, info: silent, debug: silent, verbose: silent },
     { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
   );
-  const resource = resourceOf(options);
+  const own = resourceFromAttributes({
+    "service.name": "smart-gateway",
+    "service.version": version,
+    "service.instance.id": nodeId,
+  });
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
+  const resource = own.merge(detectResources({ detectors: [envDetector] }));
   const tracers = new BasicTracerProvider({
     resource,
     spanProcessors: traces ? [new BatchSpanProcessor(new OTLPTraceExporter())] : [],
   });
-  const meters = new MeterProvider({ resource, readers: metrics ? [readerOf(options)] : [] });
+  const reader = () =>
+    new PeriodicExportingMetricReader({
+      exporter: new OTLPMetricExporter(),
+      exportIntervalMillis: metricIntervalMs,
+      exportTimeoutMillis: Math.min(metricIntervalMs, 30_000),
+    });
+  const meters = new MeterProvider({ resource, readers: metrics ? [reader()] : [] });
   const tracer = tracers.getTracer(scope, version);
-  const observed = callMetrics(meters.getMeter(scope, version));
+  const histograms = createHistograms(meters.getMeter(scope, version));
   return {
     startRequest: (start, parent) => startRequest(tracer, start, parent),
-    startCall: (start, parent) => new OpenCall(tracer, observed, start, parent),
+    startCall: (start, parent) => new OpenCall(tracer, histograms, start, parent),
     async close() {
       // A collector that is unavailable must not fail the end of the process.
       await Promise.allSettled([tracers.shutdown(), meters.shutdown()]);
@@ -65,41 +78,40 @@ export function openTelemetry(options: TracingOptions): Tracing {
   };
 }
 
-function resourceOf({ version, nodeId }: TracingOptions): Resource {
-  const own = resourceFromAttributes({
-    "service.name": "smart-gateway",
-    "service.version": version,
-    "service.instance.id": nodeId,
-  });
-  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
-  return own.merge(detectResources({ detectors: [envDetector] }));
+const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const counts = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+
+/** The histograms of generative AI clients, with the boundaries that the conventions name. */
+function createHistograms(meter: Meter) {
+  const create = (name: string, unit: string, boundaries: number[], description: string) =>
+    meter.createHistogram(`gen_ai.client.${name}`, {
+      unit,
+      description,
+      advice: { explicitBucketBoundaries: boundaries },
+    });
+  return {
+    duration: create("operation.duration", "s", seconds, "GenAI operation duration."),
+    firstChunk: create("operation.time_to_first_chunk", "s", seconds, "Time to receive the first chunk."),
+    chunk: create("operation.time_per_output_chunk", "s", seconds, "Time per output chunk after the first one."),
+    tokens: create("token.usage", "{token}", counts, "Number of input and output tokens used."),
+  };
 }
 
-function readerOf({ metricIntervalMs }: TracingOptions): PeriodicExportingMetricReader {
-  return new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(),
-    exportIntervalMillis: metricIntervalMs,
-    exportTimeoutMillis: Math.min(metricIntervalMs, 30_000),
-  });
-}
-
-function startRequest(tracer: Tracer, start: RequestStart, parent: TraceContext | undefined): RequestSpan {
-  const { method, route } = start;
+function startRequest(
+  tracer: Tracer,
+  { method, route }: { method: string; route: string },
+  parent: TraceContext | undefined,
+): RequestSpan {
   const span = tracer.startSpan(
     `${method} ${route}`,
     {
       kind: SpanKind.SERVER,
-      attributes: {
-        "http.request.method": method,
-        "http.route": route,
-        "url.path": route,
-        "url.scheme": "http",
-      },
+      attributes: { "http.request.method": method, "http.route": route, "url.path": route, "url.scheme": "http" },
     },
-    contextOf(parent),
+    readContext(parent),
   );
   return {
-    context: headersOf(span),
+    context: writeContext(span),
     end(status, headers) {
       span.setAttribute("http.response.status_code", status);
       for (const [attribute, header] of routingHeaders) {
@@ -126,18 +138,20 @@ const routingHeaders = [
   ["smart_gateway.answered_by", "x-smart-gateway-answered-by"],
 ] as const;
 
+type Histograms = ReturnType<typeof createHistograms>;
+
 /** One call to a model: a CLIENT span and its histograms. */
 class OpenCall implements CallSpan {
   readonly context: TraceContext;
   readonly #span: Span;
-  readonly #metrics: CallMetrics;
+  readonly #histograms: Histograms;
   readonly #attributes: Attributes;
   readonly #startedMs = performance.now();
   #chunkMs: number | undefined;
   #ended = false;
 
-  constructor(tracer: Tracer, metrics: CallMetrics, start: CallStart, parent: TraceContext | undefined) {
-    this.#metrics = metrics;
+  constructor(tracer: Tracer, histograms: Histograms, start: CallStart, parent: TraceContext | undefined) {
+    this.#histograms = histograms;
     this.#attributes = {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": start.provider,
@@ -152,19 +166,20 @@ class OpenCall implements CallSpan {
         attributes: {
           ...this.#attributes,
           "gen_ai.request.stream": start.stream,
-          ...(start.maxTokens === undefined ? {} : { "gen_ai.request.max_tokens": start.maxTokens }),
+          "gen_ai.request.max_tokens": start.maxTokens,
           "smart_gateway.model": start.modelKey,
         },
       },
-      contextOf(parent),
+      readContext(parent),
     );
-    this.context = headersOf(this.#span);
+    this.context = writeContext(this.#span);
   }
 
   chunk(): void {
     const nowMs = performance.now();
-    if (this.#chunkMs === undefined) this.#metrics.firstChunk((nowMs - this.#startedMs) / 1_000, this.#attributes);
-    else this.#metrics.chunk((nowMs - this.#chunkMs) / 1_000, this.#attributes);
+    if (this.#chunkMs === undefined)
+      this.#histograms.firstChunk.record((nowMs - this.#startedMs) / 1_000, this.#attributes);
+    else this.#histograms.chunk.record((nowMs - this.#chunkMs) / 1_000, this.#attributes);
     this.#chunkMs = nowMs;
   }
 
@@ -176,54 +191,38 @@ class OpenCall implements CallSpan {
       ...this.#attributes,
       ...(responseModel === undefined ? {} : { "gen_ai.response.model": responseModel }),
     };
+    // What is undefined is left out.
     span.setAttributes({
       ...attributes,
-      ...(responseId === undefined ? {} : { "gen_ai.response.id": responseId }),
-      ...(finishReasons === undefined ? {} : { "gen_ai.response.finish_reasons": [...finishReasons] }),
-      ...(status === undefined ? {} : { "http.response.status_code": status }),
+      "gen_ai.response.id": responseId,
+      "gen_ai.response.finish_reasons": finishReasons && [...finishReasons],
+      "http.response.status_code": status,
+      "gen_ai.usage.input_tokens": usage?.input,
+      "gen_ai.usage.output_tokens": usage?.output,
+      "gen_ai.usage.cache_read.input_tokens": usage?.cachedInput,
+      "gen_ai.usage.cache_creation.input_tokens": usage?.cacheWrite,
+      "error.type": errorType,
     });
     if (usage !== undefined) {
-      span.setAttributes({
-        "gen_ai.usage.input_tokens": usage.input,
-        "gen_ai.usage.output_tokens": usage.output,
-        "gen_ai.usage.cache_read.input_tokens": usage.cachedInput,
-        ...(usage.cacheWrite === undefined ? {} : { "gen_ai.usage.cache_creation.input_tokens": usage.cacheWrite }),
-      });
-      this.#metrics.tokens(usage.input, "input", attributes);
-      this.#metrics.tokens(usage.output, "output", attributes);
+      this.#histograms.tokens.record(usage.input, { ...attributes, "gen_ai.token.type": "input" });
+      this.#histograms.tokens.record(usage.output, { ...attributes, "gen_ai.token.type": "output" });
     }
-    if (errorType !== undefined) {
-      span.setAttribute("error.type", errorType);
-      span.setStatus({ code: SpanStatusCode.ERROR });
-    }
+    if (errorType !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
-    const seconds = (performance.now() - this.#startedMs) / 1_000;
-    this.#metrics.duration(seconds, errorType === undefined ? attributes : { ...attributes, "error.type": errorType });
+    const labels = errorType === undefined ? attributes : { ...attributes, "error.type": errorType };
+    this.#histograms.duration.record((performance.now() - this.#startedMs) / 1_000, labels);
   }
 }
 
-function contextOf(parent: TraceContext | undefined): Context {
-  const match = parent === undefined ? null : traceparent.exec(parent.traceparent);
-  if (parent === undefined || match === null) return ROOT_CONTEXT;
-  const { tracestate } = parent;
-  const spanContext = {
-    traceId: match[2] ?? "",
-    spanId: match[3] ?? "",
-    traceFlags: Number.parseInt(match[4] ?? "0", 16) & 1,
-    isRemote: true,
-    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
-  };
-  return isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
+const propagator = new W3CTraceContextPropagator();
+
+function readContext(parent: TraceContext | undefined): Context {
+  return propagator.extract(ROOT_CONTEXT, parent ?? {}, defaultTextMapGetter);
 }
 
-/** Version 00, and later ones as far as they begin like it; `ff` is none. */
-const traceparent = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
-
-function headersOf(span: Span): TraceContext {
-  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
-  const state = traceState?.serialize();
-  return {
-    traceparent: `00-${traceId}-${spanId}-${(traceFlags & 1) === 1 ? "01" : "00"}`,
-    ...(state === undefined || state === "" ? {} : { tracestate: state }),
-  };
+/** The headers that carry a span's context. */
+function writeContext(span: Span): TraceContext {
+  const headers = { traceparent: "" };
+  propagator.inject(trace.setSpan(ROOT_CONTEXT, span), headers, defaultTextMapSetter);
+  return headers;
 }

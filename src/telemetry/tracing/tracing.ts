@@ -6,16 +6,14 @@ import type { TraceContext } from "#domain/trace-context.ts";
  */
 export interface Tracing {
   /** Begins the span of a request that a caller has sent; `parent` is the caller's own context. */
-  startRequest(start: RequestStart, parent: TraceContext | undefined): RequestSpan;
+  startRequest(
+    start: { readonly method: string; readonly route: string },
+    parent: TraceContext | undefined,
+  ): RequestSpan;
   /** Begins the span of one call to a model. */
   startCall(start: CallStart, parent: TraceContext | undefined): CallSpan;
   /** Sends what is left. Never rejects. */
   close(): Promise<void>;
-}
-
-export interface RequestStart {
-  readonly method: string;
-  readonly route: string;
 }
 
 export interface RequestSpan {
