@@ -1,3 +1,4 @@
+import release from "./migrations/0210-release-1-1.sql" with { type: "text" };
 import postgresLedger from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
 import postgresHealth from "./migrations/postgres/0010-health.sql" with { type: "text" };
 import postgresRelease from "./migrations/postgres/0210-release-1-1.sql" with { type: "text" };
@@ -13,16 +14,23 @@ export interface Migration {
   readonly sql: string;
 }
 
-export const sqliteMigrations = numbered(sqliteLedger, sqliteHealth, sqliteRelease);
-export const postgresMigrations = numbered(postgresLedger, postgresHealth, postgresRelease);
+export const sqliteMigrations: readonly Migration[] = [
+  { version: 1, name: "ledger", sql: sqliteLedger },
+  { version: 10, name: "health", sql: sqliteHealth },
+  { version: 210, name: "release-1-1", sql: release + sqliteRelease },
+];
 
-function numbered(ledger: string, health: string, release: string): readonly Migration[] {
-  return [
-    { version: 1, name: "ledger", sql: ledger },
-    { version: 10, name: "health", sql: health },
-    { version: 210, name: "release-1-1", sql: release },
-  ];
-}
+/** SQLite's words for what PostgreSQL says in others. */
+const inPostgres = release
+  .replaceAll(" WITHOUT ROWID", "")
+  .replaceAll("INTEGER PRIMARY KEY AUTOINCREMENT", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+  .replaceAll("INTEGER", "bigint");
+
+export const postgresMigrations: readonly Migration[] = [
+  { version: 1, name: "ledger", sql: postgresLedger },
+  { version: 10, name: "health", sql: postgresHealth },
+  { version: 210, name: "release-1-1", sql: inPostgres + postgresRelease },
+];
 
 /**
  * The migrations that are missing in `applied`. Throws when the database has one that this program does not know: an older gateway

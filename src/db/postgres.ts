@@ -184,16 +184,7 @@ export function integerLiteral(value: number | null): string {
   return String(value);
 }
 
-/** A statement with the values of its `$1`, `$2` … as literals: the simple protocol has no parameters. */
-export function bindLiterals(sql: string, parameters: readonly (string | number | null)[]): string {
-  return sql.replace(/\$(\d+)/g, (placeholder, number: string) => {
-    const value = parameters[Number(number) - 1];
-    if (value === undefined) throw new RangeError(`no value for ${placeholder}`);
-    return typeof value === "string" ? textLiteral(value) : integerLiteral(value);
-  });
-}
-
-/** A statement with the values of its `?` as literals. */
+/** A statement with the values of its `?` as literals: the simple protocol has no parameters. */
 export function statementWith(sql: string, values: readonly (string | number | boolean | null)[]): string {
   let next = 0;
   return sql.replace(/\?/g, () => {

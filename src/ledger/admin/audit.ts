@@ -2,7 +2,7 @@ import { maxUsd } from "#domain/money/money.ts";
 
 /** Proof that the ledger balances: every counter is recomputed from the rows it sums up. Reads only. */
 
-/** Runs one statement with the values of its `$1`, `$2` … and answers its rows; numbers may come as text (a PostgreSQL bigint does). */
+/** Runs one statement with the values of its `?` and answers its rows; numbers may come as text (a PostgreSQL bigint does). */
 export type Query = (
   sql: string,
   parameters?: readonly (string | number | null)[],

@@ -63,7 +63,7 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
   return {
     async setCap(account, cap) {
       await query(
-        "INSERT INTO account (id, own_hard) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard",
+        "INSERT INTO account (id, own_hard) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard",
         [account, cap],
       );
     },
@@ -84,7 +84,7 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
     },
     async chargedWithoutProof(day) {
       const [row] = await read(
-        "SELECT coalesce(sum(hold), 0) AS amount FROM reservation WHERE state = 'EXPIRED_CHARGED' AND day_account = $1",
+        "SELECT coalesce(sum(hold), 0) AS amount FROM reservation WHERE state = 'EXPIRED_CHARGED' AND day_account = ?",
         [dayAccountOf(day)],
       );
       return Number(row?.["amount"]);
@@ -99,14 +99,14 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
       }
     },
     async account(id) {
-      const [row] = await read("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = $1", [id]);
+      const [row] = await read("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = ?", [id]);
       return row === undefined ? undefined : accountOf(row);
     },
     async accounts(limit) {
       const rows = await read(
         `SELECT id, spent, held, overrun, hard, own_hard FROM account
          ORDER BY CASE WHEN id LIKE 'day/%' THEN 0 ELSE 1 END, CASE WHEN id LIKE 'day/%' THEN id END DESC,
-           spent + held DESC, id LIMIT $1`,
+           spent + held DESC, id LIMIT ?`,
         [Math.floor(limit) + 1],
       );
       const total = Number((await read("SELECT count(*) AS count FROM account"))[0]?.["count"]);

@@ -38,10 +38,10 @@ export async function openLedgerReader(databaseUrl: string): Promise<LedgerReade
 
 /** Its modules are loaded where they are used: a gateway on SQLite never needs them, and modules take memory. */
 async function openPostgres(url: string): Promise<LedgerAdmin> {
-  const { bindLiterals, PostgresConnection } = await import("#db/postgres.ts");
+  const { statementWith, PostgresConnection } = await import("#db/postgres.ts");
   const { PostgresStore } = await import("#ledger/postgres/postgres-store.ts");
   const connection = new PostgresConnection(url, answerLimitMs);
-  const query: Query = async (sql, parameters = []) => (await connection.run(bindLiterals(sql, parameters)))[0] ?? [];
+  const query: Query = async (sql, parameters = []) => (await connection.run(statementWith(sql, parameters)))[0] ?? [];
   await query("SELECT id FROM account LIMIT 1").catch(async (error: unknown) => {
     await connection.close();
     throw error;
@@ -69,14 +69,14 @@ type Reader = Awaited<ReturnType<typeof openThread>>;
 
 function overSqlite(db: Database, path: string, reader?: Reader): LedgerAdmin {
   const query: Query = async (sql, parameters = []) =>
-    db.query<Record<string, unknown>, (string | number | null)[]>(numbered(sql)).all(...parameters);
+    db.query<Record<string, unknown>, (string | number | null)[]>(sql).all(...parameters);
   return ledgerAdminOver({
     query,
     ...(reader && {
       async read(sql, values = []) {
         const [rows = []] = await reader.call<Awaited<ReturnType<Query>>[]>({
           call: "read",
-          statements: [[numbered(sql), ...values]],
+          statements: [[sql, ...values]],
         });
         return rows;
       },
@@ -100,9 +100,4 @@ function overSqlite(db: Database, path: string, reader?: Reader): LedgerAdmin {
       db.close();
     },
   });
-}
-
-/** SQLite writes numbered parameters with question marks. */
-function numbered(sql: string): string {
-  return sql.replace(/\$(?=\d)/g, "?");
 }

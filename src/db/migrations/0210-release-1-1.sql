@@ -1,0 +1,147 @@
+-- What this release adds to the schema of 1.0.0. It may change until the release, and does not after it.
+-- In SQLite's words; `migrations.ts` says them in PostgreSQL's. What only one of them needs is in its folder.
+
+-- Calls whose outcome is unknown or was guessed, and that the aggregator can be asked about by its own id of them.
+CREATE TABLE generation_lookup (
+  reservation_id TEXT PRIMARY KEY,
+  generation_id TEXT NOT NULL,
+  tries INTEGER NOT NULL DEFAULT 0,
+  -- When it may be asked next.
+  next_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX generation_lookup_next ON generation_lookup (next_ms);
+
+-- PRICES AND ROUTING
+
+-- What aggregators' lists have last said of the prices of our models. Losing it costs one reading of the list.
+CREATE TABLE price_book (
+  -- The aggregator's base URL.
+  source TEXT NOT NULL,
+  -- Its id of the model.
+  upstream_id TEXT NOT NULL,
+  -- The price, and the one before it if that was far from it, as JSON: nano-USD per million tokens and per call.
+  entry TEXT NOT NULL,
+  -- When the list last named it, in milliseconds since the Unix epoch.
+  read_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, upstream_id)
+) WITHOUT ROWID;
+
+-- The state of tasks in trouble, for other nodes and later processes.
+CREATE TABLE task_state (
+  -- Salted SHA-256 of the task's key, hexadecimal.
+  key_hash TEXT PRIMARY KEY,
+  -- JSON: model keys, counts and hashes, never a caller's text.
+  value TEXT NOT NULL,
+  -- When it last changed, in milliseconds since the Unix epoch.
+  changed_ms INTEGER NOT NULL
+);
+CREATE INDEX task_state_changed ON task_state (changed_ms);
+
+-- DECISION RECORDS
+
+-- Decision records that were written together: their JSON, one a line, compressed (zstd, base64). Ids, numbers and enum words, never a
+-- caller's text. A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records
+-- of one millisecond apart.
+CREATE TABLE decision_block (
+  -- Rises with each write.
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- The decision id of its first record.
+  id TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL,
+  -- The lowest and the highest number of its records.
+  first_seq INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  -- What the row takes, about.
+  bytes INTEGER NOT NULL,
+  -- Records whose cost is not known yet.
+  open_costs INTEGER NOT NULL,
+  -- Of each value that a record in it has in a field of the filter, once, the xxHash32 of `field=value` in base 36, between spaces.
+  terms TEXT NOT NULL,
+  data TEXT NOT NULL
+);
+CREATE INDEX decision_block_last ON decision_block (last_seq, first_seq, records, bytes);
+CREATE INDEX decision_block_first ON decision_block (first_seq);
+CREATE INDEX decision_block_open ON decision_block (number) WHERE open_costs > 0;
+
+-- Sums of the records, in the same transaction. Null is ''.
+CREATE TABLE decision_sum (
+  -- 'outcome': by model … refused_by, by minute for recent days, by hour for long. 'goal': by goal and session, by hour, as long as the records.
+  dimension TEXT NOT NULL,
+  -- 60000 or 3600000.
+  span_ms INTEGER NOT NULL,
+  -- Start of the span, in milliseconds since the Unix epoch.
+  at_ms INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  cause TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  refused_by TEXT NOT NULL,
+  goal TEXT NOT NULL,
+  session TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  cost_unknown INTEGER NOT NULL,
+  cost_nano_usd INTEGER NOT NULL,
+  baseline_nano_usd INTEGER NOT NULL,
+  baseline_cost_nano_usd INTEGER NOT NULL,
+  prompt_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL,
+  -- Histogram of the time to the first token: upper bounds 100, 200, 350, 500, 750, 1000, 1500, 2500, 5000, 10000, 30000 ms.
+  first_0 INTEGER NOT NULL,
+  first_1 INTEGER NOT NULL,
+  first_2 INTEGER NOT NULL,
+  first_3 INTEGER NOT NULL,
+  first_4 INTEGER NOT NULL,
+  first_5 INTEGER NOT NULL,
+  first_6 INTEGER NOT NULL,
+  first_7 INTEGER NOT NULL,
+  first_8 INTEGER NOT NULL,
+  first_9 INTEGER NOT NULL,
+  first_10 INTEGER NOT NULL,
+  first_11 INTEGER NOT NULL,
+  -- When its last record counts.
+  last_ms INTEGER NOT NULL,
+  PRIMARY KEY (dimension, span_ms, at_ms, model, tier, cause, outcome, status, refused_by, goal, session)
+) WITHOUT ROWID;
+
+-- One row, made by the part of each dialect: the salt of conversations' names. Who writes records locks it.
+CREATE TABLE decision_store (salt INTEGER NOT NULL);
+
+-- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
+CREATE TABLE decision_config (
+  hash TEXT PRIMARY KEY,
+  -- When it was first in force, in milliseconds since the Unix epoch.
+  at_ms INTEGER NOT NULL,
+  -- JSON: policy, models with their prices, caps.
+  config TEXT NOT NULL
+);
+
+-- OPERATORS
+
+-- What operators have changed by hand: who, when, what. Few rows; they are kept.
+CREATE TABLE operator_action (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms INTEGER NOT NULL, -- milliseconds since the epoch
+  operator TEXT NOT NULL,
+  action TEXT NOT NULL,
+  target TEXT NOT NULL, -- an account, a reservation or a model
+  detail TEXT NOT NULL
+);
+
+-- What the aggregator said was spent with a key on a UTC day, as last read on that day; to compare with the ledger.
+CREATE TABLE key_usage (
+  -- The aggregator's base URL.
+  source TEXT NOT NULL,
+  day TEXT NOT NULL,
+  -- The beginning of the key's SHA-256 digest, in hex: several keys may have been used on one day.
+  key_digest TEXT NOT NULL,
+  -- In nano-USD.
+  spent INTEGER NOT NULL,
+  -- In milliseconds since the Unix epoch.
+  read_ms INTEGER NOT NULL,
+  PRIMARY KEY (source, day, key_digest)
+) WITHOUT ROWID;
