@@ -1,13 +1,12 @@
 import { asStoreFailure } from "#ledger/store.ts";
+import { answerCalls } from "#platform/thread-calls.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
-import type { WorkerReply, WorkerRequest } from "./sqlite-store.ts";
+import type { EngineCall } from "./sqlite-store.ts";
 
 /** The thread that owns the connection: one call after the other, each answered when it is on disk. */
-declare const self: Worker;
-
 let engine: SqliteEngine | undefined;
 
-function run({ method, args }: WorkerRequest): unknown {
+function run([method, ...args]: EngineCall): unknown {
   if (method === "open") {
     engine = new SqliteEngine(...(args as [string]));
     return undefined;
@@ -15,18 +14,7 @@ function run({ method, args }: WorkerRequest): unknown {
   if (engine === undefined) throw new Error("the database is not open");
   // `SqliteStore` sends what the method takes.
   const call = engine[method] as (...args: readonly unknown[]) => unknown;
-  return call.apply(engine, [...args]);
+  return call.apply(engine, args);
 }
 
-self.onmessage = ({ data }: MessageEvent<string>) => {
-  const request = JSON.parse(data) as WorkerRequest; // as `SqliteStore` sends it
-  const { id } = request;
-  let reply: WorkerReply;
-  try {
-    reply = { id, ok: true, value: run(request) };
-  } catch (error) {
-    const { kind, message } = asStoreFailure(error);
-    reply = { id, ok: false, kind, message };
-  }
-  self.postMessage(JSON.stringify(reply));
-};
+answerCalls(run, (error) => asStoreFailure(error).kind);
