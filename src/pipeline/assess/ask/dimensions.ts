@@ -1,7 +1,8 @@
-import type { AskFeatures } from "./features.ts";
-import type { Topic } from "./vocabulary/topic-terms.ts";
+import type { Policy } from "#config/policy.ts";
+import type { AskFeatures, AskText } from "./ask-text.ts";
+import { Vocabulary } from "./terms.ts";
 
-/** The four complexity dimensions of a routing task, each 0..1; 0.3 is what is assumed when nothing is known. */
+/** The four complexity dimensions of a routing task, each 0..1. */
 export interface Dimensions {
   readonly reasoning_requirement: number;
   readonly ambiguity: number;
@@ -9,132 +10,90 @@ export interface Dimensions {
   readonly verification_difficulty: number;
 }
 
-const unknown: Dimensions = {
-  reasoning_requirement: 0.3,
-  ambiguity: 0.3,
-  dependency_depth: 0.3,
-  verification_difficulty: 0.3,
-};
+/** What is assumed when nothing is known. */
+const unknown = 0.3;
 
-/**
- * Measured on recorded outcomes of weak and strong models, one thing tells best, in nearly every kind of question, where
- * the strong model is worth its price: how much there is to heed, which the number of different words stands for. Signs
- * of formulas, joined and negated demands add a little. So all four dimensions begin with that load; the rest are the
- * plain words by which people ask for proofs, designs and optimizations, which such questions hardly contain.
- */
-export function dimensionsOf(features: AskFeatures, toolsOffered: number): Dimensions {
-  const { topics, characters } = features;
-  if (characters === 0) return unknown;
-  const count = (topic: Topic) => topics.count(topic);
-  const load = loadOf(features);
-  const proof = share(count("proof"), 1);
-  // In a question with answers to choose from, these words are its subject and no work that is asked for.
-  const quiz = features.options >= 3;
-  const design = quiz ? 0 : share(topics.first("designing") < 3 ? 2 : count("designing"), 2);
-  const complexity = quiz ? 0 : share(count("complexity"), 2);
-  const math = share(features.mathSigns, 16);
-  const demands = share(count("joining") + count("negating") + count("constraint"), 8);
-  const steps = share(count("sequence"), 4);
-  const parts = share(features.commas + features.listItems, 8);
-  const optimizing = quiz ? 0 : share(count("optimizing"), 2);
-  // Words that point at something said elsewhere, and steps: what has to be kept in mind. They tell where length does not. In a sum
-  // they belong to its story: "he then buys twice as many of them".
-  const technical = count("software") + count("data") + count("coding") > 0;
-  const sum = features.numbers >= 2 && !technical && !quiz && features.identifiers === 0 && features.codeLines === 0;
-  const kept = sum
-    ? 0
-    : 0.035 * Math.log1p(Math.min(20, count("vague"))) +
-      0.02 * Math.log1p(Math.min(20, count("sequence"))) +
-      0.01 * Math.log1p(Math.min(20, count("joining")));
-  const base = 0.06 + 0.4 * load + kept;
-  // What happens only now and then in a program is hard to find, however few words tell of it.
-  const elusive = count("intermittent") > 0 && (technical || count("complexity") > 0) ? 0.6 : 0;
-  const intricate = quiz
-    ? 0
-    : share(count("intricate") + elusive + (contends(features, technical) || isDeepFault(features) ? 1 : 0), 1);
-  const vague = share(count("vague"), 2) * (1 - load);
-  const greeting = share(count("greeting"), 1) * (1 - load);
+/** Plain words, at most sixty a list. Longer lists ranked unread questions worse. */
+const vocabulary = new Vocabulary({
+  reasoning: `prove proof derive explain why reason analyze analyse evaluate compare contrast determine justify infer deduce
+    conclude imply implies therefore because assume suppose hypothesis argument logic logical theorem demonstrate whether cause
+    effect optimal minimize maximize probability estimate predict design architecture debug`,
+  technical: `algorithm database server matrix vector equation integral derivative polynomial protocol thread concurrent distributed
+    memory cache network compiler query schema optimize complexity model system energy velocity temperature pressure voltage
+    molecule enzyme protein gene equilibrium interest tax statute contract function distribution variance ratio density mass
+    force field wavelength frequency concentration reaction acid`,
+  code: `class method variable array string loop return import program script python java javascript typescript sql html css json api
+    bug compile exception parameter argument object recursion regex implement refactor library module null pointer stack queue tree`,
+  step: `first second third then next after afterwards before finally last step until each every while when whenever if once again
+    during later earlier begin start end continue repeat remaining left`,
+  constraint: `must should only exactly without unless except not never cannot no least most such given require ensure limit maximum
+    minimum less greater more fewer between within all any both neither same different`,
+});
+const trivialOpening =
+  /^(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|what(?:'s| is| are)|who|when|where|which|define|translate|say|tell me)\b/;
+/** Words up to which an opening says what the ask is. */
+const shortAsk = 12;
+/** Different words at which an ask counts as full. */
+const fullWords = 400;
 
+export type AskCount = keyof Policy["routing"]["ask_weights"];
+
+/** The counts of an ask, each 0..1: they grow fast first and then ever more slowly. */
+export function askCounts(text: AskText): Readonly<Record<AskCount, number>> {
+  const { features, words } = text;
+  const named = vocabulary.read(text);
+  const opening = words.slice(0, 4).join(" ");
   return {
-    reasoning_requirement: within(
-      base +
-        0.6 * proof +
-        0.3 * design +
-        0.3 * complexity +
-        0.5 * intricate +
-        0.12 * math +
-        0.1 * optimizing +
-        0.03 * demands -
-        0.12 * greeting,
-    ),
-    ambiguity: within(base + 0.15 * vague + 0.35 * design + 0.4 * intricate + 0.1 * optimizing + 0.25 * proof),
-    dependency_depth: within(
-      base +
-        0.35 * complexity +
-        0.3 * design +
-        0.4 * intricate +
-        0.15 * parts * Math.max(complexity, design) +
-        0.1 * steps +
-        0.04 * demands +
-        0.1 * share(toolsOffered, 16),
-    ),
-    verification_difficulty: within(
-      base +
-        0.6 * proof +
-        0.35 * complexity +
-        0.25 * design +
-        0.5 * intricate +
-        0.1 * math +
-        0.04 * demands +
-        0.05 * steps -
-        0.12 * greeting,
-    ),
+    length: Math.min(1, Math.log1p(features.distinct_words) / Math.log1p(fullWords)),
+    formulas: saturating(features.math_signs, 8),
+    reasoning_words: saturating(named.count("reasoning"), 3),
+    technical_words: saturating(named.count("technical"), 3),
+    code: saturating(features.code_lines + features.identifiers / 2 + named.count("code"), 4),
+    steps: saturating(named.count("step") + features.list_items, 3),
+    constraints: saturating(named.count("constraint"), 4),
+    trivial_opening: words.length < shortAsk && trivialOpening.test(opening) ? 1 : 0,
   };
 }
 
-/** Several want the same at once, or get it now and then: a race, which is to be ended. */
-function contends({ topics, numbers }: AskFeatures, technical: boolean): boolean {
-  if (topics.count("contended") === 0 || numbers > 3) return false;
-  const acting = topics.count("acting") > 0;
-  const debugging = topics.count("debugging") > 0;
-  if (topics.count("simultaneous") > 0)
-    return technical || acting || debugging || topics.count("money") + topics.count("curbing") > 0;
-  return topics.count("intermittent") > 0 && (technical || debugging) && acting;
+/** Half of the whole at `half`. */
+function saturating(count: number, half: number): number {
+  return count / (count + half);
 }
 
-/** Words up to which an ask is short enough for one fault to be all that it tells. */
-const maxFaultWords = 40;
+/** What each count speaks of. Length and a trivial opening speak of all four dimensions. */
+const dimensions: Readonly<Record<keyof Dimensions, readonly AskCount[]>> = {
+  reasoning_requirement: ["reasoning_words", "formulas"],
+  ambiguity: ["technical_words"],
+  dependency_depth: ["steps", "constraints"],
+  verification_difficulty: ["code", "formulas"],
+};
 
-/** A short ask tells of a fault in what programs share, keep or compute, and by more than one sign. */
-function isDeepFault({ topics, numbers, options }: AskFeatures): boolean {
-  const parts = 2 * topics.count("machinery") + topics.count("resource");
-  const anomaly = topics.count("anomaly");
-  if (parts === 0 || anomaly === 0 || topics.words > maxFaultWords || numbers > 1 || options > 0) return false;
-  // To add, to show, to word or to explain something ends no fault.
-  const looks = topics.count("interface") + topics.count("appearance") + topics.count("wording") > 0;
-  const ordered = Math.min(topics.first("acting"), topics.first("coding")) < 2 && topics.count("mending") === 0;
-  if (looks || ordered || topics.first("light") < 2 || topics.first("explaining") < 3) return false;
-  const when = topics.count("circumstance") + topics.count("intermittent") + topics.count("simultaneous");
-  return parts + anomaly + when >= 3;
+/**
+ * A weighted sum of the counts for each dimension. Difficulty can hardly be read from a prompt: the number of different words says
+ * nearly all there is, each other count adds a little.
+ */
+export function dimensionsOf(text: AskText, weights: Policy["routing"]["ask_weights"]): Dimensions {
+  if (text.features.characters === 0) return everywhere(unknown);
+  const counts = askCounts(text);
+  const valueOf = (dimension: keyof Dimensions) => {
+    let sum = 0;
+    for (const count of ["length", "trivial_opening", ...dimensions[dimension]] as const) sum += weights[count] * counts[count];
+    return Math.round(Math.min(1, Math.max(0, sum)) * 1_000) / 1_000;
+  };
+  return {
+    reasoning_requirement: valueOf("reasoning_requirement"),
+    ambiguity: valueOf("ambiguity"),
+    dependency_depth: valueOf("dependency_depth"),
+    verification_difficulty: valueOf("verification_difficulty"),
+  };
 }
 
-/** Words at which an ask counts as full. */
-const fullWords = 400;
-
-/** How much there is to heed, 0..1, growing with the logarithm of the words and of the different words. */
-function loadOf({ topics, denseCharacters }: AskFeatures): number {
-  // A Chinese or Japanese character is counted as a word, and says about three fifths of one.
-  const weight = 1 - (0.4 * denseCharacters) / Math.max(1, topics.words);
-  const words = topics.words * Math.max(0.6, weight);
-  const distinct = topics.distinctWords * Math.max(0.6, weight);
-  return Math.min(1, (Math.log1p(words) + Math.log1p(1.6 * distinct)) / (2 * Math.log1p(fullWords)));
-}
-
-function share(count: number, full: number): number {
-  return Math.min(1, Math.max(0, count / full));
-}
-
-/** Three decimals: enough to rank, short enough to read. */
-function within(value: number): number {
-  return Math.round(Math.min(1, Math.max(0, value)) * 1_000) / 1_000;
+/** The same in all four. */
+export function everywhere(value: number): Dimensions {
+  return {
+    reasoning_requirement: value,
+    ambiguity: value,
+    dependency_depth: value,
+    verification_difficulty: value,
+  };
 }

@@ -1,0 +1,80 @@
+import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
+
+/** What an ask looks like, in numbers; records keep them under these names. */
+export interface AskFeatures {
+  readonly characters: number;
+  /** Words outside code, and different ones among them. A Chinese or Japanese character counts as three fifths of one. */
+  readonly words: number;
+  readonly distinct_words: number;
+  /** Lines of code, of stack traces and of lists, and answers to choose from (`A. …`). */
+  readonly code_lines: number;
+  readonly trace_lines: number;
+  readonly list_items: number;
+  readonly options: number;
+  readonly numbers: number;
+  readonly commas: number;
+  /** Signs of formulas: TeX commands, powers, roots, relations. */
+  readonly math_signs: number;
+  /** Names as programs have them: camelCase, snake_case, and words in backticks. */
+  readonly identifiers: number;
+}
+
+/** An ask as the inferences read it. */
+export interface AskText {
+  readonly features: AskFeatures;
+  /** The words in lower case, in their order, without code, logs and names of programs (`auth/login.py`, `user_id`). */
+  readonly words: readonly string[];
+  /** The same text in lower case, where it has words that are written without blanks; else empty. */
+  readonly unspaced: string;
+}
+
+/** Of a long ask its beginning and its end are read: what is wanted is said there. */
+const head = 3_000;
+const tail = 1_000;
+
+const fence = /```[\s\S]*?(?:```|$)/g;
+/** A line as programs log: behind a date, a time, an address or a level. */
+const logLine =
+  /^[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[.,\] ]|\d{1,3}(?:\.\d{1,3}){3} |\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b[\]:| ]).*$/gm;
+/** Nobody has said what stands in the place of redacted credentials. */
+const placeholder = /\[REDACTED:\w{1,64}:\d{1,9}\]/g;
+/** New wording behind "to", "as" and the like, in quotes: what a label is to say is not what the ask is about. */
+const newWording =
+  /(?:\b(?:to|into|as|says?|zu|in|en|par|por|para|su|naar)|\s(?:на|в)|[为成])\s?(?:["“«„「][^"”»“」\n]{1,40}["”»“」]|'[^'\n]{1,40}')/g;
+const word = /[\p{L}\p{M}\p{N}_]+(?:[./@:\\][\p{L}\p{M}\p{N}_]+)*/gu;
+const name = /[_./@:\\]|^\p{N}+$/u;
+const codeLine =
+  /^(?: {2,}|\t+).*[=()[\]{};].*$|^.*(?:[;{}]|\)\s*:|=>|==)\s*$|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b.*[.()=:;].*$/gm;
+const unspacedLetters = /[\u3040-\u30ff\u3400-\u9fff]/g;
+
+export function readAskText(ask: string): AskText {
+  const shown = windowOf(ask, head, tail);
+  const outside = shown.replace(fence, " ").replace(logLine, " ");
+  // Code or a log alone is all there is to be read.
+  const own = (outside.trim() === "" ? shown : outside).replace(placeholder, " ").replace(newWording, " ").toLowerCase();
+  const letters = own.match(unspacedLetters) ?? [];
+  const spaced = letters.length > 0 ? own.replace(unspacedLetters, " ") : own;
+  const words = (spaced.match(word) ?? []).filter((each) => !name.test(each));
+  const packed = 0.6;
+  return {
+    words,
+    unspaced: letters.length > 0 ? own : "",
+    features: {
+      characters: ask.length,
+      words: Math.round(words.length + packed * letters.length),
+      distinct_words: Math.round(new Set(words).size + packed * new Set(letters).size),
+      code_lines: count(shown, codeLine),
+      trace_lines: count(shown, /^\s+at \S|^\s*File "|^Traceback/gm),
+      list_items: count(shown, /^\s*(?:[-*•]|\d[.)]) /gm),
+      options: count(shown, /^\s*\(?[A-J][.)] /gm),
+      numbers: count(shown, /\d+(?:\.\d+)?/g),
+      commas: count(own, /[,、，]/g),
+      math_signs: count(shown, /[$\\^√∑∫≤≥π=<>+*/]/g),
+      identifiers: count(shown, /\p{Ll}\p{Lu}|\p{Ll}_\p{Ll}|`\w/gu),
+    },
+  };
+}
+
+function count(text: string, sign: RegExp): number {
+  return text.match(sign)?.length ?? 0;
+}
