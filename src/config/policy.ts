@@ -45,6 +45,42 @@ const Weights = section({
     .describe("Points for a task in trouble: repeated errors, failed tests, earlier attempts."),
 }).describe("How many of the 100 points each feature can give.");
 
+const askWeight = z.number().min(-1).max(1);
+
+const AskWeights = section({
+  length: askWeight
+    .default(0.6)
+    .describe("All four dimensions of an ask of 400 different words; the share grows with their logarithm."),
+  formulas: askWeight
+    .default(0.1)
+    .describe("At most, for signs of formulas: reasoning_requirement and verification_difficulty."),
+  steps: askWeight.default(0.08).describe("At most, for words of order and lists: dependency_depth."),
+  trivial_opening: askWeight
+    .default(-0.05)
+    .describe("For a greeting or a short question of fact: all four dimensions."),
+}).describe("What the counts of an ask add to the dimensions that are inferred from it, each 0 to 1.");
+
+const guardedWords = z
+  .array(
+    z
+      .string()
+      .trim()
+      .min(2)
+      .max(60)
+      .regex(/^[^\s*]+(?: [^\s*]+){0,2}\*?$/, "must be one to three words, with `*` at the end only"),
+  )
+  .max(200)
+  .default([]);
+
+const GuardedWords = section({
+  security: guardedWords.describe("Words of asks of kind SECURITY."),
+  auth: guardedWords.describe("Words of asks of kind AUTH."),
+  payment: guardedWords.describe("Words of asks of kind PAYMENT."),
+  destructive_migration: guardedWords.describe("Words of asks of kind DESTRUCTIVE_MIGRATION."),
+}).describe(
+  "Your own words of guarded topics, beside the shipped ones: one to three words each; `*` at the end stands for any ending. An ask that names one early goes to the senior model, unless it only reads, lists, tests or documents.",
+);
+
 const Affinity = section({
   horizon_turns: z
     .int()
@@ -108,6 +144,7 @@ const Routing = section({
       "Scores from this on go to the pro tier: as shipped, the top 3 % of asks. Scores between the two are the gray zone: the scout is asked if it may see the task, else the midpoint decides (as shipped 93.5, the top 6.5 %). With 85 for both, the top 15 % go to pro.",
     ),
   weights: Weights,
+  ask_weights: AskWeights,
   kind_bias: section(
     Object.fromEntries(taskKinds.map((kind) => [kind, bias.default(kindBias[kind])])) as Record<
       TaskKind,
@@ -128,6 +165,7 @@ const Routing = section({
     .max(1_000)
     .default(8)
     .describe("Over how many calls in a row the model's prose is summed up."),
+  guarded_words: GuardedWords,
   affinity: Affinity,
   exploration: z
     .number()

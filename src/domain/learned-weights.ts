@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /** The version of the features of an ask, and how many there are; a release that changes them changes the version. */
-export const featureVersion = 1;
-export const featureCount = 16;
+export const featureVersion = 2;
+export const featureCount = 15;
 
 const vector = z.array(z.number()).length(featureCount).readonly();
 /** Pairs of a value and a score, both rising strictly; linear between them. */

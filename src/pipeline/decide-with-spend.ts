@@ -1,7 +1,7 @@
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import type { LearnedInput } from "#pipeline/decide/learned/learned-score.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Configuration, Ports } from "./ports.ts";
@@ -91,7 +91,7 @@ export function learnedFor({
   | undefined {
   const { learned } = configuration;
   if (learned === undefined || assessment.housekeeping !== undefined) return undefined;
-  return { weights: learned, features: featureVectorOf(assessment.task, assessment.features) };
+  return { weights: learned, features: featureVector(assessment.task, assessment.features) };
 }
 
 /** A random number for exploration, where the policy wants it and a task may begin. */

@@ -59,7 +59,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session }: Rec
     thresholds: routed === undefined ? null : thresholdsIn(routed.snapshot),
     inputs: routed === undefined ? null : inputsIn(routed),
     housekeeping: routed?.housekeeping ?? null,
-    features: routed === undefined ? {} : featuresIn(routed),
+    features: routed === undefined ? {} : { ...routed.features },
     evidence: final.evidence,
     attempts: calls.attempts,
     timings: {
@@ -297,23 +297,6 @@ function unhealthyIn({ health }: Snapshot): Record<string, string> {
   const states: Record<string, string> = {};
   for (const [key, { state }] of Object.entries(health)) if (state !== "HEALTHY") states[key] = state;
   return states;
-}
-
-function featuresIn({ features }: RoutedInputs): Record<string, number> {
-  return {
-    characters: features.characters,
-    words: features.topics.words,
-    distinct_words: features.topics.distinctWords,
-    code_lines: features.codeLines,
-    trace_lines: features.traceLines,
-    list_items: features.listItems,
-    options: features.options,
-    numbers: features.numbers,
-    math_signs: features.mathSigns,
-    commas: features.commas,
-    identifiers: features.identifiers,
-    dense_characters: features.denseCharacters,
-  };
 }
 
 /** Rounded to three decimal places. */

@@ -3,7 +3,7 @@ import type { ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { Alias, RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
+import type { AskFeatures } from "#pipeline/assess/ask/ask-text.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 
 /**

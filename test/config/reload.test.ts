@@ -89,7 +89,7 @@ describe("learned weights", () => {
     ];
     const text = {
       format: 1,
-      feature_version: 1,
+      feature_version: 2,
       fitted_at: "2026-11-01T00:00:00Z",
       records: 1,
       rescue_trials: 1,

@@ -1,6 +1,6 @@
 import type { ModelKey } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
+import type { AskFeatures } from "#pipeline/assess/ask/ask-text.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
 import { buildRecord } from "#records/build-record.ts";
@@ -160,21 +160,19 @@ function attemptOf(
   };
 }
 
-/** A record needs only the counts of these. */
 function featuresOf(chance: (salt: number) => number): AskFeatures {
   const count = (salt: number) => Math.floor(chance(salt) * 900);
   return {
     characters: count(20),
-    topics: { words: count(21), distinctWords: count(22), counts: new Map() },
-    codeLines: count(23),
-    traceLines: 0,
-    listItems: 0,
+    words: count(21),
+    distinct_words: count(22),
+    code_lines: count(23),
+    trace_lines: 0,
+    list_items: 0,
     options: 0,
     numbers: count(24),
-    mathSigns: 0,
     commas: count(25),
+    math_signs: 0,
     identifiers: count(26),
-    denseCharacters: 0,
-    verbLast: false,
-  } as unknown as AskFeatures;
+  };
 }

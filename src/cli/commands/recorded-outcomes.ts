@@ -1,6 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { type OutcomeRecord, outcomesIn, type RoutedCall } from "#learning/outcomes.ts";
-import { type CountedFeatures, featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import { propensityOf } from "#pipeline/decide/rules/exploration.ts";
 import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
@@ -37,7 +37,7 @@ function routedCallIn(record: DecisionRecord, registry: ModelRegistry): RoutedCa
     reportedFailure: inputs.reported_failure,
     ...(record.reported === null ? {} : { outcome: record.reported.outcome }),
     decision: {
-      features: featureVectorOf(inputs.task, countedFeatures(features)),
+      features: featureVector(inputs.task, features),
       kind,
       tier: role === "senior" ? "pro" : "flash",
       model: record.model ?? "",
@@ -46,23 +46,5 @@ function routedCallIn(record: DecisionRecord, registry: ModelRegistry): RoutedCa
       explored: cause === "exploration",
       probability: propensityOf({ cause, evidence }),
     },
-  };
-}
-
-/** The counts of an ask as a record has them. */
-function countedFeatures(counts: DecisionRecord["features"]): CountedFeatures {
-  const count = (name: string) => counts[name] ?? 0;
-  return {
-    characters: count("characters"),
-    topics: { words: count("words"), distinctWords: count("distinct_words") },
-    codeLines: count("code_lines"),
-    traceLines: count("trace_lines"),
-    listItems: count("list_items"),
-    options: count("options"),
-    numbers: count("numbers"),
-    mathSigns: count("math_signs"),
-    commas: count("commas"),
-    identifiers: count("identifiers"),
-    denseCharacters: count("dense_characters"),
   };
 }

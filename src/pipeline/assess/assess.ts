@@ -1,13 +1,12 @@
 import type { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import type { ExplicitRoute, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
-import { remembered } from "#platform/keyed-memory/remembered.ts";
-import { type Dimensions, dimensionsOf } from "./ask/dimensions.ts";
-import { type AskFeatures, askFeaturesOf } from "./ask/features.ts";
-import { kindOf } from "./ask/kind.ts";
-import { type Risk, riskOf } from "./ask/risk.ts";
-import { type Conversation, conversationOf } from "./envelope/conversation.ts";
+import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { type AskFeatures, readAskText } from "./ask/ask-text.ts";
+import { dimensionsOf, everywhere } from "./ask/dimensions.ts";
+import { guardedIn } from "./ask/guarded.ts";
+import { kindOf, type Risk, riskOf } from "./ask/kind.ts";
+import { conversationOf } from "./envelope/conversation.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
 import { repoContextIn } from "./envelope/repo-context.ts";
 import { type RequestSize, requestSizeOf } from "./request-size.ts";
@@ -54,17 +53,17 @@ export function assess(
   request: ChatRequest,
   redactedBody: JsonObject & { messages: ChatMessage[] },
   memory: TaskMemory,
-  { now, policy, redactions }: AssessContext,
+  { now, policy: { routing }, redactions }: AssessContext,
 ): Assessment {
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
   const housekeeping = housekeepingOf(conversation, redactedBody.messages, request.requestedOutputTokens);
-  const asked = readAsk(conversation.subject);
-  const { features } = asked;
-  const kind = said.taskFields.kind ?? (housekeeping === undefined ? asked.kind : taskKindOf[housekeeping]);
+  const text = readAskText(conversation.subject);
+  const guarded = housekeeping === undefined ? guardedIn(text, routing.guarded_words) : undefined;
+  const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOf(text, guarded) : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
-  const run = runSignalsOf(conversation.run, policy.routing.run_prose_calls);
+  const run = runSignalsOf(conversation.run, routing.run_prose_calls);
   // A title is no part of the task that it names: it neither inherits the task's trouble nor adds to it.
   const key = housekeeping === undefined ? taskKeyOf(said) : undefined;
   const { runtime, after } = runtimeOf({
@@ -78,8 +77,9 @@ export function assess(
 
   // Field by field: spreads and rests copy objects, once for every request.
   const fields = said.taskFields;
-  const risk = housekeeping === undefined ? riskOf(kind, features) : noRisk;
-  const dimensions = housekeeping === undefined ? dimensionsWith(functionsOffered(conversation), asked) : smallWork;
+  const risk = housekeeping === undefined ? riskOf(kind, guarded) : noRisk;
+  const dimensions = housekeeping === undefined ? dimensionsOf(text, routing.ask_weights) : smallWork;
+  const repoContext = repoContextIn(conversation, redactedBody.messages);
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),
@@ -89,7 +89,7 @@ export function assess(
     reasoning:
       said.reasoning === "high" || (housekeeping === undefined && conversation.asksForHighReasoning) ? "HIGH" : "AUTO",
     sensitive,
-    repo_context_present: fields.repo_context_present ?? repoContextIn(conversation, redactedBody.messages),
+    repo_context_present: fields.repo_context_present ?? repoContext,
     repo_free_opt_in: fields.repo_free_opt_in ?? false,
     risk_level: fields.risk_level ?? risk.risk_level,
     blast_radius: fields.blast_radius ?? risk.blast_radius,
@@ -108,41 +108,13 @@ export function assess(
     conversationKey: conversationKeyOf(said, redactedBody.messages),
     continuation: conversation.inRun,
     housekeeping,
-    features,
-    scale: statesDimensions(fields) ? "declared" : scaleFor(kind),
+    features: text.features,
+    scale: statesDimensions(fields)
+      ? "declared"
+      : scaleFor(kind, { toolsOffered: conversation.tools.count > 0, repoContext }),
     evidence,
     prose: housekeeping === undefined ? run.prose : 0,
   };
-}
-
-/** Of memory for asks that were read before, and what one of them takes. */
-const maxRememberedBytes = 1_048_576;
-const bytesPerAsk = 1_024;
-
-/** What an ask shows by itself. An agent sends the same one with every call of a run. */
-const readAsk = remembered(
-  (ask): ReadAsk => {
-    const features = askFeaturesOf(ask);
-    return { features, kind: kindOf(features), dimensions: dimensionsOf(features, 0) };
-  },
-  maxRememberedBytes,
-  () => bytesPerAsk,
-);
-
-interface ReadAsk {
-  readonly features: AskFeatures;
-  readonly kind: TaskKind;
-  /** Without functions to choose from. */
-  readonly dimensions: Dimensions;
-}
-
-function dimensionsWith(functions: number, { features, dimensions }: ReadAsk): Dimensions {
-  return functions === 0 ? dimensions : dimensionsOf(features, functions);
-}
-
-/** Functions to choose from are part of the question; a coding agent offers its tools whatever it is asked. */
-function functionsOffered({ tools }: Conversation): number {
-  return tools.workInRepository ? 0 : tools.count;
 }
 
 /** Whether the caller has stated all four dimensions, as in a dry run. */
@@ -157,12 +129,7 @@ function statesDimensions(fields: ChatRequest["routing"]["taskFields"]): boolean
 
 /** What a housekeeping call is worth, whatever words stand in what it names or sums up. */
 const noRisk: Risk = { risk_level: "LOW", blast_radius: "LOW" };
-const smallWork: Dimensions = {
-  reasoning_requirement: 0.1,
-  ambiguity: 0.1,
-  dependency_depth: 0.1,
-  verification_difficulty: 0.1,
-};
+const smallWork = everywhere(0.1);
 
 function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"]): RoutingTask["metadata"] {
   const metadata: RoutingTask["metadata"] = {};

@@ -1,5 +1,5 @@
 import { Policy } from "#config/policy.ts";
-import { featureCount, LearnedWeights } from "#domain/learned-weights.ts";
+import { featureCount, featureVersion, LearnedWeights } from "#domain/learned-weights.ts";
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import { lowerCap } from "#domain/money/caps.ts";
 import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
@@ -92,7 +92,7 @@ export function aFeatureVector(value: number): readonly number[] {
 export function learnedWeights(hard: number): LearnedWeights {
   return LearnedWeights.parse({
     format: 1,
-    feature_version: 1,
+    feature_version: featureVersion,
     fitted_at: "2026-11-01T00:00:00.000Z",
     records: 1_000,
     rescue_trials: 100,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { nanoUsd } from "#domain/money/money.ts";
 import { levels, taskKinds } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
-import { askFeaturesOf } from "#pipeline/assess/ask/features.ts";
+import { readAskText } from "#pipeline/assess/ask/ask-text.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aPolicy,
@@ -17,14 +17,14 @@ import {
   seniorModel,
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
-import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
 import { decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
 
-const features = askFeaturesOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
+const { features } = readAskText("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
 const weights = learnedWeights(0.4);
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -127,7 +127,7 @@ test("a record has all inputs of its decision: from its JSON the same decision i
       (given, runtimeGiven, healthView, sizeGiven, spend, view) => {
         const task = aTask(given);
         const runtime = aRuntime(runtimeGiven);
-        const learned = { weights, features: featureVectorOf(task, features) };
+        const learned = { weights, features: featureVector(task, features) };
         const snapshot: Snapshot = {
           ...aSnapshot({ policy, registry, health: healthView, size: sizeGiven, spend, learned }),
           ...view,

@@ -7,7 +7,7 @@ import type { RoutingDecision, RoutingTask, RuntimeState, TaskKind } from "#doma
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { featureVectorOf } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { DecisionInputs } from "#records/decision-record.ts";
@@ -105,22 +105,7 @@ export function decideAgain(
 /** The learned weights with the ask's features, as `decide` gets them for a new request. */
 function learnedFor(record: Replayable, { learned }: DecisionConfiguration): Pick<Snapshot, "learned"> {
   if (learned === undefined || record.housekeeping !== null) return {};
-  const { features } = record;
-  const count = (name: string) => features[name] ?? 0;
-  const vector = featureVectorOf(taskOf(record), {
-    characters: count("characters"),
-    topics: { words: count("words"), distinctWords: count("distinct_words") },
-    codeLines: count("code_lines"),
-    traceLines: count("trace_lines"),
-    listItems: count("list_items"),
-    options: count("options"),
-    numbers: count("numbers"),
-    mathSigns: count("math_signs"),
-    commas: count("commas"),
-    identifiers: count("identifiers"),
-    denseCharacters: count("dense_characters"),
-  });
-  return { learned: { weights: learned, features: vector } };
+  return { learned: { weights: learned, features: featureVector(taskOf(record), record.features) } };
 }
 
 function taskOf({ kind, inputs }: Replayable): RoutingTask {

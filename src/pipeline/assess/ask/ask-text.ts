@@ -51,7 +51,10 @@ export function readAskText(ask: string): AskText {
   const shown = windowOf(ask, head, tail);
   const outside = shown.replace(fence, " ").replace(logLine, " ");
   // Code or a log alone is all there is to be read.
-  const own = (outside.trim() === "" ? shown : outside).replace(placeholder, " ").replace(newWording, " ").toLowerCase();
+  const own = (outside.trim() === "" ? shown : outside)
+    .replace(placeholder, " ")
+    .replace(newWording, " ")
+    .toLowerCase();
   const letters = own.match(unspacedLetters) ?? [];
   const spaced = letters.length > 0 ? own.replace(unspacedLetters, " ") : own;
   const words = (spaced.match(word) ?? []).filter((each) => !name.test(each));

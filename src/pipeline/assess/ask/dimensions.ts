@@ -1,6 +1,5 @@
 import type { Policy } from "#config/policy.ts";
-import type { AskFeatures, AskText } from "./ask-text.ts";
-import { Vocabulary } from "./terms.ts";
+import type { AskText } from "./ask-text.ts";
 
 /** The four complexity dimensions of a routing task, each 0..1. */
 export interface Dimensions {
@@ -10,81 +9,51 @@ export interface Dimensions {
   readonly verification_difficulty: number;
 }
 
+type Weights = Policy["routing"]["ask_weights"];
+
 /** What is assumed when nothing is known. */
 const unknown = 0.3;
-
-/** Plain words, at most sixty a list. Longer lists ranked unread questions worse. */
-const vocabulary = new Vocabulary({
-  reasoning: `prove proof derive explain why reason analyze analyse evaluate compare contrast determine justify infer deduce
-    conclude imply implies therefore because assume suppose hypothesis argument logic logical theorem demonstrate whether cause
-    effect optimal minimize maximize probability estimate predict design architecture debug`,
-  technical: `algorithm database server matrix vector equation integral derivative polynomial protocol thread concurrent distributed
-    memory cache network compiler query schema optimize complexity model system energy velocity temperature pressure voltage
-    molecule enzyme protein gene equilibrium interest tax statute contract function distribution variance ratio density mass
-    force field wavelength frequency concentration reaction acid`,
-  code: `class method variable array string loop return import program script python java javascript typescript sql html css json api
-    bug compile exception parameter argument object recursion regex implement refactor library module null pointer stack queue tree`,
-  step: `first second third then next after afterwards before finally last step until each every while when whenever if once again
-    during later earlier begin start end continue repeat remaining left`,
-  constraint: `must should only exactly without unless except not never cannot no least most such given require ensure limit maximum
-    minimum less greater more fewer between within all any both neither same different`,
-});
-const trivialOpening =
-  /^(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|what(?:'s| is| are)|who|when|where|which|define|translate|say|tell me)\b/;
-/** Words up to which an opening says what the ask is. */
-const shortAsk = 12;
 /** Different words at which an ask counts as full. */
 const fullWords = 400;
-
-export type AskCount = keyof Policy["routing"]["ask_weights"];
+/** Signs of formulas, and words of order, at which half of their weight is reached. */
+const halfFormulas = 8;
+const halfSteps = 3;
+/** Words of order: what has to be kept in mind. */
+const stepWords = new Set(
+  `first second third then next after afterwards before finally last step steps until each every while when whenever if once again
+  during later earlier begin begins start starts end ends continue repeat remaining left`.split(/\s+/),
+);
+/** A greeting or a short question of fact. */
+const trivialOpening =
+  /^(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|what s|what is|what are|who|when|where|which|define|translate|say|tell me)\b/;
+const shortAsk = 12;
 
 /** The counts of an ask, each 0..1: they grow fast first and then ever more slowly. */
-export function askCounts(text: AskText): Readonly<Record<AskCount, number>> {
-  const { features, words } = text;
-  const named = vocabulary.read(text);
-  const opening = words.slice(0, 4).join(" ");
+export function askCounts({ features, words }: AskText): Readonly<Record<keyof Weights, number>> {
+  const steps = words.filter((word) => stepWords.has(word)).length + features.list_items;
+  const opening = words.slice(0, 3).join(" ");
   return {
     length: Math.min(1, Math.log1p(features.distinct_words) / Math.log1p(fullWords)),
-    formulas: saturating(features.math_signs, 8),
-    reasoning_words: saturating(named.count("reasoning"), 3),
-    technical_words: saturating(named.count("technical"), 3),
-    code: saturating(features.code_lines + features.identifiers / 2 + named.count("code"), 4),
-    steps: saturating(named.count("step") + features.list_items, 3),
-    constraints: saturating(named.count("constraint"), 4),
+    formulas: features.math_signs / (features.math_signs + halfFormulas),
+    steps: steps / (steps + halfSteps),
     trivial_opening: words.length < shortAsk && trivialOpening.test(opening) ? 1 : 0,
   };
 }
 
-/** Half of the whole at `half`. */
-function saturating(count: number, half: number): number {
-  return count / (count + half);
-}
-
-/** What each count speaks of. Length and a trivial opening speak of all four dimensions. */
-const dimensions: Readonly<Record<keyof Dimensions, readonly AskCount[]>> = {
-  reasoning_requirement: ["reasoning_words", "formulas"],
-  ambiguity: ["technical_words"],
-  dependency_depth: ["steps", "constraints"],
-  verification_difficulty: ["code", "formulas"],
-};
-
 /**
- * A weighted sum of the counts for each dimension. Difficulty can hardly be read from a prompt: the number of different words says
- * nearly all there is, each other count adds a little.
+ * Difficulty can hardly be read from a prompt: the number of different words says nearly all there is. Counts of reasoning words,
+ * technical words, constraints and code did not help on sources that their weights were not chosen on, so there are none.
  */
-export function dimensionsOf(text: AskText, weights: Policy["routing"]["ask_weights"]): Dimensions {
+export function dimensionsOf(text: AskText, weights: Weights): Dimensions {
   if (text.features.characters === 0) return everywhere(unknown);
   const counts = askCounts(text);
-  const valueOf = (dimension: keyof Dimensions) => {
-    let sum = 0;
-    for (const count of ["length", "trivial_opening", ...dimensions[dimension]] as const) sum += weights[count] * counts[count];
-    return Math.round(Math.min(1, Math.max(0, sum)) * 1_000) / 1_000;
-  };
+  const base = weights.length * counts.length + weights.trivial_opening * counts.trivial_opening;
+  const formulas = share(base + weights.formulas * counts.formulas);
   return {
-    reasoning_requirement: valueOf("reasoning_requirement"),
-    ambiguity: valueOf("ambiguity"),
-    dependency_depth: valueOf("dependency_depth"),
-    verification_difficulty: valueOf("verification_difficulty"),
+    reasoning_requirement: formulas,
+    ambiguity: share(base),
+    dependency_depth: share(base + weights.steps * counts.steps),
+    verification_difficulty: formulas,
   };
 }
 
@@ -96,4 +65,9 @@ export function everywhere(value: number): Dimensions {
     dependency_depth: value,
     verification_difficulty: value,
   };
+}
+
+/** Three decimals: enough to rank, short enough to read. */
+function share(value: number): number {
+  return Math.round(Math.min(1, Math.max(0, value)) * 1_000) / 1_000;
 }

@@ -30,7 +30,7 @@ export const guardedWords = {
     безопасност* дыр* уязвим* зашифр* шифров* инъекц* секрет* ключи_api ключи_доступа открытом_виде api_ключ* вразлив* безпек* bezpiecze* podatno* szyfr* zaszyfr* sekret* klucz_api klucze_api luka luki jawnym
     güvenlik açığ* şifrele* düz_metin api_anahtar* enjeksiyon* सुरक्षा इंजेक्शन एन्क्रिप्ट api_कुंजी एपीआई_कुंजी ثغرة ثغرات تشفير مفتاح_api مفاتيح_api حقن bảo_mật lỗ_hổng mã_hóa khóa_api keamanan celah enkripsi kunci_api
     安全 漏洞 注入 加密 密钥 秘钥 明文 身份证 脱敏 泄露 脆弱性 インジェクション 暗号化 秘密鍵 apiキー 平文 漏洩 보안* 취약점* 인젝션* 암호화* 평문* 주민등록번호* api_키* 유출*`,
- securityHint: `key tls ssl bucket injection pickle hash* salt signature signed certificate cert escap* verif* webhook upload* nonce allowlist whitelist blocklist rate_limit* rate-limiting throttl* privacy public publicly debug_endpoint
+  securityHint: `key tls ssl bucket injection pickle hash* salt signature signed certificate cert escap* verif* webhook upload* nonce allowlist whitelist blocklist rate_limit* rate-limiting throttl* privacy public publicly debug_endpoint
       docker_socket root_user customer_data download* url shell_command user_input
     schlüssel* signatur* hochlad* sleutel* clé clés signature clave* firma chave* assinatura chiave chiavi ключ* подпис* klucz* podpis* anahtar* imza* कुंजी مفتاح khóa kunci 密匙 签名 校验 鍵 署名 키 서명*`,
   /** Money that moves. */

@@ -1,5 +1,4 @@
 import type { Policy } from "#config/policy.ts";
-import type { Level, TaskKind } from "#domain/routing.ts";
 import type { AskText } from "./ask-text.ts";
 import { elsewhere, guardedWords, harmlessOpenings, harmlessWords, inMemoryWords } from "./guarded-words.ts";
 import { type Named, Vocabulary } from "./terms.ts";
@@ -28,7 +27,8 @@ const shipped = {
   inMemory: inMemoryWords,
   elsewhere,
   order: orders,
-  building: "build implement create write develop set_up make erstelle baue implementiere développe crée desarrolla crea implementa desenvolva создай 实现 创建 开发",
+  building:
+    "build implement create write develop set_up make erstelle baue implementiere développe crée desarrolla crea implementa desenvolva создай 实现 创建 开发",
   sum: "what_is_the what_was_the what_will_be calculate compute probability in_total convert stock",
   listing: "with including include mit avec con com con с 包括 包含",
 };
@@ -65,7 +65,8 @@ export function guardedIn(text: AskText, own: OwnWords): Guarded | undefined {
   if (named.first("harmlessOpening") === start || named.first("harmless") < purpose) return undefined;
   if (features.words > longReport && named.first("order") >= opening) return undefined;
   // A quiz, a sum to be worked out, or a list of words.
-  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || asksHowMany(text)))) return undefined;
+  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || asksHowMany(text))))
+    return undefined;
   if (2 * features.commas > features.words) return undefined;
   const live = named.count("live") > 0;
   if (destroys(named)) return { kind: "DESTRUCTIVE_MIGRATION", live };
@@ -77,7 +78,8 @@ export function guardedIn(text: AskText, own: OwnWords): Guarded | undefined {
 function destroys(named: Named<Tag>): boolean {
   if (named.count("destructive_migration") > 0) return true;
   const some = (tag: Tag) => Math.min(1, named.count(tag));
-  if (some("destroying") + some("deleting") === 0 || some("stored") + some("storedHint") + some("live") === 0) return false;
+  if (some("destroying") + some("deleting") === 0 || some("stored") + some("storedHint") + some("live") === 0)
+    return false;
   if (some("inMemory") > 0 && some("stored") + some("live") === 0) return false;
   const points =
     Math.max(2 * some("destroying"), some("deleting")) +
@@ -90,12 +92,16 @@ function destroys(named: Named<Tag>): boolean {
 }
 
 function asksHowMany({ words }: AskText): boolean {
-  return words.some((word, at) => word === "how" && ["many", "much", "tall", "far", "old"].includes(words[at + 1] ?? ""));
+  return words.some(
+    (word, at) => word === "how" && ["many", "much", "tall", "far", "old"].includes(words[at + 1] ?? ""),
+  );
 }
 
 /** Words of politeness in front of what is wanted. */
 const politeWords = new Set(
-  "hi hello hey please pls plz kindly could can would will you i we d like to want need help me us let just now ok so and then also bitte kannst du können sie por favor puedes podrías pouvez vous peux tu s'il te plaît".split(" "),
+  "hi hello hey please pls plz kindly could can would will you i we d like to want need help me us let just now ok so and then also bitte kannst du können sie por favor puedes podrías pouvez vous peux tu s'il te plaît".split(
+    " ",
+  ),
 );
 
 function firstWord({ words }: AskText): number {

@@ -1,54 +1,29 @@
 import type { RoutingTask } from "#domain/routing.ts";
-import type { AskFeatures } from "#pipeline/assess/ask/features.ts";
 
-/** The features of an ask, in the order of the vector. A release that changes them changes `featureVersion`. */
-export const featureNames = [
-  "reasoning_requirement",
-  "ambiguity",
-  "dependency_depth",
-  "verification_difficulty",
+const dimensions = ["reasoning_requirement", "ambiguity", "dependency_depth", "verification_difficulty"] as const;
+const counts = [
   "characters",
   "words",
   "distinct_words",
   "code_lines",
-  "numbers",
-  "math_signs",
-  "commas",
+  "trace_lines",
   "list_items",
   "options",
-  "trace_lines",
+  "numbers",
+  "commas",
+  "math_signs",
   "identifiers",
-  "dense_characters",
 ] as const;
 
-/** What the vector reads of an ask's features. */
-export type CountedFeatures = Omit<AskFeatures, "topics" | "verbLast" | "failureLines"> & {
-  readonly topics: Pick<AskFeatures["topics"], "words" | "distinctWords">;
-};
+/** The features of an ask, in the order of the vector. A release that changes them changes `featureVersion`. */
+export const featureNames = [...dimensions, ...counts] as const;
 
-/** The four dimensions as they are, counts as log(1 + count) / 8: most lie between 0 and 1. */
-export function featureVectorOf(
-  task: Pick<RoutingTask, "reasoning_requirement" | "ambiguity" | "dependency_depth" | "verification_difficulty">,
-  features: CountedFeatures,
+/** The four dimensions as they are, counts as log(1 + count) / 8: most lie between 0 and 1. A count that a record lacks is 0. */
+export function featureVector(
+  task: Pick<RoutingTask, (typeof dimensions)[number]>,
+  features: { readonly [name in (typeof counts)[number]]?: number },
 ): readonly number[] {
-  return [
-    task.reasoning_requirement,
-    task.ambiguity,
-    task.dependency_depth,
-    task.verification_difficulty,
-    logged(features.characters),
-    logged(features.topics.words),
-    logged(features.topics.distinctWords),
-    logged(features.codeLines),
-    logged(features.numbers),
-    logged(features.mathSigns),
-    logged(features.commas),
-    logged(features.listItems),
-    logged(features.options),
-    logged(features.traceLines),
-    logged(features.identifiers),
-    logged(features.denseCharacters),
-  ];
+  return [...dimensions.map((name) => task[name]), ...counts.map((name) => logged(features[name] ?? 0))];
 }
 
 function logged(count: number): number {

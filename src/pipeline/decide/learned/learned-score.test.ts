@@ -70,7 +70,7 @@ describe("learned weights have no effect", () => {
 test("weights with another format, other features or falling tables are refused", () => {
   const wrong: object[] = [
     { format: 2 },
-    { feature_version: 2 },
+    { feature_version: 1 },
     { centre: [1, 2] },
     { weights: [1] },
     { landmarks: [aFeatureVector(0), [1]] },

@@ -1,5 +1,4 @@
-import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
-import { agentKnots, chatKnots } from "./score-scale-tables.ts";
+import { sharePoints } from "./score-shares.ts";
 
 /** Pairs of points and score, both rising strictly; linear between them. */
 type Knots = readonly (readonly [points: number, score: number])[];
@@ -16,11 +15,12 @@ const declaredKnots: Knots = [
   [100, 100],
 ];
 
-const knotsOf: Readonly<Record<ScoreScale, Knots>> = { declared: declaredKnots, chat: chatKnots, agent: agentKnots };
+/** The share of public asks with fewer points. */
+const shareKnots: Knots = [...sharePoints.map((points, share) => [points, share] as const), [100, 100]];
 
 /** The score of that many points, 0..100; it never falls when the points rise. */
-export function onScale(points: number, scale: ScoreScale): number {
-  return interpolated(knotsOf[scale], points);
+export function onScale(points: number, scale: "declared" | "chat"): number {
+  return interpolated(scale === "declared" ? declaredKnots : shareKnots, points);
 }
 
 /** The score that belongs to a value, 0..100; linear between the knots and beyond them. */

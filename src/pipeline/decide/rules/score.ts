@@ -27,7 +27,7 @@ export function scoreOf(
   const points = pointsOf(task, runtime, policy, evidence);
   // A run in trouble is as hard as the hardest asks.
   const least = struggles ? policy.routing.pro_from : 0;
-  const shipped = Math.max(least, hundredths(onScale(points, scale)));
+  const shipped = Math.max(least, hundredths(scale === "agent" ? agentScore(points, policy) : onScale(points, scale)));
   evidence.push(sumText(points), scaleText(scale));
   // What was learned is about inferred dimensions; stated ones are distributed differently.
   if (learned === undefined || scale === "declared") {
@@ -39,6 +39,14 @@ export function scoreOf(
   evidence.push(`${shippedKey}${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, scoreText(score));
   return score;
 }
+
+/** In an agent the points lead up to the gray zone and no further: the words of an ask do not tell how its run will go. */
+function agentScore(points: number, policy: Policy): number {
+  return (onScale(points, "chat") / 100) * Math.max(0, policy.routing.flash_below - belowGray);
+}
+
+/** What keeps a score below a threshold, in the steps in which scores are compared. */
+const belowGray = 0.01;
 
 const shippedKey = "score_shipped=";
 
