@@ -169,7 +169,7 @@ function judgedQuality(): GuardedQuality[] {
 }
 
 function languagesRight() {
-  const cases = judgedAsks.filter(({ language }) => language !== undefined);
+  const cases = judgedAsks.filter(({ kind }) => kind !== undefined);
   const right = cases.filter(({ kind, prompt }) => assessedPrompt({ prompt }).task.kind === kind).length;
   return { right, of: cases.length };
 }

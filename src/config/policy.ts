@@ -54,6 +54,8 @@ const AskWeights = section({
   formulas: askWeight
     .default(0.1)
     .describe("At most, for signs of formulas: reasoning_requirement and verification_difficulty."),
+  technical_words: askWeight.default(0.15).describe("At most, for words of technical subjects: ambiguity."),
+  constraints: askWeight.default(0.1).describe("At most, for words that bound an answer: dependency_depth."),
   steps: askWeight.default(0.08).describe("At most, for words of order and lists: dependency_depth."),
   trivial_opening: askWeight
     .default(-0.05)

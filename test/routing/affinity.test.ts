@@ -6,17 +6,19 @@ const call = (n: number, result: string) => [
   {
     role: "assistant",
     content: null,
-    tool_calls: [{ id: `c${n}`, type: "function", function: { name: "bash", arguments: `{"command":"ls ${n}"}` } }],
+    tool_calls: [{ id: `c${n}`, type: "function", function: { name: "find_flights", arguments: `{"day":${n}}` } }],
   },
   { role: "tool", tool_call_id: `c${n}`, content: result },
 ];
 const hard =
   "Design a distributed, fault-tolerant job queue with exactly-once delivery, sharding and failover, prove that it is correct, and then migrate the concurrent workers step by step.";
+/** What such an ask reaches, and a small one does not. */
+const routing = { flash_below: 60, pro_from: 60 };
 
 const say = (messages: readonly object[], more: object = {}) => ({ model: "smart-router", messages, ...more }) as never; // shaped by hand
 
 test("a run stays on the model of its ask, without any id; the next ask is routed again", async () => {
-  await using gateway = await start();
+  await using gateway = await start({ policy: { routing } });
   const ask = { role: "user", content: hard };
   const first = await gateway.chat(say([ask]));
   expect(first.headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
@@ -49,7 +51,7 @@ for (const stream of [false, true])
   });
 
 test("a call that the agent makes for itself does not change the model of the run", async () => {
-  await using gateway = await start();
+  await using gateway = await start({ policy: { routing } });
   const task = { "X-Task-Id": "t1" };
   const messages: object[] = [{ role: "user", content: hard }];
   expect((await gateway.chat(say(messages), task)).headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
@@ -65,7 +67,7 @@ test("a call that the agent makes for itself does not change the model of the ru
 
 test("nor does it go to the model of the run, where the user's next small ask does", async () => {
   // To step down for one turn does not pay.
-  await using gateway = await start({ policy: { routing: { affinity: { horizon_turns: 1 } } } });
+  await using gateway = await start({ policy: { routing: { ...routing, affinity: { horizon_turns: 1 } } } });
   const modelFor = async (messages: readonly object[], more: object = {}) =>
     (await gateway.chat(say(messages, more))).headers.get("x-smart-gateway-model");
   const messages: object[] = [{ role: "user", content: hard }];

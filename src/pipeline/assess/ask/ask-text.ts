@@ -45,7 +45,7 @@ const word = /[\p{L}\p{M}\p{N}_]+(?:[./@:\\][\p{L}\p{M}\p{N}_]+)*/gu;
 const name = /[_./@:\\]|^\p{N}+$/u;
 const codeLine =
   /^(?: {2,}|\t+).*[=()[\]{};].*$|^.*(?:[;{}]|\)\s*:|=>|==)\s*$|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b.*[.()=:;].*$/gm;
-const unspacedLetters = /[\u3040-\u30ff\u3400-\u9fff]/g;
+const unspacedLetters = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]/g;
 
 export function readAskText(ask: string): AskText {
   const shown = windowOf(ask, head, tail);

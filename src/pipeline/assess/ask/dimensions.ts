@@ -15,14 +15,26 @@ type Weights = Policy["routing"]["ask_weights"];
 const unknown = 0.3;
 /** Different words at which an ask counts as full. */
 const fullWords = 400;
-/** Signs of formulas, and words of order, at which half of their weight is reached. */
+/** Signs of formulas at which half of their weight is reached, and words of a list. */
 const halfFormulas = 8;
-const halfSteps = 3;
-/** Words of order: what has to be kept in mind. */
-const stepWords = new Set(
-  `first second third then next after afterwards before finally last step steps until each every while when whenever if once again
-  during later earlier begin begins start starts end ends continue repeat remaining left`.split(/\s+/),
-);
+const halfWords = 3;
+
+/** Plain words, at most sixty a list: longer lists ranked questions that nobody had read worse. */
+const technicalWords =
+  wordSet(`algorithm database server matrix vector equation integral derivative polynomial protocol thread concurrent distributed memory
+  cache network compiler query schema architecture complexity model system energy velocity temperature pressure voltage molecule enzyme protein gene
+  equilibrium interest tax statute contract distribution variance ratio density force field frequency concentration reaction acid`);
+const constraintWords =
+  wordSet(`must should only exactly without unless except not never cannot no least most such given require requires ensure limit maximum minimum
+  less greater more fewer between within all any both neither same different`);
+const stepWords =
+  wordSet(`first second third then next after afterwards before finally last step steps until each every while when whenever if once again
+  during later earlier begin begins start starts end ends continue repeat remaining left`);
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(/\s+/));
+}
+
 /** A greeting or a short question of fact. */
 const trivialOpening =
   /^(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|what s|what is|what are|who|when|where|which|define|translate|say|tell me)\b/;
@@ -30,30 +42,35 @@ const shortAsk = 12;
 
 /** The counts of an ask, each 0..1: they grow fast first and then ever more slowly. */
 export function askCounts({ features, words }: AskText): Readonly<Record<keyof Weights, number>> {
-  const steps = words.filter((word) => stepWords.has(word)).length + features.list_items;
+  const share = (list: ReadonlySet<string>, others = 0) => {
+    const count = words.filter((word) => list.has(word)).length + others;
+    return count / (count + halfWords);
+  };
   const opening = words.slice(0, 3).join(" ");
   return {
     length: Math.min(1, Math.log1p(features.distinct_words) / Math.log1p(fullWords)),
     formulas: features.math_signs / (features.math_signs + halfFormulas),
-    steps: steps / (steps + halfSteps),
+    technical_words: share(technicalWords),
+    constraints: share(constraintWords),
+    steps: share(stepWords, features.list_items),
     trivial_opening: words.length < shortAsk && trivialOpening.test(opening) ? 1 : 0,
   };
 }
 
 /**
- * Difficulty can hardly be read from a prompt: the number of different words says nearly all there is. Counts of reasoning words,
- * technical words, constraints and code did not help on sources that their weights were not chosen on, so there are none.
+ * Difficulty can hardly be read from a prompt: the number of different words says nearly all there is, signs of formulas help where
+ * there are any, the other counts add a little. Words of reasons and of code did not help on sources that they were not chosen on.
  */
 export function dimensionsOf(text: AskText, weights: Weights): Dimensions {
   if (text.features.characters === 0) return everywhere(unknown);
   const counts = askCounts(text);
   const base = weights.length * counts.length + weights.trivial_opening * counts.trivial_opening;
-  const formulas = share(base + weights.formulas * counts.formulas);
+  const formulas = weights.formulas * counts.formulas;
   return {
-    reasoning_requirement: formulas,
-    ambiguity: share(base),
-    dependency_depth: share(base + weights.steps * counts.steps),
-    verification_difficulty: formulas,
+    reasoning_requirement: bounded(base + formulas),
+    ambiguity: bounded(base + weights.technical_words * counts.technical_words),
+    dependency_depth: bounded(base + weights.steps * counts.steps + weights.constraints * counts.constraints),
+    verification_difficulty: bounded(base + formulas),
   };
 }
 
@@ -68,6 +85,6 @@ export function everywhere(value: number): Dimensions {
 }
 
 /** Three decimals: enough to rank, short enough to read. */
-function share(value: number): number {
+function bounded(value: number): number {
   return Math.round(Math.min(1, Math.max(0, value)) * 1_000) / 1_000;
 }

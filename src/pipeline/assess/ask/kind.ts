@@ -8,7 +8,7 @@ const vocabulary = new Vocabulary({
   summarize: `summar* tl_dr gist synopsis recap digest minutes short_version main_findings one_sentence two_line condense zusammenfass* fasse résum* resum* resume кратко резюмируй суммируй 总结 摘要 概括`,
   explain: `explain* describe what why how which who when where tell walk is are does do can_you_explain difference erklär* beschreib* was warum wie expliqu* décri* pourquoi comment explica* qué por_qué cómo explique o_que como
     объясн* опиши что почему как чем 解释 什么 为什么 如何 说明`,
-  test: `tests unit_test unit_tests integration_test a_test smoke_test specs pytest jest vitest coverage fixture test_case test_cases e2e smoke_test einheitentest* teste testfälle prueba pruebas тест* 测试`,
+  test: `tests unit_test unit_tests integration_test a_test smoke_test specs pytest jest vitest coverage fixture test_case test_cases e2e smoke_test einen_test testfälle einheitentest* teste prueba pruebas тест* 测试`,
   review: `review audit look_over have_a_look feedback comment_on critique überprüf* begutachte revois revisa revise проверь 审查 评审 check`,
   public: `public published open_source apache mit_licensed release changelog`,
   classify: `classify classification categor* sentiment label labels spam bucket flag tag assign_severity true_or_false which_category one_of put_each klassifizier* kategorisier* classe classez clasifica classifique классифицируй 分类 归类`,

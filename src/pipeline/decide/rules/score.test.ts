@@ -9,14 +9,17 @@ import { onScale } from "./score-scale.ts";
 const policy = aPolicy();
 const points = (task: Parameters<typeof aTask>[0] = {}, runtime: Parameters<typeof aRuntime>[0] = {}) =>
   pointsOf(aTask(task), aRuntime(runtime), policy, []);
-const scales: readonly ScoreScale[] = ["declared", "chat", "agent"];
+const scored = (task: Parameters<typeof aTask>[0], scale: ScoreScale, given = policy) =>
+  scoreOf(aTask(task), aRuntime(), given, [], scale);
 
 describe("the scale", () => {
-  test.each(scales)("%s: only the required fields are flash, all dimensions at 1 are pro", (scale) => {
-    const scored = (task: Parameters<typeof aTask>[0]) => scoreOf(aTask(task), aRuntime(), policy, [], scale);
-    expect(zoneOf(scored({}), policy)).toBe("flash");
-    expect(zoneOf(scored(dimensions(1)), policy)).toBe("pro");
-  });
+  test.each(["declared", "chat"] as const)(
+    "%s: only the required fields are flash, all dimensions at 1 are pro",
+    (scale) => {
+      expect(zoneOf(scored({}, scale), policy)).toBe("flash");
+      expect(zoneOf(scored(dimensions(1), scale), policy)).toBe("pro");
+    },
+  );
 
   test("of stated tasks does not change easy ones, and has the thresholds at 35 and 60 points", () => {
     expect([0, 22.5, 25, 35, 47.5, 60, 100].map((at) => onScale(at, "declared"))).toEqual([
@@ -24,16 +27,29 @@ describe("the scale", () => {
     ]);
   });
 
-  test.each(scales)("%s rises with the points from 0 to 100", (scale) => {
+  test.each(["declared", "chat"] as const)("%s rises with the points from 0 to 100", (scale) => {
     expect([onScale(0, scale), onScale(100, scale)]).toEqual([0, 100]);
-    for (let at = 0; at < 10_000; at++) {
-      expect(onScale((at + 1) / 100, scale)).toBeGreaterThan(onScale(at / 100, scale));
+    for (let at = 0; at < 1_000; at++) {
+      expect(onScale((at + 1) / 10, scale)).toBeGreaterThan(onScale(at / 10, scale));
     }
   });
 
-  test("depends on the kind: work on software is compared with work on software", () => {
-    expect((["OTHER", "SUMMARIZE", "RESEARCH"] as const).map(scaleFor)).toEqual(["chat", "chat", "chat"]);
-    expect((["CODING", "DEBUG", "AUTH"] as const).map(scaleFor)).toEqual(["agent", "agent", "agent"]);
+  test("of software work in an agent ends below the gray zone, wherever that begins, and ranks like the others", () => {
+    for (const flash_below of [90, 40, 0]) {
+      const given = aPolicy({ routing: { flash_below } });
+      expect(zoneOf(scored({ ...dimensions(1), kind: "ARCHITECTURE" }, "agent", given), given)).toBe(
+        flash_below === 0 ? "gray" : "flash",
+      );
+    }
+    expect(scored(dimensions(0.5), "agent")).toBeGreaterThan(scored(dimensions(0.4), "agent"));
+  });
+
+  test("is that of agents for software work with tools, and for all work in a repository", () => {
+    const chat = { toolsOffered: false, repoContext: false };
+    expect(scaleFor("CODING", chat)).toBe("chat");
+    expect(scaleFor("CODING", { ...chat, toolsOffered: true })).toBe("agent");
+    expect(scaleFor("OTHER", { ...chat, toolsOffered: true })).toBe("chat");
+    expect(scaleFor("OTHER", { ...chat, repoContext: true })).toBe("agent");
   });
 
   test("of a snapshot is used, and is in the evidence with the points", () => {

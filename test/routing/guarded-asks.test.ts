@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { assessed } from "#pipeline/assess/fixtures.ts";
+
+interface LabelledAsk {
+  readonly set: string;
+  readonly prompt: string;
+  readonly guarded?: boolean;
+  readonly kind?: string;
+}
+
+const asks = readFileSync(join(import.meta.dir, "fixtures/guarded-asks.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as LabelledAsk); // written by this project
+const kindOf = (ask: string) => {
+  const { kind, risk_level } = assessed({ ask }).task;
+  return risk_level === "HIGH" || risk_level === "CRITICAL" ? kind : undefined;
+};
+const share = <T>(list: readonly T[], holds: (each: T) => boolean) => list.filter(holds).length / list.length;
+
+// Shares, not single asks: a word that finds one more of these has so far found none of those that nobody had read.
+test.each([...new Set(asks.map(({ set }) => set))])(
+  "guarded asks are found, ordinary ones are left alone: %s",
+  (set) => {
+    const of = asks.filter((ask) => ask.set === set);
+    const guarded = of.filter((ask) => ask.guarded !== false);
+    const ordinary = of.filter((ask) => ask.guarded === false);
+    expect(share(guarded, ({ prompt }) => kindOf(prompt) !== undefined)).toBeGreaterThan(0.88);
+    if (ordinary.length > 0) expect(share(ordinary, ({ prompt }) => kindOf(prompt) !== undefined)).toBeLessThan(0.02);
+    const labelled = of.filter(({ kind }) => kind !== undefined);
+    if (labelled.length > 0)
+      expect(share(labelled, ({ prompt, kind }) => kindOf(prompt) === kind)).toBeGreaterThan(0.9);
+  },
+);
