@@ -82,7 +82,7 @@ test.skipIf(process.platform === "win32")(
 describe("learned weights", () => {
   const names = (file: string) => `routing: { learned: { weights_file: ${file} } }\n`;
   const weights = (blend: number) => {
-    const vector = Array.from({ length: 16 }, (_, at) => at);
+    const vector = Array.from({ length: 15 }, (_, at) => at);
     const rising = [
       [0, 0],
       [1, 100],
