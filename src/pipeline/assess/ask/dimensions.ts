@@ -41,7 +41,7 @@ const trivialOpening =
 const shortAsk = 12;
 
 /** The counts of an ask, each 0..1: they grow fast first and then ever more slowly. */
-export function askCounts({ features, words }: AskText): Readonly<Record<keyof Weights, number>> {
+function askCounts({ features, words }: AskText): Readonly<Record<keyof Weights, number>> {
   const share = (list: ReadonlySet<string>, others = 0) => {
     const count = words.filter((word) => list.has(word)).length + others;
     return count / (count + halfWords);
