@@ -103,13 +103,15 @@ type AskWithRun = Omit<NewestAsk, "at"> & Pick<Conversation, "run">;
 /** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
 function withWordsInRun({ at, ...said }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
   const run = at + 1 < messages.length ? runStepsFrom(messages, at + 1) : [];
-  const spoken = run.filter((step): step is ResultStep => step.kind === "result" && step.user !== undefined);
+  const spoken = run.filter(
+    (step): step is ResultStep => step.kind === "result" && step.observation.user !== undefined,
+  );
   let known: AskWithRun = { ...said, run };
   for (const step of spoken.slice(-maxSpoken)) {
     const words = wordsIn(messages[step.at]);
     if (words === "") continue;
     const goesOn = isContinuePrompt(words);
-    if (step.user === "asks") {
+    if (step.observation.user === "asks") {
       const since = run.filter((each) => each.at > step.at);
       known = { ...known, ask: words, subject: goesOn ? known.subject : words, run: since, goesOn: false };
     } else if (!goesOn) known = { ...known, subject: windowOf(`${known.subject}\n${words}`, askHead, askTail) };

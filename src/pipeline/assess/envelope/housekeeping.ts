@@ -1,4 +1,5 @@
 import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
+import { memoizeByMessage } from "#domain/known-message.ts";
 import type { TaskKind } from "#domain/routing.ts";
 import { isCompactionRequest } from "./ask.ts";
 import type { Conversation } from "./conversation.ts";
@@ -115,6 +116,7 @@ const shortInstruction = 200;
 /** Characters of the newest message that are read. */
 const newestHead = 1_200;
 const newestTail = 600;
+const systemHead = 3_000;
 /** A program says what it wants first or last; between stands what it is about. */
 const orderHead = 500;
 const orderTail = 300;
@@ -131,16 +133,13 @@ export function housekeepingOf(
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
   if (conversation.tools.count > 0) return undefined;
-  const system = textOf(conversation.system?.["content"]);
+  const system = conversation.system === undefined ? noInstruction : systemInstruction(conversation.system);
   if (system.length > maxInstructionLength) return undefined;
   const newest = windowOf(textOf(conversation.newest?.["content"]), newestHead, newestTail);
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
   const isBare = (text: string) => smallAnswer || bareResult.test(text);
-  if (system !== "") {
-    const bySystem = kindSaidIn(system) ?? (system.length < 1_500 && chooses.test(system) ? "labels" : undefined);
-    if (bySystem !== undefined && (system.length < shortInstruction || isBare(system) || isBare(newest)))
-      return bySystem;
-  }
+  const isShort = system.length > 0 && system.length < shortInstruction;
+  if (system.kind !== undefined && (isShort || smallAnswer || system.isBare || isBare(newest))) return system.kind;
   // The program's own words behind the conversation.
   const closing = closingOf(messages);
   const byClosing = closing === "" ? undefined : kindSaidIn(closing);
@@ -155,8 +154,25 @@ export function housekeepingOf(
   const byMessage = kindSaidIn(order);
   if (byMessage === undefined || makesCode.test(order)) return undefined;
   // A short system prompt may say no more than how short the answer is to be.
-  return isBare(order) || (system !== "" && system.length < shortInstruction && isBare(system)) ? byMessage : undefined;
+  return isBare(order) || (isShort && system.isBare) ? byMessage : undefined;
 }
+
+/** What a system prompt orders of every message. */
+interface Instruction {
+  readonly length: number;
+  readonly kind: HousekeepingKind | undefined;
+  readonly isBare: boolean;
+}
+
+const noInstruction: Instruction = { length: 0, kind: undefined, isBare: false };
+
+const systemInstruction = memoizeByMessage(({ content }): Instruction => {
+  const text = textOf(content);
+  if (text.length > maxInstructionLength) return { ...noInstruction, length: text.length };
+  const head = text.slice(0, systemHead);
+  const kind = kindSaidIn(head) ?? (text.length < 1_500 && chooses.test(head) ? "labels" : undefined);
+  return { length: text.length, kind, isBare: bareResult.test(head) };
+});
 
 /** The last message if it is a system prompt behind the conversation; the result of a tool is no instruction, whatever it says. */
 function closingOf(messages: readonly ChatMessage[]): string {

@@ -20,7 +20,7 @@ const pathOfCode =
 export function repoContextIn(conversation: Conversation, messages: readonly ChatMessage[]): boolean {
   const { tools, run, ask, system } = conversation;
   if (tools.workInRepository) return true;
-  if (run.some((step) => step.kind === "result" && step.call.worksInRepository)) return true;
+  if (run.some((step) => step.kind === "result" && step.observation.call.worksInRepository)) return true;
   if (system !== undefined && isAgentPrompt(system)) return true;
   const beginning = ask.slice(0, 2_000);
   if (beginning.includes("/") && pathOfCode.test(beginning)) return true;

@@ -35,30 +35,15 @@ export function speakerBy(tool: string): Speaker | undefined {
   return asking.test(tool) && !notTheUser.test(tool) ? "asks" : undefined;
 }
 
-/** In which ways the text of a result may be the user's. */
-export interface SpokenWords {
-  readonly tagged: boolean;
-  readonly verdict: boolean;
-  readonly meanwhile: boolean;
-  readonly bare: boolean;
-}
-
-export function spokenIn(result: string): SpokenWords {
-  return {
-    tagged: result.includes("</") && userTag.test(result),
-    verdict: verdict.test(result),
-    meanwhile: spokeMeanwhile.test(result) && saidAtEnd.test(result.slice(-maxWords)),
-    bare: result.trim() !== "" && result.length <= maxBareAnswer && !unanswered.test(result),
-  };
-}
-
 /** Whether the result of a call holds the user's own words. */
-export function userWordsIn(
-  speaker: Speaker | undefined,
-  { tagged, verdict, meanwhile, bare }: SpokenWords,
-): UserWords | undefined {
-  if (speaker === "finishes" && (tagged || verdict)) return "asks";
-  return (speaker === "asks" && (tagged || bare)) || verdict || meanwhile ? "answers" : undefined;
+export function userWordsIn(speaker: Speaker | undefined, result: string): UserWords | undefined {
+  const isVerdict = verdict.test(result);
+  if (speaker === "finishes" && (isVerdict || userTag.test(result))) return "asks";
+  if (speaker === "asks") {
+    const isBare = result.trim() !== "" && result.length <= maxBareAnswer && !unanswered.test(result);
+    if (isBare || userTag.test(result)) return "answers";
+  }
+  return isVerdict || (spokeMeanwhile.test(result) && saidAtEnd.test(result)) ? "answers" : undefined;
 }
 
 /** Longest words that are read; people answer briefly, and long text was pasted. */

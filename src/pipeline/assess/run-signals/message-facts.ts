@@ -1,13 +1,12 @@
-import { isObject, type Json } from "#domain/chat.ts";
+import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
 import { askIn, asksForHighReasoning, isCompactionRequest, isContinuePrompt } from "#pipeline/assess/envelope/ask.ts";
 import { callInText, harnessTurnIn, holdsEdit } from "#pipeline/assess/envelope/harness-turn.ts";
 import { askHead, askTail, textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
-import { type SpokenWords, spokenIn } from "#pipeline/assess/envelope/user-words.ts";
 import { hashOf } from "./hashes.ts";
 import { proseIn } from "./prose.ts";
 import { type CallFacts, callFacts } from "./tool-call.ts";
-import { type ResultFacts, resultFacts } from "./tool-result.ts";
+import { type Observation, observe } from "./tool-result.ts";
 
 /**
  * What each message shows by itself, whatever stands around it: numbers, flags and hashes, computed once for a message, because
@@ -43,24 +42,23 @@ function calledFacts(called: Json | undefined, id: Json | undefined): CallFacts 
   return callFacts(call, typeof id === "string" ? id : undefined);
 }
 
-/** A result as its message gives it. */
-export interface GivenResult {
-  readonly result: ResultFacts;
-  readonly spoken: SpokenWords;
-  /** Hash of the id of the call that it answers. */
-  readonly id: number | undefined;
+/** Hash of the id of the call that a result answers. */
+export const answeredId = memoizeByMessage(({ tool_call_id: id }) => (typeof id === "string" ? hashOf(id) : undefined));
+
+const kept = memoizeByMessage((): { observation?: Observation } => ({}));
+
+/** What came of a call, by the message that gives its result. */
+export function observedIn(message: ChatMessage, call: CallFacts): Observation {
+  const known = kept(message);
+  if (known.observation?.call.hash === call.hash) return known.observation;
+  const text = textOf(message["content"]);
+  known.observation = observe(call, message.role === "tool" ? text : (harnessTurnIn(text)?.text ?? text));
+  return known.observation;
 }
 
-export const toolFacts = memoizeByMessage((message): GivenResult => {
-  const text = textOf(message["content"]);
-  const id = message["tool_call_id"];
-  return { result: resultFacts(text), spoken: spokenIn(text), id: typeof id === "string" ? hashOf(id) : undefined };
-});
-
-/** What a harness says in the user's role. */
-interface TurnFacts extends GivenResult {
+/** What a harness says in the user's role: the call that was made, or, without its arguments, the tool that it names. */
+interface TurnFacts {
   readonly kind: "result" | "note";
-  /** The call that was made, or, without its arguments, the tool that it names. */
   readonly call: CallFacts | undefined;
   readonly tool: CallFacts | undefined;
 }
@@ -87,9 +85,6 @@ export const userFacts = memoizeByMessage((message): UserFacts => {
       kind,
       call: command === undefined ? undefined : callFacts({ name: "bash", args: command }),
       tool: tool === undefined ? undefined : callFacts({ name: tool, args: "" }),
-      result: resultFacts(turn.text),
-      spoken: spokenIn(turn.text),
-      id: undefined,
     };
     return { turn: facts, isEmpty: true, continues: false, compacts: false, asksForHighReasoning: false };
   }

@@ -1,6 +1,6 @@
 import { mostProse } from "./prose.ts";
 import type { ResultStep, RunStep } from "./run-steps.ts";
-import type { Outcome } from "./tool-result.ts";
+import type { Failed } from "./tool-result.ts";
 
 /**
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
@@ -74,18 +74,19 @@ class Run {
   /** By the call: its last result, and how many changes had been made by then. */
   readonly #results = new Map<number, { readonly result: number; readonly changes: number }>();
 
-  add({ call: { hash, check, changes, runs }, result, outcome }: ResultStep): void {
-    const before = this.#results.get(hash);
-    const repeated = before?.result === result.hash;
-    const passes = outcome.kind === "succeeded" && runs && !changes;
+  add({ observation: { call, hash, outcome, failures } }: ResultStep): void {
+    const { changes, runs } = call;
+    const before = this.#results.get(call.hash);
+    const repeated = before?.result === hash;
+    const passes = outcome === "succeeded" && runs && !changes;
     // A check that passes again is progress where something was changed since.
-    const idle = repeated && (!passes || before?.changes === this.#changes);
-    this.#results.set(hash, { result: result.hash, changes: this.#changes });
-    if (runs) this.#testsFailed = result.failures ?? (outcome.kind === "succeeded" ? 0 : this.#testsFailed);
+    const idle = repeated && !changes && (!passes || before?.changes === this.#changes);
+    this.#results.set(call.hash, { result: hash, changes: this.#changes });
+    if (runs) this.#testsFailed = failures ?? (outcome === "succeeded" ? 0 : this.#testsFailed);
     if (changes) this.#changes += 1;
-    if (outcome.kind === "failed") this.#fail(outcome, check, result.failures, repeated);
-    else if (outcome.kind === "malformed" || (idle && !changes)) this.#spend();
-    else if (passes) this.#pass(check);
+    if (typeof outcome === "object") this.#fail(outcome, call.check, failures, repeated);
+    else if (outcome === "malformed" || idle) this.#spend();
+    else if (passes) this.#pass(call.check);
   }
 
   signals(filesTouched: number, prose: number): RunSignals {
@@ -113,12 +114,7 @@ class Run {
     if (this.#depth > this.#deepest) this.#deepest = this.#depth;
   }
 
-  #fail(
-    { errorType, signature }: Extract<Outcome, { kind: "failed" }>,
-    check: string,
-    failures: number | undefined,
-    repeated: boolean,
-  ): void {
+  #fail({ errorType, signature }: Failed, check: string, failures: number | undefined, repeated: boolean): void {
     this.#spend();
     const before = this.#failing.get(check);
     if (failures !== undefined) this.#failing.set(check, failures);

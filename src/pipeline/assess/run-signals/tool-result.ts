@@ -1,47 +1,28 @@
 import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
+import { type UserWords, userWordsIn } from "#pipeline/assess/envelope/user-words.ts";
 import { fnv1a, hashOf, normalized } from "./hashes.ts";
 import type { CallFacts } from "./tool-call.ts";
 
-/** What a result shows by its text alone, whatever call it answers. Holds numbers and hashes, no text but names of errors. */
-export interface ResultFacts {
+/** What came of a call. What was only read has no failure, however much its text mentions errors. */
+export interface Observation {
+  /** The call that it is about. */
+  readonly call: CallFacts;
   /** Equal texts have equal hashes. */
   readonly hash: number;
-  /** It is an answer of the harness to a call that it could not read. */
-  readonly malformed: boolean;
-  readonly exit: number | undefined;
-  /** A field among the first says that it failed. */
-  readonly failedField: boolean;
-  /** What a tool, or a command, that edits says where nothing was edited. */
-  readonly refusal: ErrorFacts | undefined;
-  readonly commandRefusal: ErrorFacts | undefined;
-  /** What went wrong, as a program says. */
-  readonly error: ErrorFacts | undefined;
-  /** It says that something failed. */
-  readonly fails: boolean;
-  /** How much failed, as the last count says; undefined where none stands in it. */
+  /** `malformed`: the harness could not read the call. */
+  readonly outcome: "succeeded" | "read" | "malformed" | Failed;
+  /** How much failed, as the last count in the output of a check says. */
   readonly failures: number | undefined;
+  /** The user has spoken by this result. */
+  readonly user: UserWords | undefined;
 }
 
-interface ErrorFacts {
-  /** `ModuleNotFoundError`, `FAILED`: fit to be shown. */
-  readonly type: string | undefined;
-  /** Hash of the lines that report it. */
-  readonly lines: string;
+export interface Failed {
+  /** `ModuleNotFoundError`, `exit 2`: fit to be shown. */
+  readonly errorType: string;
+  /** The same error in the same check has the same signature though lines, folders, addresses, times and numbers differ. */
+  readonly signature: string;
 }
-
-/**
- * What came of a call. `failed` and `succeeded` are said of what was run or changed; what was only read is `read`, however much its
- * text mentions errors.
- */
-export type Outcome =
-  | { readonly kind: "succeeded" | "read" | "malformed" }
-  | {
-      readonly kind: "failed";
-      /** `ModuleNotFoundError`, `exit 2`: fit to be shown. */
-      readonly errorType: string;
-      /** The same error in the same check has the same signature though lines, folders, addresses, times and numbers differ. */
-      readonly signature: string;
-    };
 
 /** Where an exit status stands: in the first or the last lines of a result. */
 const statusWindow = 240;
@@ -64,7 +45,7 @@ const edited = /^\W*(?:success|updated|edited|wrote|written|saved|created|applie
 const killed = /\b(?:terminated|killed) by signal\b|\btimed? ?out\b/i;
 /** A line by which a program says what went wrong; names of files do not. */
 const errorLine =
-  /\b[A-Za-z_.]{0,40}(?:Error|Exception)\b|\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:|^\s*\[?ERROR\]?(?::|\s)|\bnpm ERR!|\b(?:panic|fatal):|\bFAIL(?:ED|URE)?\b|command not found|No such file or directory|ermission denied|Segmentation fault|Assertion failed|: undefined: \w|onnection refused|\bCONFLICT \(|(?:annot|ould not|nable to) (?:be )?(?:connect|resolve|locate|load)|is not recognized as|\*\*\* \[|^\s*not ok \d|^\(fail\) |\s\[E\]$|^\S{1,160}\.\w{1,8}:\d{1,6}:\d{1,5}: (?!warning|note|info)\S|Fehler:|Erreur ?:|错误[:：]|エラー[:：]|오류[:：]|шибка:/;
+  /(?:Error|Exception)\b|\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:|^\s*\[?ERROR\]?(?::|\s)|\bnpm ERR!|\b(?:panic|fatal):|\bFAIL(?:ED|URE)?\b|command not found|No such file or directory|ermission denied|Segmentation fault|Assertion failed|: undefined: \w|onnection refused|\bCONFLICT \(|(?:annot|ould not|nable to) (?:be )?(?:connect|resolve|locate|load)|is not recognized as|\*\*\* \[|^\s*not ok \d|^\(fail\) |\s\[E\]$|^\S{1,160}\.\w{1,8}:\d{1,6}:\d{1,5}: (?!warning|note|info)\S|Fehler:|Erreur ?:|错误[:：]|エラー[:：]|오류[:：]|шибка:/;
 /** How test runners list what failed, and other programs other things: it tells failures apart where something failed. */
 const listedFailure = /^\s*(?:[●✗✘✕×✖⨯❌]|\d+\)|\d+ -) \S/;
 /** A line that only says how much failed: it tells that something did, and no error from another. */
@@ -83,46 +64,47 @@ const failures =
 const resultHead = 500;
 const resultTail = 1_500;
 
-export function resultFacts(whole: string): ResultFacts {
+export function observe(call: CallFacts, whole: string): Observation {
   const shown = windowOf(whole, resultHead, resultTail);
   // The output of a program may stand in an object, its lines in one.
   const text = /^\s*\{/.test(shown) ? shown.replaceAll("\\n", "\n") : shown;
-  const lines = text.split("\n");
-  const first = text.trimStart().split("\n", 1)[0]?.slice(0, 300) ?? "";
-  const count = [...text.matchAll(failures)].at(-1);
-  const says = (pattern: RegExp) => lines.filter((line) => pattern.test(line) && !noError.test(line));
-  const errors = says(errorLine);
-  const fails = errors.length > 0 || says(countLine).length > 0;
+  const counted = call.runs ? [...text.matchAll(failures)].at(-1) : undefined;
   return {
+    call,
     hash: hashOf(shown),
-    malformed: malformedCall.test(text),
-    exit: exitStatusIn(text),
-    failedField: failedField.test(text),
-    refusal: notEdited.test(first) && !edited.test(first) ? errorFacts([first]) : undefined,
-    commandRefusal: errorFacts(commandRefused.exec(text)?.slice(0, 1) ?? []),
-    error: errorFacts(fails ? [...says(listedFailure), ...errors] : []),
-    fails: fails || killed.test(text.slice(0, 300)),
-    failures: count === null || count === undefined ? undefined : Number(count[1] ?? count[2]),
+    outcome: outcomeOf(call, text),
+    failures: counted === undefined ? undefined : Number(counted[1] ?? counted[2]),
+    user: userWordsIn(call.speaker, shown),
   };
 }
 
-/** An exit status beats text. Only what was run or changed can fail: what was read may mention errors without being one. */
-export function outcomeOf({ changes, runs, command, check }: CallFacts, result: ResultFacts): Outcome {
-  if (result.malformed) return { kind: "malformed" };
-  if (!changes && !runs) return { kind: "read" };
-  const failed = (error: ErrorFacts | undefined, otherwise: string): Outcome => ({
-    kind: "failed",
-    errorType: error?.type ?? otherwise,
-    signature: fnv1a(`${check} ${error?.lines ?? otherwise.replace(/\d+/, "#")}`),
-  });
-  if (result.exit !== undefined) {
-    return result.exit === 0 ? { kind: "succeeded" } : failed(result.error, `exit ${result.exit}`);
+/** An exit status beats text. */
+function outcomeOf({ changes, runs, command, check }: CallFacts, text: string): Observation["outcome"] {
+  if (malformedCall.test(text)) return "malformed";
+  if (!changes && !runs) return "read";
+  const failed = (lines: readonly string[], otherwise: string): Failed => {
+    const named = errorTypeIn.exec(lines.at(-1) ?? "");
+    const said = new Set(lines.slice(-maxLines).map((line) => normalized(fromErrorType(line.slice(0, 300)))));
+    const error = said.size === 0 ? normalized(otherwise) : [...said].sort().join("\n");
+    return { errorType: named?.[1] ?? named?.[2] ?? otherwise, signature: fnv1a(`${check} ${error}`) };
+  };
+  const exit = exitStatusIn(text);
+  if (exit === 0) return "succeeded";
+  if (exit !== undefined) return failed(errorLinesIn(text), `exit ${exit}`);
+  if (failedField.test(text)) return failed(errorLinesIn(text), "error");
+  if (runs) {
+    const errors = errorLinesIn(text);
+    const fails = errors.length > 0 || linesIn(text, countLine).length > 0 || killed.test(text.slice(0, 300));
+    return fails ? failed(errors, "FAILED") : "succeeded";
   }
-  if (result.failedField) return failed(result.error, "error");
-  if (runs) return result.fails ? failed(result.error, "FAILED") : { kind: "succeeded" };
   // A tool that edits says in its first line whether it did; a command prints nothing, or why it could not.
-  const refusal = command ? result.commandRefusal : result.refusal;
-  return refusal === undefined ? { kind: "succeeded" } : failed(refusal, "refused");
+  const first = text.trimStart().split("\n", 1)[0]?.slice(0, 300) ?? "";
+  const refusal = command
+    ? commandRefused.exec(text)?.[0]
+    : notEdited.test(first) && !edited.test(first)
+      ? first
+      : undefined;
+  return refusal === undefined ? "succeeded" : failed([refusal], "refused");
 }
 
 function exitStatusIn(text: string): number | undefined {
@@ -141,12 +123,14 @@ function statedIn(text: string): number | undefined {
 /** So many lines tell an error from another. */
 const maxLines = 12;
 
-function errorFacts(lines: readonly string[]): ErrorFacts | undefined {
-  const last = lines.at(-1);
-  if (last === undefined) return undefined;
-  const named = errorTypeIn.exec(last.slice(0, 300));
-  const normal = new Set(lines.slice(-maxLines).map((line) => normalized(fromErrorType(line.slice(0, 300)))));
-  return { type: named?.[1] ?? named?.[2], lines: fnv1a([...normal].sort().join("\n")) };
+/** The lines that report what went wrong; stack traces and test summaries end with what matters. */
+function errorLinesIn(text: string): readonly string[] {
+  const errors = linesIn(text, errorLine);
+  return errors.length === 0 && !countLine.test(text) ? errors : [...linesIn(text, listedFailure), ...errors];
+}
+
+function linesIn(text: string, pattern: RegExp): string[] {
+  return text.split("\n").filter((line) => pattern.test(line) && !noError.test(line));
 }
 
 /** The error from its type on: what a reporter puts in front of it differs from run to run, but for the name of a test. */
