@@ -68,14 +68,12 @@ export interface JsonPieces {
 }
 
 export interface GuardedStream {
-  /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. It is a part of `json`. */
-  passesUnchanged(json: string, from?: number, to?: number): boolean;
+  /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. */
+  passesUnchanged(json: string): boolean;
   /** The same for pieces in a row, as long as they pass: gives back the index of the first that does not. */
   passUnchanged(pieces: JsonPieces, from: number): number;
   /** What may go out now; the beginning of what may be the key is held back. */
   push(text: string): string;
-  /** The same for a text that `mayContainKey` has ruled out, as it stands in JSON and without escapes: nothing in it is searched again. */
-  pushWithout(text: string): string;
   /** What was held back, once the text has ended. */
   flush(): string;
 }

@@ -25,13 +25,11 @@ export class StreamGuard {
   chunk(raw: string, chunk: JsonObject): boolean {
     let changed = false;
     const mayContainKey = this.#guard.mayContainKey(raw);
-    // Megabytes are searched once: what has no escapes says the same in its JSON.
-    const isWithout = raw.length > longChunk && !mayContainKey && !raw.includes("\\");
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) {
       if (!isObject(choice)) continue;
       const index = typeof choice.index === "number" ? choice.index : 0;
-      if (isObject(choice.delta)) changed = this.#pieces(index, choice.delta, [], isWithout) || changed;
+      if (isObject(choice.delta)) changed = this.#pieces(index, choice.delta, []) || changed;
       if (typeof choice.finish_reason !== "string") continue;
       const rest = this.rest(index, isObject(choice.delta) ? choice.delta : {});
       if (rest === undefined) continue;
@@ -66,7 +64,7 @@ export class StreamGuard {
     return found ? delta : undefined;
   }
 
-  #pieces(index: number, value: JsonObject | Json[], path: readonly (string | number)[], isWithout: boolean): boolean {
+  #pieces(index: number, value: JsonObject | Json[], path: readonly (string | number)[]): boolean {
     let changed = false;
     for (const key of Object.keys(value)) {
       if (path.length > deepest || whole.has(key)) continue;
@@ -75,19 +73,14 @@ export class StreamGuard {
       if (typeof item === "string") {
         if (item === "") continue;
         const place = this.#place(index, [...path, at]);
-        const guarded =
-          place === undefined
-            ? this.#guard.text(item)
-            : isWithout
-              ? place.text.pushWithout(item)
-              : place.text.push(item);
+        const guarded = place === undefined ? this.#guard.text(item) : place.text.push(item);
         if (guarded === item) continue;
         (value as JsonObject)[key] = guarded;
         changed = true;
       } else if (item !== null && typeof item === "object") {
         // Items of a list are known by their own index, wherever they stand in this chunk.
         const known = typeof at === "number" && isObject(item) && typeof item.index === "number" ? item.index : at;
-        changed = this.#pieces(index, item, [...path, known], isWithout) || changed;
+        changed = this.#pieces(index, item, [...path, known]) || changed;
       }
     }
     return changed;
@@ -116,8 +109,6 @@ interface GuardedPlace {
   readonly text: GuardedStream;
 }
 
-/** Chunks above so many characters. */
-const longChunk = 65_536;
 const maxChoices = 128;
 /** In one choice. */
 const maxPlaces = 1_024;

@@ -1,13 +1,22 @@
 import type { AnswerGuard, GuardedStream, JsonPieces } from "#privacy/redaction.ts";
 import type { ExactValue } from "#privacy/rules/exact-values.ts";
-import { type KeyForm, keyForms } from "./key-forms.ts";
-import { StartFinder } from "./start-finder.ts";
 
 /** Shorter keys stand in ordinary text, and so do those below the second length without a digit. */
 const minKeyLength = 8;
 const minWordlikeKeyLength = 16;
-/** A text above so many characters is searched as bytes, which takes a fifth of the time for each form, and is not copied. */
-const longText = 65_536;
+
+/** One way to write the key. */
+interface KeyForm {
+  readonly whole: string;
+  /** A beginning this long is no coincidence: it is replaced, and as much of the rest as follows. */
+  readonly head: string;
+  /** A shorter beginning is given out before it is known how it goes on. */
+  readonly start: string;
+}
+
+/** So many characters of the key are in a head, and in a start. */
+const headLength = 16;
+const startLength = 4;
 
 /** Keeps a key that upstreams know, because every call carries it, out of their answers; undefined for keys that are ordinary words. */
 export function createAnswerGuard({ rule, value }: ExactValue): AnswerGuard | undefined {
@@ -18,42 +27,31 @@ export function createAnswerGuard({ rule, value }: ExactValue): AnswerGuard | un
 class KeyGuard implements AnswerGuard {
   readonly placeholder: string;
   readonly forms: readonly KeyForm[];
-  /** Undefined for a key that it cannot look for; then no piece passes without a look at all forms. */
-  readonly finder: StartFinder | undefined;
-  readonly longestHead: number;
+  readonly anyStart: RegExp;
+  /** Of what was given out, so many characters may be the beginning of a start. */
+  readonly tailLength: number;
+  readonly #anyHead: RegExp;
   /** Nobody writes it with escapes in JSON. */
   readonly #plain: boolean;
   /** What an escaped slash may hide. */
   readonly #hasSlash: boolean;
-  readonly #anyHead: RegExp;
-  readonly #heads: readonly Uint8Array[];
 
   constructor(key: string, placeholder: string) {
     this.placeholder = placeholder;
     this.forms = keyForms(key);
-    const starts = this.forms.map(({ start }) => start);
-    this.finder = StartFinder.of(starts);
-    this.longestHead = Math.max(...this.forms.map(({ head }) => head.length));
+    this.anyStart = anyOf(this.forms.map(({ start }) => start));
+    this.tailLength = Math.max(...this.forms.map(({ start }) => start.length)) - 1;
+    this.#anyHead = anyOf(this.forms.map(({ head }) => head));
     this.#plain = /^[\w-]+$/.test(key);
-    this.#anyHead = new RegExp(this.forms.map(({ head }) => RegExp.escape(head)).join("|"));
-    this.#heads = this.forms.map(({ head }) => Buffer.from(head));
     this.#hasSlash = this.forms.some(({ head }) => head.includes("/"));
   }
 
   mayContainKey(json: string): boolean {
-    if (!this.#plain || this.holdsHead(json)) return true;
-    return this.#hasSlash && json.includes("\\/");
-  }
-
-  /** Whether the head of a form stands in a text. */
-  holdsHead(text: string): boolean {
-    if (text.length <= longText) return this.#anyHead.test(text);
-    const bytes = Buffer.from(text);
-    return this.#heads.some((head) => bytes.includes(head));
+    return !this.#plain || this.#anyHead.test(json) || (this.#hasSlash && json.includes("\\/"));
   }
 
   text(text: string): string {
-    if (!this.holdsHead(text)) return text;
+    if (!this.#anyHead.test(text)) return text;
     const stream = this.stream();
     return stream.push(text) + stream.flush();
   }
@@ -88,9 +86,8 @@ class KeyGuard implements AnswerGuard {
 
 class KeyGuardStream implements GuardedStream {
   readonly #own: KeyGuard;
-  /** The last characters given out, in which a form may have begun; undefined as long as `#state` says all of them. */
-  #given: string | undefined;
-  #state = 0;
+  /** The last characters given out, in which a form may have begun. */
+  #tail = "";
   /** What may be the beginning of a form, together with the end of what was given out. */
   #held = "";
   /** The form of which so much was replaced; what follows of it is left out. */
@@ -100,66 +97,31 @@ class KeyGuardStream implements GuardedStream {
     this.#own = own;
   }
 
-  passesUnchanged(json: string, from = 0, to = json.length): boolean {
-    const { finder } = this.#own;
-    return (
-      finder !== undefined && this.#isBetween(finder) && this.#enter(finder.afterJson(this.#state, json, from, to))
-    );
+  passesUnchanged(json: string): boolean {
+    return this.#passes(json.includes("\\") ? String(JSON.parse(`"${json}"`)) : json);
   }
 
   passUnchanged({ json, ends, first, gap }: JsonPieces, from: number): number {
-    const { finder } = this.#own;
-    if (finder === undefined || !this.#isBetween(finder)) return from;
-    let at = from;
     let begin = from === 0 ? first : (ends[from - 1] ?? 0) + gap;
+    let at = from;
     for (; at < ends.length; at++) {
       const end = ends[at] ?? 0;
-      if (!this.#enter(finder.afterJson(this.#state, json, begin, end))) break;
+      if (!this.passesUnchanged(json.slice(begin, end))) break;
       begin = end + gap;
     }
     return at;
   }
 
-  /** Whether nothing is held back or left out. Then what the text given out ends in is all that counts of it. */
-  #isBetween(finder: StartFinder): boolean {
-    if (this.#given === undefined) return true;
+  /** Whether nothing is held back or left out, and no form may begin in a text, as in nearly all. */
+  #passes(text: string): boolean {
     if (this.#held !== "" || this.#replaced !== undefined) return false;
-    this.#state = finder.stateOf(this.#given);
-    this.#given = undefined;
-    return true;
-  }
-
-  /** False where a start is complete. */
-  #enter(state: number): boolean {
-    if (state < 0) return false;
-    this.#state = state;
+    if (this.#own.anyStart.test(this.#tail + text)) return false;
+    this.#giveOut(text, text.length);
     return true;
   }
 
   push(text: string): string {
-    return this.#push(text, text.length > longText && !this.#own.holdsHead(text));
-  }
-
-  pushWithout(text: string): string {
-    return this.#push(text, true);
-  }
-
-  /** @param isWithout no head stands in the text: one may only begin before it, or go on behind it */
-  #push(text: string, isWithout: boolean): string {
-    const { finder, placeholder, longestHead } = this.#own;
-    // Nearly every piece: no form needs to be followed through it.
-    if (!isWithout && finder !== undefined && this.#isBetween(finder) && this.#enter(finder.after(this.#state, text)))
-      return text;
-    const given = this.#given ?? finder?.beginningOf(this.#state) ?? "";
-    const isInside = this.#held !== "" || this.#replaced !== undefined;
-    // A text of megabytes is not joined with anything, which would copy it.
-    if (
-      isWithout &&
-      !isInside &&
-      text.length >= 2 * longestHead &&
-      !this.#own.holdsHead(given + text.slice(0, longestHead))
-    )
-      return this.#giveOut(text, 0);
+    if (this.#passes(text)) return text;
     let rest = text;
     if (this.#replaced !== undefined) {
       const { whole, length } = this.#replaced;
@@ -169,41 +131,47 @@ class KeyGuardStream implements GuardedStream {
       if (rest === "") return "";
       this.#replaced = undefined;
     }
-    let all = given + this.#held + rest;
+    let all = this.#tail + this.#held + rest;
     /** Where what was not given out yet begins. */
-    let from = given.length;
+    let from = this.#tail.length;
     let out = "";
     for (let found = this.#own.find(all); found !== undefined; found = this.#own.find(all)) {
       const { at, whole, length } = found;
-      out += all.slice(from, Math.max(from, at)) + placeholder;
+      out += all.slice(from, Math.max(from, at)) + this.#own.placeholder;
       all = all.slice(at + length);
       from = 0;
+      this.#tail = "";
       if (all === "" && length < whole.length) {
-        this.#given = "";
         this.#held = "";
         this.#replaced = { whole, length };
         return out;
       }
     }
-    return out + this.#giveOut(all, from);
-  }
-
-  /** Gives out a text from a place on, but for what may be the beginning of a form. */
-  #giveOut(all: string, from: number): string {
     const cut = Math.max(from, all.length - this.#own.openLength(all));
     this.#held = all.slice(cut);
-    this.#given = all.slice(Math.max(0, cut - this.#own.longestHead), cut);
-    return all.slice(from, cut);
+    this.#giveOut(all, cut);
+    return out + all.slice(from, cut);
+  }
+
+  /** Notes the end of what was given out: what of a text stands before a place. */
+  #giveOut(text: string, to: number): void {
+    const { tailLength } = this.#own;
+    this.#tail = (to < tailLength ? this.#tail + text.slice(0, to) : text.slice(to - tailLength, to)).slice(
+      -tailLength,
+    );
   }
 
   flush(): string {
     const rest = this.#held;
-    this.#given = undefined;
+    this.#tail = "";
     this.#held = "";
     this.#replaced = undefined;
-    this.#state = 0;
     return rest;
   }
+}
+
+function anyOf(texts: readonly string[]): RegExp {
+  return new RegExp(texts.map((text) => RegExp.escape(text)).join("|"));
 }
 
 /** How many characters of a text from a place on are those of a form from another place on. */
@@ -212,4 +180,31 @@ function sharedLength(text: string, at: number, whole: string, from: number): nu
   while (from + length < whole.length && at + length < text.length && text[at + length] === whole[from + length])
     length++;
   return length;
+}
+
+/**
+ * The key as it is, percent-encoded, in hexadecimal, and in base64 of both alphabets: on its own, or behind one or two bytes of
+ * another text, such as `Bearer `, which shift it. Not reversed or spelled out: there is no end of what a model can be asked to do.
+ */
+export function keyForms(key: string): readonly KeyForm[] {
+  const hex = Buffer.from(key).toString("hex");
+  const forms = new Map<string, KeyForm>();
+  const add = (whole: string, charactersEach: number) => {
+    const upTo = (characters: number) => whole.slice(0, Math.floor(characters * charactersEach));
+    forms.set(whole, { whole, head: upTo(headLength), start: upTo(startLength) });
+  };
+  for (const shift of [0, 1, 2]) {
+    for (const alphabet of ["base64", "base64url"] as const) add(base64Behind(key, shift, alphabet), 4 / 3);
+  }
+  for (const digits of [hex, hex.toUpperCase()]) add(digits, 2);
+  add(encodeURIComponent(key), 1);
+  add(key, 1);
+  return [...forms.values()];
+}
+
+/** Base64 of a key behind so many bytes, without the characters at both ends that other bytes have a part in. */
+function base64Behind(key: string, bytes: number, alphabet: "base64" | "base64url"): string {
+  const encoded = Buffer.concat([Buffer.alloc(bytes), Buffer.from(key)]).toString(alphabet);
+  const whole = Math.floor(((bytes + Buffer.byteLength(key)) * 8) / 6);
+  return encoded.slice(Math.ceil((bytes * 8) / 6), whole);
 }
