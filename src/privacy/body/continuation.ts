@@ -1,5 +1,4 @@
-import { isIdentifier } from "#privacy/detect/identifiers.ts";
-import { shapeOf } from "#privacy/detect/randomness.ts";
+import { isIdentifier, shapeOf } from "#privacy/detect/randomness.ts";
 import { classes, inToken } from "#privacy/text/characters.ts";
 
 /** Fewer characters behind a whole token are the beginning of something else. */

@@ -1,8 +1,7 @@
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
-import { isIdentifier } from "./identifiers.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
-import { isDummyValue, shapeOf } from "./randomness.ts";
+import { isDummyValue, isIdentifier, shapeOf } from "./randomness.ts";
 import { type CandidateValue, readGroup } from "./value-reader.ts";
 import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret, mayBeSecret } from "./values.ts";
 

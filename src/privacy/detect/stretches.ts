@@ -1,10 +1,9 @@
 import { decodePrintable, type EncodedText, printableHexAt } from "#privacy/text/base64.ts";
 import { COLON, COMMA, EQUALS, LOWER_R } from "#privacy/text/bytes.ts";
-import { isKeyCharacter, isTokenByte, matchEnd } from "#privacy/text/characters.ts";
+import { byteSet, isKeyCharacter, isQuote, isTokenByte, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { mayBeSecretDocument, messageHeadLength, secretDocumentAt } from "./keys.ts";
-import { joinLiteralsAround } from "./split-literals.ts";
 import { matchToken, ReadAhead, scanRun } from "./tokens.ts";
 import { isSecret } from "./values.ts";
 import { vendorValueIn } from "./vendor-values.ts";
@@ -25,13 +24,12 @@ export class StretchReader {
   readonly encoded: EncodedText[] = [];
   readonly found: Span[] = [];
   readonly #normalized: NormalizedText;
-  readonly #ahead: ReadAhead;
+  readonly #ahead = new ReadAhead();
   /** Characters that may still be decoded for this text. */
   #decodeBudget = 262_144;
 
   constructor(normalized: NormalizedText) {
     this.#normalized = normalized;
-    this.#ahead = new ReadAhead(normalized.length);
   }
 
   /** @returns where reading goes on, at least `to` */
@@ -141,4 +139,67 @@ export class StretchReader {
     this.#decodeBudget -= messageHeadLength;
     return secretDocumentAt(this.#normalized, first, end);
   }
+}
+
+/** A text that code or a mail program split into literals or lines, joined again. */
+interface JoinedLiterals {
+  readonly text: string;
+  /** Where the first literal begins in the normalized text. */
+  readonly start: number;
+  /** The place in the normalized text of the character at `index`. */
+  offsetAt(index: number): number;
+}
+
+/** Most literals of one text. */
+const maxLiterals = 8;
+const operator = "[ \\t]{0,8}(?:[+.&~]|\\.\\.|\\|\\|)?[ \\t]{0,8}";
+/** `" + "`, `' . '`, `"` and `"` on the next line: two literals that are one. */
+const concatenation = `["'\`]${operator}(?:\\\\?\\n[ \\t]{0,32}${operator})?[rbfuL@]?["'\`]`;
+/** The same, or a soft line break of quoted-printable. */
+const joint = new RegExp(`${concatenation}|=\\r?\\n(?=[\\w-])`, "y");
+const literalBefore = new RegExp(`["'\`]([\\w.-]{2,80})${concatenation}$`);
+const literal = /[\w.-]{0,512}/y;
+
+/** The joined literals around the run `[from, to)`; undefined where there is only one, which a byte or two decide. */
+function joinLiteralsAround({ bytes, text }: NormalizedText, from: number, to: number): JoinedLiterals | undefined {
+  const behind = bytes[to] ?? 0;
+  const isJoined = (isQuote(behind) || behind === 0x3d) && matchEnd(joint, text, to) >= 0;
+  const before = mayFollowLiteral(bytes, from - 1)
+    ? literalBeforeQuote(text.slice(Math.max(0, from - 160), from))
+    : undefined;
+  if (!isJoined && before === undefined) return undefined;
+  const start = from - (before ?? 0);
+  const pieces: { readonly at: number; readonly length: number }[] = [];
+  let joined = "";
+  for (let at = start; at >= 0 && pieces.length < maxLiterals; ) {
+    pieces.push({ at, length: joined.length });
+    const end = matchEnd(literal, text, at);
+    joined += text.slice(at, end);
+    at = matchEnd(joint, text, end);
+  }
+  return {
+    text: joined,
+    start,
+    offsetAt: (index) => {
+      const piece = pieces.findLast(({ length }) => length <= index) ?? { at: start, length: 0 };
+      return piece.at + index - piece.length;
+    },
+  };
+}
+
+const betweenLiterals = byteSet(" \t\n+.&~|\\rbfuL@");
+
+/** Whether a quote stands at a place and another one before it, with nothing between them but what joins literals. */
+function mayFollowLiteral(bytes: Uint8Array, quote: number): boolean {
+  if (!isQuote(bytes[quote] ?? 0)) return false;
+  let at = quote - 1;
+  while (at > quote - 80 && betweenLiterals[bytes[at] ?? 0] === 1) at--;
+  return isQuote(bytes[at] ?? 0);
+}
+
+/** How far before the end of a text that ends with a quote the literal before it begins: in the same line or the one before. */
+function literalBeforeQuote(text: string): number | undefined {
+  const lines = text.slice(text.lastIndexOf("\n", text.lastIndexOf("\n") - 1) + 1);
+  const index = lines.search(literalBefore);
+  return index < 0 ? undefined : lines.length - index - 1;
 }

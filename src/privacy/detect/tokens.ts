@@ -3,8 +3,7 @@ import { DOUBLE_QUOTE, HYPHEN, LOWER_T, PLUS, SLASH, UNDERSCORE } from "#privacy
 import { byteSet, classes, inChain, inToken, isTokenByte } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isIdentifierShaped } from "./identifiers.ts";
-import { isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
+import { isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
 
 /** How far before a run its token may begin. */
 const maxLeadLength = 160;
@@ -49,16 +48,6 @@ for (const rule of tokenRules) {
 }
 // The longest start first, so that `sk-ant-` is tried before `sk-`.
 for (const bucket of buckets) bucket.sort((a, b) => b.start.length - a.start.length);
-/** By bucket and the third character: whether a token of the bucket may begin so. */
-const thirds = new Uint8Array(256 * (buckets.length + 1));
-for (const [index, bucket] of buckets.entries()) {
-  const from = 256 * (index + 1);
-  for (const { third } of bucket) {
-    if (third === 0) thirds.fill(1, from, from + 256);
-    else thirds[from + third] = 1;
-  }
-}
-
 /**
  * Looks for a token that begins in, or shortly before, the run `[from, to)`.
  * @param ahead of the same text
@@ -84,8 +73,7 @@ export function scanRun(normalized: NormalizedText, from: number, to: number, ah
     if (place === inside && matchesInsideWord[pair] === 0) continue;
     const bucket = buckets[index - 1];
     if (bucket === undefined) continue;
-    const mayMatch = thirds[256 * index + (bytes[at + 2] ?? 0)] !== 0;
-    const end = mayMatch ? matchAny(normalized, at, bucket, place, ahead, found) : -1;
+    const end = matchAny(normalized, at, bucket, place, ahead, found);
     if (end >= 0) return Math.max(end, to);
     if (place !== inside && ++attempts > maxAttemptsPerRun) break;
   }
@@ -178,7 +166,7 @@ function matchAny(
     const next = normalized.bytes[end] ?? 0;
     if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
     end = ahead.tokenEnd(normalized.bytes, end, base64);
-    if (!isToken(rule, normalized.text.slice(at, end), start, ahead.judgedLength(end - at))) continue;
+    if (!isToken(rule, normalized.text.slice(at, end), start)) continue;
     found.push({ start: at, end, rule: rule.id });
     return end;
   }
@@ -197,7 +185,7 @@ function unknownShapeEnd(normalized: NormalizedText, at: number, start: string, 
   if (wordPrefix.test(start)) return -1;
   const end = ahead.tokenEnd(normalized.bytes, at + start.length, false);
   if (end - at - start.length < 20) return -1;
-  const body = normalized.text.slice(at + start.length, Math.min(end, at + ahead.judgedLength(400)));
+  const body = normalized.text.slice(at + start.length, Math.min(end, at + 400));
   const shape = shapeOf(body);
   return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !dummyToken.test(body) ? end : -1;
 }
@@ -263,9 +251,9 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
 }
 
 /** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
-function isToken(rule: TokenRule, token: string, start: string, judgedLength = maxJudgedLength): boolean {
+function isToken(rule: TokenRule, token: string, start: string): boolean {
   if (rule.checksum !== undefined && token.length <= maxJudgedLength && crc32Base62(token)) return true;
-  const body = token.slice(start.length, judgedLength);
+  const body = token.slice(start.length, maxJudgedLength);
   if (dummyToken.test(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
   if (rule.confidence !== "medium") return !isWordsOnly(shape);
@@ -299,59 +287,29 @@ const prefixSymbols = byteSet("$^#*");
 const dummyToken =
   /x{5}|X{5}|\*{3}|\.{3}|0{9}|123456789|abcdefgh|ABCDEFGH|EXAMPLE|example|laceholder|LACEHOLDER|(?:your|YOUR)[-_]|REDACTED|redacted/;
 
-/** No vendor's token is longer; what follows is judged with its beginning. */
-const maxJudgedLength = 16_384;
-/** What is judged of a token in a text in which most of what begins like one is none. */
-const shortJudgedLength = 64;
+/** What follows is judged with its beginning. */
+const maxJudgedLength = 1_024;
 
 /**
  * What was read of one text beyond the place that was looked at. A text of nothing but beginnings of tokens holds one every few
  * characters, and each may go on to the end of the text: what was read for one of them is not read again for the next.
  */
 export class ReadAhead {
-  readonly #tokens = new Stretch(false);
-  readonly #base64 = new Stretch(true);
-  /** Characters that may still be judged in full. */
-  #judgedLeft: number;
-
-  /** @param length of the text */
-  constructor(length: number) {
-    this.#judgedLeft = 4 * length + 4 * maxJudgedLength;
-  }
+  readonly #tokens = { from: 0, end: -1 };
+  readonly #base64 = { from: 0, end: -1 };
 
   /**
    * Where the characters of a token that stand at a place end: no suffix of a token may stay behind, whatever its documented length.
    * @param base64 whether `+`, `/` and `=` belong to it
    */
   tokenEnd(bytes: Uint8Array, from: number, base64: boolean): number {
-    return (base64 ? this.#base64 : this.#tokens).endFrom(bytes, from);
-  }
-
-  /** How much of a token of a length is to be judged. To be asked once for each. */
-  judgedLength(length: number): number {
-    const judged = Math.min(length, this.#judgedLeft > 0 ? maxJudgedLength : shortJudgedLength);
-    this.#judgedLeft -= judged;
-    return judged;
-  }
-}
-
-/** The stretch of characters of a token that was read last. */
-class Stretch {
-  readonly #isPart: Uint8Array;
-  #from = 0;
-  #end = -1;
-
-  constructor(base64: boolean) {
-    this.#isPart = base64 ? isBase64Part : isTokenByte;
-  }
-
-  endFrom(bytes: Uint8Array, from: number): number {
-    if (from >= this.#from && from <= this.#end) return this.#end;
-    const isPart = this.#isPart;
+    const last = base64 ? this.#base64 : this.#tokens;
+    if (from >= last.from && from <= last.end) return last.end;
+    const isPart = base64 ? isBase64Part : isTokenByte;
     let end = from;
     while (isPart[bytes[end] ?? 0] === 1) end++;
-    this.#from = from;
-    this.#end = end;
+    last.from = from;
+    last.end = end;
     return end;
   }
 }

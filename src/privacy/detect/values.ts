@@ -1,7 +1,6 @@
 import { DOT, HYPHEN, LOWER_A, LOWER_Z, SPACE } from "#privacy/text/bytes.ts";
-import { isIdentifier, isIdentifierShaped } from "./identifiers.ts";
 import { isKeyName } from "./key-names.ts";
-import { isDummyValue, isRandom, shapeOf, type TextShape } from "./randomness.ts";
+import { isDummyValue, isIdentifier, isIdentifierShaped, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
 /** How a value was written, which says how much of it can be code or a sentence. */
 export type Notation =

@@ -4,8 +4,7 @@ import { HYPHEN, SLASH } from "#privacy/text/bytes.ts";
 import { byteSet, classes, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isIdentifierShaped } from "./identifiers.ts";
-import { isRandom, shapeOf } from "./randomness.ts";
+import { isIdentifierShaped, isRandom, shapeOf } from "./randomness.ts";
 import { isSecret } from "./values.ts";
 
 /**
