@@ -1,0 +1,92 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Policy } from "#config/policy.ts";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
+import { privacyEngine } from "#privacy/engine.ts";
+
+const engine = privacyEngine(Policy.parse({}).privacy);
+const redact = (text: string) => engine.redactText(text).text;
+
+const rows = <Row>(file: string): Row[] =>
+  readFileSync(join(import.meta.dir, file), "utf8")
+    .trim()
+    .split("\n")
+    .map((line): Row => JSON.parse(line)); // our own file, one object a line
+
+const small = "abcdefghijklmnopqrstuvwxyz";
+const base62 = `${small}${small.toUpperCase()}0123456789`;
+const alphabets: Readonly<Record<string, readonly [string, number]>> = {
+  "16 of base62": [base62, 16],
+  "24 of base62": [base62, 24],
+  "40 of base62": [base62, 40],
+  "32 of hex": ["0123456789abcdef", 32],
+  "40 of URL-safe base64": [`${base62}-_`, 40],
+  "24 small letters and digits": [`${small}0123456789`, 24],
+  "26 of base32": [`${small.toUpperCase()}234567`, 26],
+};
+const passwords = [
+  "hunter2!!",
+  "LetMeIn99",
+  "dbPass_2024",
+  "SuperSecret42!",
+  "Bluebird7Cactus9",
+  "a8F!kd02",
+  "pr0d-db-Xk29",
+  "vT4-mmQ-91z",
+  "Zebra.Lamp.42",
+  "m0nk3yBusiness",
+];
+
+/** What stands at the mark in a text of `found.jsonl`, by kind. */
+const secrets: Readonly<Record<string, readonly string[]>> = {
+  token: [`ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`],
+  password: [`Velvet${"&"}8997`],
+  key: [`d96ehmwwc620t9${"hzhkn7ph8o"}`],
+  "chosen password": passwords,
+  "drawn key": Object.values(alphabets).map(([alphabet, length]) => {
+    const random = seededRandom(length);
+    return Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join("");
+  }),
+};
+
+interface Found {
+  readonly secret: string;
+  readonly place?: string;
+  readonly text: string;
+}
+describe("is found and replaced:", () => {
+  test.each(rows<Found>("found.jsonl").map((row) => [`${row.secret} ${row.place ?? row.text}`, row] as const))(
+    "%s",
+    (_, { secret, text }) => {
+      for (const value of secrets[secret] ?? []) {
+        const redacted = redact(text.replaceAll("§", value));
+        expect(redacted).toContain("[REDACTED:");
+        expect(redacted).not.toContain(value.slice(-12));
+      }
+    },
+  );
+});
+
+interface Kept {
+  /** What the text looks like to a scanner. */
+  readonly kind?: string;
+  readonly text: string;
+}
+describe("is not changed:", () => {
+  test.each(rows<Kept>("kept.jsonl").map(({ kind, text }) => [kind ?? "", text] as const))("%s %p", (_, text) => {
+    expect(redact(text)).toBe(text);
+  });
+});
+
+test("the tables of a generated parser stay, and a key of their length is found", () => {
+  const parser = readFileSync(require.resolve("@prometheus-io/lezer-promql"), "utf8");
+  expect(parser).toContain('tokenData: "');
+  expect(redact(parser)).toBe(parser);
+  const random = seededRandom(5);
+  const bytes = Buffer.from(Array.from({ length: 600 }, () => Math.floor(random() * 256)));
+  for (const alphabet of ["base64", "base64url", "hex"] as const) {
+    const key = bytes.toString(alphabet);
+    expect(redact(`api_secret: "${key}"`)).not.toContain(key.slice(0, 64));
+  }
+});
