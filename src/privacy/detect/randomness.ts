@@ -51,7 +51,7 @@ const bigramWeights = new Int8Array(676);
 for (let i = 0; i < 676; i++) bigramWeights[i] = bigramDigits.charCodeAt(i) - 0x35;
 
 /** The weight of two neighbouring letters of whatever case: words lie around 1, drawn letters around -2. */
-export function bigramWeight(first: number, second: number): number {
+function bigramWeight(first: number, second: number): number {
   return bigramWeights[((first | 0x20) - 0x61) * 26 + (second | 0x20) - 0x61] ?? 0;
 }
 
