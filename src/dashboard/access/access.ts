@@ -56,10 +56,8 @@ export class DashboardAccess {
       if (wrong !== undefined) return { kind: "refused", error: wrong };
       return { kind: "admitted", operator: { name: "dashboard token", by: "token" } };
     }
-    const session = this.#cookies.read(headers, this.#options.clock.now());
-    return session === undefined
-      ? { kind: "login_needed" }
-      : { kind: "admitted", operator: { name: session.name, by: "session" } };
+    const name = this.#cookies.read(headers, this.#options.clock.now());
+    return name === undefined ? { kind: "login_needed" } : { kind: "admitted", operator: { name, by: "session" } };
   }
 
   /** Why this caller may not change anything now; undefined when it may. */

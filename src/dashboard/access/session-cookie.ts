@@ -1,19 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 
-/** A signed-in browser. */
-export interface Session {
-  /** What the person called themselves at the login; for the audit log. */
-  readonly name: string;
-  /** Milliseconds since the epoch. */
-  readonly expiresMs: number;
-}
-
 /** How long a login lasts. */
 const sessionMs = 12 * 3_600_000;
 
 const cookieName = "smart_gateway_dashboard";
-/** A cookie of ours is far shorter; what is longer is not read. */
-const maxCookieLength = 512;
 
 /**
  * Sessions without a store: the cookie holds name and expiry, signed with a key that is made from the dashboard's token. So
@@ -26,31 +16,24 @@ export class SessionCookies {
     this.#key = hmac(token, "smart-gateway dashboard session, version 1");
   }
 
-  /** The `Set-Cookie` of a login. */
+  /** The `Set-Cookie` of a login. `name`: what the person is called in the audit log. */
   issue(name: string, nowMs: number, secure: boolean): string {
-    const expiresMs = nowMs + sessionMs;
-    const payload = base64url(JSON.stringify([expiresMs, name, crypto.randomUUID()]));
-    const value = `${payload}.${base64url(hmac(this.#key, payload))}`;
-    return `${cookieName}=${value}; ${attributes(secure)}; Max-Age=${sessionMs / 1_000}`;
+    const payload = Buffer.from(JSON.stringify([nowMs + sessionMs, name, crypto.randomUUID()])).toString("base64url");
+    return `${cookieName}=${payload}.${this.#signature(payload)}; ${attributes(secure)}; Max-Age=${sessionMs / 1_000}`;
   }
 
-  /** The session of a request; undefined without one that is signed and has not expired. */
-  read(headers: Headers, nowMs: number): Session | undefined {
-    for (const part of (headers.get("cookie") ?? "").split(";")) {
-      const [name, value] = splitAt(part.trim(), "=");
-      if (name !== cookieName || value.length > maxCookieLength) continue;
-      const session = this.#verified(value);
-      if (session !== undefined && session.expiresMs > nowMs && session.expiresMs <= nowMs + sessionMs) return session;
-    }
-    return undefined;
-  }
-
-  #verified(value: string): Session | undefined {
-    const [payload, signature] = splitAt(value, ".");
-    if (!isEqual(base64url(hmac(this.#key, payload)), signature)) return undefined;
+  /** The name in a session that is signed and has not expired; undefined without one. */
+  read(headers: Headers, nowMs: number): string | undefined {
+    const cookie = new Bun.CookieMap(headers.get("cookie") ?? "").get(cookieName);
+    const [payload = "", signature = ""] = cookie?.split(".") ?? [];
+    if (!isEqual(this.#signature(payload), signature)) return undefined;
     // Signed by us, so it is what `issue` wrote.
     const [expiresMs, name] = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as [number, string];
-    return { expiresMs, name };
+    return expiresMs > nowMs && expiresMs <= nowMs + sessionMs ? name : undefined;
+  }
+
+  #signature(payload: string): string {
+    return Buffer.from(hmac(this.#key, payload)).toString("base64url");
   }
 }
 
@@ -71,13 +54,4 @@ export function isEqual(given: string, expected: string): boolean {
 
 function hmac(key: string | Uint8Array, text: string): Uint8Array {
   return new Bun.CryptoHasher("sha256", key).update(text).digest();
-}
-
-function base64url(data: string | Uint8Array): string {
-  return Buffer.from(data as Uint8Array).toString("base64url");
-}
-
-function splitAt(text: string, separator: string): readonly [string, string] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + separator.length)];
 }

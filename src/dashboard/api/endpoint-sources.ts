@@ -3,11 +3,9 @@ import type { OperatorAction } from "#dashboard/audit.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import { tierOfRole } from "#domain/model.ts";
 import { ApiProblem, answering } from "./endpoint.ts";
-import { LedgerSnapshots } from "./ledger-view.ts";
 
 /** What the endpoints work with: the dashboard's sources, whose stores answer 503 when they cannot be reached. */
 export interface EndpointSources extends DashboardSources {
-  readonly ledgerSnapshots: LedgerSnapshots;
   /** The tier of a model by its key; null where the registry does not have it any more. */
   readonly tierOf: (key: string) => (typeof tierOfRole)[keyof typeof tierOfRole] | null;
   /** Writes into the audit log what an operator has just done. Rejects with an `ApiProblem` when it cannot be written. */
@@ -21,7 +19,6 @@ export function endpointSources(given: DashboardSources): EndpointSources {
     ...given,
     records: answering(given.records, unreadable, "records_unavailable"),
     explained,
-    ledgerSnapshots: new LedgerSnapshots(given),
     tierOf(key) {
       const model = given.config().registry.models.get(key);
       return model === undefined ? null : tierOfRole[model.role];

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualTime } from "#platform/manual-time.ts";
-import { EventBody } from "./event-stream.ts";
+import { openEventStream } from "./event-stream.ts";
 
 interface Ping {
   readonly kind: "ping";
@@ -14,7 +14,8 @@ async function open() {
   const onClose = () => {
     closed += 1;
   };
-  const stream = new EventBody<Ping>({ timers: time.timers, onClose });
+  const { signal } = new AbortController();
+  const stream = openEventStream<Ping>({ timers: time.timers, signal, onClose });
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(stream.body) });
   return { time, stream, closed: () => closed, read: () => fetch(server.url), server };
 }

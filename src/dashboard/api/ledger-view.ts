@@ -25,62 +25,33 @@ export interface LedgerSnapshot {
   readonly today: string;
 }
 
-/** Pages that ask within so long share one reading. */
-const maxAgeMs = 1_000;
 const maxRows = 1_000;
 
-/** Reads the ledger for the pages, at most once a second however many there are. */
-export class LedgerSnapshots {
-  readonly #sources: Pick<DashboardSources, "admin" | "clock" | "ledger">;
-  #reading: Promise<LedgerSnapshot> | undefined;
-  #readAtMs = 0;
-
-  constructor(sources: Pick<DashboardSources, "admin" | "clock" | "ledger">) {
-    this.#sources = sources;
-  }
-
-  /** Rejects with an `ApiProblem` when the ledger does not answer. */
-  read(): Promise<LedgerSnapshot> {
-    const nowMs = this.#sources.clock.monotonic();
-    if (this.#reading === undefined || nowMs - this.#readAtMs >= maxAgeMs) {
-      this.#readAtMs = nowMs;
-      this.#reading = this.#readNow();
-    }
-    return this.#reading;
-  }
-
-  /** What was read is out of date: somebody has changed it. */
-  invalidate(): void {
-    this.#reading = undefined;
-  }
-
-  async #readNow(): Promise<LedgerSnapshot> {
-    const { admin: open, clock, ledger } = this.#sources;
-    try {
-      const admin = await open();
-      const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
-        admin.accounts(maxRows),
-        admin.holds({ limit: maxRows }),
-        ledger.read(adhocGoal),
-      ]);
-      return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(clock.now()) };
-    } catch {
-      this.invalidate();
-      // What this process knows of a ledger that nobody else can open: an in-memory one.
-      const day = ledger.peekDay();
-      const { ok, holds } = ledger.status();
-      if (!ok || day === undefined) throw storeUnavailable();
-      const today = utcDayOf(clock.now());
-      const totals: HoldTotal[] =
-        holds === undefined
-          ? []
-          : [
-              { state: "live", ...holds.running },
-              { state: "unresolved", ...holds.unresolved },
-            ];
-      const account = { ...emptyAccount(`day/${today}`), ...day };
-      return { accounts: [account], more: 0, holds: [], totals: totals.filter(({ count }) => count > 0), today };
-    }
+/** Reads the ledger for the pages. Rejects with an `ApiProblem` when it does not answer. */
+export async function readLedger({
+  admin: open,
+  clock,
+  ledger,
+}: Pick<DashboardSources, "admin" | "clock" | "ledger">): Promise<LedgerSnapshot> {
+  try {
+    const admin = await open();
+    const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
+      admin.accounts(maxRows),
+      admin.holds({ limit: maxRows }),
+      ledger.read(adhocGoal),
+    ]);
+    return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(clock.now()) };
+  } catch {
+    // What this process knows of a ledger that nobody else can open: an in-memory one.
+    const day = ledger.peekDay();
+    const { ok, holds } = ledger.status();
+    if (!ok || day === undefined) throw storeUnavailable();
+    const today = utcDayOf(clock.now());
+    const totals: HoldTotal[] = [];
+    if (holds !== undefined)
+      totals.push({ state: "live", ...holds.running }, { state: "unresolved", ...holds.unresolved });
+    const account = { ...emptyAccount(`day/${today}`), ...day };
+    return { accounts: [account], more: 0, holds: [], totals: totals.filter(({ count }) => count > 0), today };
   }
 }
 

@@ -8,7 +8,7 @@ import { readBody } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { Timers } from "#platform/time.ts";
 import { type ApiHandlers, ApiProblem } from "./endpoint.ts";
-import { EventBody, type EventStream } from "./event-stream.ts";
+import { type EventStream, openEventStream } from "./event-stream.ts";
 
 /** Calls that are answered at once; a page makes some ten. */
 const maxCalls = 64;
@@ -123,7 +123,7 @@ export class ApiRouter {
       closed = true;
       if (typeof stop === "function") stop();
     };
-    const stream = new EventBody<never>({ timers: this.#options.timers, onClose });
+    const stream = openEventStream<never>({ timers: this.#options.timers, signal: request.signal, onClose });
     this.#options.connection.liftIdleTimeout(request);
     stop = endpoint.handler(call, stream);
     if (closed && typeof stop === "function") stop();

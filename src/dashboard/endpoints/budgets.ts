@@ -1,6 +1,14 @@
 import { type ApiHandlers, ApiProblem } from "#dashboard/api/endpoint.ts";
 import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import { capUse, dayCapUse, holdTotals, openAdmin, spendingPace, withGoalNames } from "#dashboard/api/ledger-view.ts";
+import {
+  capUse,
+  dayCapUse,
+  holdTotals,
+  openAdmin,
+  readLedger,
+  spendingPace,
+  withGoalNames,
+} from "#dashboard/api/ledger-view.ts";
 import { counted, dayMs, namedRange, timeRange, utcDayRange } from "#dashboard/api/query.ts";
 import type { BudgetLine } from "#dashboard/schema/operating.ts";
 import type { CapUse, Counted, Range } from "#dashboard/schema/shared.ts";
@@ -18,13 +26,13 @@ const maxSessions = 100;
 export function budgetEndpoints(
   sources: EndpointSources,
 ): ApiHandlers<"GET budgets" | "GET sessions" | "POST budgets/{goal}/cap"> {
-  const { clock, config, records, ledgerSnapshots } = sources;
+  const { clock, config, records } = sources;
   return {
     "GET budgets": async ({ query }) => {
       const nowMs = clock.now();
       const range = namedRange(query, nowMs);
       const { caps } = config();
-      const read = await ledgerSnapshots.read();
+      const read = await readLedger(sources);
       const lines = read.accounts.map((account) => capUse(account, caps, read.today));
       const days = lines.filter(({ kind }) => kind === "day").slice(0, maxDays);
       const today = dayCapUse(read, caps);
@@ -87,7 +95,6 @@ export function budgetEndpoints(
       const account = body.account === "day" ? dayAccountOf(utcDay(goal, today)) : listedGoalAccountOf(listed, today);
       const before = (await admin.account(account))?.ownHard ?? null;
       await admin.setCap(account, hard);
-      ledgerSnapshots.invalidate();
       const text = (cap: number | null) => (cap === null ? "of the policy" : `${formatUsd(cap)} USD`);
       const why = body.why === undefined ? "" : `: ${body.why}`;
       const detail = `hard cap ${text(before)} → ${text(hard)}${why}`;

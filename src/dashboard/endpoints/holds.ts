@@ -67,7 +67,6 @@ async function close(sources: EndpointSources, call: Closing, outcome: Outcome):
   // The same words as the command line's, so that entries of the ledger read alike.
   const reason = `operator ${operator.name}: ${body.why}`;
   const notices = await admin.resolve(`dashboard/${operator.name}`.slice(0, 60), [{ id, reason, ...outcome }]);
-  sources.ledgerSnapshots.invalidate();
   const notice = notices.find((one) => one.kind === "resolved");
   if (notice === undefined) {
     const detail = notices.find((one) => one.kind === "ignored")?.why ?? "it was closed meanwhile";

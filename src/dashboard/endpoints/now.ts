@@ -1,7 +1,14 @@
 import { csrfHeader } from "#dashboard/access/access.ts";
 import type { ApiHandlers } from "#dashboard/api/endpoint.ts";
 import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import { capUse, dayCapUse, type LedgerSnapshot, spendingPace, withGoalNames } from "#dashboard/api/ledger-view.ts";
+import {
+  capUse,
+  dayCapUse,
+  type LedgerSnapshot,
+  readLedger,
+  spendingPace,
+  withGoalNames,
+} from "#dashboard/api/ledger-view.ts";
 import {
   counted,
   failedOutcomes,
@@ -24,7 +31,7 @@ const maxLines = 8;
 
 /** The first view: the gateway's state, the sums of a range, a number over time. */
 export function nowEndpoints(sources: EndpointSources): ApiHandlers<"GET session" | "GET summary" | "GET series"> {
-  const { clock, config, records, ledgerSnapshots } = sources;
+  const { clock, config, records } = sources;
   return {
     "GET session": ({ operator }) => {
       const { version, nodeId, demo, startedMs, command, workers } = sources.installation;
@@ -50,12 +57,12 @@ export function nowEndpoints(sources: EndpointSources): ApiHandlers<"GET session
     "GET summary": async ({ query }) => {
       const nowMs = clock.now();
       const range = namedRange(query, nowMs);
-      const [ledger, all, today, goals, caps] = await Promise.all([
-        ledgerSnapshots.read(),
+      const ledger = await readLedger(sources);
+      const [all, today, goals, caps] = await Promise.all([
         records.summary(timeRange(range)),
         records.summary(utcDayRange(nowMs)),
         records.groups("goal", timeRange(range), maxGoals),
-        ledgerSnapshots.read().then((read) => capsInUse(read, sources, nowMs)),
+        capsInUse(ledger, sources, nowMs),
       ]);
       const isNew = all.requests === 0 && all.oldest_record_ms === null;
       const sums = counted(range);
