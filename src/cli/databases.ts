@@ -85,21 +85,16 @@ export async function storedPrices(
   { upstream: rules }: Pick<Policy, "upstream">,
 ): Promise<PriceBook | undefined> {
   if (!isEnabled(rules.price_book, upstream.kind === "demo" ? undefined : upstream.baseUrl)) return undefined;
+  const location = parseDatabaseUrl(databaseUrl);
+  if (location === undefined || (location.kind === "sqlite" && !existsSync(location.path))) return emptyPriceBook;
   try {
-    const location = parseDatabaseUrl(databaseUrl);
-    if (location === undefined || (location.kind === "sqlite" && !existsSync(location.path))) return emptyPriceBook;
     const store = priceBookStore(
       location.kind === "sqlite"
         ? sqliteDatabase(new Database(location.path, { readonly: true, strict: true }))
         : postgresDatabase(new PostgresConnection(location.url, 3_000)),
     );
-    try {
-      return await store.load(priceSourceOf(upstream));
-    } finally {
-      await store.close();
-    }
+    return await store.load(priceSourceOf(upstream)).finally(() => store.close());
   } catch {
-    // Whatever is wrong with the database has a check of its own (`doctor`).
-    return emptyPriceBook;
+    return emptyPriceBook; // whatever is wrong with the database has a check of its own (`doctor`)
   }
 }

@@ -1,5 +1,7 @@
 import { CommanderError } from "commander";
+import { isSection } from "#config/config-file.ts";
 import { formatProblems, type Invalid, type Problem } from "#config/problem.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 
 /** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
@@ -35,6 +37,10 @@ export function failed(problem: string): CommandFailure {
   return new CommandFailure(exitCodes.failed, problem);
 }
 
+export function invalid(problems: readonly Problem[]): CommandFailure {
+  return new CommandFailure(exitCodes.badUsage, formatProblems(problems), problems);
+}
+
 /** What was loaded; throws the problems of the operator's files or settings where it is not valid. */
 export function valid<T extends { readonly kind: string }>(loaded: T): Exclude<T, Invalid> {
   throwProblems(loaded);
@@ -43,12 +49,8 @@ export function valid<T extends { readonly kind: string }>(loaded: T): Exclude<T
 
 /** Throws the problems of all that is not valid, together. */
 export function throwProblems(...loaded: readonly ({ readonly kind: string } | Invalid)[]): void {
-  const problems = loaded.flatMap((each) => (isInvalid(each) ? each.problems : []));
-  if (problems.length > 0) throw new CommandFailure(exitCodes.badUsage, formatProblems(problems), problems);
-}
-
-function isInvalid(loaded: { readonly kind: string }): loaded is Invalid {
-  return loaded.kind === "invalid";
+  const problems = loaded.flatMap((each) => ("problems" in each ? each.problems : []));
+  if (problems.length > 0) throw invalid(problems);
 }
 
 /** Prints what has ended the command, and returns its exit code. Throws what is a defect. */
@@ -80,52 +82,58 @@ export function printJson(value: unknown): void {
 }
 
 /** Prints a command's result: the value with --json, else `text`. */
-export function print(value: unknown, { json }: OutputOptions, text: string): void {
+export function print(value: unknown, { json }: OutputOptions, text: string = textOf(value)): void {
   if (json) printJson(value);
   else printText(text);
 }
 
-type Row = Readonly<Record<string, unknown>>;
+/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, and what it contains stands below it. */
+export function textOf(value: unknown): string {
+  if (isTable(value)) return textTable(value);
+  if (!isSection(value)) return String(value);
+  const entries = Object.entries(value).filter(([, entry]) => entry !== null && entry !== undefined);
+  const lines = entries.filter(([, entry]) => !isSection(entry) && !isTable(entry));
+  const blocks = entries.filter(([, entry]) => (isSection(entry) ? Object.keys(entry).length > 0 : isTable(entry)));
+  const width = Math.max(0, ...lines.map(([name]) => titleOf(name).length));
+  return [
+    ...lines.map(([name, entry]) => `${titleOf(name).padEnd(width)}  ${cellText(name, entry)}`),
+    ...blocks.map(([name, entry]) => `${titleOf(name)}:\n${textOf(entry).replace(/^/gm, "  ")}`),
+  ].join("\n");
+}
 
 /**
- * Rows as aligned columns for a terminal, titled by their keys. A column whose cells all look like numbers is aligned to the right;
- * nothing is a dash.
+ * Rows as aligned columns for a terminal, titled by their keys; all columns of the first row if none are named. A column whose cells all
+ * look like numbers is aligned to the right.
  */
-export function textTable<R extends Row>(rows: readonly R[], columns: readonly (keyof R & string)[]): string {
-  const cells = rows.map((row) => columns.map((column) => String(row[column] ?? "-")));
-  const titles = columns.map((column) => column.replaceAll("_", " ").toUpperCase());
-  const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)));
-  const numeric = titles.map((_, column) => cells.every((row) => /^[\d.,%$+-]*$/.test(row[column] ?? "")));
+export function textTable(rows: readonly object[], columns: readonly string[] = Object.keys(rows[0] ?? {})): string {
+  const titles = columns.map((column) => titleOf(column).toUpperCase());
+  const cells = rows.map((row) => {
+    const values = new Map<string, unknown>(Object.entries(row));
+    return columns.map((column) => cellText(column, values.get(column)));
+  });
+  const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)));
+  const numeric = titles.map((_, at) => cells.every((row) => /^[-–+]?\$?[\d.,]*%?$/.test(row[at] ?? "")));
   const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
-      .join("  ")
-      .trimEnd();
-  return [titles, ...cells].map(line).join("\n");
+    row.map((cell, at) => (numeric[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join("  ");
+  return [titles, ...cells].map((row) => line(row).trimEnd()).join("\n");
 }
 
-/** A record as lines of `name  value`; what is null or undefined has no line. */
-export function textRecord(record: Row): string {
-  const entries = Object.entries(record).filter(([, value]) => value !== null && value !== undefined);
-  const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return entries
-    .map(
-      ([name, value]) =>
-        `${name.replaceAll("_", " ").padEnd(width)}  ${String(value).replaceAll("\n", `\n${" ".repeat(width + 2)}`)}`,
-    )
-    .join("\n");
+function isTable(value: unknown): value is readonly object[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isSection);
 }
 
-/** Shows on a terminal's standard error how far a long command has come: standard output stays what was asked for. */
-export function progress(label: string, total: number): { at(done: number): void; end(): void } {
-  if (process.stderr.isTTY !== true || total <= 0) return { at() {}, end() {} };
-  let shown = -1;
-  return {
-    at(done) {
-      const percent = Math.min(100, Math.floor((100 * done) / total));
-      if (percent !== shown) process.stderr.write(`\r\u001b[2K${label} ${percent} %`);
-      shown = percent;
-    },
-    end: () => process.stderr.write("\r\u001b[2K"),
-  };
+/** Amounts are shown in dollars: their names need no unit. */
+function titleOf(name: string): string {
+  return name.replace(/_nano_usd$/, "").replaceAll("_", " ");
+}
+
+function cellText(name: string, value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  if (name.endsWith("_nano_usd") && typeof value === "number") return dollarText(value);
+  if (Array.isArray(value)) return value.map((each) => cellText("", each)).join(", ") || "none";
+  if (isSection(value))
+    return Object.entries(value)
+      .map(([key, entry]) => `${key}=${cellText(key, entry)}`)
+      .join(" ");
+  return String(value);
 }

@@ -17,7 +17,7 @@ const commands: readonly CommandEntry[] = [
   },
   {
     name: "init",
-    summary: "write .env, policy.yaml and models.yaml to start from; asks on a terminal; keeps existing files",
+    summary: "write .env, policy.yaml and models.yaml to start from; keeps existing files",
     setUp: async (command) => (await import("./commands/init.ts")).setUpInit(command),
   },
   {

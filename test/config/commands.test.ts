@@ -100,38 +100,8 @@ describe("smart-gateway policy diff", () => {
 describe("smart-gateway init", () => {
   const env = (name: string) => readFileSync(join(folder, name, ".env"), "utf8");
 
-  test("asks, writes the answers into the files, and asks again after an invalid answer", async () => {
-    const key = ["sk", "or", "typed-key"].join("-");
-    const answers = [key, "", "eighty", "9100", "12.50", "lots", "1"];
-    const { code, err } = await run(["init", "asked", "--ask"], { stdin: `${answers.join("\n")}\n` });
-    expect([code, err.includes("must be a whole number")]).toEqual([0, true]);
-    expect(err).not.toContain(key);
-    expect(env("asked")).toMatch(new RegExp(`^UPSTREAM_API_KEY=${key}$`, "m"));
-    expect(env("asked")).toMatch(/^PORT=9100$/m);
-    expect(env("asked")).toMatch(/^#UPSTREAM_BASE_URL=/m);
-    const shown = await run(["policy", "show", "asked/policy.yaml", "--changed", "--json"]);
-    expect(shown.json()).toEqual({
-      budget: { per_goal_soft_usd: 0.4, per_goal_hard_usd: 1, per_day_soft_usd: 5, per_day_hard_usd: 12.5 },
-    });
-    const { code: usable } = await run(["doctor", "--offline"], {
-      env: { PORT: "0", ROUTING_POLICY_PATH: "asked/policy.yaml", MODEL_REGISTRY_PATH: "asked/models.yaml" },
-    });
-    expect(usable).toBe(0);
-  });
-
-  test("writes nothing if the answers end, or are invalid three times", async () => {
-    const [ended, wrong] = await Promise.all([
-      run(["init", "ended", "--ask"], { stdin: "key-key-key\n" }),
-      run(["init", "wrong", "--ask"], { stdin: "key-key-key\n\na\nb\nc\n" }),
-    ]);
-    expect([ended.code, wrong.code]).toEqual([2, 2]);
-    expect(() => env("ended")).toThrow();
-    expect(() => env("wrong")).toThrow();
-  });
-
-  test("asks nothing with flags, and takes the key from the environment", async () => {
+  test("writes the flags, and the key from the environment, into files that can be used", async () => {
     const flags = [
-      "--yes",
       "--port",
       "9200",
       "--per-day-usd",
@@ -149,7 +119,16 @@ describe("smart-gateway init", () => {
       "UPSTREAM_BASE_URL=http://127.0.0.1:1/v1",
     ])
       expect(env("flags").split("\n")).toContain(line);
-    const wrong = await run(["init", "never", "--yes", "--port", "eighty"]);
-    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("--port must be a whole number")]);
+    expect(env("flags")).toMatch(/^#DATABASE_URL=/m);
+    const shown = await run(["policy", "show", "flags/policy.yaml", "--changed", "--json"]);
+    expect(shown.json()).toEqual({
+      budget: { per_goal_soft_usd: 0.8, per_goal_hard_usd: 2, per_day_soft_usd: 3.2, per_day_hard_usd: 8 },
+    });
+    const { code: usable } = await run(["doctor", "--offline"], {
+      env: { PORT: "0", ROUTING_POLICY_PATH: "flags/policy.yaml", MODEL_REGISTRY_PATH: "flags/models.yaml" },
+    });
+    expect(usable).toBe(0);
+    const wrong = await run(["init", "never", "--port", "eighty"]);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("PORT: must be a whole number")]);
   });
 });

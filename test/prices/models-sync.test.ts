@@ -70,7 +70,8 @@ describe("smart-gateway models sync", () => {
       `${flash}|output|base|0.28|0.2|lower, -28.6 %`,
       `${flash}|output|from 200001 tokens|0.28|0.2|lower, -28.6 %`,
       `${flash}|output|16:30-00:30 UTC|0.28|0.1|lower, -64.3 %`,
-      `${flash}|1 of 2|Cheap|Expensive (0.56 / 0.2)`,
+      `${flash}|Cheap|true|true|0.028|0.02|1048576`,
+      `${flash}|Expensive|false|true|0.28|0.2|1048576`,
     ]);
     const { ok, complete, written, models } = json();
     expect([ok, complete, written]).toEqual([true, true, null]);

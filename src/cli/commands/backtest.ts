@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
 import { checkSpan, fileOr, time } from "#cli/options.ts";
-import { type OutputOptions, print, progress, textTable, valid } from "#cli/output.ts";
+import { type OutputOptions, print, textOf, valid } from "#cli/output.ts";
 import { loadConfig } from "#config/load-config.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
@@ -42,28 +42,22 @@ async function run(file: string, options: BacktestOptions): Promise<void> {
   const loaded = await loadConfig({ policyPath: file, registryPath: fileOr(models, "MODEL_REGISTRY_PATH") });
   const { policy, registry, learned } = valid(loaded).config;
   await withRecords(async (store) => {
-    const nowMs = Date.now();
-    const toMs = until ?? nowMs;
-    const bar = progress("replaying", (await store.summary({ fromMs, toMs }, {}, nowMs)).requests);
-    const beganMs = performance.now();
+    const toMs = until ?? Date.now();
     const result = await backtest({
       records: store.export({ fromMs, toMs, ...(goal === undefined ? {} : { goal }) }),
       policy,
       registry,
       learned,
       configuration: (hash) => store.config(hash),
-      onProgress: (done) => bar.at(done),
     });
-    bar.end();
-    const tookMs = Math.round(performance.now() - beganMs);
-    print({ ...result, took_ms: tookMs }, options, reportText(result, tookMs));
+    print(result, options, reportText(result));
   });
 }
 
 const maxChangesShown = 20;
 
-function reportText(result: BacktestResult, tookMs: number): string {
-  const { requests, skipped, changed, relabelled, estimated, before, after, changes } = result;
+function reportText({ from_ms, to_ms, skipped, estimated, relabelled, changes, ...result }: BacktestResult): string {
+  const { requests, changed, before, after } = result;
   if (requests === 0) {
     return `Nothing to replay: ${skipped === 0 ? "there are no decision records" : `${skipped} refusals before a decision`} in this span.`;
   }
@@ -72,53 +66,12 @@ function reportText(result: BacktestResult, tookMs: number): string {
     changed === 0 && relabelled === 0
       ? `Nothing changes: all ${requests} requests would have gone where they went.`
       : `${changed} of ${requests} requests would have gone elsewhere; ${delta < 0 ? "saves" : "costs"} ${dollarText(Math.abs(delta))}${delta > 0 ? " more" : ""}.`;
-  const days = result.days.map((day) => ({
-    utc_day: day.day,
-    recorded: dollarText(day.before_nano_usd),
-    under_the_policy: dollarText(day.after_nano_usd),
-    cap_hits: day.cap_hits_before,
-    cap_hits_then: day.cap_hits_after,
-  }));
   const notes = [
-    `Replayed in ${(tookMs / 1_000).toFixed(1)} s. ${skipped} refusals before a decision are left out.`,
+    `From ${new Date(from_ms).toISOString()} to ${new Date(to_ms).toISOString()}.`,
+    `${skipped} refusals before a decision are left out.`,
     ...(estimated === 0 ? [] : [`The cost of ${estimated} requests is a guess, because they brought no answer.`]),
     "Kinds, dimensions and redactions are as they were recorded: they come from text, which is not kept.",
   ];
-  return [
-    headline,
-    textTable(sideRows(result), ["tier", "recorded", "under_the_policy"]),
-    ...(changes.length === 0 ? [] : [changesTable(changes)]),
-    textTable(days, ["utc_day", "recorded", "under_the_policy", "cap_hits", "cap_hits_then"]),
-    notes.join("\n"),
-  ].join("\n\n");
-}
-
-/** How many requests went to each tier, or were refused, and what all of them cost. */
-function sideRows({ requests, before, after }: BacktestResult) {
-  const tiers = new Set([...before.by_tier, ...after.by_tier].flatMap(({ tier }) => tier ?? []));
-  const share = (count: number) => `${count} (${Math.round((100 * count) / requests)}%)`;
-  const countIn = (side: BacktestResult["before"], tier: string) =>
-    side.by_tier.find((each) => each.tier === tier)?.requests ?? 0;
-  return [
-    ...[...tiers].map((tier) => ({
-      tier,
-      recorded: share(countIn(before, tier)),
-      under_the_policy: share(countIn(after, tier)),
-    })),
-    { tier: "refused", recorded: share(before.refused), under_the_policy: share(after.refused) },
-    { tier: "cost", recorded: dollarText(before.cost_nano_usd), under_the_policy: dollarText(after.cost_nano_usd) },
-  ];
-}
-
-function changesTable(changes: BacktestResult["changes"]): string {
-  const rows = changes.slice(0, maxChangesShown).map((change) => ({
-    requests: change.requests,
-    went_to: change.from_model ?? "refused",
-    because: change.from_cause,
-    would_go_to: change.to_model ?? "refused",
-    then_because: change.to_cause,
-    cost: `${change.delta_nano_usd < 0 ? "-" : "+"}${dollarText(Math.abs(change.delta_nano_usd))}`,
-    for_example: change.example_decision_id,
-  }));
-  return textTable(rows, ["requests", "went_to", "because", "would_go_to", "then_because", "cost", "for_example"]);
+  const shown = { ...result, changes: changes.slice(0, maxChangesShown) };
+  return [headline, textOf(shown), notes.join("\n")].join("\n\n");
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { withLedger } from "#cli/databases.ts";
 import { fileOr, usd, utcDay, wholeNumber } from "#cli/options.ts";
-import { badUsage, exitCodes, type OutputOptions, print, textTable } from "#cli/output.ts";
+import { badUsage, exitCodes, type OutputOptions, print, textOf, textTable } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { capsOf } from "#config/policy.ts";
 import { goalIdOf } from "#domain/goal.ts";
@@ -83,15 +83,9 @@ function accountRecord(account: LedgerAccount, caps: Caps | undefined, today: Ut
 
 async function audit(options: OutputOptions): Promise<void> {
   const report = await withLedger((admin) => admin.audit());
-  const { accounts, reservations, open, entries, findings, remarks } = report;
-  const ok = findings.length === 0;
-  const lines = [
-    `${accounts} accounts, ${reservations} reservations (${open} open), ${entries} entries`,
-    ...findings.map(({ check, id, detail }) => `WRONG   ${check}  ${id}: ${detail}`),
-    ...remarks.map(({ check, id, detail }) => `remark  ${check}  ${id}: ${detail}`),
-    ok ? "The ledger balances." : "The ledger does not balance.",
-  ];
-  print({ ok, ...report }, options, lines.join("\n"));
+  const ok = report.findings.length === 0;
+  const verdict = ok ? "The ledger balances." : "The ledger does not balance.";
+  print({ ok, ...report }, options, `${textOf(report)}\n${verdict}`);
   if (!ok) process.exitCode = exitCodes.failed;
 }
 

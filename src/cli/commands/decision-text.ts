@@ -1,3 +1,4 @@
+import { textOf, textTable } from "#cli/output.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 
@@ -82,7 +83,7 @@ export function explanationText(record: ExplainedDecision): string {
     lines.push("", "What would have changed it:");
     for (const { sentence } of explanation.would_change) lines.push(`  ${sentence}`);
   }
-  lines.push("", ...attemptLines(record), ...idLines(record));
+  lines.push("", ...attemptLines(record), idText(record));
   return lines.join("\n");
 }
 
@@ -100,38 +101,34 @@ function scoreLines({ contributions, score, thresholds }: ExplainedDecision): st
 
 function attemptLines({ attempts, timings }: ExplainedDecision): string[] {
   if (attempts.length === 0) return [];
-  const head = `Attempts (decision ${durationText(timings.decision_ms ?? 0)}, ledger ${durationText(timings.ledger_ms ?? 0)}, total ${durationText(timings.total_ms)}):`;
-  const rows = attempts.map((attempt, index) => {
-    const { model, purpose, outcome, upstream_status, started_ms, first_token_ms, duration_ms, tokens } = attempt;
-    const parts = [
-      `  ${index + 1}. ${purpose === "SCOUT" ? "scout " : ""}${model}: ${outcome}${upstream_status === null ? "" : ` ${upstream_status}`}`,
-      `began at ${durationText(started_ms)}`,
-      ...(first_token_ms === null ? [] : [`first token after ${durationText(first_token_ms)}`]),
-      `took ${durationText(duration_ms)}`,
-      `held ${dollarText(attempt.hold_nano_usd)}`,
-      attempt.cost_nano_usd === null
-        ? "cost unknown"
-        : `cost ${dollarText(attempt.cost_nano_usd)} (${attempt.cost_source ?? "–"})`,
-      ...(tokens === null ? [] : [`tokens ${tokens.prompt} in (${tokens.cached} cached), ${tokens.completion} out`]),
-      ...(attempt.host === null ? [] : [`host ${plain(attempt.host)}`]),
-    ];
-    return parts.join(", ");
-  });
-  return [head, ...rows, ""];
+  const { decision_ms, ledger_ms, total_ms } = timings;
+  const head = `Attempts (decision ${durationText(decision_ms ?? 0)}, ledger ${durationText(ledger_ms ?? 0)}, total ${durationText(total_ms)}):`;
+  const rows = attempts.map(({ model, purpose, outcome, tokens, host, ...attempt }) => ({
+    model,
+    purpose,
+    outcome,
+    status: attempt.upstream_status,
+    began: durationText(attempt.started_ms),
+    took: durationText(attempt.duration_ms),
+    first_token: attempt.first_token_ms === null ? null : durationText(attempt.first_token_ms),
+    held: dollarText(attempt.hold_nano_usd),
+    cost: attempt.cost_nano_usd === null ? "?" : dollarText(attempt.cost_nano_usd),
+    cost_source: attempt.cost_source,
+    tokens_in: tokens?.prompt,
+    cached: tokens?.cached,
+    out: tokens?.completion,
+    host: host === null ? null : plain(host),
+  }));
+  return [head, textTable(rows).replace(/^/gm, "  "), ""];
 }
 
-function idLines(record: ExplainedDecision): string[] {
-  const ids: readonly (readonly [string, string | null])[] = [
-    ["received", timeText(record.at_ms)],
-    ["ended", timeText(record.recorded_ms)],
-    ["decision", record.decision_id],
-    ["request", record.request_id],
-    ["goal", record.goal],
-    ["session", record.session],
-    ["task", record.task],
-    ["generation", record.generation_ids.join(" ") || null],
-    ["policy hash", record.policy_hash],
-    ["reported", record.reported === null ? null : record.reported.outcome],
-  ];
-  return ids.flatMap(([name, id]) => (id === null ? [] : [`${name.padEnd(11)} ${plain(id)}`]));
+function idText(record: ExplainedDecision): string {
+  const { at_ms, recorded_ms, decision_id, request_id, goal, session, task, generation_ids, policy_hash, reported } =
+    record;
+  const ids = { decision: decision_id, request: request_id, goal, session, task, generation: generation_ids.join(" ") };
+  const times = { received: timeText(at_ms), ended: timeText(recorded_ms) };
+  return textOf({ ...times, ...ids, policy_hash, reported: reported?.outcome })
+    .split("\n")
+    .map(plain)
+    .join("\n");
 }

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
 import { checkSpan, time, wholeNumber } from "#cli/options.ts";
-import { failed, type OutputOptions, print, printText, progress } from "#cli/output.ts";
+import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
+import { isSection } from "#config/config-file.ts";
 import { boundedId } from "#records/build-record.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
@@ -181,58 +182,44 @@ async function exportRecords(options: FilterOptions & OutputOptions & { readonly
   const csv = options.format === "csv" && !options.json;
   const output = process.stdout;
   await withRecords(async (store) => {
-    const bar = progress("decisions", output.isTTY ? 0 : (await store.size()).rows);
-    let done = 0;
     let open = true;
     output.once("error", () => {
       open = false;
     });
-    if (csv) output.write(`${csvColumns.map(([name]) => name).join(",")}\n`);
+    if (csv) output.write(`${csvHead}\n`);
     for await (const records of store.export(filterFrom(options))) {
       const text = records.map((record) => (csv ? csvLine(record) : JSON.stringify(record))).join("\n");
       // Waits until the text was taken, so that a slow reader does not fill the memory; an error ends the wait too.
       const waits = !output.write(`${text}\n`);
       if (waits && open) await new Promise((resolve) => output.once("drain", resolve).once("error", resolve));
       if (!open) break;
-      done += records.length;
-      bar.at(done);
     }
-    bar.end();
   });
 }
 
-/** What a spreadsheet gets of a record. `recorded` is when it ended, which orders the rows; `--since` and `--until` are about it. */
-const csvColumns: readonly (readonly [name: string, value: (record: DecisionRecord) => unknown])[] = [
-  ["received", ({ at_ms }) => new Date(at_ms).toISOString()],
-  ["recorded", ({ recorded_ms }) => new Date(recorded_ms).toISOString()],
-  ...same("decision_id", "request_id", "session", "goal", "task", "route", "alias", "stream", "action", "model"),
-  ...same("served_by", "upstream_host", "tier", "cause", "rule", "kind", "score", "status", "outcome", "refused_by"),
-  ...same("error_class"),
-  ["attempts", ({ attempts }) => attempts.length],
-  ["prompt_tokens", ({ tokens }) => tokens?.prompt],
-  ["cached_tokens", ({ tokens }) => tokens?.cached],
-  ["completion_tokens", ({ tokens }) => tokens?.completion],
-  ["reasoning_tokens", ({ tokens }) => tokens?.reasoning],
-  ...same("hold_nano_usd", "cost_nano_usd", "cost_state", "baseline_nano_usd"),
-  ["decision_ms", ({ timings }) => timings.decision_ms],
-  ["first_token_ms", ({ timings }) => timings.first_token_ms],
-  ["total_ms", ({ timings }) => timings.total_ms],
-  ["redactions", ({ redactions }) => redactions.reduce((sum, { count }) => sum + count, 0)],
-  ...same("policy_hash", "repeated"),
+/** What a spreadsheet gets of a record, by the path of its value. `--since` and `--until` are about `recorded_ms`. */
+const csvColumns = [
+  ..."decision_id request_id session goal task route alias stream action model served_by upstream_host tier".split(" "),
+  ..."cause rule kind score status outcome refused_by error_class repeated".split(" "),
+  ..."tokens.prompt tokens.cached tokens.completion tokens.reasoning".split(" "),
+  ..."hold_nano_usd cost_nano_usd cost_state baseline_nano_usd".split(" "),
+  ..."timings.decision_ms timings.first_token_ms timings.total_ms policy_hash".split(" "),
 ];
-
-function same(...names: readonly (keyof DecisionRecord)[]) {
-  return names.map((name) => [name, (record: DecisionRecord): unknown => record[name]] as const);
-}
+const csvHead = ["received", "recorded", ...csvColumns].join(",");
 
 /** RFC 4180. Text that a spreadsheet would take for a formula gets an apostrophe before it: ids are the caller's. */
 function csvLine(record: DecisionRecord): string {
-  const cells = csvColumns.map(([, valueIn]) => {
-    const value = valueIn(record) ?? "";
+  const times = [record.at_ms, record.recorded_ms].map((ms) => new Date(ms).toISOString());
+  const values = csvColumns.map((path) => path.split(".").reduce<unknown>(memberOf, record) ?? "");
+  const cells = [...times, ...values].map((value) => {
     const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
   return cells.join(",");
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isSection(value) ? value[name] : undefined;
 }
 
 function explainedRecord(id: string): Promise<ExplainedDecision> {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { wholeNumber } from "#cli/options.ts";
-import { badUsage, exitCodes, failed, type OutputOptions, print, printText, progress } from "#cli/output.ts";
+import { badUsage, exitCodes, failed, type OutputOptions, print, printText } from "#cli/output.ts";
 import { type SampleRequest, sampleRequest } from "./sample-requests.ts";
 
 interface TrafficOptions extends OutputOptions {
@@ -40,14 +40,9 @@ No language model is asked, and no money is spent: the amounts are those of the 
 Watch them: ${base}/dashboard`,
     );
   }
-  const bar = progress("demo traffic", options.requests);
-  const sent = await sendAll(base, options, (done) => bar.at(done));
-  bar.end();
-  const statuses = Object.entries(sent.statuses).map(([status, count]) => `${count} × ${status}`);
-  print({ ok: sent.stopped === undefined, ...sent }, options, `${sent.sent} sent: ${statuses.join(", ")}.`);
-  if (sent.stopped === undefined) return;
-  if (!options.json) console.error(sent.stopped);
-  process.exitCode = exitCodes.failed;
+  const sent = await sendAll(base, options);
+  print({ ok: sent.stopped === undefined, ...sent }, options);
+  if (sent.stopped !== undefined) process.exitCode = exitCodes.failed;
 }
 
 /** Sample requests cost money at a gateway that is not in demo mode. */
@@ -82,25 +77,22 @@ interface Sent {
   stopped?: string;
 }
 
-async function sendAll(base: string, { requests, perSecond, token }: TrafficOptions, onSent: (done: number) => void) {
+async function sendAll(base: string, { requests, perSecond, token }: TrafficOptions): Promise<Sent> {
   const sent: Sent = { sent: 0, statuses: {}, shown: {} };
   const underWay = new Set<Promise<void>>();
   const startedMs = performance.now();
   for (let n = 0; n < requests && sent.stopped === undefined; n += 1) {
-    const waitMs = startedMs + (n * 1_000) / perSecond - performance.now();
-    if (waitMs > 0) await Bun.sleep(waitMs);
+    await Bun.sleep(Math.max(0, startedMs + (n * 1_000) / perSecond - performance.now()));
     while (underWay.size >= maxConcurrent) await Promise.race(underWay);
     const request = sampleRequest(n);
     const work = send(base, request, token).then((status) => {
       underWay.delete(work);
-      if (status === "no demo") {
-        sent.stopped = `Stopped: the gateway at ${base} has left demo mode.`;
-        return;
+      if (status === "no demo") sent.stopped = `Stopped: the gateway at ${base} has left demo mode.`;
+      else {
+        sent.sent += 1;
+        sent.statuses[status] = (sent.statuses[status] ?? 0) + 1;
+        sent.shown[request.shows] = (sent.shown[request.shows] ?? 0) + 1;
       }
-      sent.sent += 1;
-      sent.statuses[status] = (sent.statuses[status] ?? 0) + 1;
-      sent.shown[request.shows] = (sent.shown[request.shows] ?? 0) + 1;
-      onSent(sent.sent);
     });
     underWay.add(work);
   }

@@ -78,9 +78,6 @@ export async function checkPostgres(url: string): Promise<Check[]> {
   }
 }
 
-/** A running gateway takes over the holds of one that has ended within a minute. */
-const staleMs = 300_000;
-
 /**
  * Checks open holds of ended gateways and of unknown outcome, and the ledger against the aggregator's count of today (nano-USD;
  * undefined where unknown). Changes nothing. Empty where there is no ledger yet.
@@ -90,31 +87,26 @@ export async function checkMoney(databaseUrl: string, counted: number | undefine
   try {
     reader = await openLedgerReader(databaseUrl);
     if (reader === undefined) return [];
-    const holds = await checkHolds(reader);
-    if (counted === undefined) return [holds];
-    return [holds, await checkCount(reader, counted)];
+    return [await checkHolds(reader), ...(counted === undefined ? [] : [await checkCount(reader, counted)])];
   } catch {
-    // Problems with the database are reported by a check of their own.
-    return [];
+    return []; // problems with the database are reported by a check of their own
   } finally {
     await reader?.close();
   }
 }
 
 async function checkHolds(reader: LedgerReader): Promise<Check> {
-  const { holds, totals } = await reader.holds({ limit: 1_000, charged: true });
+  const { totals } = await reader.holds({ limit: 1, charged: true });
   const texts = totals.map(({ state, count, amount }) => `${count} ${state} (${formatUsd(amount)} USD)`);
   const detail = texts.length === 0 ? "nothing is held or unresolved" : `holds: ${texts.join(", ")}`;
+  const states = totals.map(({ state }) => state);
   const command = ownCommand(process.env);
-  const stale = holds.filter(
-    ({ state, nodeSeenMs, sinceMs }) => state === "orphaned" && Date.now() - (nodeSeenMs ?? sinceMs) > staleMs,
-  );
-  if (stale.length > 0) {
-    const advice = `start a gateway on this database: it takes them over; \`${command} budgets holds\` lists them`;
-    return warn("money", `${detail}; ${stale.length} of a gateway that has died`, advice);
+  if (states.includes("unresolved")) {
+    const advice = `\`${command} budgets holds\` lists the unresolved; each is charged in full unless \`budgets settle\` or \`budgets release\` ends it`;
+    return warn("money", detail, advice);
   }
-  if (!holds.some(({ state }) => state === "unresolved")) return ok("money", detail);
-  const advice = `\`${command} budgets holds\` lists the unresolved; each is charged in full unless \`budgets settle\` or \`budgets release\` ends it`;
+  if (!states.includes("orphaned")) return ok("money", detail);
+  const advice = `a running gateway takes over those of a gateway that has died within a minute; \`${command} budgets holds\` lists them`;
   return warn("money", detail, advice);
 }
 

@@ -1,12 +1,10 @@
-import { createServer } from "node:net";
 import { storedPrices } from "#cli/databases.ts";
 import type { Aggregator } from "#cli/options.ts";
 import { hostAndPort } from "#config/host-names.ts";
 import type { Config } from "#config/load-config.ts";
 import { ownCommand, type Settings } from "#config/settings.ts";
-import type { Model } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import { driftBetween, type PriceBook, updatedBook, withPriceBook } from "#models/price-book/price-book.ts";
+import { updatedBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
@@ -56,111 +54,56 @@ export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<Up
 }
 
 function checkKey(usage: KeyUsage): Check {
-  const spent = `accepted; ${formatUsd(spentInDay(usage))} USD spent with it today (UTC)`;
-  const { limitRemaining } = usage;
-  if (limitRemaining === undefined) return ok("key", `${spent}, no limit`);
-  const detail = `${spent}, ${formatUsd(limitRemaining)} USD left of its limit`;
-  if (limitRemaining > 0) return ok("key", detail);
+  const { limitRemaining: left } = usage;
+  const limit = left === undefined ? "no limit" : `${formatUsd(left)} USD left of its limit`;
+  const detail = `accepted; ${formatUsd(spentInDay(usage))} USD spent with it today (UTC), ${limit}`;
+  if (left === undefined || left > 0) return ok("key", detail);
   return warn("key", detail, "raise the key's limit at the aggregator: paid calls are refused");
 }
 
-/** How long a change of price is reported. */
-const recentMs = 7 * 86_400_000;
 /** The list is read daily: an older price means that the list cannot be read. */
 const staleMs = 3 * 86_400_000;
 
 /**
- * Checks the registry's prices: their source, their age, and their difference to the aggregator's list. With `baseUrl` the list is
- * read now, and ids that are gone, expire or refer to another model are reported too.
+ * Checks the registry's prices against the aggregator's list: with `baseUrl` as it is now, and ids that are gone, expire or refer to
+ * another model are reported too; else as gateways have last read it.
  */
 export async function checkPrices(settings: Settings, config: Config, baseUrl: string | undefined): Promise<Check> {
   const book = await storedPrices(settings, config.policy);
   if (book === undefined) return ok("prices", "those of the model registry; no list is read from this upstream");
   const reply = baseUrl === undefined ? undefined : await readModelList({ baseUrl, ...timing });
-  const listed = reply?.kind === "ok" ? pricesListed(config, book, reply.list) : undefined;
-  if (listed === undefined && book.size === 0)
-    return ok("prices", "the aggregator's list is read when a gateway starts");
-  const { summary, problems } = listed ?? pricesStored(config, book);
-  const detail = [summary, ...problems].join("\n");
-  if (problems.length === 0) return ok("prices", detail);
-  return warn(
-    "prices",
-    detail,
-    `\`${ownCommand(process.env)} models sync\` shows the whole difference; correct MODEL_REGISTRY_PATH, or leave the prices to the list`,
-  );
-}
-
-interface Prices {
-  readonly summary: string;
-  readonly problems: readonly string[];
-}
-
-/** By the list as it is now. */
-function pricesListed({ registry }: Config, known: PriceBook, list: Parameters<typeof listingsIn>[0]): Prices {
-  const models = [...registry.models.values()].filter(({ enabled }) => enabled);
-  const listings = listingsIn(list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
-  const unpriced = models.filter(({ upstreamId }) => listings.get(upstreamId)?.price === undefined);
-  const { drifts } = updatedBook(known, listings, models, Date.now());
-  const reasons: Readonly<Record<string, string>> = {
-    list_changed: "changed by more than half: ",
-    list_differs: "your registry file and the list differ: ",
-  };
-  const named = drifts.map(({ model }) => model);
-  return {
-    summary: `${models.length - unpriced.length} of ${models.length} listed at a price now`,
-    problems: [
-      ...drifts.map(({ model, reason, detail }) => `${model}: ${reasons[reason] ?? ""}${detail}`),
-      ...unpriced.filter(({ key }) => !named.includes(key)).map(({ key }) => `${key}: listed without a price`),
-    ],
-  };
-}
-
-/** By the list as gateways have last read it. */
-function pricesStored({ registry }: Config, book: PriceBook): Prices {
-  const models = [...withPriceBook(registry, book).models.values()].filter(({ enabled }) => enabled);
-  const confirmed = models.filter(({ priceSource }) => (priceSource?.kind ?? "shipped") !== "shipped").length;
-  const newest = Math.max(...[...book.values()].map(({ atMs }) => atMs));
-  return {
-    summary: `${confirmed} of ${models.length} confirmed, list read ${isoTime(newest)}`,
-    problems: models.flatMap((model) => problemsOf(model, book).map((problem) => `${model.key}: ${problem}`)),
-  };
-}
-
-function problemsOf({ upstreamId, price, priceSource }: Model, book: PriceBook): readonly string[] {
-  const entry = book.get(upstreamId);
-  if (priceSource?.kind === "registry_file") {
-    const drift = entry === undefined ? undefined : driftBetween(price, entry.price);
-    return drift === undefined ? [] : [`your registry file and the list differ: ${drift}`];
+  const models = [...withPriceBook(config.registry, book).models.values()].filter(({ enabled }) => enabled);
+  const advice = `\`${ownCommand(process.env)} models sync\` shows the whole difference; correct MODEL_REGISTRY_PATH, or leave the prices to the list`;
+  if (reply?.kind !== "ok") {
+    if (book.size === 0) return ok("prices", "the aggregator's list is read when a gateway starts");
+    const confirmed = models.filter(({ priceSource }) => (priceSource?.kind ?? "shipped") !== "shipped").length;
+    const readMs = Math.max(...[...book.values()].map(({ atMs }) => atMs));
+    const detail = `${confirmed} of ${models.length} confirmed, list read ${new Date(readMs).toISOString()}`;
+    return Date.now() - readMs > staleMs ? warn("prices", detail, advice) : ok("prices", detail);
   }
-  if (entry === undefined) return ["the list has never named a price; no price limit is sent for it"];
-  const { changed, atMs } = entry;
-  const recent = changed !== undefined && Date.now() - changed.atMs < recentMs ? changed : undefined;
-  const drift = recent === undefined ? undefined : driftBetween(recent.from, entry.price);
-  return [
-    ...(Date.now() - atMs > staleMs ? [`last named by the list ${isoTime(atMs)}`] : []),
-    ...(recent === undefined || drift === undefined ? [] : [`changed ${isoTime(recent.atMs)}: ${drift}`]),
+  const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
+  const priced = models.filter(({ upstreamId }) => listings.get(upstreamId)?.price !== undefined);
+  const { drifts } = updatedBook(book, listings, [...config.registry.models.values()], Date.now());
+  const lines = [
+    `${priced.length} of ${models.length} listed at a price now`,
+    ...drifts.map(({ model, reason, detail }) => `${model}: ${reason.replaceAll("_", " ")}: ${detail}`),
   ];
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  return lines.length === 1 && priced.length === models.length
+    ? ok("prices", lines.join("\n"))
+    : warn("prices", lines.join("\n"), advice);
 }
 
 /** Checks whether a gateway can listen at its address, or already does. */
 export async function checkPort({ host, port }: Pick<Settings, "host" | "port">): Promise<Check> {
   if (port === 0) return ok("port", "any free port");
   const address = hostAndPort(host, port);
-  const problem = await listenProblem(host, port);
-  if (problem === undefined) return ok("port", `${address} is free`);
-  if (problem !== "EADDRINUSE") return fail("port", `${address} ${problem}`, "check HOST and PORT");
+  try {
+    Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } }).stop(true);
+    return ok("port", `${address} is free`);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== "EADDRINUSE") return fail("port", `${address} ${code}`, "check HOST and PORT");
+  }
   if ((await gatewayHealth(host, port)) !== undefined) return ok("port", `a Smart Gateway answers at ${address}`);
   return warn("port", `${address} is taken by another program`, "end that program, or set PORT");
-}
-
-function listenProblem(host: string, port: number): Promise<string | undefined> {
-  return new Promise((done) => {
-    const server = createServer();
-    server.once("error", (error) => done(errorCode(error)));
-    server.listen(port, host, () => server.close(() => done(undefined)));
-  });
 }

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { withLedger, withRecords } from "#cli/databases.ts";
 import { usd, userName, wholeNumber } from "#cli/options.ts";
-import { badUsage, exitCodes, type OutputOptions, print, progress, textTable } from "#cli/output.ts";
+import { badUsage, exitCodes, type OutputOptions, print, textOf, textTable } from "#cli/output.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
-import { type HoldTotal, holdStates, type LedgerHold } from "#ledger/admin/holds.ts";
+import type { LedgerHold } from "#ledger/admin/holds.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
@@ -51,17 +51,20 @@ export function addHoldCommands(budgets: Command): void {
 }
 
 async function showHolds(options: OutputOptions & { readonly limit: number; readonly charged?: true }): Promise<void> {
-  const { holds, totals } = await withLedger((admin) =>
-    admin.holds({ limit: options.limit, charged: options.charged === true }),
-  );
-  const rows = holds.map(holdRecord);
+  const { limit, charged = false } = options;
+  const { holds, totals } = await withLedger((admin) => admin.holds({ limit, charged }));
   const value = {
-    holds: rows,
+    holds: holds.map(holdRecord),
     totals: totals.map(({ state, count, amount }) => ({ state, count, held_usd: formatUsd(amount) })),
   };
+  const more = totals.reduce((sum, total) => sum + total.count, 0) - holds.length;
   const columns = ["id", "state", "held_usd", "goal", "model", "node", "since", "until", "why"] as const;
-  const text = [textTable(rows, columns), "", ...totalLines(totals, holds.length)].join("\n");
-  print(value, options, holds.length === 0 ? "Nothing is held." : text);
+  const lines = [
+    `${textTable(value.holds, columns)}\n`,
+    ...value.totals.map(({ state, count, held_usd }) => `${count} ${state}, ${held_usd} USD: ${meaning[state]}`),
+    ...(more > 0 ? [`${more} more; --limit shows them.`] : []),
+  ];
+  print(value, options, holds.length === 0 ? "Nothing is held." : lines.join("\n"));
 }
 
 const meaning: { readonly [S in LedgerHold["state"]]: string } = {
@@ -71,18 +74,6 @@ const meaning: { readonly [S in LedgerHold["state"]]: string } = {
     "nobody knows what these calls cost; each is charged in full at UNTIL unless `budgets settle ID --usd X` or `budgets release ID` ends it before",
   charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
 };
-
-function totalLines(totals: readonly HoldTotal[], shown: number): readonly string[] {
-  const more = totals.reduce((sum, total) => sum + total.count, 0) - shown;
-  return [
-    ...holdStates.flatMap((state) =>
-      totals
-        .filter((total) => total.state === state)
-        .map(({ count, amount }) => `${count} ${state}, ${formatUsd(amount)} USD: ${meaning[state]}`),
-    ),
-    ...(more > 0 ? [`${more} more; --limit shows them.`] : []),
-  ];
-}
 
 function holdRecord(hold: LedgerHold) {
   return {
@@ -128,31 +119,29 @@ async function closeByHand(ids: readonly string[] | undefined, options: CloseOpt
   const notices: LedgerNotice[] = [];
   await withLedger(async (admin) => {
     const all = ids === undefined ? await unresolvedIds(admin) : [...new Set(ids)];
-    const bar = progress("Closing holds", all.length);
     for (let from = 0; from < all.length; from += chunk) {
-      bar.at(from);
       const some = all.slice(from, from + chunk);
-      const found = await admin.holds({ limit: some.length, charged: true, ids: some });
-      const holds = new Map(found.holds.map((hold) => [hold.id, hold]));
-      const mayClose = ({ state }: LedgerHold) => options.force === true || state !== "live";
-      const closing = found.holds.filter(mayClose);
-      const closed = await admin.resolve(
-        operator,
-        closing.map(({ id }): Resolution => ({ ...ending, id, source: "operator", reason })),
-      );
+      const { holds } = await admin.holds({ limit: some.length, charged: true, ids: some });
+      const closing = holds.filter(({ state }) => options.force === true || state !== "live");
+      const resolutions = closing.map(({ id }): Resolution => ({ ...ending, id, source: "operator", reason }));
+      const closed = await admin.resolve(operator, resolutions);
       notices.push(...closed);
       for (const id of some) {
-        const hold = holds.get(id);
-        if (hold === undefined) results.push({ id, result: "not_found", detail: "nothing is held under this id" });
-        else if (mayClose(hold)) results.push(closedHold(hold, closed));
-        else results.push(runningHold(hold));
+        const hold = holds.find((one) => one.id === id);
+        const isRunning = hold !== undefined && !closing.includes(hold);
+        results.push(
+          resultFor(
+            id,
+            hold,
+            isRunning,
+            closed.find((notice) => notice.id === id),
+          ),
+        );
       }
     }
-    bar.end();
   });
   await correctRecords(notices);
-  const text = results.length === 0 ? "There is no hold with an unknown outcome." : results.map(lineOf).join("\n");
-  print(results, options, text);
+  print(results, options, results.length === 0 ? "There is no hold with an unknown outcome." : textOf(results));
   if (results.some(({ result }) => result === "running" || result === "not_found")) process.exitCode = exitCodes.failed;
 }
 
@@ -161,25 +150,24 @@ async function unresolvedIds(admin: LedgerAdmin): Promise<readonly string[]> {
   return holds.filter(({ state }) => state === "unresolved" || state === "orphaned").map(({ id }) => id);
 }
 
-function runningHold({ id, amount, node }: LedgerHold): Closed {
-  const detail = `its call may still run on ${node} and ends its hold itself (--force closes it all the same)`;
-  return { id, result: "running", held_usd: formatUsd(amount), detail };
-}
-
-function closedHold({ id, amount }: LedgerHold, notices: readonly LedgerNotice[]): Closed {
-  const held_usd = formatUsd(amount);
-  const notice = notices.find((one) => one.id === id);
+function resultFor(
+  id: string,
+  hold: LedgerHold | undefined,
+  isRunning: boolean,
+  notice: LedgerNotice | undefined,
+): Closed {
+  if (hold === undefined) return { id, result: "not_found", detail: "nothing is held under this id" };
+  const held_usd = formatUsd(hold.amount);
+  if (isRunning) {
+    const detail = `its call may still run on ${hold.node} and ends its hold itself (--force closes it all the same)`;
+    return { id, result: "running", held_usd, detail };
+  }
   if (notice?.kind !== "resolved") {
     return { id, result: "unchanged", held_usd, detail: notice?.kind === "ignored" ? notice.why : "closed meanwhile" };
   }
-  const result =
-    notice.state === "RELEASED" ? "released" : notice.state === "CORRECTED" ? "corrected" : ("settled" as const);
-  return { id, result, held_usd, charged_usd: formatUsd(notice.charged) };
-}
-
-function lineOf({ id, result, held_usd, charged_usd, detail }: Closed): string {
-  const money = charged_usd === undefined ? "" : `: held ${held_usd} USD, charged ${charged_usd} USD`;
-  return `${id}  ${result}${money}${detail === undefined ? "" : `: ${detail}`}`;
+  const { state, charged } = notice;
+  const result = state === "RELEASED" ? "released" : state === "CORRECTED" ? "corrected" : "settled";
+  return { id, result, held_usd, charged_usd: formatUsd(charged) };
 }
 
 /** The records of the calls get their costs, so that their sums stay the ledger's. */

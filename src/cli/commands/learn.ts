@@ -63,14 +63,13 @@ async function learn(file: string | undefined, options: LearnOptions): Promise<v
   const records = await withRecords((store) => recordedOutcomes(store, nowMs - options.since, registry));
   const trials = trialsIn(records);
   const counts = countTrials(trials, nowMs - options.since, policy.routing.learned.min_rescue_trials);
-  const result = fitted(records, trials, {
-    counts,
-    policy,
-    registry,
-    policyPath,
-    nowMs,
-    write: options.write === true,
-  });
+  const { rescue_trials, needed } = counts;
+  const result: Fitted =
+    rescue_trials < needed
+      ? {
+          refused: `${rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${needed}`,
+        }
+      : fitted(records, trials, { policy, registry, policyPath, nowMs, write: options.write === true });
   const unnamed = weightsPathOf(policy, policyPath) === undefined;
   print({ ...counts, ...result }, options, reportText(counts, result, unnamed));
   if (result.refused !== undefined) process.exitCode = exitCodes.failed;
@@ -99,7 +98,6 @@ interface Fitted {
 }
 
 interface FitOptions {
-  readonly counts: Counts;
   readonly policy: Policy;
   readonly registry: ModelRegistry;
   readonly policyPath: string | undefined;
@@ -108,22 +106,16 @@ interface FitOptions {
 }
 
 function fitted(records: readonly OutcomeRecord[], trials: readonly Trial[], options: FitOptions): Fitted {
-  const { counts, policy, registry, policyPath, nowMs, write } = options;
-  if (counts.rescue_trials < counts.needed) {
-    return {
-      refused: `${counts.rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${counts.needed}`,
-    };
-  }
+  const { policy, registry, policyPath, nowMs, write } = options;
   const { flash_below, pro_from } = policy.routing;
   const proFrom = (flash_below + pro_from) / 2;
   const held_back = crossValidate(records, { nowMs, proFrom, proCost: costOnPro(registry, policy) });
   if (held_back === undefined) return { refused: "none of the recorded asks was routed by its score" };
   if (!write) return { held_back };
-  if (held_back.rescuedRank.change.value <= 0)
-    return {
-      held_back,
-      refused: "the learned score orders the records that were held back no better than the shipped one",
-    };
+  if (held_back.rescuedRank.change.value <= 0) {
+    const refused = "the learned score orders the records that were held back no better than the shipped one";
+    return { held_back, refused };
+  }
   const weights = fitBenefit(trials, { ranked: rankedIn(records), nowMs });
   const path = weightsPathOf(policy, policyPath) ?? resolve(dirname(policyPath ?? "."), defaultFile);
   const refused = replaceFile(path, `${JSON.stringify(weights)}\n`, (temporary) => {
@@ -145,49 +137,40 @@ function costOnPro({ byRole }: ModelRegistry, { routing }: Policy): number {
 /** `unnamed`: the policy names no file of weights. */
 function reportText(counts: Counts, { held_back, written, refused }: Fitted, unnamed: boolean): string {
   const { since, asks, failed, rescue_trials, rescued } = counts;
-  const lines = [
+  const nothing = refused === undefined ? "--write writes the weights" : refused;
+  return [
     `Since ${since.slice(0, 16).replace("T", " ")} UTC flash answered ${asks} recorded asks and failed at ${failed}.`,
     `Of ${rescue_trials} failures it is known whether pro solved them: it solved ${rescued}.`,
-    ...(held_back === undefined ? [] : comparison(held_back)),
+    ...(held_back === undefined ? [] : ["", comparison(held_back)]),
     "",
-  ];
-  if (refused !== undefined) lines.push(`Nothing was written: ${refused}.`);
-  else if (written === undefined) lines.push("Nothing was written. --write writes the weights.");
-  else lines.push(`Written: ${written}`);
-  if (written !== undefined && unnamed)
-    lines.push(`To use it, put this into the policy:\nrouting:\n  learned:\n    weights_file: ${defaultFile}`);
-  return lines.join("\n");
-}
-
-function comparison({ asks, rescuedRank, proShare, solvedFirst, cost }: CrossValidation): readonly string[] {
-  const share = (value: number) => `${(100 * value).toFixed(1)} %`;
-  const rows = [
-    {
-      measure: "rank of asks that only pro solved (0.5: chance)",
-      now: rescuedRank.shipped.toFixed(3),
-      learned: rescuedRank.learned.toFixed(3),
-      "change [95 % interval]": interval(rescuedRank.change, 1, 3),
-    },
-    {
-      measure: "asks routed to pro",
-      now: share(proShare.shipped),
-      learned: share(proShare.learned),
-      "change [95 % interval]": interval(proShare.change, 100, 1, " %"),
-    },
-    { measure: "asks solved by the first model", "change [95 % interval]": interval(solvedFirst, 100, 1, " %") },
-    { measure: "cost, with retries on pro", "change [95 % interval]": interval(cost, 100, 1, " %") },
-  ];
-  return [
-    "",
-    `Judged on ${asks} asks, each with weights fitted to other records:`,
-    textTable<Record<string, string>>(rows, ["measure", "now", "learned", "change [95 % interval]"]),
-    ...(rescuedRank.change.low <= 0
-      ? ["", "The interval of the rank contains no change: more records would tell."]
+    written === undefined ? `Nothing was written: ${nothing}.` : `Written: ${written}`,
+    ...(written !== undefined && unnamed
+      ? [`To use it, put this into the policy:\nrouting:\n  learned:\n    weights_file: ${defaultFile}`]
       : []),
-  ];
+  ].join("\n");
 }
 
-function interval({ value, low, high }: Estimate, factor: number, digits: number, unit = ""): string {
-  const signed = (number: number) => `${number < 0 ? "" : "+"}${(factor * number).toFixed(digits)}`;
-  return `${signed(value)}${unit} [${signed(low)}, ${signed(high)}]`;
+function comparison({ asks, rescuedRank, proShare, solvedFirst, cost }: CrossValidation): string {
+  const row = (measure: string, change: Estimate, now?: number, learned?: number) => ({
+    measure,
+    now: now?.toFixed(3),
+    learned: learned?.toFixed(3),
+    change: change.value.toFixed(3),
+    from: change.low.toFixed(3),
+    to: change.high.toFixed(3),
+  });
+  const table = textTable([
+    row(
+      "rank of asks that only pro solved (0.5: chance)",
+      rescuedRank.change,
+      rescuedRank.shipped,
+      rescuedRank.learned,
+    ),
+    row("share of asks routed to pro", proShare.change, proShare.shipped, proShare.learned),
+    row("share of asks solved by the first model", solvedFirst),
+    row("cost, with retries on pro, as a share of that now", cost),
+  ]);
+  const unsure =
+    rescuedRank.change.low <= 0 ? "\nThe interval of the rank contains no change: more records would tell." : "";
+  return `Judged on ${asks} asks, each with weights fitted to other records; FROM and TO are the 95 % interval of the change:\n${table}${unsure}`;
 }

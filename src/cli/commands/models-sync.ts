@@ -3,14 +3,13 @@ import { extname } from "node:path";
 import type { Command } from "commander";
 import { storedPrices } from "#cli/databases.ts";
 import { type Aggregator, aggregatorSettings } from "#cli/options.ts";
-import { badUsage, exitCodes, failed, type OutputOptions, print, progress, textTable, valid } from "#cli/output.ts";
+import { badUsage, exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
-import type { Model, ModelRegistry, Price, PriceBand, Rates } from "#domain/model.ts";
+import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
-import { highestRates } from "#domain/money/prices.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
 import { hostsIn } from "#models/sync/host-list.ts";
@@ -18,7 +17,6 @@ import {
   changesBetween,
   diffOf,
   growthOf,
-  type HostRow,
   type HostsRead,
   increasesFirst,
   isIncrease,
@@ -64,13 +62,9 @@ async function sync(file: string | undefined, options: OutputOptions & { readonl
   const { written = null, problem } = result;
   const models = read.map(recordOf);
   const value = { ok: problem === undefined, complete, written, models, ...(problem === undefined ? {} : { problem }) };
-  const end =
-    written !== null
-      ? `\n\nWritten: ${written}. Running gateways take it over within seconds.`
-      : options.write && problem === undefined
-        ? "\n\nNothing to write: the file states these prices."
-        : "";
-  print(value, options, diffText(read) + end);
+  const nothing = options.write && problem === undefined ? "\n\nNothing to write: the file states these prices." : "";
+  const end = written === null ? nothing : `\n\nWritten: ${written}. Running gateways take it over within seconds.`;
+  print(value, options, diffText(models) + end);
   if (problem !== undefined && !options.json) console.error(`\nNothing was written: ${problem}`);
   if (problem !== undefined || !complete) process.exitCode = exitCodes.failed;
 }
@@ -89,7 +83,6 @@ async function readDiffs(
   const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
   const policy = loadPolicy(settings.policyPath);
   const book = policy.kind === "ok" ? await storedPrices(settings, policy.policy) : undefined;
-  const bar = progress("Reading hosts", models.length);
   const read: ModelDiff[] = [];
   for (const model of models) {
     const listing = listings.get(model.upstreamId);
@@ -102,9 +95,7 @@ async function readDiffs(
             await readModelHosts({ ...connection, ...(apiKey === undefined ? {} : { apiKey }) }, model.upstreamId),
           );
     read.push(diffOf(model, listing, hosts, book?.get(model.upstreamId)?.canonical, Date.now()));
-    bar.at(read.length);
   }
-  bar.end();
   return increasesFirst(read);
 }
 
@@ -146,29 +137,38 @@ function writePrices(path: string, isNew: boolean, read: readonly ModelDiff[]): 
   return problem === undefined ? { written: path } : { problem };
 }
 
-function diffText(read: readonly ModelDiff[]): string {
-  const rows = read.flatMap(({ model, changes }) =>
-    changes.map((change) => ({
-      model: model.key,
-      rate: rateNames[change.rate].replace("_", " "),
-      band: change.band,
-      registry: usdOrNull(change.registry),
-      listed: usdOrNull(change.listed),
-      change: changeText(change),
-    })),
+function diffText(records: readonly ReturnType<typeof recordOf>[]): string {
+  const changes = records.flatMap(({ key, changes }) => changes.map((change) => ({ model: key, ...change })));
+  const hosts = records.flatMap(({ key, hosts }) =>
+    hosts.map(({ prices, ...host }) => ({ model: key, ...host, input: prices?.input, output: prices?.output })),
   );
-  const hosts = read.flatMap(hostRow);
-  const notices = read.flatMap(noticeLines);
+  const notices = records.flatMap(({ key, problem, notices, hosts }) =>
+    [
+      ...(problem === null ? [] : [problem]),
+      // The problem already says that the model is not listed.
+      ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => detail),
+      ...(hosts.length > 0 && !hosts.some(({ within_price_limit }) => within_price_limit)
+        ? ["no host is within the registry's price; calls with a price limit are refused"]
+        : []),
+    ].map((line) => `  ${key}: ${line}`),
+  );
+  const hostColumns = [
+    "model",
+    "name",
+    "within_price_limit",
+    "in_service",
+    "input",
+    "output",
+    "context_tokens",
+  ] as const;
   return [
-    rows.length === 0
+    changes.length === 0
       ? "Every price that the aggregator lists is the registry's."
-      : `${textTable(rows, ["model", "rate", "band", "registry", "listed", "change"])}\n\nUSD per million tokens, or per request. LISTED: the price of the host that the aggregator prefers now.`,
+      : `${textTable(changes, ["model", "rate", "band", "registry", "listed", "change"])}\n\nUSD per million tokens, or per request. LISTED: the price of the host that the aggregator prefers now.`,
     ...(hosts.length === 0
       ? []
-      : [
-          `${textTable(hosts, ["model", "hosts_left", "within_the_registry's_price", "above_it"])}\n\nCalls with a price limit go only to the hosts that are left.`,
-        ]),
-    ...(notices.length === 0 ? [] : [`To look at:\n${notices.map((line) => `  ${line}`).join("\n")}`]),
+      : [`${textTable(hosts, hostColumns)}\n\nCalls with a price limit go only to the hosts within it.`]),
+    ...(notices.length === 0 ? [] : [["To look at:", ...notices].join("\n")]),
   ].join("\n\n");
 }
 
@@ -182,52 +182,6 @@ function changeText(change: RateChange): string {
   if (!Number.isFinite(growth)) return "new";
   const percent = Math.round((growth - 1) * 1_000) / 10;
   return `${isIncrease(change) ? "higher" : "lower"}, ${percent > 0 ? "+" : ""}${percent} %`;
-}
-
-function hostRow({ model, hosts }: ModelDiff) {
-  if (hosts.length === 0) return [];
-  const [within, above] = [hosts.filter((host) => host.within), hosts.filter((host) => !host.within)];
-  return [
-    {
-      model: model.key,
-      hosts_left: `${within.length} of ${hosts.length}`,
-      "within_the_registry's_price": within.map(hostText).join(", ") || "none",
-      above_it: above.map((host) => hostText(host) + priceText(host)).join(", ") || null,
-    },
-  ];
-}
-
-function hostText({ name, uptime, down }: HostRow): string {
-  if (down) return `${name} (out of service)`;
-  return uptime === undefined || uptime >= 95 ? name : `${name} (up ${Math.round(uptime)} %)`;
-}
-
-function priceText({ price }: HostRow): string {
-  if (price === undefined) return " (no readable price)";
-  const { input, output } = highestRates(price, Number.MAX_SAFE_INTEGER);
-  return ` (${formatUsd(input)} / ${formatUsd(output)})`;
-}
-
-/** What else an operator should look at: problems, ids, and hosts that take shorter prompts or give shorter answers than the registry says. */
-function noticeLines({ model, problem, notices, hosts }: ModelDiff): readonly string[] {
-  const serving = hosts.filter(({ within, down }) => within && !down);
-  const tooSmall = (what: string, field: "contextTokens" | "maxOutputTokens", key: string) => {
-    const sizes = serving.flatMap((host) => host[field] ?? []);
-    const largest = Math.max(...sizes);
-    if (serving.length === 0 || sizes.length < serving.length || largest >= model[field]) return [];
-    return [`no host within the price ${what} more than ${largest} tokens; ${key} is ${model[field]}`];
-  };
-  const lines = [
-    ...(problem === undefined ? [] : [problem]),
-    // The problem already says that the model is not listed.
-    ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => detail),
-    ...(hosts.length > 0 && hosts.every(({ within }) => !within)
-      ? ["no host is within the registry's price; calls with a price limit are refused"]
-      : []),
-    ...tooSmall("takes", "contextTokens", "context_tokens"),
-    ...tooSmall("writes", "maxOutputTokens", "max_output_tokens"),
-  ];
-  return lines.map((line) => `${model.key}: ${line}`);
 }
 
 /** One model of `--json`; prices as text, so that nothing is rounded. */
@@ -248,6 +202,7 @@ function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDif
       registry: usdOrNull(change.registry),
       listed: usdOrNull(change.listed),
       increase: isIncrease(change),
+      change: changeText(change),
     })),
     notices: notices.map(({ reason, detail }) => ({ reason, detail })),
     hosts: hosts.map(({ name, within, down, uptime, contextTokens, maxOutputTokens, price }) => ({
@@ -264,8 +219,20 @@ function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDif
 }
 
 /** A price as `--json` shows it: USD per million tokens, or per request, as text, so that nothing is rounded. */
-export function priceRecord(price: Price) {
-  return { ...ratesRecord(price), ...(price.bands === undefined ? {} : { bands: price.bands.map(bandRecord) }) };
+export function priceRecord({ bands, ...price }: Price) {
+  const shown = bands?.map(({ fromInputTokens, window, rates }) => ({
+    ...(fromInputTokens === undefined ? {} : { from_input_tokens: fromInputTokens }),
+    ...(window === undefined ? {} : { from: timeOf(window.fromMinute), to: timeOf(window.toMinute) }),
+    ...ratesRecord(rates),
+  }));
+  const { input, cachedInput, output } = price;
+  return {
+    ...ratesRecord(price),
+    input: formatUsd(input),
+    cached_input: formatUsd(cachedInput),
+    output: formatUsd(output),
+    ...(shown === undefined ? {} : { bands: shown }),
+  };
 }
 
 /** The names that prices have in files and in output. */
@@ -284,12 +251,4 @@ function ratesRecord(rates: Partial<Rates>): Record<string, string> {
       return value === undefined ? [] : [[name, formatUsd(value)]];
     }),
   );
-}
-
-function bandRecord({ fromInputTokens, window, rates }: PriceBand) {
-  return {
-    ...(fromInputTokens === undefined ? {} : { from_input_tokens: fromInputTokens }),
-    ...(window === undefined ? {} : { from: timeOf(window.fromMinute), to: timeOf(window.toMinute) }),
-    ...ratesRecord(rates),
-  };
 }

@@ -7,7 +7,6 @@ import { loadPolicy } from "#config/load-policy.ts";
 import { nearest } from "#config/problem.ts";
 import { ownCommand, parseSettings } from "#config/settings.ts";
 import type { Model } from "#domain/model.ts";
-import { formatUsd } from "#domain/money/money.ts";
 import type { OverrideAction } from "#health/store/health-store.ts";
 import { openHealthStore } from "#health/store/sql-store.ts";
 import { loadRegistry } from "#models/load-registry.ts";
@@ -68,12 +67,7 @@ function recordOf(model: Model) {
   return {
     key: model.key,
     ...modelFields(model),
-    prices: {
-      ...priceRecord(price),
-      input: formatUsd(price.input),
-      cached_input: formatUsd(price.cachedInput),
-      output: formatUsd(price.output),
-    },
+    prices: priceRecord(price),
     price_source: {
       kind: source?.kind ?? "shipped",
       ...(source?.kind === "price_book" ? { at: new Date(source.atMs).toISOString() } : {}),

@@ -94,20 +94,11 @@ function diffPolicies(first: string, second: string | undefined, options: Output
   throwProblems(before, after);
   const changes = changesBetween(keysIn(valid(before).policy), keysIn(valid(after).policy));
   const [from, to] = [oldPath ?? defaultPolicyName, second ?? first];
-  const rows = changes.map((change) => ({ key: change.key, from: cell(change.from), to: cell(change.to) }));
   const text =
-    rows.length === 0
-      ? `${to} changes nothing of ${from}.`
-      : `From ${from} to ${to}:\n${textTable(rows, ["key", "from", "to"])}`;
+    changes.length === 0 ? `${to} changes nothing of ${from}.` : `From ${from} to ${to}:\n${textTable(changes)}`;
   // What one side does not have is null, so that every change has the same fields.
   const value = changes.map((change) => ({ key: change.key, from: change.from ?? null, to: change.to ?? null }));
   print({ from, to, changes: value }, options, text);
-}
-
-function cell(value: unknown): string {
-  if (value === undefined) return "-";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
 }
 
 function keysIn({ $schema: _, ...keys }: Policy): object {

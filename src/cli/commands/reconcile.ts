@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { withLedger } from "#cli/databases.ts";
 import { type Aggregator, aggregatorSettings, utcDay } from "#cli/options.ts";
-import { exitCodes, failed, type OutputOptions, print } from "#cli/output.ts";
+import { exitCodes, failed, type OutputOptions, print, textOf } from "#cli/output.ts";
 import { ownCommand } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
@@ -42,30 +42,22 @@ async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Pro
     };
   });
   const notable = isNotable(counts);
-  const difference = differenceOf(counts);
   const value = {
     ok: !notable,
     day,
     ledger_usd: formatUsd(counts.ledgerSpent),
     held_usd: formatUsd(counts.ledgerHeld),
     aggregator_usd: formatUsd(counts.aggregatorSpent),
-    difference_usd: formatUsd(difference),
+    difference_usd: formatUsd(differenceOf(counts)),
     read_at: new Date(counts.readMs).toISOString(),
   };
-  const held = counts.ledgerHeld === 0 ? "" : `   (${value.held_usd} more is held)`;
-  const lines = [
-    `UTC day ${day}, aggregator asked at ${value.read_at}`,
-    `  aggregator  ${value.aggregator_usd} USD`,
-    `  ledger      ${value.ledger_usd} USD${held}`,
-    `  difference  ${difference > 0 ? "+" : ""}${value.difference_usd} USD`,
-    "",
-    "The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which",
-    "it was admitted here, and to the day on which it was billed there. Money that is held may be billed already.",
-  ];
-  const advice = `\n\nThe two differ by more than that explains: \`${ownCommand(process.env)} budgets holds --charged\` shows what is unresolved.`;
-  print(value, options, lines.join("\n") + (notable ? advice : ""));
+  const advice = `\nThe two differ by more than that explains: \`${ownCommand(process.env)} budgets holds --charged\` shows what is unresolved.`;
+  print(value, options, `${textOf(value)}\n\n${explanation}${notable ? advice : ""}`);
   if (notable) process.exitCode = exitCodes.failed;
 }
+
+const explanation = `The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which
+it was admitted here, and to the day on which it was billed there. Money that is held may be billed already.`;
 
 interface Counted {
   readonly spent: number;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isSection, parseConfig } from "#config/config-file.ts";
 import type { Invalid } from "#config/problem.ts";
 import { validate } from "#config/validate.ts";
@@ -30,93 +30,68 @@ const maxValues = 5_000_000;
  */
 export function readInput(argument: string | undefined, file: string | undefined, stated: Stated): RouteInput {
   // Flags are checked as fields of a task, whatever they go with.
-  const flags = parseTask("{}", "arguments", { task_id: "cli", instruction: "" }, stated);
-  if (flags.kind === "invalid") return withoutLines(flags);
+  const flags = parseTask("{}", "arguments", { task: { task_id: "cli", instruction: "" } }, stated);
+  if (flags.kind === "invalid") return flags;
   const path = file ?? (argument === "-" ? "-" : undefined);
-  if (path !== undefined) {
-    const name = path === "-" ? "standard input" : path;
-    try {
-      const text = readFileSync(path === "-" ? 0 : path, "utf8");
-      return documentIn(text, name, argument === "-" ? undefined : argument, stated);
-    } catch {
-      return complaint(name, "cannot be read", "check --file");
-    }
-  }
-  if (argument === undefined || argument.trim() === "") {
+  const words = argument === "-" ? undefined : argument;
+  if (path === undefined) {
+    if (words !== undefined && words.trim() !== "") return chat([[userSays(words)]], {}, "arguments", stated);
     const suggestion = 'say what is asked for: smart-gateway route "fix the login", or --file';
     return complaint("arguments", "nothing to decide about", suggestion);
   }
-  const named = argument.replace(/^@/, "");
-  if (!/\s/.test(named) && existsSync(named)) {
-    return complaint(
-      "arguments",
-      `${named} is the name of a file here, no ask`,
-      `to route what it holds: --file ${named}`,
-    );
+  const name = path === "-" ? "standard input" : path;
+  let document: string;
+  try {
+    document = readFileSync(path === "-" ? 0 : path, "utf8");
+  } catch {
+    return complaint(name, "cannot be read", "check --file");
   }
-  return chat([[userSays(argument)]], {}, "arguments", stated);
-}
-
-function documentIn(document: string, name: string, instruction: string | undefined, stated: Stated): RouteInput {
-  const said = instruction === undefined ? [] : [userSays(instruction)];
-  if (!/^\s*[{[]/.test(document)) {
-    if (document.trim() === "") return complaint(name, "is empty");
-    return chat([[userSays(document), ...said]], {}, name, stated);
-  }
+  if (document.trim() === "") return complaint(name, "is empty");
+  const said = words === undefined ? [] : [userSays(words)];
+  if (!/^\s*[{[]/.test(document)) return chat([[userSays(document), ...said]], {}, name, stated);
   const value = jsonIn(document) ?? linesIn(document);
   if (value === undefined) {
-    return complaint(name, whyInvalid(document), "give a chat body, a list of messages, or one message a line");
+    return complaint(name, "is not valid JSON", "give a chat body, a list of messages, or one message a line");
   }
-  if (Array.isArray(value)) return chat(turnsIn([...value, ...said]), {}, name, stated);
-  const body = sectionIn(value);
-  // A transcript of one line.
-  if (typeof body["role"] === "string") return chat(turnsIn([body, ...said]), {}, name, stated);
+  const body = isSection(value) ? value : {};
+  // A transcript may be of one line.
+  if (Array.isArray(value) || "role" in body) return chat(turnsIn([value, ...said].flat()), {}, name, stated);
   if (Array.isArray(body["messages"])) return chat([[...body["messages"], ...said]], body, name, stated);
   // Of a chat body that lacks its messages, or has others, the check of bodies says so.
-  if (body["task"] === undefined && (body["messages"] !== undefined || body["model"] !== undefined)) {
+  if (body["task"] === undefined && ("messages" in body || "model" in body)) {
     return chat([body["messages"]], body, name, stated);
   }
-  if (instruction === undefined && !("task" in body || "runtime" in body)) {
+  if (words === undefined && !("task" in body || "runtime" in body)) {
     const suggestion = "give a chat body, a list of messages or {task, runtime}";
     return complaint(name, "has neither messages nor a task", suggestion);
   }
-  const task = { ...sectionIn(body["task"]), ...(instruction === undefined ? {} : { instruction }) };
-  return parseTask(document, name, task, stated, body);
+  const { task, runtime } = stated;
+  return parseTask(
+    document,
+    name,
+    body,
+    words === undefined ? stated : { task: { instruction: words, ...task }, runtime },
+  );
 }
 
-function parseTask(
-  text: string,
-  name: string,
-  task: object,
-  stated: Stated,
-  body: Record<string, unknown> = {},
-): RouteInput {
+function parseTask(text: string, name: string, body: Record<string, unknown>, stated: Stated): RouteInput {
   const parsed = parseConfig(text, name);
   if (parsed.kind === "invalid") return parsed;
   const checked = validate(DecisionRequest, parsed.document, {
     ...body,
-    task: { ...task, ...stated.task },
-    runtime: { ...sectionIn(body["runtime"]), ...stated.runtime },
+    task: { ...(isSection(body["task"]) ? body["task"] : {}), ...stated.task },
+    runtime: { ...(isSection(body["runtime"]) ? body["runtime"] : {}), ...stated.runtime },
   });
   return checked.kind === "invalid" ? checked : { kind: "task", ...checked.value };
-}
-
-/** Arguments have no lines. */
-function withoutLines({ problems }: Invalid): Invalid {
-  return { kind: "invalid", problems: problems.map(({ line: _, ...problem }) => problem) };
 }
 
 function chat(conversations: readonly unknown[], body: object, name: string, stated: Stated): RouteInput {
   if (conversations.length === 0) return complaint(name, "holds no message of a user");
   const requests: ChatRequest[] = [];
   for (const messages of conversations) {
-    const parsed = parseChatRequest({
-      bytes: Buffer.from(JSON.stringify({ model: "smart-router", ...body, messages })),
-      maxValues,
-      headers: new Headers(),
-      requestId: "cli",
-      receivedAtMs: 0,
-    });
+    const bytes = Buffer.from(JSON.stringify({ model: "smart-router", ...body, messages }));
+    const headers = new Headers();
+    const parsed = parseChatRequest({ bytes, maxValues, headers, requestId: "cli", receivedAtMs: 0 });
     if (parsed.kind === "refused") return complaint(name, parsed.detail);
     requests.push(parsed.request);
   }
@@ -125,7 +100,7 @@ function chat(conversations: readonly unknown[], body: object, name: string, sta
 
 /** The requests that a conversation was made of: each answer of the assistant had one, and so has what stands at the end. */
 function turnsIn(messages: readonly unknown[]): (readonly unknown[])[] {
-  const roles = messages.map((message) => sectionIn(message)["role"]);
+  const roles = messages.map((message) => (isSection(message) ? message["role"] : undefined));
   const asked = roles.indexOf("user");
   if (asked === -1) return [];
   const ends = roles.flatMap((role, at) => (role === "assistant" && at > asked ? [at] : []));
@@ -146,18 +121,9 @@ function jsonIn(text: string): unknown {
 }
 
 function linesIn(text: string): unknown[] | undefined {
-  const values = text
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map(jsonIn);
-  return values.length > 1 && values.every((value) => typeof value === "object" && value !== null) ? values : undefined;
-}
-
-function whyInvalid(document: string): string {
-  const lines = document.split("\n");
-  const wrong = lines.findIndex((line) => line.trim() !== "" && jsonIn(line) === undefined);
-  const isTranscript = lines.slice(0, wrong).some((line) => line.trim() !== "");
-  return isTranscript ? `line ${wrong + 1} is not valid JSON` : "is not valid JSON";
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const values = lines.map(jsonIn);
+  return lines.length > 1 && values.every(isSection) ? values : undefined;
 }
 
 function complaint(file: string, message: string, suggestion?: string): Invalid {
@@ -165,8 +131,4 @@ function complaint(file: string, message: string, suggestion?: string): Invalid 
     kind: "invalid",
     problems: [{ file, path: "", message, ...(suggestion === undefined ? {} : { suggestion }) }],
   };
-}
-
-function sectionIn(value: unknown): Readonly<Record<string, unknown>> {
-  return isSection(value) ? value : {};
 }

@@ -1,17 +1,16 @@
 import { type Command, Option } from "commander";
 import { fileOr } from "#cli/options.ts";
-import { CommandFailure, exitCodes, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
+import { invalid, type OutputOptions, print, textOf, textTable, valid } from "#cli/output.ts";
 import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
-import { formatProblems } from "#config/problem.ts";
-import { zeroUsd } from "#domain/money/money.ts";
-import { RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { formatUsd, zeroUsd } from "#domain/money/money.ts";
+import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { conversationDryRun } from "#pipeline/dry-run.ts";
+import { contributionsOf, conversationDryRun, evidenceOf, expectedCostOf } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type RouteInput, readInput } from "./route-input.ts";
-import { details, type Routed, reportText, turnRow } from "./route-report.ts";
 
 interface RouteOptions extends OutputOptions {
   readonly file?: string;
@@ -83,17 +82,70 @@ async function route(words: readonly string[], options: RouteOptions): Promise<v
   });
   const { config } = valid(loaded);
   const routed = input.kind === "task" ? [routeTask(input, config)] : routeChat(input, config);
-  const last = routed.at(-1);
-  if (last === undefined) return;
-  if (routed.length === 1) {
-    const value = options.details ? details(last, config) : last.decision;
-    return print(value, options, reportText(last, config));
-  }
   const turns = routed.map((each, at) => ({ turn: at + 1, ...details(each, config) }));
-  if (options.json) return printJson({ turns });
-  const rows = routed.map((each, at) => turnRow(each, at + 1, config));
-  const table = textTable(rows, ["turn", "model", "cause", "score", "cost", "signals"]);
-  print(turns, options, `${table}\n\nThe last of them:\n${reportText(last, config)}`);
+  const last = turns.at(-1);
+  if (last === undefined) return;
+  const { turn: _, ...record } = last;
+  if (turns.length === 1) return print(options.details ? record : record.decision, options, reportText(record));
+  const rows = turns.map(({ turn, decision: { model, action, cause, score }, cost, hard_rules, runtime }) => ({
+    turn,
+    model: model ?? action,
+    cause,
+    score: score.toFixed(2),
+    cost: cost === null ? "" : `$${Number(cost.estimate_usd).toFixed(6)}`,
+    hard_rules,
+    same_error_count: runtime.same_error_count,
+    tool_depth: runtime.tool_depth,
+  }));
+  print({ turns }, options, `${textTable(rows)}\n\nThe last of them:\n${reportText(record)}`);
+}
+
+/** One decision with what it was made from. */
+interface Routed {
+  readonly decision: RoutingDecision;
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly size: RequestSize;
+  /** Credentials that the privacy gate replaced; absent for a stated task. */
+  readonly redactions?: number;
+}
+
+/** Everything as data; costs in US dollars, as text. */
+function details({ decision, task, runtime, size, redactions }: Routed, { registry }: Config) {
+  const [learned] = evidenceOf(decision, "learned");
+  const { instruction: _, ...shown } = task;
+  const cost = expectedCostOf(decision, size, registry);
+  return {
+    decision,
+    task: shown,
+    runtime,
+    contributions: Object.fromEntries(contributionsOf(decision)),
+    ...(learned === undefined ? {} : { learned: Number(learned) }),
+    hard_rules: evidenceOf(decision, "hard_rule"),
+    ...(redactions === undefined ? {} : { redactions }),
+    cost:
+      cost === undefined
+        ? null
+        : {
+            model: cost.model,
+            input_tokens_estimate: cost.inputTokensEstimate,
+            estimate_usd: formatUsd(cost.estimate),
+            hold_usd: formatUsd(cost.hold),
+            other_model: cost.otherModel,
+            other_estimate_usd: formatUsd(cost.otherEstimate),
+          },
+  };
+}
+
+/** The decision with its reasons, for a reader. */
+function reportText({ decision, ...more }: ReturnType<typeof details>): string {
+  const { action, model, evidence, ...rest } = decision;
+  return textOf({
+    decision: model === null ? action : `${action} → ${model}`,
+    ...rest,
+    ...more,
+    evidence: evidence.join(", "),
+  });
 }
 
 const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
@@ -123,9 +175,8 @@ function routeChat({ requests, stated, name }: RouteInput & { kind: "chat" }, co
   return requests.map((request) => {
     const next = routeNext(request);
     if (next.kind === "decided") return next;
-    const { status, code, param, detail } = next;
-    const problems = [{ file: name, path: param ?? "", message: `chat answers ${status} ${code}: ${detail}` }];
-    throw new CommandFailure(exitCodes.badUsage, formatProblems(problems), problems);
+    const { status, code, param = "", detail } = next;
+    throw invalid([{ file: name, path: param, message: `chat answers ${status} ${code}: ${detail}` }]);
   });
 }
 

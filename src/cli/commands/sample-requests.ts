@@ -24,84 +24,81 @@ const hardAsks = [
   "Migrate the billing service from one database to shards by tenant, with both running side by side for a month. Plan every step and how to go back.",
 ];
 
+const securityAsks = ["Passwords are compared in plain text in login.ts. Fix it."];
+
 /** Joined here so that secret scanners do not report this repository; it is no valid token. */
 const fakeToken = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
 
-const tools = [
-  {
-    type: "function",
-    function: {
-      name: "run_tests",
-      description: "Runs the tests.",
-      parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
-    },
-  },
-];
+const parameters = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
+const runTests = { type: "function", function: { name: "run_tests", description: "Runs the tests.", parameters } };
 
-const marked = { "x-session-id": "demo-traffic" };
 const user = (content: string) => ({ role: "user", content });
+const rework = { "x-goal-id": "rework" };
+const free = { model: "smart-router-free" };
+const security = { metadata: { kind: "SECURITY", risk_level: "HIGH" } };
 
 /** The kinds in the order in which they come; each is made anew from the request's number. */
 const kinds: readonly ((n: number) => SampleRequest)[] = [
   (n) => ask("an easy ask", easyAsks, n),
   (n) => ask("an easy ask, streamed", easyAsks, n + 1, { stream: true }),
-  (n) => ask("a hard ask", hardAsks, n, {}, "rework"),
+  (n) => ask("a hard ask", hardAsks, n, {}, rework),
   (n) => agentTurn(n),
   (n) => ask("an ask on flash", easyAsks, n + 2, { model: "smart-router-flash" }),
   (n) => agentTurn(n + 1),
-  (n) => ask("a hard ask on pro, streamed", hardAsks, n + 1, { model: "smart-router-pro", stream: true }, "rework"),
-  () => ({
-    ...ask("an ask with a credential, which is replaced", [`Why does this token not work? ${fakeToken}`], 0),
-  }),
-  (n) =>
-    ask("a public ask on the free model", easyAsks, n, { model: "smart-router-free", metadata: { sensitive: false } }),
-  (n) => ask("a private ask on the free model, which is refused", easyAsks, n, { model: "smart-router-free" }),
+  (n) => ask("a hard ask on pro, streamed", hardAsks, n + 1, { model: "smart-router-pro", stream: true }, rework),
+  () => ask("an ask with a credential, which is replaced", [`Why does this token not work? ${fakeToken}`], 0),
+  (n) => ask("a public ask on the free model", easyAsks, n, { ...free, metadata: { sensitive: false } }),
+  (n) => ask("a private ask on the free model, which is refused", easyAsks, n, free),
   (n) => agentTurn(n + 2),
   (n) => ({ ...ask("a caller that leaves", hardAsks, n, { stream: true }), disconnectAfterMs: 5 }),
-  (n) =>
-    ask(
-      "a security fix, which a hard rule sends to pro",
-      ["Passwords are compared in plain text in login.ts. Fix it."],
-      n,
-      {
-        metadata: { kind: "SECURITY", risk_level: "HIGH" },
-      },
-      "login",
-    ),
+  (n) => ask("a security fix, which a hard rule sends to pro", securityAsks, n, security, { "x-goal-id": "login" }),
   () => ({ ...ask("a request without a token", easyAsks, 0), unauthorized: true }),
-  () => ({ ...ask("a request for an unknown model", easyAsks, 0, { model: "gpt-none" }) }),
+  () => ask("a request for an unknown model", easyAsks, 0, { model: "gpt-none" }),
 ];
 
 /** The request of this number, from 0 on. */
 export function sampleRequest(n: number): SampleRequest {
-  const make = kinds[n % kinds.length];
-  if (make === undefined) throw new RangeError(`not a number of a request: ${n}`);
+  const make = kinds[n % kinds.length] ?? agentTurn;
   return make(Math.floor(n / kinds.length));
 }
 
-function ask(shows: string, asks: readonly string[], n: number, body: object = {}, goal?: string): SampleRequest {
-  const content = asks[n % asks.length] ?? "";
-  const headers = { ...marked, ...(goal === undefined ? {} : { "x-goal-id": goal }) };
-  return { shows, headers, body: { model: "smart-router", messages: [user(content)], max_tokens: 400, ...body } };
+function ask(
+  shows: string,
+  asks: readonly string[],
+  n: number,
+  body: object = {},
+  headers: object = {},
+): SampleRequest {
+  const messages = [user(asks[n % asks.length] ?? "")];
+  return {
+    shows,
+    headers: { "x-session-id": "demo-traffic", ...headers },
+    body: { model: "smart-router", messages, max_tokens: 400, ...body },
+  };
 }
 
 /** Test runs that fail in the same way, with a change between them, until the gateway calls a stronger model. */
-const maxRepairs = 3;
+const maxRuns = 4;
 
 function agentTurn(n: number): SampleRequest {
-  const repairs = n % (maxRepairs + 1);
-  const run = Math.floor(n / (maxRepairs + 1));
-  const messages: object[] = [user(`Make the tests of the parser pass (run ${run}).`)];
-  for (let at = 0; at <= repairs; at += 1) {
-    const id = `call_${run}_${at}`;
+  const runs = (n % maxRuns) + 1;
+  const content = "FAIL parser.test.ts\nTypeError: token.kind is undefined at parse (parser.ts:88)\nexit code 1";
+  const repairs = Array.from({ length: runs }, (_, at) => {
+    const id = `call_${Math.floor(n / maxRuns)}_${at}`;
     const call = { id, type: "function", function: { name: "run_tests", arguments: '{"path":"parser"}' } };
-    messages.push({ role: "assistant", content: at === 0 ? null : "I changed the parser.", tool_calls: [call] });
-    const failure = "FAIL parser.test.ts\nTypeError: token.kind is undefined at parse (parser.ts:88)\nexit code 1";
-    messages.push({ role: "tool", tool_call_id: id, content: failure });
-  }
-  return {
-    shows: `an agent's turn after ${repairs + 1} failed test runs`,
-    headers: { ...marked, "x-goal-id": "parser" },
-    body: { model: "smart-router", messages, tools, max_tokens: 400, stream: true },
-  };
+    const said = at === 0 ? null : "I changed the parser.";
+    return [
+      { role: "assistant", content: said, tool_calls: [call] },
+      { role: "tool", tool_call_id: id, content },
+    ];
+  });
+  const messages = [user(`Make the tests of the parser pass (run ${Math.floor(n / maxRuns)}).`), ...repairs.flat()];
+  const goal = { "x-goal-id": "parser" };
+  return ask(
+    `an agent's turn after ${runs} failed test runs`,
+    [],
+    n,
+    { messages, tools: [runTests], stream: true },
+    goal,
+  );
 }

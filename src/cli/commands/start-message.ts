@@ -11,7 +11,10 @@ interface Running {
 
 /** Where the gateway listens and how to try it, in lines for a terminal. */
 export function startMessage({ version, url, settings }: Running): string {
-  const base = reachable(url);
+  // The address under which this machine reaches a gateway that listens on all of its interfaces.
+  const base = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+  const forAll = isLoopback(new URL(url).hostname) ? "" : " (from this machine only, until DASHBOARD_TOKEN is set)";
+  const access = settings.dashboardToken === undefined ? forAll : " (sign in with DASHBOARD_TOKEN)";
   const accepted = settings.authKeysFile === undefined ? "any-token-of-8-or-more" : "$TOKEN";
   return [
     "",
@@ -26,7 +29,7 @@ export function startMessage({ version, url, settings }: Running): string {
         ]
       : []),
     "",
-    `  Dashboard: ${base}/dashboard${dashboardAccess(url, settings.dashboardToken)}`,
+    `  Dashboard: ${base}/dashboard${access}`,
     "",
     settings.authKeysFile === undefined ? "  Try it:" : "  Try it, with a token of AUTH_KEYS_FILE:",
     "",
@@ -34,14 +37,4 @@ export function startMessage({ version, url, settings }: Running): string {
     `  curl -i ${base}/v1/chat/completions -H "Authorization: Bearer ${accepted}" -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`,
     "",
   ].join("\n");
-}
-
-/** The address under which this machine reaches a gateway that listens on all of its interfaces. */
-function reachable(url: string): string {
-  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
-}
-
-function dashboardAccess(url: string, token: string | undefined): string {
-  if (token !== undefined) return " (sign in with DASHBOARD_TOKEN)";
-  return isLoopback(new URL(url).hostname) ? "" : " (from this machine only, until DASHBOARD_TOKEN is set)";
 }

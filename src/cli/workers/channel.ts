@@ -23,7 +23,7 @@ export type Message =
   | { readonly kind: "reply"; readonly id: number; readonly value?: unknown };
 
 /** Requests and replies between two processes. `Replies`: what the other side answers. */
-export class Channel<Replies extends Record<Subject, unknown>> {
+export class Channel<Replies extends { readonly [S in Subject]: unknown }> {
   readonly #send: (message: Message) => void;
   readonly #answer: (subject: Subject) => unknown;
   readonly #waiting = new Map<number, (value: unknown) => void>();
@@ -46,14 +46,22 @@ export class Channel<Replies extends Record<Subject, unknown>> {
       };
       const timer = setTimeout(done, withinMs);
       this.#waiting.set(id, done);
-      this.#send({ kind: "request", id, subject });
+      this.#trySend({ kind: "request", id, subject });
     });
   }
 
   async received(message: Message): Promise<void> {
     if (message.kind === "reply") this.#waiting.get(message.id)?.(message.value);
     else if (message.kind === "request")
-      this.#send({ kind: "reply", id: message.id, value: await this.#answer(message.subject) });
+      this.#trySend({ kind: "reply", id: message.id, value: await this.#answer(message.subject) });
+  }
+
+  #trySend(message: Message): void {
+    try {
+      this.#send(message);
+    } catch {
+      // The other process has ended meanwhile and needs no message.
+    }
   }
 
   /** Ends all that waits for an answer. */
@@ -78,7 +86,7 @@ export function workerLink(): WorkerLink {
   const send = (message: Message) => {
     if (process.connected) process.send?.(message);
   };
-  const channel = new Channel<{ metrics: string; health: HealthReport }>(send, (subject) =>
+  const channel = new Channel<Merged>(send, (subject) =>
     subject === "metrics" ? gateway?.metricsSnapshot() : gateway?.http.health(),
   );
   process.on("message", (message: Message) => void channel.received(message));

@@ -31,23 +31,6 @@ const maxUnanswered = 2;
 /** How long the slowest worker is waited for when a caller asks for the metrics or health of all, in milliseconds. */
 const collectWithinMs = 1_000;
 
-type Child = Bun.Subprocess<"ignore", "inherit", "inherit">;
-
-interface Worker {
-  readonly number: number;
-  child: Child | undefined;
-  channel: Channel<{ [S in Subject]: Snapshots[S] }>;
-  serving: boolean;
-  /** Polls in a row without an answer. */
-  unanswered: number;
-  /** Exits within `steadyMs` of the start, in a row. */
-  early: number;
-  /** Starts in a row that never served, and the exit code of the last. */
-  failedStarts: number;
-  code: number;
-  metrics: readonly MetricSnapshot[];
-}
-
 /**
  * Runs `WORKERS` processes of this same command on one port, forwards our signals to them, and restarts each that exits,
  * after a pause that grows. Ends when all have ended: 0 after a signal to stop, else the exit code of those that could not
@@ -75,14 +58,40 @@ interface SupervisorOptions {
   readonly startedMs: number;
 }
 
+/** One of the workers, over all of its processes. */
+class Worker {
+  readonly number: number;
+  readonly channel: Channel<Snapshots>;
+  child: Bun.Subprocess<"ignore", "inherit", "inherit"> | undefined;
+  serving = false;
+  /** Polls in a row without an answer. */
+  unanswered = 0;
+  /** Exits within `steadyMs` of the start, in a row. */
+  early = 0;
+  /** Starts in a row that never served, and the exit code of the last. */
+  failedStarts = 0;
+  code = -1;
+  metrics: readonly MetricSnapshot[] = [];
+
+  constructor(number: number, answer: (subject: Subject) => unknown) {
+    this.number = number;
+    this.channel = new Channel((message) => this.child?.send(message), answer);
+  }
+
+  /** Whether it has answered in time. */
+  async readMetrics(withinMs: number): Promise<boolean> {
+    const metrics = await this.channel.request("metrics", withinMs);
+    if (metrics !== undefined && this.serving) this.metrics = metrics;
+    return metrics !== undefined;
+  }
+}
+
 class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #workers: readonly Worker[];
   /** Of the supervisor itself: starts and exits of workers. */
   readonly #metrics = createMetrics();
   readonly #stopped = new AbortController();
-  /** What callers wait for: requests made meanwhile share the answer. */
-  readonly #underWay = new Map<Subject, Promise<Merged[Subject] | undefined>>();
   /** The counters of processes that have exited. */
   #retired: readonly MetricSnapshot[] = [];
   #everServed = false;
@@ -90,31 +99,16 @@ class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#workers = Array.from({ length: options.settings.workers }, (_, index) => this.#newWorker(index + 1));
+    const answer = (subject: Subject) => (subject === "health" ? this.#mergedHealth() : this.#mergedMetrics());
+    this.#workers = Array.from({ length: options.settings.workers }, (_, index) => new Worker(index + 1, answer));
     this.#metrics.observe({ version, workers: () => this.#count() });
-  }
-
-  #newWorker(number: number): Worker {
-    const worker: Worker = {
-      number,
-      child: undefined,
-      channel: new Channel(
-        (message) => send(worker.child, message),
-        (subject) => this.#merged(subject),
-      ),
-      serving: false,
-      unanswered: 0,
-      early: 0,
-      failedStarts: 0,
-      code: -1,
-      metrics: [],
-    };
-    return worker;
   }
 
   /** Resolves with the exit code once all workers have ended for good. */
   async run(): Promise<number> {
-    const polling = setInterval(() => this.#serving().forEach((worker) => void this.#poll(worker)), pollEveryMs);
+    const polling = setInterval(() => {
+      for (const worker of this.#serving()) void this.#poll(worker);
+    }, pollEveryMs);
     await Promise.all(this.#workers.map((worker) => this.#keepRunning(worker)));
     clearInterval(polling);
     return this.#exitCode;
@@ -137,7 +131,7 @@ class Supervisor {
   /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
   async #poll(worker: Worker): Promise<void> {
     const { child } = worker;
-    const answered = await this.#readMetrics(worker, pollEveryMs);
+    const answered = await worker.readMetrics(pollEveryMs);
     if (child === undefined || worker.child !== child) return;
     worker.unanswered = answered ? 0 : worker.unanswered + 1;
     // A draining worker may be busy with its last requests.
@@ -146,21 +140,16 @@ class Supervisor {
     child.kill("SIGKILL");
   }
 
-  async #readMetrics(worker: Worker, withinMs: number): Promise<boolean> {
-    const metrics = await worker.channel.request("metrics", withinMs);
-    if (metrics !== undefined && worker.serving) worker.metrics = metrics;
-    return metrics !== undefined;
-  }
-
   async #keepRunning(worker: Worker): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
+    const stopped = this.#stopped.signal;
+    while (!stopped.aborted) {
       const startedMs = performance.now();
       const child = this.#start(worker);
       worker.code = await child.exited;
       const livedMs = performance.now() - startedMs;
       const started = worker.serving;
       this.#retire(worker);
-      if (this.#stopped.signal.aborted) return;
+      if (stopped.aborted) return;
 
       worker.early = livedMs < steadyMs ? worker.early + 1 : 1;
       if (!started) worker.failedStarts += 1;
@@ -178,22 +167,22 @@ class Supervisor {
       });
       if (givenUp) {
         this.#exitCode = worker.code === 0 ? 1 : worker.code;
-        this.stop("SIGTERM");
-        return;
+        return this.stop("SIGTERM");
       }
-      await pause(pauseMs, this.#stopped.signal);
+      const { promise: aborted, resolve } = Promise.withResolvers<void>();
+      stopped.addEventListener("abort", () => resolve(), { once: true });
+      await Promise.race([Bun.sleep(pauseMs), aborted]);
     }
   }
 
-  #start(worker: Worker): Child {
+  #start(worker: Worker) {
     const { env, settings } = this.#options;
-    const child = Bun.spawn([process.execPath, ...process.argv.slice(1)], {
+    worker.child = Bun.spawn([process.execPath, ...process.argv.slice(1)], {
       env: { ...env, [variable]: String(worker.number), NODE_ID: `${settings.nodeId}.${worker.number}` },
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: Message) => this.#received(worker, message),
     });
-    worker.child = child;
-    return child;
+    return worker.child;
   }
 
   /** Forgets a process that has exited, except for its counters. */
@@ -214,16 +203,6 @@ class Supervisor {
     this.#options.claim.listening();
   }
 
-  #merged(subject: Subject): Promise<Merged[Subject] | undefined> {
-    const underWay = this.#underWay.get(subject);
-    if (underWay !== undefined) return underWay;
-    const asked = (subject === "health" ? this.#mergedHealth() : this.#mergedMetrics()).finally(() =>
-      this.#underWay.delete(subject),
-    );
-    this.#underWay.set(subject, asked);
-    return asked;
-  }
-
   async #mergedHealth(): Promise<Merged["health"] | undefined> {
     const answers = await Promise.all(this.#serving().map(({ channel }) => channel.request("health", collectWithinMs)));
     const reports = answers.filter((report) => report !== undefined);
@@ -233,7 +212,7 @@ class Supervisor {
 
   /** A worker that does not answer in time counts with its last snapshot. */
   async #mergedMetrics(): Promise<Merged["metrics"]> {
-    await Promise.all(this.#serving().map((worker) => this.#readMetrics(worker, collectWithinMs)));
+    await Promise.all(this.#serving().map((worker) => worker.readMetrics(collectWithinMs)));
     // Nothing is awaited between here and the sum: what a process has counted is in it once.
     const ownMetrics = this.#metrics.snapshot();
     return expositionText(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
@@ -246,22 +225,7 @@ class Supervisor {
   /** Whether all of them fail at their start, in the same way: then the next start would fail too. */
   #everyStartFails(): boolean {
     if (!this.#everServed && this.#workers.some(({ code }) => code === badConfiguration)) return true;
-    const [{ code } = { code: 0 }] = this.#workers;
-    return this.#workers.every((worker) => worker.failedStarts >= maxFailedStarts && worker.code === code);
+    const [first] = this.#workers;
+    return this.#workers.every(({ failedStarts, code }) => failedStarts >= maxFailedStarts && code === first?.code);
   }
-}
-
-function send(child: Child | undefined, message: Message): void {
-  try {
-    child?.send(message);
-  } catch {
-    // It has ended meanwhile and needs no message.
-  }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }
