@@ -67,11 +67,15 @@ function reportText({ from_ms, to_ms, skipped, estimated, relabelled, changes, .
       ? `Nothing changes: all ${requests} requests would have gone where they went.`
       : `${changed} of ${requests} requests would have gone elsewhere; ${delta < 0 ? "saves" : "costs"} ${dollarText(Math.abs(delta))}${delta > 0 ? " more" : ""}.`;
   const notes = [
-    `From ${new Date(from_ms).toISOString()} to ${new Date(to_ms).toISOString()}.`,
+    `From ${isoTime(from_ms)} to ${isoTime(to_ms)}.`,
     `${skipped} refusals before a decision are left out.`,
     ...(estimated === 0 ? [] : [`The cost of ${estimated} requests is a guess, because they brought no answer.`]),
     "Kinds, dimensions and redactions are as they were recorded: they come from text, which is not kept.",
   ];
   const shown = { ...result, changes: changes.slice(0, maxChangesShown) };
   return [headline, textOf(shown), notes.join("\n")].join("\n\n");
+}
+
+function isoTime(ms: number | null): string {
+  return new Date(ms ?? 0).toISOString();
 }
