@@ -165,13 +165,7 @@ describe("smart-gateway route", () => {
     expect(easy.json()).toMatchObject({ cause: "score_flash", model: "vendor_v4_flash" });
     expect(easy.json().evidence).toContain("score_scale=agent");
     expect(guarded.json()).toMatchObject({ cause: "hard_pro_rule", hard_rule: true });
-    for (const shown of [
-      "AUTH",
-      "reasoning requirement",
-      "hard rules",
-      "guarded_kind",
-      "estimate usd",
-    ])
+    for (const shown of ["AUTH", "reasoning requirement", "hard rules", "guarded_kind", "estimate usd"])
       expect(report.out).toContain(shown);
   });
 
