@@ -13,6 +13,7 @@ export interface Sent {
   readonly tools?: readonly string[];
   readonly redactions?: number;
   readonly requestId?: string;
+  readonly outputTokens?: number | null;
   readonly now?: number;
 }
 
@@ -28,7 +29,15 @@ export function assessed(sent: Sent, memory: TaskMemory = newMemory()): Assessme
   return assess(request, request.body, memory, { now: sent.now ?? 0, policy, redactions: sent.redactions ?? 0 });
 }
 
-function requestOf({ messages, ask = "hello", alias = "smart-router", routing, tools, requestId }: Sent): ChatRequest {
+function requestOf({
+  messages,
+  ask = "hello",
+  alias = "smart-router",
+  routing,
+  tools,
+  requestId,
+  outputTokens,
+}: Sent): ChatRequest {
   const body = {
     messages: (messages ?? [{ role: "user", content: ask }]) as ChatMessage[], // test input, shaped by hand
     ...(tools && { tools: tools.map((name) => ({ type: "function", function: { name } })) }),
@@ -40,7 +49,7 @@ function requestOf({ messages, ask = "hello", alias = "smart-router", routing, t
     caller: 0,
     body,
     bodyBytes: Buffer.byteLength(JSON.stringify(body)),
-    requestedOutputTokens: null,
+    requestedOutputTokens: outputTokens ?? null,
     choices: 1,
     wantsUsage: false,
     routing: { forcePro: false, scoutFirst: false, taskFields: {}, ...routing },
