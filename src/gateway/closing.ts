@@ -25,18 +25,16 @@ export class Closing {
   }
 
   async closeAll(): Promise<void> {
-    let cancelLimit: (() => void) | undefined;
+    let cancel = () => {};
     let limit: Promise<void> | undefined;
     for (const { close, hasTimeout } of this.#parts.splice(0).reverse()) {
-      if (!hasTimeout) {
-        await close();
-        continue;
-      }
-      limit ??= new Promise((resolve) => {
-        cancelLimit = this.#timers.after(closeTimeoutMs, resolve);
-      });
-      await Promise.race([close(), limit]);
+      // The time counts from the first part that has a timeout.
+      if (hasTimeout)
+        limit ??= new Promise((resolve) => {
+          cancel = this.#timers.after(closeTimeoutMs, resolve);
+        });
+      await (hasTimeout ? Promise.race([close(), limit]) : close());
     }
-    cancelLimit?.();
+    cancel();
   }
 }

@@ -1,14 +1,13 @@
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
-import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import { StoreFailure } from "#ledger/store.ts";
-import type { Configuration } from "#pipeline/ports.ts";
 import { redactId } from "#pipeline/redact-id.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
-import type { RequestRecord, RoutedInputs } from "#records/record.ts";
+import type { RequestRecord } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
@@ -26,7 +25,6 @@ export interface GatewayRecords {
   policyHash(): string | null;
   requestFinished(record: RequestRecord): void;
   requestRejected(rejection: Rejection): void;
-  ledgerEvent(event: LedgerEvent): void;
   /** A hold has been closed: its record gets the cost at once. */
   holdClosed(notice: LedgerNotice): void;
   /** Where the states of tasks are kept. */
@@ -42,10 +40,15 @@ export interface GatewayRecords {
 /** How often the records that stand for floods of rejections are written, and how often the ledger is asked for open costs. */
 const flushRejectionsMs = 15_000;
 
+/** Ids of decisions whose cost is not known yet, and sessions whose redacted form is remembered: an agent sends one with each call. */
+const maxOpenCosts = 10_000;
+const maxSessions = 1_000;
+
 export function openRecords(ledger: Ledger & SharedConnection, context: GatewayContext): GatewayRecords {
-  const { configuration, clock, timers, closing } = context;
+  const { configuration, time, closing } = context;
+  const { clock, timers } = time;
   const stored = openStoredRecords(ledger, context);
-  const enabled = () => configuration.current().policy.records.enabled;
+  const enabled = () => configuration.policy().records.enabled;
   const names = new ConfigNames(
     (config) => stored.addConfig(config),
     () => clock.now(),
@@ -55,22 +58,44 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     () => Bun.randomUUIDv7(),
     (record) => stored.append(record),
   );
-  const nameOf = ({ snapshot, learned }: RoutedInputs) => names.nameOf(snapshot.policy, snapshot.registry, learned);
-  const sessions = new RedactedSessions(() => configuration.current().privacy);
-  const openCosts = new OpenCosts();
-  let cancelFlush = timers.after(flushRejectionsMs, flushRejections);
-  if (enabled()) stored.correctOpenCosts();
-  function flushRejections(): void {
+  const openCosts = new LruMap<string, true>();
+  const sessions = new LruMap<string, string>();
+  /** Session ids that are credentials are replaced; goal and task ids are replaced before the routing. */
+  const redactedSession = (session: string | undefined) => {
+    if (session === undefined) return undefined;
+    const redacted = sessions.get(session) ?? redactId(session, configuration.current().privacy);
+    sessions.set(session, redacted);
+    sessions.trim(maxSessions);
+    return redacted;
+  };
+  const recordOf = (record: RequestRecord) => {
+    const { routed } = record;
+    const policyHash =
+      routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry, routed.learned);
+    return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId) });
+  };
+  let cancelFlush = () => {};
+  const flushRejections = () => {
     rejections.flush();
     if (enabled()) stored.correctOpenCosts();
     cancelFlush = timers.after(flushRejectionsMs, flushRejections);
-  }
+  };
+  flushRejections();
   closing.addWithTimeout(async () => {
     cancelFlush();
     rejections.flush(Number.POSITIVE_INFINITY);
     await stored.close();
   });
-  const gateway: GatewayRecords = {
+  const holdClosed = (notice: LedgerNotice) => {
+    if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
+  };
+  context.onLedgerEvent.push((event) => {
+    // An attempt of unknown outcome has no cost yet.
+    if (event.kind !== "resolved" || event.state === "UNRESOLVED") return;
+    const late = event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED";
+    if (late || openCosts.get(event.requestId) === true) holdClosed(event);
+  });
+  return {
     records: stored,
     policyHash() {
       const { policy, registry, learned } = configuration.current();
@@ -78,56 +103,36 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     },
     requestFinished(record) {
       if (!enabled()) return;
-      const { routed } = record;
-      const policyHash = routed === undefined ? null : nameOf(routed);
-      const session = sessions.redacted(routed?.sessionId);
-      stored.append(buildRecord(record, { policyHash, session }), routed?.conversationKey);
-      if (record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) openCosts.add(record.decisionId);
+      stored.append(recordOf(record), record.routed?.conversationKey);
+      if (!record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) return;
+      openCosts.set(record.decisionId, true);
+      openCosts.trim(maxOpenCosts);
     },
     requestRejected(rejection) {
       if (enabled()) rejections.add(rejection);
     },
-    ledgerEvent(event) {
-      // An attempt of unknown outcome has no cost yet.
-      if (event.kind !== "resolved" || event.state === "UNRESOLVED" || !enabled()) return;
-      const late = event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED";
-      if (!late && !openCosts.has(event.requestId)) return;
-      gateway.holdClosed(event);
-    },
-    holdClosed(notice) {
-      if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
-    },
+    holdClosed,
     tasks: stored,
     reportOutcome: async (report) => enabled() && stored.reportOutcome(report),
     async explained(id) {
-      const record = await gateway.records.get(id);
+      const record = await stored.get(id);
       if (record === undefined) return undefined;
       const config = record.policy_hash === null ? undefined : await stored.configuration(record.policy_hash);
       return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
     },
-    explainNow(record) {
-      const { routed } = record;
-      const policyHash = routed === undefined ? null : nameOf(routed);
-      const session = sessions.redacted(routed?.sessionId);
-      return explainedNow(buildRecord(record, { policyHash, session }), routed);
-    },
+    explainNow: (record) => explainedNow(recordOf(record), record.routed),
   };
-  context.onLedgerEvent.push((event) => gateway.ledgerEvent(event));
-  return gateway;
 }
 
 function openStoredRecords(ledger: SharedConnection, context: GatewayContext): StoredRecords {
-  const { settings, configuration, clock, timers, random, log, metrics } = context;
-  const isSqlite = settings.databaseUrl.startsWith("sqlite:");
+  const { settings, configuration, time, log, metrics, sharesDatabase: shared } = context;
   return new StoredRecords({
+    ...time,
     openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
-    kind: isSqlite ? "sqlite" : "postgres",
-    rules: () => configuration.current().policy.records,
-    taskLimits: () => configuration.current().policy.tasks,
-    shared: settings.workers > 1 || !isSqlite,
-    clock,
-    timers,
-    random,
+    kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
+    rules: () => configuration.policy().records,
+    taskLimits: () => configuration.policy().tasks,
+    shared,
     onDrop: (count) => metrics.recordsDropped(count),
     onStore: (state, problem) =>
       log("records_store_changed", {
@@ -146,46 +151,4 @@ function causeOf(problem: unknown): string {
   const { code, error } = loggedError(problem);
   if (problem instanceof Error && isOfServer.test(code ?? "")) return `${code}: ${problem.message}`;
   return code ?? error;
-}
-
-const maxOpenCosts = 10_000;
-
-/** Ids of decisions whose cost is not known yet; the oldest are dropped first. */
-class OpenCosts {
-  readonly #ids = new Set<string>();
-
-  add(id: string): void {
-    this.#ids.add(id);
-    for (const oldest of this.#ids) {
-      if (this.#ids.size <= maxOpenCosts) break;
-      this.#ids.delete(oldest);
-    }
-  }
-
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-}
-
-/** Session ids whose redacted form is remembered; an agent sends the same id with each of its calls. */
-const maxSessions = 1_000;
-
-/** Replaces session ids that are credentials by digests. Goal and task ids are replaced before the routing. */
-class RedactedSessions {
-  readonly #privacy: () => Configuration["privacy"];
-  readonly #known = new Map<string, string>();
-
-  constructor(privacy: () => Configuration["privacy"]) {
-    this.#privacy = privacy;
-  }
-
-  redacted(session: string | undefined): string | undefined {
-    if (session === undefined) return undefined;
-    const known = this.#known.get(session);
-    if (known !== undefined) return known;
-    const redacted = redactId(session, this.#privacy());
-    if (this.#known.size >= maxSessions) this.#known.clear();
-    this.#known.set(session, redacted);
-    return redacted;
-  }
 }

@@ -1,4 +1,5 @@
 import type { Config } from "#config/load-config.ts";
+import type { Policy } from "#config/policy.ts";
 import type { Settings } from "#config/settings.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
@@ -7,10 +8,15 @@ import { privacyEngine } from "#privacy/engine.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { isEnabled } from "#upstream/aggregator.ts";
 
+/** What the policy may leave to the upstream: on with a known aggregator. */
+type Choice = "price_book" | "price_limit" | "key_usage" | "generation_lookup";
+
 /** The configuration in force: the files, with the prices of the price book. */
 export class LiveConfiguration {
   readonly #settings: Settings;
   readonly #log: Log;
+  /** Asked for every answer; parsing the base URL is the expensive part, so it is done once. */
+  readonly #isKnownAggregator: boolean;
   #loaded: Config | undefined;
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
@@ -19,19 +25,30 @@ export class LiveConfiguration {
   constructor(settings: Settings, log: Log) {
     this.#settings = settings;
     this.#log = log;
+    // In demo mode `auto` means off: the simulator offers what an aggregator does, but only where the policy says `on`.
+    this.#isKnownAggregator = isEnabled(
+      "auto",
+      settings.upstream.kind === "demo" ? undefined : settings.upstream.baseUrl,
+    );
   }
 
-  /** Applies files that were read. */
+  /** Applies files that were read. The privacy engine that their policy makes also knows our own secrets. */
   apply(config: Config): void {
-    this.#inForce = priced(configurationOf(config, this.#settings, this.#log), config, this.#settings, this.#book);
     this.#loaded = config;
+    const { policy } = config;
+    const privacy = privacyEngine(policy.privacy, ownSecrets(this.#settings));
+    for (const rule of privacy.disabledRules) this.#log("privacy_rule_disabled", { rule: logId(rule) });
+    const priceLimit = this.isChosen("price_limit");
+    this.#inForce = { ...config, fields: fieldRulesOf(policy), privacy, priceLimit };
+    this.applyPrices(this.#book);
     this.#onChange();
   }
 
-  /** Applies another price book. */
+  /** Applies another price book, where the policy wants one. */
   applyPrices(book: PriceBook): void {
     this.#book = book;
-    this.#inForce = priced(this.current(), this.loaded(), this.#settings, book);
+    const registry = withPriceBook(this.loaded().registry, this.isChosen("price_book") ? book : emptyPriceBook);
+    this.#inForce = { ...this.current(), registry };
   }
 
   /** Called after each `apply` from now on. */
@@ -40,40 +57,33 @@ export class LiveConfiguration {
   }
 
   current(): Configuration {
-    if (this.#inForce === undefined) throw new Error("unreachable: applied before the parts are made");
-    return this.#inForce;
+    return applied(this.#inForce);
   }
 
   /** The files as read, without the price book. */
   loaded(): Config {
-    if (this.#loaded === undefined) throw new Error("unreachable: applied before the parts are made");
-    return this.#loaded;
+    return applied(this.#loaded);
+  }
+
+  policy(): Policy {
+    return this.loaded().policy;
+  }
+
+  isChosen(choice: Choice): boolean {
+    const chosen = this.policy().upstream[choice];
+    return chosen === "auto" ? this.#isKnownAggregator : chosen === "on";
   }
 }
 
-/** The configuration as requests see it: with the privacy engine that its policy makes, which also knows our own secrets. */
-function configurationOf(config: Config, settings: Settings, log: Log): Configuration {
-  const secrets = [
-    ...(settings.upstream.kind === "aggregator" && settings.upstream.apiKey !== undefined
-      ? [{ rule: "gateway_upstream_api_key", value: settings.upstream.apiKey, sentUpstream: true as const }]
-      : []),
-    ...(settings.dashboardToken === undefined
-      ? []
-      : [{ rule: "gateway_dashboard_token", value: settings.dashboardToken }]),
+function applied<T>(configuration: T | undefined): T {
+  if (configuration === undefined) throw new Error("unreachable: applied before the parts are made");
+  return configuration;
+}
+
+function ownSecrets({ upstream, dashboardToken }: Settings) {
+  const key = upstream.kind === "aggregator" ? upstream.apiKey : undefined;
+  return [
+    ...(key === undefined ? [] : [{ rule: "gateway_upstream_api_key", value: key, sentUpstream: true as const }]),
+    ...(dashboardToken === undefined ? [] : [{ rule: "gateway_dashboard_token", value: dashboardToken }]),
   ];
-  const privacy = privacyEngine(config.policy.privacy, secrets);
-  for (const rule of privacy.disabledRules) log("privacy_rule_disabled", { rule: logId(rule) });
-  const priceLimit = isChosen(config.policy.upstream.price_limit, settings);
-  return { ...config, fields: fieldRulesOf(config.policy), privacy, priceLimit };
-}
-
-/** The configuration with the prices of its registry and the book, where the policy wants that. */
-function priced(configuration: Configuration, config: Config, settings: Settings, book: PriceBook): Configuration {
-  const inForce = isChosen(config.policy.upstream.price_book, settings) ? book : emptyPriceBook;
-  return { ...configuration, registry: withPriceBook(config.registry, inForce) };
-}
-
-/** In demo mode `auto` means off: the simulated aggregator has no such pages. */
-export function isChosen(choice: "auto" | "on" | "off", { upstream }: Settings): boolean {
-  return isEnabled(choice, upstream.kind === "demo" ? undefined : upstream.baseUrl);
 }

@@ -39,7 +39,8 @@ export function openDashboard(
   parts: DashboardParts,
   context: GatewayContext,
 ): (connection: ServerConnection) => Handler {
-  const { settings, configuration, clock, timers, notices, closing } = context;
+  const { settings, configuration, time, notices, closing } = context;
+  const { clock, timers } = time;
   const startedMs = clock.now();
   const admin = new LazyStore<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
   const actions = new LazyStore<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
@@ -62,9 +63,9 @@ export function openDashboard(
     policyFile: policyFileOf(context),
     ledger: parts.ledger,
     admin: () => admin.opened(),
-    holdClosed: (notice) => parts.records.holdClosed(notice),
+    holdClosed: parts.records.holdClosed,
     records: parts.records.records,
-    policyHash: () => parts.records.policyHash(),
+    policyHash: parts.records.policyHash,
     health: parts.health.registry,
     overrides: parts.health.overrides,
     notices,
@@ -77,26 +78,24 @@ export function openDashboard(
     priceBookReadMs: () => parts.prices.readMs,
     reconciliation: () => parts.keyUsage?.latest,
     async backtest(policy, range, onProgress, signal) {
-      const { backtest } = await import("#records/backtest/backtest.ts");
       const current = configuration.current();
-      const { registry } = current;
-      const learned = weightsFor(policy, current);
+      const task = { policy, registry: current.registry, learned: weightsFor(policy, current) };
       const { databaseUrl } = settings;
-      const { records } = parts.records;
+      if (databaseUrl !== `sqlite:${inMemoryPath}`)
+        return backtestInThread({ ...task, databaseUrl, range }, onProgress, signal);
       // No other thread can open a database in memory.
-      return databaseUrl === `sqlite:${inMemoryPath}`
-        ? backtest({
-            policy,
-            registry,
-            learned,
-            records: records.export(range),
-            configuration: (hash) => records.configuration(hash),
-            onProgress,
-            signal,
-          })
-        : backtestInThread({ databaseUrl, policy, registry, learned, range }, onProgress, signal);
+      const { backtest } = await import("#records/backtest/backtest.ts");
+      const { records } = parts.records;
+      const stored = records.export(range);
+      return backtest({
+        ...task,
+        records: stored,
+        configuration: (hash) => records.configuration(hash),
+        onProgress,
+        signal,
+      });
     },
-    explained: (id) => parts.records.explained(id),
+    explained: parts.records.explained,
   };
   const { dashboardToken: token, allowedHosts } = settings;
   const assets = join(import.meta.dir, "..", "dashboard", "assets");
@@ -128,7 +127,7 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
     async check(text) {
       const current = configuration.current();
       const checked = await checkPolicyText(text, current.registry);
-      if (checked.kind === "invalid" || weightsFileOf(checked.policy) === "") return checked;
+      if (checked.kind === "invalid" || checked.policy.routing.learned.weights_file === "") return checked;
       return weightsFor(checked.policy, current) === undefined
         ? { kind: "invalid", problems: [otherWeights] }
         : checked;
@@ -136,13 +135,9 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
   };
 }
 
-function weightsFileOf({ routing }: Policy): string {
-  return routing.learned.weights_file;
-}
-
 /** The weights in force, where the policy names the same file. */
-function weightsFor(policy: Policy, { policy: inForce, learned }: Configuration): LearnedWeights | undefined {
-  return weightsFileOf(policy) === weightsFileOf(inForce) ? learned : undefined;
+function weightsFor({ routing }: Policy, { policy: inForce, learned }: Configuration): LearnedWeights | undefined {
+  return routing.learned.weights_file === inForce.routing.learned.weights_file ? learned : undefined;
 }
 
 /** The page would otherwise read any file of the machine. */

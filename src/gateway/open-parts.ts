@@ -19,28 +19,25 @@ import { operatorText } from "#telemetry/log/log.ts";
 import { priceSourceOf, readGeneration, readKeyUsage, readModelList, spentInDay } from "#upstream/aggregator.ts";
 import { upstreamClient } from "#upstream/client.ts";
 import type { Upstream } from "#upstream/upstream.ts";
+import { healthReports, keyUsageReports, ledgerReports, priceReports, report } from "./events.ts";
 import type { GatewayContext } from "./gateway-context.ts";
-import { isChosen } from "./live-configuration.ts";
-import { reportHealthChange, reportKeyUsageEvent, reportLedgerEvent, reportPriceBookEvent } from "./observers.ts";
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
 export async function openGatewayLedger(context: GatewayContext): Promise<Ledger & SharedConnection> {
-  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const { settings, configuration, time, onLedgerEvent, closing } = context;
   const ledger: Ledger & SharedConnection =
     context.ledger ??
     (await openLedger(settings.databaseUrl, {
+      ...time,
       nodeId: settings.nodeId,
-      clock,
-      timers,
-      random,
       waitMs: settings.databaseWaitMs,
-      log: (event) => {
-        reportLedgerEvent(event, log, metrics);
-        for (const listener of context.onLedgerEvent) listener(event);
+      log(event) {
+        report(ledgerReports, event, context);
+        for (const listener of onLedgerEvent) listener(event);
       },
-      retentionDays: () => configuration.current().policy.records.retention_days,
-      expectExisting: () => configuration.current().policy.budget.expect_ledger,
+      retentionDays: () => configuration.policy().records.retention_days,
+      expectExisting: () => configuration.policy().budget.expect_ledger,
     }));
   closing.add(() => ledger.close(5_000));
   // Nearly all requests have no goal: the first of them need not read the store.
@@ -55,25 +52,18 @@ export interface OpenHealth {
 }
 
 export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
-  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const { settings, configuration, time, log, closing, sharesDatabase: shared } = context;
   const registry = healthRegistry({
+    ...time,
     models: () => configuration.current().registry,
-    rules: () => configuration.current().policy.health,
-    clock,
-    random,
-    onChange: (change) => reportHealthChange(change, log, metrics),
+    rules: () => configuration.policy().health,
+    onChange: (change) => report(healthReports, change, context),
   });
   const store = await openHealthStore(settings.databaseUrl);
-  const sync = healthSync({
-    registry,
-    store,
-    clock,
-    timers,
-    nodeId: settings.nodeId,
-    shared: sharesDatabase(context),
-    onStore: (state, problem) =>
-      log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") }),
-  });
+  const { nodeId } = settings;
+  const onStore = (state: "available" | "unavailable", problem?: string) =>
+    log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") });
+  const sync = healthSync({ ...time, registry, store, nodeId, shared, onStore });
   closing.add(() => sync.close());
   await sync.start();
   return {
@@ -85,18 +75,11 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
   };
 }
 
-/** Whether other processes may use the same database. */
-export function sharesDatabase({ settings }: GatewayContext): boolean {
-  return settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:");
-}
-
 /** The built-in upstream of demo mode; undefined with an aggregator. */
-export async function openSimulator(context: GatewayContext): Promise<Simulator | undefined> {
-  const { settings, configuration, clock, random, timers, closing } = context;
+export async function openSimulator({ settings, configuration, time, closing }: GatewayContext) {
   if (settings.upstream.kind !== "demo") return undefined;
-  const models = () => configuration.current().registry.models.values();
   const { startSimulator } = await import("#simulator/simulator.ts");
-  const simulator = await startSimulator({ models, clock, random, timers });
+  const simulator = await startSimulator({ ...time, models: () => configuration.current().registry.models.values() });
   closing.add(() => simulator.stop());
   return simulator;
 }
@@ -114,18 +97,19 @@ export function upstreamAddressOf({ settings }: GatewayContext, simulator: Simul
 }
 
 export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext): PriceBookReader {
-  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+  const { settings, configuration, time, metrics, closing } = context;
   const reader = new PriceBookReader({
+    ...time,
     source: priceSourceOf(settings.upstream),
-    enabled: () => isChosen(configuration.current().policy.upstream.price_book, settings),
+    enabled: () => configuration.isChosen("price_book"),
     models: () => configuration.loaded().registry.models.values(),
-    readList: (signal) => readModelList({ baseUrl, clock, timers, signal }),
+    readList: (signal) => readModelList({ ...time, baseUrl, signal }),
     openStore: () => openPriceBookStore(settings.databaseUrl),
-    clock,
-    timers,
-    random,
     onChange: (book) => configuration.applyPrices(book),
-    onEvent: (event) => reportPriceBookEvent(event, configuration.current().registry.priceVersion ?? "", log, metrics),
+    onEvent(event) {
+      const priceVersion = configuration.current().registry.priceVersion ?? "";
+      report(priceReports, { ...event, priceVersion }, context);
+    },
   });
   closing.addWithTimeout(() => reader.close());
   metrics.observe({ priceBookReadMs: () => reader.readMs, priceDrifts: () => reader.drifts });
@@ -133,32 +117,25 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
 }
 
 /** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
-export function openKeyUsage(
-  { baseUrl, apiKey }: UpstreamAddress,
-  ledger: Ledger,
-  context: GatewayContext,
-): KeyUsageWatch | undefined {
-  const { settings, configuration, clock, timers, random, log, metrics, closing } = context;
+export function openKeyUsage({ baseUrl, apiKey }: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
+  const { settings, configuration, time, metrics, closing } = context;
   if (apiKey === undefined) return undefined;
   const watch = new KeyUsageWatch({
+    ...time,
     source: baseUrl,
     keyDigest: keyDigestOf(apiKey),
-    enabled: () => isChosen(configuration.current().policy.upstream.key_usage, settings),
+    enabled: () => configuration.isChosen("key_usage"),
     async ask(signal) {
-      const reply = await readKeyUsage({ baseUrl, apiKey, clock, timers, signal });
+      const reply = await readKeyUsage({ ...time, baseUrl, apiKey, signal });
       if (reply.kind === "ok") return { ...reply.usage, kind: "ok", spent: spentInDay(reply.usage) };
-      const detail = reply.kind === "failed" ? reply.detail : `it answered ${reply.status}`;
-      return { kind: "failed", detail };
+      return { kind: "failed", detail: reply.kind === "failed" ? reply.detail : `it answered ${reply.status}` };
     },
     async ledgerDay() {
       const spend = await ledger.read(adhocGoal);
       return spend === undefined ? undefined : { day: spend.day, ...spend.dayAccount };
     },
     openStore: () => openKeyUsageStore(settings.databaseUrl),
-    clock,
-    timers,
-    random,
-    onEvent: (event) => reportKeyUsageEvent(event, log),
+    onEvent: (event) => report(keyUsageReports, event, context),
   });
   closing.addWithTimeout(() => watch.close());
   metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
@@ -167,32 +144,25 @@ export function openKeyUsage(
 }
 
 export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
-  const { settings, configuration, clock, timers, random, metrics, closing } = context;
-  // Called for every answer; parsing the base URL is the expensive part, so it is done once here.
-  const byDefault = isChosen("auto", settings);
-  const looksUpBilling = () => {
-    const choice = configuration.current().policy.upstream.generation_lookup;
-    return choice === "auto" ? byDefault : choice === "on";
-  };
+  const { configuration, time, metrics, closing } = context;
+  const asksBilling = () => configuration.isChosen("generation_lookup");
   if (hasLookups(ledger)) {
     const stopLookup = startBillingLookup({
+      ...time,
       ledger,
-      ask: (id) => readGeneration({ ...address, clock, timers }, id),
-      enabled: looksUpBilling,
-      maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.current().policy.budget.absurd_cost_factor),
-      timers,
-      random,
+      ask: (id) => readGeneration({ ...address, ...time }, id),
+      enabled: asksBilling,
+      maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.policy().budget.absurd_cost_factor),
       onAnswer: metrics.billingAsked,
     });
     closing.add(stopLookup);
   }
   return upstreamClient({
     ...address,
-    asksBilling: looksUpBilling,
-    clock,
-    timers,
-    limits: () => {
-      const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.current().policy.stream;
+    ...time,
+    asksBilling,
+    limits() {
+      const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.policy().stream;
       return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
     },
   });
@@ -205,14 +175,12 @@ function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
 
 /** Watches what today's account was charged without a known cost; a ledger in memory cannot be read beside its gateway. */
 export function watchCharges(ledger: Ledger, context: GatewayContext): void {
-  const { settings, clock, timers, random, metrics, closing, onLedgerEvent } = context;
+  const { settings, time, metrics, closing, onLedgerEvent } = context;
   if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return;
   const watch = new ChargedWithoutProof({
+    ...time,
     today: async () => (await ledger.read(adhocGoal))?.day,
     open: () => openLedgerAdmin(settings.databaseUrl, true),
-    clock,
-    timers,
-    random,
   });
   onLedgerEvent.push((event) => {
     if (event.kind === "resolved" && (event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED"))

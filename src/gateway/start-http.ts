@@ -1,14 +1,11 @@
 import type { AuthKeys } from "#config/auth-keys.ts";
-import type { LiveConfig } from "#config/live-config.ts";
 import { PieceCache } from "#http/chat-body/piece-cache.ts";
-import type { Handler } from "#http/endpoint.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { maxStreams as maxStreamsOf } from "#http/limits/resource-limits.ts";
 import { loadSampler, readText, shedReason } from "#http/limits/shedding.ts";
 import { type HttpServer, startServer } from "#http/server.ts";
-import type { ServerConnection, ServerOptions } from "#http/server-options.ts";
+import type { ServerOptions } from "#http/server-options.ts";
 import type { Ledger } from "#ledger/ledger.ts";
-import type { Ports } from "#pipeline/ports.ts";
 import { loggedError, logId } from "#telemetry/log/log.ts";
 import pkg from "../../package.json" with { type: "json" };
 import type { GatewayRecords } from "./decision-records.ts";
@@ -20,29 +17,26 @@ export interface WorkersView {
   health(): Promise<HealthReport | undefined>;
 }
 
-export interface HttpParts {
-  readonly ports: Ports;
+type Given = "ports" | "configStatus" | "lastModel" | "traces" | "dashboard" | "idleSeconds";
+
+export interface HttpParts extends Pick<ServerOptions, Given> {
   readonly ledger: Ledger;
-  readonly configStatus: LiveConfig["status"];
   /** Digests of the keys that callers may use; absent: any key of sufficient length. */
-  readonly accepted?: AuthKeys | undefined;
+  readonly accepted: AuthKeys | undefined;
   readonly records: GatewayRecords;
-  readonly workers?: WorkersView | undefined;
-  readonly idleSeconds?: number | undefined;
+  readonly workers: WorkersView | undefined;
   /** Passes finished requests on to the log and the metrics now. */
   readonly flushRecords: () => void;
-  readonly lastModel: ServerOptions["lastModel"];
-  readonly traces: ServerOptions["traces"] | undefined;
-  readonly dashboard: (connection: ServerConnection) => Handler;
 }
 
 /** Starts the server, and lets the metrics observe it. */
 export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer {
-  const { ports, ledger, configStatus, accepted, records, workers, idleSeconds } = parts;
-  const { settings, configuration, clock, log, metrics, closing } = context;
-  const { health } = ports;
+  const { ledger, accepted, records, workers, flushRecords, ...given } = parts;
+  const { settings, configuration, time, log, metrics, closing } = context;
+  const { host, port, maxRequestBytes, maxRequestValues, maxBytesInFlight, allowedHosts } = settings;
+  const { version } = pkg;
   const maxStreams = maxStreamsOf(readText);
-  const load = loadSampler({ clock });
+  const load = loadSampler(time);
   closing.add(() => load.stop());
   const auth = {
     minTokenLength: settings.authMinTokenLength,
@@ -50,61 +44,52 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
   };
   const pieces = new PieceCache(() => configuration.current().policy.privacy.scan_memory_bytes);
   const http = startServer({
-    host: settings.host,
-    port: settings.port,
+    ...given,
+    ...{ host, port, maxRequestBytes, maxRequestValues, maxBytesInFlight, allowedHosts, version },
     reusePort: settings.workers > 1,
-    version: pkg.version,
     demo: settings.upstream.kind === "demo",
-    maxRequestBytes: settings.maxRequestBytes,
-    maxRequestValues: settings.maxRequestValues,
-    maxBytesInFlight: settings.maxBytesInFlight,
     pieces,
-    allowedHosts: settings.allowedHosts,
     auth: () => auth,
-    ports,
-    configStatus,
-    lastModel: parts.lastModel,
-    metricsText: async () => {
-      parts.flushRecords();
+    async metricsText() {
+      flushRecords();
       const text = await (workers === undefined ? metrics.text() : workers.metricsText());
       return text === undefined ? undefined : { text, contentType: metrics.contentType };
     },
     ...(workers === undefined ? {} : { gatewayHealth: () => workers.health() }),
-    shedReason: (activeStreams) =>
-      shedReason({
+    shedReason(activeStreams) {
+      const { eventLoopDelayMs, memoryShare } = load;
+      return shedReason({
         activeStreams,
         maxStreams,
-        eventLoopDelayMs: load.eventLoopDelayMs,
-        memoryShare: load.memoryShare,
+        eventLoopDelayMs,
+        memoryShare,
         ledgerOldestMs: ledger.oldestMs(),
-      }),
-    ...(parts.traces === undefined ? {} : { traces: parts.traces }),
-    onDryRun: (decision, durationMs) => metrics.dryRunFinished(decision, durationMs),
-    recordsHealth: () => {
+      });
+    },
+    onDryRun: metrics.dryRunFinished,
+    recordsHealth() {
       const { kind, ok, queued, dropped } = records.records.status();
       return kind === "off" ? undefined : { ok, queued, dropped };
     },
-    onRejected: ({ requestId, route, method, status, code }) => {
+    onRejected({ requestId, route, method, status, code }) {
       records.requestRejected({ requestId, route, status, code });
       metrics.requestRejected(route, status);
       log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
     },
-    dashboard: parts.dashboard,
-    decisionRecord: (id) => records.explained(id),
-    reportOutcome: (report) => records.reportOutcome(report),
-    explain: (record) => records.explainNow(record),
-    ...(idleSeconds === undefined ? {} : { idleSeconds }),
+    decisionRecord: records.explained,
+    reportOutcome: records.reportOutcome,
+    explain: records.explainNow,
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),
   });
   metrics.observe({
-    version: pkg.version,
+    version,
     models: () => configuration.current().registry.models,
     requestsInFlight: () => http.streams.count,
     ledger: () => ledger.status(),
     records: () => records.records.status(),
-    health: () => health.view(),
+    health: () => parts.ports.health.view(),
     caps: () => configuration.current().caps,
-    config: configStatus,
+    config: parts.configStatus,
     activeStreams: () => http.streams.streaming,
     day: () => ledger.peekDay(),
     eventLoopDelayMs: () => load.eventLoopDelayMs,

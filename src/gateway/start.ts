@@ -4,7 +4,7 @@ import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { HttpServer } from "#http/server.ts";
-import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
+import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
@@ -17,37 +17,32 @@ import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { DecisionRecords } from "#records/records.ts";
-import { storedTaskMemory, type TaskStates } from "#records/task-memory.ts";
+import { storedTaskMemory } from "#records/task-memory.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { type Log, requestFields, silentLog } from "#telemetry/log/log.ts";
 import { createMetrics, type Metrics } from "#telemetry/metrics/metrics.ts";
 import type { MetricSnapshot } from "#telemetry/metrics/snapshot.ts";
-import type { Upstream } from "#upstream/upstream.ts";
 import pkg from "../../package.json" with { type: "json" };
 import { Closing } from "./closing.ts";
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
 import { drainRequests } from "./drain.ts";
+import { countReservation, RecentNotices, reportAttempts } from "./events.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { LiveConfiguration } from "./live-configuration.ts";
-import { RecentNotices } from "./notices.ts";
-import { countedLedger, reportFilteredCalls, reportOtherModel } from "./observers.ts";
 import { openDashboard } from "./open-dashboard.ts";
 import {
-  type OpenHealth,
   openGatewayLedger,
   openHealth,
   openKeyUsage,
   openPrices,
   openSimulator,
   openUpstream,
-  sharesDatabase,
   upstreamAddressOf,
   watchCharges,
 } from "./open-parts.ts";
 import { startHttp, type WorkersView } from "./start-http.ts";
-import { openTracing } from "./tracing/open-tracing.ts";
-import { tracedRequests } from "./tracing/traced-requests.ts";
-import { tracedUpstream } from "./tracing/traced-upstream.ts";
+import { tracedUpstream } from "./traced-upstream.ts";
+import { openTracing, tracedRequests } from "./tracing.ts";
 
 /** Parts that a test or an embedding program replaces. */
 export interface Overrides {
@@ -90,22 +85,19 @@ export type Started =
 
 /** Opens all parts and listens. Problems in files are returned; it throws when a store or the port cannot be opened. */
 export async function startGateway(settings: Settings, overrides: Overrides = {}): Promise<Started> {
-  const clock = overrides.clock ?? systemClock;
+  const { clock = systemClock, random = Math.random, log = silentLog, ledger } = overrides;
   const timers = overrides.timers ?? timerWheel({ clock });
-  const notices = new RecentNotices(clock);
-  const log = notices.observing(overrides.log ?? silentLog);
   const context: GatewayContext = {
     settings,
     configuration: new LiveConfiguration(settings, log),
-    clock,
-    timers,
-    random: overrides.random ?? Math.random,
+    time: { clock, timers, random },
     log,
-    notices,
+    notices: new RecentNotices(),
     metrics: createMetrics(),
-    ...(overrides.ledger === undefined ? {} : { ledger: overrides.ledger }),
+    ...(ledger === undefined ? {} : { ledger }),
     onLedgerEvent: [],
     closing: new Closing(timers),
+    sharesDatabase: settings.workers > 1 || !settings.databaseUrl.startsWith("sqlite:"),
   };
   const { configuration, metrics, closing } = context;
 
@@ -125,7 +117,6 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   }
   closing.add(() => live.close());
   configuration.apply(live.current());
-
   try {
     return { kind: "ok", gateway: await assemble(live, keys?.keys, overrides, context) };
   } catch (error) {
@@ -140,57 +131,68 @@ async function assemble(
   { workers, idleSeconds }: Overrides,
   context: GatewayContext,
 ): Promise<Gateway> {
-  const { settings, configuration, timers, metrics, closing } = context;
+  const { settings, configuration, time, metrics, closing, sharesDatabase: shared } = context;
+  const { clock } = time;
+  const { version } = pkg;
+  const configStatus = () => live.status();
   const ledger = await openGatewayLedger(context);
   const records = openRecords(ledger, context);
   const health = await openHealth(context);
   const simulator = await openSimulator(context);
   const address = upstreamAddressOf(context, simulator);
   const prices = openPrices(address, context);
-  const pricesRead = prices.start(configuration.current().policy.upstream.price_book_wait_ms);
+  const pricesRead = prices.start(configuration.policy().upstream.price_book_wait_ms);
   configuration.onChange(() => prices.configured());
-  const tracing = await openTracing(context, pkg.version);
+  const tracing = await openTracing(context, version);
   const untraced = openUpstream(address, ledger, context);
-  const upstream = tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address.baseUrl);
   const keyUsage = openKeyUsage(address, ledger, context);
   watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
   const lastModels = new LruMap<string, LastModel>();
-  const ports = portsOf({ ledger, health, upstream, tasks: records.tasks, lastModels }, context, (record) => {
-    finished.add(record);
-    // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
-    if (http.streams.count <= 1) setImmediate(() => finished.flush());
-  });
+  const limits = () => configuration.policy().tasks;
+  const ports: Ports = {
+    ...time,
+    ledger,
+    onReserved(reservation, reply) {
+      countReservation(reservation, reply, metrics);
+      if (reply.kind !== "held") return;
+      lastModels.set(reservation.goal, { model: reservation.modelKey, atMs: clock.now() });
+      lastModels.trim(maxGoals);
+    },
+    health: health.registry,
+    upstream: tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address.baseUrl),
+    tasks: storedTaskMemory({ states: records.tasks, shared, clock, limits }),
+    conversations: inMemoryConversationMemory(() => configuration.policy().routing.affinity),
+    retryBudget: retryBudget(clock, () => configuration.policy().upstream),
+    callerEvidence: callerEvidence(clock),
+    newId: () => Bun.randomUUIDv7(),
+    config: () => configuration.current(),
+    record(record) {
+      finished.add(record);
+      // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
+      if (http.streams.count <= 1) setImmediate(() => finished.flush());
+    },
+  };
   await pricesRead;
   const http = startHttp(
     {
       ports,
       ledger,
-      configStatus: () => live.status(),
+      configStatus,
       accepted,
       records,
       workers,
-      idleSeconds,
       flushRecords: () => finished.flush(),
       lastModel: (goal) => lastModels.get(goal),
-      traces: tracing === undefined ? undefined : tracedRequests(tracing),
-      dashboard: openDashboard(
-        {
-          ledger,
-          records,
-          health,
-          configStatus: () => live.status(),
-          prices,
-          keyUsage,
-        },
-        context,
-      ),
+      dashboard: openDashboard({ ledger, records, health, configStatus, prices, keyUsage }, context),
+      ...(idleSeconds === undefined ? {} : { idleSeconds }),
+      ...(tracing === undefined ? {} : { traces: tracedRequests(tracing) }),
     },
     context,
   );
   return {
     url: http.url,
-    version: pkg.version,
+    version,
     settings,
     ports,
     metrics,
@@ -203,47 +205,9 @@ async function assemble(
     ...(simulator === undefined ? {} : { simulator }),
     reload: () => live.reload(),
     async drain(acceptMs, streamsMs, forceSignal = neverAborted) {
-      await drainRequests({ http, timers, acceptMs, streamsMs, forceSignal });
+      await drainRequests({ http, timers: time.timers, acceptMs, streamsMs, forceSignal });
       await closing.closeAll();
     },
-  };
-}
-
-/** What the pipeline uses of the parts. */
-interface PipelineParts {
-  readonly ledger: Ledger & SharedConnection;
-  readonly health: OpenHealth;
-  readonly upstream: Upstream;
-  readonly tasks: TaskStates;
-  /** Gets the model of each reservation, by goal. */
-  readonly lastModels: LruMap<string, LastModel>;
-}
-
-function portsOf(parts: PipelineParts, context: GatewayContext, record: Ports["record"]): Ports {
-  const { ledger, health, upstream, tasks, lastModels } = parts;
-  const { configuration, clock, timers, random, metrics } = context;
-  return {
-    clock,
-    random,
-    timers,
-    ledger: countedLedger(ledger, metrics, (goal, model) => {
-      lastModels.set(goal, { model, atMs: clock.now() });
-      lastModels.trim(maxGoals);
-    }),
-    health: health.registry,
-    upstream,
-    tasks: storedTaskMemory({
-      states: tasks,
-      shared: sharesDatabase(context),
-      clock,
-      limits: () => configuration.current().policy.tasks,
-    }),
-    conversations: inMemoryConversationMemory(() => configuration.current().policy.routing.affinity),
-    retryBudget: retryBudget(clock, () => configuration.current().policy.upstream),
-    callerEvidence: callerEvidence(clock),
-    newId: () => Bun.randomUUIDv7(),
-    config: () => configuration.current(),
-    record,
   };
 }
 
@@ -261,16 +225,16 @@ const recordBatching = { size: 32, withinMs: 20 };
 const neverAborted = new AbortController().signal;
 
 /** Passes the records of finished requests on to the metrics and the log. */
-function finishedRequests(prices: PriceBookReader, kept: GatewayRecords, { log, metrics, closing }: GatewayContext) {
+function finishedRequests(prices: PriceBookReader, kept: GatewayRecords, context: GatewayContext) {
+  const { log, metrics, closing } = context;
   const finished = createBatcher<RequestRecord>({
     ...recordBatching,
-    onFlush: (records) => {
+    onFlush(records) {
       for (const record of records) metrics.requestFinished(record);
       for (const record of records) kept.requestFinished(record);
       for (const record of records) {
         log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
-        if (reportFilteredCalls(record, log, metrics)) prices.suspect();
-        for (const attempt of record.attempts) reportOtherModel(record, attempt, log);
+        if (reportAttempts(record, context)) prices.suspect();
       }
     },
   });

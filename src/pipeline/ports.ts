@@ -3,7 +3,7 @@ import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import type { HealthRegistry } from "#health/health.ts";
-import type { Ledger } from "#ledger/ledger.ts";
+import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { ConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
@@ -20,6 +20,8 @@ export interface Ports {
   readonly random: Random;
   readonly timers: Timers;
   readonly ledger: Ledger;
+  /** Called with each answer of the ledger to a reservation. Must not throw. */
+  readonly onReserved?: (reservation: Reservation, reply: ReserveReply) => void;
   readonly health: HealthRegistry;
   readonly upstream: Upstream;
   readonly tasks: TaskMemory;

@@ -163,7 +163,7 @@ function openAttempt(
 }
 
 /** Reserves the hold of an attempt and, in the same ledger entry, closes the attempts that failed before it. */
-function reserve(
+async function reserve(
   attempt: OpenAttempt,
   { sent, unrecorded }: Progress,
   plan: ExecutionPlan,
@@ -182,7 +182,9 @@ function reserve(
     deadlineMs: Math.max(0, Math.ceil(plan.deadlineMs - attempt.startedMs)),
   };
   if (registry.priceVersion !== undefined) reservation.priceVersion = registry.priceVersion;
-  return ports.ledger.reserve(reservation, unrecorded);
+  const reply = await ports.ledger.reserve(reservation, unrecorded);
+  ports.onReserved?.(reservation, reply);
+  return reply;
 }
 
 function send(

@@ -1,0 +1,167 @@
+import type { DriftNotice, HealthNotice, Notices } from "#dashboard/sources.ts";
+import type { ModelKey } from "#domain/model.ts";
+import type { HealthChange } from "#health/operated-registry.ts";
+import type { Reservation, ReserveReply } from "#ledger/ledger.ts";
+import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+import type { PriceBookEvent } from "#models/price-book/price-book-reader.ts";
+import type { RequestRecord } from "#records/record.ts";
+import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
+import type { Metrics } from "#telemetry/metrics/metrics.ts";
+
+/** What the events of the gateway's parts mean for the log, the metrics and the dashboard. */
+
+interface Outputs {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly notices: RecentNotices;
+}
+type Event = { readonly kind: string };
+type Reports<E extends Event> = { readonly [K in E["kind"]]: (event: Extract<E, { kind: K }>, to: Outputs) => void };
+
+/** Reports an event as the table of its kind says. */
+export function report<E extends Event>(reports: Reports<E>, event: E, to: Outputs): void {
+  (reports[event.kind as E["kind"]] as (event: E, to: Outputs) => void)(event, to); // of this event's kind
+}
+
+export const ledgerReports: Reports<LedgerEvent> = {
+  // The metrics of finished requests have the cost; only charges without a known cost and their corrections are counted here.
+  resolved({ state, hold, charged }, { metrics }) {
+    if (state === "EXPIRED_CHARGED") metrics.chargedWithoutProof(hold);
+    else if (state === "CORRECTED") metrics.chargeCorrected(hold - charged);
+  },
+  taken_over: ({ nodes, unresolved, unresolvedNanoUsd, released }, { log }) =>
+    log("ledger_taken_over", {
+      nodes: operatorText(nodes.join(", ")),
+      unresolved,
+      unresolved_nano_usd: unresolvedNanoUsd,
+      released,
+    }),
+  overrun({ id, model, hold, actual }, { log, metrics }) {
+    metrics.overrun(model, actual - hold);
+    const amounts = { hold_nano_usd: hold, actual_nano_usd: actual };
+    log("ledger_overrun", { reservation: logId(id), model: logId(model), ...amounts });
+  },
+  cost_distrusted({ requestId, model, hold, stated }, { log, metrics }) {
+    metrics.costDistrusted(model);
+    const amounts = { hold_nano_usd: hold, stated_nano_usd: stated };
+    log("upstream_cost_distrusted", { decision_id: logId(requestId), model: logId(model), ...amounts });
+  },
+  ignored: ({ id, why, state }, { log }) =>
+    log("ledger_conflict", { reservation: logId(id), detail: operatorText(`${why}, in state ${state}`) }),
+  store_awaited: ({ message, withinMs }, { log }) =>
+    log("ledger_awaited", { detail: operatorText(message), within_ms: withinMs }),
+  store_failed: ({ failed, message }, { log }) =>
+    log("ledger_failed", { remedy: failed, detail: operatorText(message) }),
+  store_empty: ({ expected }, { log }) => log(expected ? "ledger_missing" : "ledger_created", {}),
+  day_ahead: ({ day, today }, { log }) => log("ledger_day_ahead", { day: logId(day), today: logId(today) }),
+  store_unavailable: ({ message }, { log }) => log("ledger_unavailable", { detail: operatorText(message) }),
+  store_available: ({ unavailableMs }, { log }) => log("ledger_available", { away_ms: unavailableMs }),
+  resolutions_dropped: ({ count, message }, { log }) =>
+    log("ledger_unavailable", { detail: operatorText(`${count} resolutions dropped: ${message}`) }),
+  pruned: ({ reservations }, { log }) => log("records_pruned", { deleted: reservations }),
+};
+
+export const priceReports: Reports<PriceBookEvent & { readonly priceVersion: string }> = {
+  read: ({ listed, models, priceVersion }, { log }) =>
+    log("price_book_read", { listed, models, price_version: logId(priceVersion) }),
+  unavailable: ({ detail }, { log }) =>
+    log("price_book_unavailable", { detail: operatorText(`the list of models: ${detail}`) }),
+  store_failed: ({ error }, { log }) => log("price_book_unavailable", { detail: storeFailure(error) }),
+  drift({ model, reason, detail }, { log, metrics }) {
+    metrics.priceDrifted(model, reason);
+    const unit = reason.startsWith("list_") ? " (USD per million tokens, or per request)" : "";
+    log("price_drift", { model: logId(model), reason, detail: operatorText(detail + unit) });
+  },
+};
+
+export const keyUsageReports: Reports<KeyUsageEvent> = {
+  unavailable: ({ detail }, { log }) => log("key_usage_unavailable", { detail: operatorText(detail) }),
+  store_failed: ({ error }, { log }) => log("key_usage_unavailable", { detail: storeFailure(error) }),
+  read({ lastOfDay, reconciliation }, { log }) {
+    if (!lastOfDay) return;
+    log(isNotable(reconciliation) ? "ledger_differs" : "ledger_reconciled", {
+      day: logId(reconciliation.day),
+      ledger_nano_usd: reconciliation.ledgerSpent,
+      held_nano_usd: reconciliation.ledgerHeld,
+      aggregator_nano_usd: reconciliation.aggregatorSpent,
+      difference_nano_usd: differenceOf(reconciliation),
+    });
+  },
+};
+
+function storeFailure(problem: unknown) {
+  const { error, code } = loggedError(problem);
+  return operatorText(`the store: ${code ?? error}`);
+}
+
+export const healthReports: Reports<HealthChange> = {
+  aggregator: ({ to, reason }, { log }) =>
+    log("health_aggregator_changed", { open: to !== "closed", reason: operatorText(reason) }),
+  model({ model, from, to, reason, atMs }, { log, metrics, notices }) {
+    metrics.healthChanged(model, to);
+    notices.healthChanged({ model, to, reason, atMs });
+    log("health_changed", { model: logId(model), from: logId(from), to: logId(to), reason: operatorText(reason) });
+  },
+};
+
+/** Reports calls that were refused while our prices were their limit, and other models that have answered; whether there was one of the first. */
+export function reportAttempts(record: RequestRecord, { log, metrics, notices }: Outputs): boolean {
+  const { decisionId, attempts, atMs } = record;
+  let filtered = false;
+  for (const { model, outcome, priceLimited, otherModel, costStated } of attempts) {
+    if (outcome === "constraint_filtered" && priceLimited === true) {
+      filtered = true;
+      metrics.priceDrifted(model, "constraint_filtered");
+      const detail = "the aggregator has no host for the model within the price limit that was sent";
+      log("price_drift", { model: logId(model), reason: "constraint_filtered", detail: operatorText(detail) });
+      notices.filteredNow({ model, reason: "constraint_filtered", detail, atMs });
+    }
+    if (otherModel === undefined) continue;
+    log("other_model_answered", {
+      decision_id: logId(decisionId),
+      model: logId(model),
+      answered: logId(otherModel),
+      cost_stated: costStated === true,
+    });
+  }
+  return filtered;
+}
+
+/** Counts the answer to a reservation. */
+export function countReservation({ amount }: Reservation, reply: ReserveReply, metrics: Metrics): void {
+  if (reply.kind === "held") metrics.reservationAnswered("held", amount);
+  else metrics.reservationAnswered(reply.kind === "refused" ? `refused_${reply.binding}` : "unavailable");
+}
+
+/** Changes of state that are remembered of each model. */
+const maxChanges = 50;
+/** Models that are remembered; a registry has a handful. */
+const maxModels = 200;
+
+/** What the dashboard shows later: changes of health, and models that had no host within our prices. */
+export class RecentNotices implements Notices {
+  readonly #health = new Map<ModelKey, HealthNotice[]>();
+  readonly #filtered = new Map<string, DriftNotice>();
+
+  healthOf(model: ModelKey): readonly HealthNotice[] {
+    return this.#health.get(model) ?? [];
+  }
+
+  get filtered(): readonly DriftNotice[] {
+    return [...this.#filtered.values()];
+  }
+
+  healthChanged(notice: HealthNotice): void {
+    const changes = this.#health.get(notice.model) ?? [];
+    if (changes.length === 0 && this.#health.size >= maxModels) return;
+    changes.push(notice);
+    if (changes.length > maxChanges) changes.shift();
+    this.#health.set(notice.model, changes);
+  }
+
+  filteredNow(notice: DriftNotice): void {
+    if (this.#filtered.has(notice.model) || this.#filtered.size < maxModels) this.#filtered.set(notice.model, notice);
+  }
+}
