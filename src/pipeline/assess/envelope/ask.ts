@@ -79,8 +79,11 @@ const heading =
 const requestTitle =
   /^(?:the |your |my )?(?:current |github |latest |original |new )?(?:user(?:'s)? )?(?:latest |current |original )?(?:request|task|ask|question|query|issue|prompt|message|problem (?:statement|description)|goal|objective|instruction|input|original requirements)\b[^a-z]*$/i;
 
+const anyHeading = /^(?:#|\*\*|\[\[ ##|={3})/m;
+
 /** The section that holds the ask, of a message made of sections; undefined where no heading says which one does. */
 function sectionIn(text: string): string | undefined {
+  if (!anyHeading.test(text)) return undefined;
   const headings = [...text.matchAll(heading)];
   const titles = headings.map((match) => (match[1] ?? match[2] ?? match[3] ?? match[4] ?? "").trim());
   const own = titles.findIndex((title) => requestTitle.test(title));
