@@ -46,7 +46,7 @@ export interface HoldFilter {
 function conditionOf({ charged, ids }: HoldFilter): { readonly sql: string; readonly parameters: readonly string[] } {
   const states = charged === true ? "'HELD', 'UNRESOLVED', 'EXPIRED_CHARGED'" : "'HELD', 'UNRESOLVED'";
   const open = charged === true ? "" : "r.closed_ms IS NULL AND ";
-  const among = ids?.map((_, index) => `$${index + 1}`).join(", ") || "NULL";
+  const among = ids?.map(() => "?").join(", ") || "NULL";
   const named = ids === undefined ? "" : ` AND r.id IN (${among})`;
   return { sql: `${open}r.state IN (${states})${named}`, parameters: ids ?? [] };
 }
