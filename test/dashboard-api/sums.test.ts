@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { completes, fails } from "#simulator/behaviours.ts";
-import { authorization, call, eventually } from "../harness/gateway.ts";
+import { authorization, call } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
 /** Requests of every kind: answered by three tiers, refused by the gateway before and after a decision, failed upstream. */
@@ -23,11 +23,17 @@ async function traffic({ gateway }: TestDashboard): Promise<number> {
 }
 
 describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", (_, open) => {
-  test("every number of the summary is the sum of the list that it links to", async () => {
-    await using dashboard = await startDashboard(await open());
-    const requests = await traffic(dashboard);
+  let dashboard: TestDashboard;
+  let requests = 0;
+  beforeAll(async () => {
+    dashboard = await startDashboard(await open());
+    requests = await traffic(dashboard);
     await dashboard.recorded(requests);
     await dashboard.gateway.ledger();
+  });
+  afterAll(() => dashboard[Symbol.asyncDispose]());
+
+  test("every number of the summary is the sum of the list that it links to", async () => {
     const summary = await dashboard.get("GET summary", { query: { range: "24h" } });
     expect(summary.total.requests).toBe(requests);
     const counted = [
@@ -56,9 +62,30 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(summary.saved.baseline_nano_usd - summary.saved.cost_nano_usd).toBe(summary.saved.saved_nano_usd);
   });
 
+  test("the summary, the list, the series, the budgets and the ledger have the same money", async () => {
+    const totals = await dashboard.gateway.ledger();
+    const summary = await dashboard.get("GET summary", { query: { range: "today" } });
+    expect(summary.total.cost_nano_usd).toBe(totals.spent);
+    expect(summary.ledger).toEqual({
+      day: summary.utc_day,
+      spent_nano_usd: totals.spent,
+      records_nano_usd: totals.spent,
+      unexplained_nano_usd: 0,
+    });
+    expect(summary.caps.day).toMatchObject({ name: summary.utc_day, spent_nano_usd: totals.spent, held_nano_usd: 0 });
+    const series = await dashboard.get("GET series", {
+      query: { metric: "cost_nano_usd", by: "tier", range: "today" },
+    });
+    const total = series.groups.reduce((sum, group) => sum + (group.total ?? 0), 0);
+    expect(total).toBe(totals.spent);
+    const budgets = await dashboard.get("GET budgets", { query: { range: "today" } });
+    expect(budgets.days[0]).toMatchObject({ spent_nano_usd: totals.spent, requests: { cost_nano_usd: totals.spent } });
+    const goals = budgets.goals.reduce((sum, goal) => sum + goal.spent_nano_usd, 0);
+    expect(goals).toBe(totals.spent);
+    for (const goal of budgets.goals) expect(goal.requests?.cost_nano_usd, goal.name).toBe(goal.spent_nano_usd);
+  });
+
   test("each session's numbers are the sums of the lists that they link to, refusals included", async () => {
-    await using dashboard = await startDashboard(await open());
-    const requests = await traffic(dashboard);
     const { gateway } = dashboard;
     gateway.upstream.follow(() => completes());
     const more = [
@@ -85,74 +112,4 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
       expect(refused.requests).toBe(refusals.reduce((total, row) => total + row.repeated, 0));
     }
   });
-
-  test("the summary, the list, the series, the budgets and the ledger have the same money", async () => {
-    await using dashboard = await startDashboard(await open());
-    const requests = await traffic(dashboard);
-    await dashboard.recorded(requests);
-    const totals = await dashboard.gateway.ledger();
-    const summary = await dashboard.get("GET summary", { query: { range: "today" } });
-    expect(summary.total.cost_nano_usd).toBe(totals.spent);
-    expect(summary.ledger).toEqual({
-      day: summary.utc_day,
-      spent_nano_usd: totals.spent,
-      records_nano_usd: totals.spent,
-      unexplained_nano_usd: 0,
-    });
-    expect(summary.caps.day).toMatchObject({ name: summary.utc_day, spent_nano_usd: totals.spent, held_nano_usd: 0 });
-    const series = await dashboard.get("GET series", {
-      query: { metric: "cost_nano_usd", by: "tier", range: "today" },
-    });
-    const total = series.groups.reduce((sum, group) => sum + (group.total ?? 0), 0);
-    expect(total).toBe(totals.spent);
-    const budgets = await dashboard.get("GET budgets", { query: { range: "today" } });
-    expect(budgets.days[0]).toMatchObject({ spent_nano_usd: totals.spent, requests: { cost_nano_usd: totals.spent } });
-    const goals = budgets.goals.reduce((sum, goal) => sum + goal.spent_nano_usd, 0);
-    expect(goals).toBe(totals.spent);
-    for (const goal of budgets.goals) expect(goal.requests?.cost_nano_usd, goal.name).toBe(goal.spent_nano_usd);
-  });
-});
-
-// In PostgreSQL the day is that of the database's own clock, which a test cannot set.
-test("the sums are equal on both sides of UTC midnight", async () => {
-  const midnight = Date.UTC(2026, 10, 23);
-  let nowMs = midnight - 20_000;
-  const clock = { now: () => nowMs, monotonic: () => performance.now() };
-  await using dashboard = await startDashboard("sqlite", { overrides: { clock } });
-  const { gateway } = dashboard;
-  const sendNth = async (n: number, goal: string) => {
-    nowMs += 1_000;
-    const body = { messages: [{ role: "user", content: "x".repeat(n * 100) }] };
-    await (await gateway.chat(body as never, { "x-goal-id": goal })).text(); // a body is JSON
-  };
-  for (const n of [1, 2, 3]) await sendNth(n, "evening");
-  await dashboard.recorded(3);
-  const before = await gateway.ledger();
-  nowMs = midnight + 5_000;
-  for (const n of [4, 5]) await sendNth(n, "morning");
-  const sumOf = (rows: readonly { cost_nano_usd: number }[]) => rows.reduce((sum, row) => sum + row.cost_nano_usd, 0);
-  await eventually(async () => (await dashboard.rows({ range: "24h" })).length === 5);
-  const after = await gateway.ledger();
-
-  const today = await dashboard.get("GET summary", { query: { range: "today" } });
-  expect(today.utc_day).toBe("2026-11-23");
-  expect(today.total).toMatchObject({ requests: 2, cost_nano_usd: after.spent });
-  expect(today.ledger).toMatchObject({ spent_nano_usd: after.spent, records_nano_usd: after.spent });
-  expect(sumOf(await dashboard.rows(today.total.filter))).toBe(after.spent);
-
-  const { days } = await dashboard.get("GET budgets", { query: { range: "24h" } });
-  expect(days.map(({ name, spent_nano_usd }) => [name, spent_nano_usd])).toEqual([
-    ["2026-11-23", after.spent],
-    ["2026-11-22", before.spent],
-  ]);
-  for (const day of days) {
-    expect(day.requests?.cost_nano_usd, day.name).toBe(day.spent_nano_usd);
-    expect(sumOf(await dashboard.rows(day.requests?.filter)), day.name).toBe(day.spent_nano_usd);
-  }
-  const both = await dashboard.get("GET summary", { query: { range: "6h" } });
-  expect(both.total).toMatchObject({ requests: 5, cost_nano_usd: before.spent + after.spent });
-  expect(both.by_goal.map(({ goal, requests }) => [goal, requests]).toSorted()).toEqual([
-    ["evening", 3],
-    ["morning", 2],
-  ]);
 });

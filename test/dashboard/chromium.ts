@@ -1,8 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
-  accessSync,
   chmodSync,
-  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,10 +15,7 @@ import { dirname, join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
 
-/**
- * A Chromium for the tests: the one that `CHROMIUM_PATH` names, else the system's, else the one that an npm package carries,
- * else Debian's package. Needs no download but npm's and Debian's.
- */
+/** A Chromium for the tests: the one that `CHROMIUM_PATH` names, else the system's, else an npm package's, else Debian's. */
 export async function launchChromium(): Promise<Browser> {
   const problems: string[] = [];
   for (const find of [fromEnvironment, fromSystem, fromNpm, fromDebian]) {
@@ -35,7 +30,7 @@ export async function launchChromium(): Promise<Browser> {
       problems.push(`${found.path}: ${String(error).split("\n")[0]}`);
     }
   }
-  throw new Error(`no Chromium can be started on this machine:\n${problems.join("\n")}`);
+  throw new Error(`no Chromium can be started; install one, or name it in CHROMIUM_PATH:\n${problems.join("\n")}`);
 }
 
 interface Candidate {
@@ -121,17 +116,9 @@ function unpackedIn(cache: string, name: string, unpack: (folder: string, home: 
 }
 
 function cacheFolder(): string {
-  const modules = join(import.meta.dir, "..", "..", "node_modules");
-  const ours = join(modules, ".cache", "smart-gateway");
-  try {
-    mkdirSync(ours, { recursive: true });
-    accessSync(ours, constants.W_OK);
-    return ours;
-  } catch {
-    const other = join(tmpdir(), `smart-gateway-tests-${process.getuid?.() ?? "user"}`);
-    mkdirSync(other, { recursive: true, mode: 0o700 });
-    return other;
-  }
+  const folder = join(tmpdir(), `smart-gateway-tests-${process.getuid?.() ?? "user"}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
 }
 
 function fromDebian(): Candidate | string {

@@ -78,25 +78,33 @@ afterAll(async () => {
   await closeBrowser();
 });
 
-describe.each(looks)("on a page of $width pixels, $theme", ({ theme, width, height }) => {
-  test.each(views)("$name is shown, accessible, not wider than the page, without an error", async (view) => {
-    await using opened = await openPage(dashboard.url + view.path, {
-      colorScheme: theme,
-      viewport: { width, height },
-      reducedMotion: "reduce",
+/** The other two looks are in the long run, and in that of the screenshots. */
+const isLong = process.env["SMART_GATEWAY_LONG_TESTS"] === "1" || screenshotFolder !== undefined;
+
+describe.each(isLong ? looks : [looks[0], looks[3]])(
+  "on a page of $width pixels, $theme",
+  ({ theme, width, height }) => {
+    test.each(views)("$name is shown, accessible, not wider than the page, without an error", async (view) => {
+      await using opened = await openPage(dashboard.url + view.path, {
+        colorScheme: theme,
+        viewport: { width, height },
+        reducedMotion: "reduce",
+      });
+      const { page, problems } = opened;
+      await page.getByText(view.shows, { exact: false }).first().waitFor();
+      if ("before" in view) await view.before(page);
+      await eventually(async () => (await page.locator(".skeleton").count()) === 0);
+      const name = `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`;
+      if (screenshotFolder !== undefined && (screenshotFolder !== readmeFolder || readmePictures.has(name)))
+        await takeScreenshot(page, name);
+      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(
+        0,
+      );
+      expect(problems).toEqual([]);
     });
-    const { page, problems } = opened;
-    await page.getByText(view.shows, { exact: false }).first().waitFor();
-    if ("before" in view) await view.before(page);
-    await eventually(async () => (await page.locator(".skeleton").count()) === 0);
-    const name = `${view.name}-${theme}-${width === 390 ? "phone" : "wide"}`;
-    if (screenshotFolder !== undefined && (screenshotFolder !== readmeFolder || readmePictures.has(name)))
-      await takeScreenshot(page, name);
-    expect(await accessibilityProblems(page)).toEqual([]);
-    expect(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0);
-    expect(problems).toEqual([]);
-  });
-});
+  },
+);
 
 async function takeScreenshot(page: Page, name: string): Promise<void> {
   const folder = join(import.meta.dir, "..", "..", screenshotFolder ?? "");
@@ -105,8 +113,6 @@ async function takeScreenshot(page: Page, name: string): Promise<void> {
 }
 
 test("at phone width the buttons of a row are on a separate line, below the row's first word", async () => {
-  await using dashboard = await startDashboard();
-  await dashboard.traffic();
   await using opened = await openPage(`${dashboard.url}/budgets`, { viewport: { width: 390, height: 844 } });
   const { page } = opened;
   await page.getByRole("button", { name: "Set cap of" }).first().waitFor();
@@ -124,8 +130,6 @@ test("at phone width the buttons of a row are on a separate line, below the row'
 });
 
 test("at phone width a decision takes two lines, however long the name of its goal", async () => {
-  await using dashboard = await startDashboard();
-  await dashboard.traffic();
   await using opened = await openPage(`${dashboard.url}/decisions`, { viewport: { width: 390, height: 844 } });
   const { page } = opened;
   await page.locator("tr.link").nth(9).waitFor();

@@ -55,25 +55,6 @@ test.each([
   expect(opened.problems).toEqual([]);
 });
 
-test("the series of the first view's charts are read once, before the summary is shown", async () => {
-  await using dashboard = await startDashboard();
-  await dashboard.gateway.chat();
-  await dashboard.recorded(1);
-  await using opened = await openPage("about:blank");
-  const { page } = opened;
-  await page.addInitScript(`new MutationObserver(() => {
-    if (window.shownMs === undefined && document.body?.innerText.includes("Needs you")) window.shownMs = performance.now();
-  }).observe(document, { childList: true, subtree: true })`);
-  await page.goto(dashboard.url);
-  await page.getByRole("heading", { name: "First token" }).waitFor();
-  const { shownMs, begun } = (await page.evaluate(`({
-    shownMs: window.shownMs,
-    begun: performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/series?")).map(({ startTime }) => startTime),
-  })`)) as { shownMs: number; begun: number[] };
-  expect(begun).toHaveLength(4);
-  expect(Math.max(...begun)).toBeLessThan(shownMs);
-});
-
 test("a tab in the background closes its live feed, and opens it again in the foreground", async () => {
   await using dashboard = await startDashboard();
   await dashboard.gateway.chat();
