@@ -9,8 +9,7 @@ const anyEnvelope = /[<`:]|\[[A-Z/]|^(?:#|={3}|-{3}|\*\*)|^diff --git |^You can 
  */
 export function askIn(text: string): string {
   if (!anyEnvelope.test(text)) return text.trim();
-  let ask = packedIn(text) ?? text;
-  ask = withoutSections(withoutTagBlocks(ask)).replace(leadingFields, "");
+  let ask = withoutSections(withoutTagBlocks(text)).replace(leadingFields, "");
   ask = questionIn(ask) ?? sectionIn(ask) ?? labelledTaskIn(ask) ?? ask;
   ask = withoutFrame(ask);
   const bare = withoutPatch(withoutAttachedFences(ask)).trim();
@@ -19,20 +18,6 @@ export function askIn(text: string): string {
 
 /** Lines such as `[Model: x]` that a program has set in front of the ask. */
 const leadingFields = /^(?:\[[A-Z][\w ]{1,30}: [^\]\n]{1,200}\][ \t]*\n+)+(?=\s*\S)/;
-
-/** A message that a program has packed into an object: `{"type": "user_message", "message": "…"}`; other JSON was pasted. */
-const typedObject = /^\{\s*"(?:type|role|event)"\s*:\s*"(?:user|human)[a-z_]{0,20}"/;
-
-function packedIn(text: string): string | undefined {
-  if (!typedObject.test(text)) return undefined;
-  try {
-    const fields = JSON.parse(text) as Readonly<Record<string, unknown>>; // begins as an object, as matched above
-    const said = fields["message"] ?? fields["content"] ?? fields["text"];
-    return typeof said === "string" ? said : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** What a frame begins with: an order to work on what follows, in a form that only programs use. */
 const leadIn =

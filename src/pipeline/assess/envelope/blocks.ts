@@ -13,6 +13,7 @@ const addedName =
 const markup =
   /^(?:html|head|body|div|span|p|a|b|i|u|[uod]l|li|table|t(?:head|body|r|d|h)|form|input|button|select|option|label|script|style|svg|path|g|template|section|article|header|footer|nav|main|img|h[1-6]|pre|code|em|strong|[bh]r|xml|project|dependenc\w+|plugin|configuration|beans?|manifest|application|activity|component|slot)$/;
 
+const userTag = /<user_(?:request|query|message|input|prompt|question|task)>/;
 const openTag = /<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,400})?>/g;
 
 function normalized(name: string): string {
@@ -20,7 +21,7 @@ function normalized(name: string): string {
 }
 
 /** Whether a block of that name holds what the user typed. */
-export function isAskTag(name: string): boolean {
+function isAskTag(name: string): boolean {
   const normal = normalized(name);
   return askName.test(normal) && !addedName.test(normal);
 }
@@ -50,7 +51,7 @@ export function withoutTagBlocks(text: string, depth = 0): string {
     const block = text.slice(start, end);
     if (isAsk) inside += `${depth < 2 ? withoutTagBlocks(block, depth + 1) : block}\n`;
     // A block inside of another that says by its name that its text is the user's.
-    else if (!isAdded && depth < 2 && block.includes("<user_")) inside += `${userBlockIn(block)}\n`;
+    else if (!isAdded && depth < 2 && userTag.test(block)) inside += `${withoutTagBlocks(block, depth + 1)}\n`;
     outside += text.slice(copied, match.index);
     copied = end + close.length;
     open.lastIndex = copied;
@@ -58,13 +59,6 @@ export function withoutTagBlocks(text: string, depth = 0): string {
   if (copied === 0) return text;
   outside += text.slice(copied);
   return inside.trim() === "" ? outside : inside;
-}
-
-function userBlockIn(block: string): string {
-  const own = /<(user_(?:request|query|message|input|prompt|question|task))>/.exec(block);
-  if (own === null) return "";
-  const end = block.indexOf(`</${own[1]}>`, own.index);
-  return end < 0 ? "" : block.slice(own.index + own[0].length, end);
 }
 
 function beginsLine(text: string, at: number): boolean {

@@ -1,4 +1,5 @@
-import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
+import type { ChatMessage, Json } from "#domain/chat.ts";
+import { textOf } from "#pipeline/assess/envelope/text-window.ts";
 
 const fence = "```";
 /** A call that the model has written in tags, its name alone at the beginning of a line. */
@@ -9,20 +10,12 @@ const callTag = /^<(?!think|thought|reason)([a-z][a-z_]{1,40})>/gm;
  * sends it back.
  */
 export function proseIn(message: ChatMessage): number {
-  const { content } = message;
-  let length = reasoningLength(message["reasoning"]) || reasoningLength(message["reasoning_content"]);
-  if (typeof content === "string") length += lengthOutside(content);
-  else if (Array.isArray(content)) {
-    for (const part of content) {
-      const text = isObject(part) ? part["text"] : undefined;
-      if (typeof text === "string") length += lengthOutside(text);
-    }
-  }
-  return length;
+  const reasoning = lengthOf(message["reasoning"]) || lengthOf(message["reasoning_content"]);
+  return reasoning + lengthOutside(textOf(message["content"]));
 }
 
-function reasoningLength(reasoning: Json | undefined): number {
-  return typeof reasoning === "string" ? reasoning.length : 0;
+function lengthOf(text: Json | undefined): number {
+  return typeof text === "string" ? text.length : 0;
 }
 
 function lengthOutside(text: string): number {

@@ -1,5 +1,5 @@
 import { type Speaker, speakerBy } from "#pipeline/assess/envelope/user-words.ts";
-import { fnv1a, hashOf, normalized } from "./hashes.ts";
+import { hashOf, normalized, sharedHash } from "./hashes.ts";
 
 /** One tool call of the run: its name, and its arguments as the text they came in. */
 export interface ToolCall {
@@ -93,7 +93,7 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
     id: id === undefined ? undefined : hashOf(id),
     ...effect,
     command: command !== "",
-    check: fnv1a(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
+    check: sharedHash(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
     worksInRepository,
     files: edits ? filesNamedIn(args).map(hashOf) : [],
     speaker,
@@ -157,9 +157,10 @@ const changingPrograms = setOf(
   "patch mv cp rm tee touch mkdir rmdir ln chmod truncate install rsync unzip tar copy move del set-content add-content " +
     "remove-item new-item out-file",
 );
-/** What stands in front of a program: `sudo`, `timeout 60`, `PATH=x`. */
-const prefix = /^(?:(?:sudo|time|timeout|env|nohup|xargs|exec)\s+(?:-\S+\s+|\d+\w?\s+)*|[A-Za-z_]\w*=\S*\s+)+/;
-const heredoc = /<<-?\s*(["']?)([A-Za-z_]\w*)\1/;
+/** What stands in front of a program: `sudo`, `PATH=x`. */
+const prefix = /^(?:(?:sudo|time|nohup|exec)\s+|[A-Za-z_]\w*=\S*\s+)+/;
+/** A here-document, from its operator on; one that does not end goes on to the end of the text. */
+const heredoc = /<<-?\s*(["']?)([A-Za-z_]\w*)\1([^\n]*)\n(?:[\s\S]*?\n\s*\2[ \t]*(?=\n|$)|[\s\S]*$)/g;
 const quotedText = /"(?:[^"\\]|\\[\s\S])*"|'[^']*'/g;
 /** A redirection into a file; `2>&1`, `>&2` and `> /dev/null` are none. */
 const intoFile = /(?:^|[^0-9&>=<-])>{1,2}\s*(?!\/dev\/null|&|\s)[^\s;|&)]/;
@@ -170,7 +171,7 @@ const forShell = /^\s*\S{0,80}(?:sh|powershell|pwsh)(?:\.exe)?\s+-(?:l?c|c(?:omm
 
 function effectOfCommand(given: string): Pick<CallFacts, "changes" | "runs"> {
   const command = forShell.exec(given)?.[2] ?? given;
-  const bare = withoutHeredocs(command).replace(quotedText, '""');
+  const bare = command.replace(heredoc, " $3").replace(quotedText, '""');
   let changes = scriptWrites.test(command) || intoFile.test(bare);
   let runs = false;
   for (const part of bare.split(/&&|\|\||[;|\n]/)) {
@@ -182,22 +183,6 @@ function effectOfCommand(given: string): Pick<CallFacts, "changes" | "runs"> {
     else if (!readingPrograms.has(program)) runs ||= /^\w/.test(program);
   }
   return { changes, runs };
-}
-
-/** The command without the bodies of its here-documents. */
-function withoutHeredocs(command: string): string {
-  if (!command.includes("<<")) return command;
-  const lines: string[] = [];
-  let until: string | undefined;
-  for (const line of command.split("\n")) {
-    if (until !== undefined) {
-      if (line.trim() === until) until = undefined;
-      continue;
-    }
-    lines.push(line.replace(heredoc, ""));
-    until = heredoc.exec(line)?.[2];
-  }
-  return lines.join("\n");
 }
 
 const pathInArguments = /["<](?:\w{0,12}_?path|file_?name|target_?file|file|uri)(?:"\s*:\s*"|>)\s*([^"<\n]{1,300})/gi;

@@ -1,6 +1,6 @@
 import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import { type UserWords, userWordsIn } from "#pipeline/assess/envelope/user-words.ts";
-import { fnv1a, hashOf, normalized } from "./hashes.ts";
+import { hashOf, normalized, sharedHash } from "./hashes.ts";
 import type { CallFacts } from "./tool-call.ts";
 
 /** What came of a call. What was only read has no failure, however much its text mentions errors. */
@@ -86,7 +86,7 @@ function outcomeOf({ changes, runs, command, check }: CallFacts, text: string): 
     const named = errorTypeIn.exec(lines.at(-1) ?? "");
     const said = new Set(lines.slice(-maxLines).map((line) => normalized(fromErrorType(line.slice(0, 300)))));
     const error = said.size === 0 ? normalized(otherwise) : [...said].sort().join("\n");
-    return { errorType: named?.[1] ?? named?.[2] ?? otherwise, signature: fnv1a(`${check} ${error}`) };
+    return { errorType: named?.[1] ?? named?.[2] ?? otherwise, signature: sharedHash(`${check} ${error}`) };
   };
   const exit = exitStatusIn(text);
   if (exit === 0) return "succeeded";
