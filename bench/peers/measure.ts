@@ -1,6 +1,6 @@
+import { readFileSync } from "node:fs";
 import type { Case } from "../support/cases.ts";
 import { processTree, treeTime } from "../support/counters.ts";
-import { residentBytes } from "../support/measure.ts";
 import { openStreams, startPacedUpstream } from "../support/open-streams.ts";
 import { type Load, Servers, type Started } from "../support/servers.ts";
 import { newSeed } from "../support/workloads.ts";
@@ -140,4 +140,14 @@ export async function measureMemory(peer: Peer, installed: Installed, counts: re
     await end(opened);
   }
   return { restBytes, streams };
+}
+
+/** Resident memory of a process in bytes; undefined if the system does not report it. */
+function residentBytes(pid: number): number | undefined {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  } catch {
+    return undefined;
+  }
 }
