@@ -17,9 +17,9 @@ import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
 
 /**
  * Whole gateways, as processes, killed at random under load near the cap, in front of an upstream that bills and then
- * fails. Spend is measured by the upstream's own bill. `TORTURE_SECONDS` makes each run longer.
+ * fails. Spend is measured by the upstream's own bill. `npm run test:long` makes each run a minute, and `TORTURE_SECONDS` as long as it says.
  */
-const seconds = Number(process.env["TORTURE_SECONDS"] || 6);
+const seconds = Number(process.env["TORTURE_SECONDS"] || (process.env["SMART_GATEWAY_LONG_TESTS"] === "1" ? 60 : 5));
 const goalCapNano = 35_000_000;
 const dayCapNano = 80_000_000;
 const goals = ["torture-one", "torture-two", "torture-three"];
