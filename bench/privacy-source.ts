@@ -131,40 +131,20 @@ function file(path: string): void {
   byLanguage.set(language, count);
   count.files++;
   count.bytes += text.length;
-  const { text: redacted, findings } = engine.redactText(text);
-  if (findings.length === 0) return;
+  const places = engine.placesIn(text);
+  if (places.length === 0) return;
   count.found++;
-  for (const { rule, count: times } of findings) byRule.set(rule, (byRule.get(rule) ?? 0) + times);
-  for (const line of contexts(text, redacted)) {
-    if (shown.length >= maxShown || (options.rule !== undefined && !line.startsWith(`${options.rule} `))) continue;
-    shown.push(`${line}\n    ${path}`);
-  }
-}
-
-/** Each finding: its rule and the finding with letters and digits masked, between its context. */
-function contexts(text: string, redacted: string): string[] {
-  const lines: string[] = [];
-  let at = 0;
-  let readTo = 0;
-  for (const match of redacted.matchAll(/\[REDACTED:([a-z0-9_]+):\d+\]/g)) {
-    at += match.index - readTo;
-    readTo = match.index + match[0].length;
-    if (text.startsWith(match[0], at)) {
-      at += match[0].length; // the text before the replacement
-      continue;
-    }
-    const behind = redacted.slice(readTo).split("[REDACTED:", 1)[0] ?? "";
-    const end = behind === "" ? text.length : text.indexOf(behind, at);
+  for (const { start, end, rule } of places) {
+    byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
+    if (shown.length >= maxShown || (options.rule !== undefined && options.rule !== rule)) continue;
     const before =
       text
-        .slice(Math.max(0, at - contextChars), at)
+        .slice(Math.max(0, start - contextChars), start)
         .split("\n")
         .at(-1) ?? "";
     const after = text.slice(end, end + contextChars).split("\n", 1)[0] ?? "";
-    lines.push(`${match[1]} ${before}«${masked(text.slice(at, end))}»${after}`);
-    at = end;
+    shown.push(`${rule} ${before}«${masked(text.slice(start, end))}»${after}\n    ${path}`);
   }
-  return lines;
 }
 
 /** `Ab3_xY` becomes `Aa0_aA`: the shape, not the value. */

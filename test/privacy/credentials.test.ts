@@ -190,6 +190,10 @@ describe("a value that was found by its name is replaced wherever it stands in t
   });
 });
 
+test("words for an authentication scheme are read however many stand in a row", () => {
+  for (const word of ["token ", "bearer: ", "key="]) expect(redact(word.repeat(20_000))).toBe(word.repeat(20_000));
+});
+
 test("text thousands of characters after a value, without a break, does not make it a dummy value", () => {
   const drawn = Buffer.from(Array.from({ length: 20_000 }, (_, at) => (at * 7_919) % 251)).toString("hex");
   expect(redact(`${["ghp", "x7Gk2mQ9vB4nR8tL1wZ5cJ3hF6yD0sA2pE4u"].join("_")}${drawn}example`)).toBe(

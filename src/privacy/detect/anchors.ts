@@ -3,7 +3,17 @@ import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/bytes.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */
-export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cookie" | "dsn" | "saml" | "piped";
+export type KeywordKind =
+  | "name"
+  | "url"
+  | "pem"
+  | "putty"
+  | "notation"
+  | "cookie"
+  | "dsn"
+  | "saml"
+  | "piped"
+  | "insert";
 
 /**
  * The words whose neighbourhood is read, in small letters. Behind each where in it the first of two neighbouring pairs of letters stands
@@ -21,6 +31,7 @@ const keywords: Readonly<Record<KeywordKind, string>> = {
   putty: "putty-user-key-file4",
   saml: "samlre2",
   piped: "sudo -s4",
+  insert: "into0",
   notation:
     "curl0,docker login8,htpasswd0,jdbc:oracle3,ldapsearch0,lftp0,mysql2,openssl3,redis-cli4,smbclient1,sqlcmd0,sqlplus0,sshpass1,unzip1," +
     ":5432:0,7z 0, -p 1,/p:0,/user:0,<<<0,convertto-securestring8,identified6,mnemonic0,phrase0",

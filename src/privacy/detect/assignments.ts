@@ -5,7 +5,7 @@ import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { readKeyName } from "./key-names.ts";
 import { NamedValue, namesPair, passwordAfterUser } from "./named-values.ts";
-import { scanInsert, TableScanner } from "./tables.ts";
+import { TableScanner } from "./tables.ts";
 import { valueAfterName, valueStartAfterAssignment } from "./value-notations.ts";
 import { isPassword } from "./values.ts";
 
@@ -47,9 +47,8 @@ function mayHoldValue(bytes: Uint8Array, to: number): boolean {
 /** A word or an expression of a program: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
 const codeExpression =
   /(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
-/** What can stand behind the name of a table's column, and in the list of columns of `INSERT INTO`. */
+/** What can stand behind the name of a table's column. */
 const endsCell = byteSet('\n,|\t; \x01*"');
-const endsColumn = byteSet(',)`"]');
 /** ` as password`, ` as the password`: the value stands before its name. */
 const asPassword = /(?:^|[\s"'`(])([^\s"'`()]{6,128})["'`]? as (?:the |my |a |your |our |its )?(?:\w{1,16} )?$/;
 /** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums: the name is a file's. */
@@ -63,8 +62,6 @@ export class AssignmentScanner {
   /** The stretch without white space in which the last name stood. */
   #scannedFrom = 0;
   #scannedTo = 0;
-  /** The end of the statement that was read last. */
-  #insertedTo = 0;
 
   constructor(normalized: NormalizedText, found: Span[]) {
     this.#normalized = normalized;
@@ -86,8 +83,6 @@ export class AssignmentScanner {
     while (to > keywordAt + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
     const next = bytes[to] ?? 0;
     if (endsCell[next] === 1) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
-    if (endsColumn[next] === 1 && keywordAt >= this.#insertedTo)
-      this.#insertedTo = scanInsert(normalized, keywordAt, found);
     if (!mayHoldValue(bytes, to)) {
       this.#scanValueBeforeName(normalized, keywordAt, to, found);
       return end;

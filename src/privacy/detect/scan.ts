@@ -8,6 +8,7 @@ import { AssignmentScanner } from "./assignments.ts";
 import { scanPem, scanPutty, scanSaml } from "./keys.ts";
 import { scanCookie, scanDsn, scanNotations, scanPiped, scanUrl } from "./notations.ts";
 import { StretchReader } from "./stretches.ts";
+import { scanInsert } from "./tables.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
@@ -94,6 +95,9 @@ class CredentialReader implements AnchorVisitor {
         return scanSaml(normalized, at, found);
       case "piped":
         scanPiped(normalized, at, found);
+        return at + word.length;
+      case "insert":
+        scanInsert(normalized, at, found);
         return at + word.length;
       case "cookie":
         // A header inside one that was read already is one of its values.

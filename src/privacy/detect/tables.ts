@@ -123,28 +123,22 @@ function secretInColumn(name: KeyName | undefined, value: string): string | unde
   return name?.kind === "secret" && isSecret(value, "quoted") ? name.rule : undefined;
 }
 
-/** Longest list of columns before the name of one, and most rows that are read. */
-const maxColumnsLength = 400;
-const insertInto = /\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?into\s{1,4}\S{1,100}\s{0,4}$/i;
-const listOfColumns = /\(([^()]{1,800})\)\s{0,8}values\s{0,8}/iy;
+const insertInto = /\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?$/i;
+const listOfColumns = /into\s{1,4}\S{1,100}\s{0,4}\(([^()]{1,800})\)\s{0,8}values\s{0,8}/iy;
 const rowStart = /\(\s{0,8}/y;
 /** A value and what stands behind it: a string, where a quote is doubled to stand in it, or anything else without a comma. */
 const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
 
 /**
  * What is written into columns called `password`, `token` or `secret`: `INSERT INTO users (name, password) VALUES ('app', '…')`.
- * @param from where a name stands that may be one of the columns
- * @returns the end of what was read; `from` where it is none
+ * @returns the end of what was read
  */
-export function scanInsert({ text }: NormalizedText, from: number, found: Span[]): number {
-  const open = text.slice(Math.max(0, from - maxColumnsLength), from).lastIndexOf("(");
-  if (open < 0) return from;
-  const listAt = Math.max(0, from - maxColumnsLength) + open;
-  if (!insertInto.test(text.slice(Math.max(0, listAt - 140), listAt))) return from;
-  const list = matchAt(listOfColumns, text, listAt);
-  if (list === undefined) return from;
+export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): number {
+  if (!insertInto.test(text.slice(Math.max(0, intoAt - 24), intoAt))) return intoAt;
+  const list = matchAt(listOfColumns, text, intoAt);
+  if (list === undefined) return intoAt;
   const columns = (list[1] ?? "").split(",").map((name) => readKeyName(name.trim().replaceAll(/["'`[\]]/g, "")));
-  let at = listAt + list[0].length;
+  let at = intoAt + list[0].length;
   for (let row = 0; row < maxRows && matchAt(rowStart, text, at) !== undefined; row++) {
     at = rowStart.lastIndex;
     for (const column of columns) {
