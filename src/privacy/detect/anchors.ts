@@ -1,5 +1,5 @@
 import { base64Characters } from "#privacy/text/base64.ts";
-import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/bytes.ts";
+import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */

@@ -1,6 +1,18 @@
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
-import { CLOSE_PAREN, DOT, HYPHEN, LF, LOWER_P, SPACE, TAB } from "#privacy/text/bytes.ts";
-import { byteSet, classes, inName, matchEnd, skipBlanks } from "#privacy/text/characters.ts";
+import {
+  byteSet,
+  CLOSE_PAREN,
+  classes,
+  DOT,
+  HYPHEN,
+  inName,
+  LF,
+  LOWER_P,
+  matchEnd,
+  SPACE,
+  skipBlanks,
+  TAB,
+} from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { readKeyName } from "./key-names.ts";

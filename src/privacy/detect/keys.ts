@@ -1,5 +1,5 @@
 import { matchAt } from "#platform/text-search/match-at.ts";
-import { base64End, decodeHead, isBase64Byte } from "#privacy/text/base64.ts";
+import { base64Characters, base64End, decodeHead } from "#privacy/text/base64.ts";
 import { byteSet, classes, inToken, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -162,7 +162,7 @@ function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: number)
   if (width < 40) return end;
   for (let line = 0; line < maxLines; line++) {
     const next = matchEnd(lineBreak, text, end);
-    if (next < 0 || !isBase64Byte(bytes[next] ?? 0)) return end;
+    if (next < 0 || base64Characters[bytes[next] ?? 0] === 0) return end;
     const to = base64End(normalized, next);
     const alone = endsAlone[bytes[to] ?? 0] === 1;
     if (to - next === width && alone) {

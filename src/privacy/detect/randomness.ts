@@ -11,7 +11,7 @@ import {
   UNDERSCORE,
   UPPER_A,
   UPPER_Z,
-} from "#privacy/text/bytes.ts";
+} from "#privacy/text/characters.ts";
 
 /**
  * How usual a pair of letters is in English and in identifiers: the digit is 5 + log2 of how much more often the second letter

@@ -1,6 +1,5 @@
 import type { EncodedText } from "#privacy/text/base64.ts";
-import { EQUALS, SPACE } from "#privacy/text/bytes.ts";
-import { classes, isDigit } from "#privacy/text/characters.ts";
+import { classes, EQUALS, isDigit, SPACE } from "#privacy/text/characters.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
 import { type AnchorVisitor, eachAnchor, type KeywordKind } from "./anchors.ts";

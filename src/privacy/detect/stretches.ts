@@ -1,6 +1,15 @@
 import { decodePrintable, type EncodedText, printableHexAt } from "#privacy/text/base64.ts";
-import { COLON, COMMA, EQUALS, LOWER_R } from "#privacy/text/bytes.ts";
-import { byteSet, isKeyCharacter, isQuote, isTokenByte, matchEnd } from "#privacy/text/characters.ts";
+import {
+  byteSet,
+  COLON,
+  COMMA,
+  EQUALS,
+  isKeyCharacter,
+  isQuote,
+  isTokenByte,
+  LOWER_R,
+  matchEnd,
+} from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { mayBeSecretDocument, messageHeadLength, secretDocumentAt } from "./keys.ts";

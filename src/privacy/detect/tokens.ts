@@ -1,6 +1,17 @@
 import { type TokenRule, tokenRules } from "#privacy/rules/token-rules.ts";
-import { DOUBLE_QUOTE, HYPHEN, LOWER_T, PLUS, SLASH, UNDERSCORE } from "#privacy/text/bytes.ts";
-import { byteSet, classes, inChain, inToken, isTokenByte } from "#privacy/text/characters.ts";
+import {
+  byteSet,
+  classes,
+  DOUBLE_QUOTE,
+  HYPHEN,
+  inChain,
+  inToken,
+  isTokenByte,
+  LOWER_T,
+  PLUS,
+  SLASH,
+  UNDERSCORE,
+} from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from "./randomness.ts";

@@ -1,5 +1,19 @@
-import { COLON, EQUALS, LESS_THAN, LF, OPEN_BRACKET, SPACE } from "#privacy/text/bytes.ts";
-import { byteSet, classes, inName, isLower, isQuote, isUpper, matchEnd, skipBlanks } from "#privacy/text/characters.ts";
+import {
+  byteSet,
+  COLON,
+  classes,
+  EQUALS,
+  inName,
+  isLower,
+  isQuote,
+  isUpper,
+  LESS_THAN,
+  LF,
+  matchEnd,
+  OPEN_BRACKET,
+  SPACE,
+  skipBlanks,
+} from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyName } from "./key-names.ts";
 import { isMixed, type NamedValue } from "./named-values.ts";

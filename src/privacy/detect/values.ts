@@ -1,4 +1,4 @@
-import { DOT, HYPHEN, LOWER_A, LOWER_Z, SPACE } from "#privacy/text/bytes.ts";
+import { DOT, HYPHEN, LOWER_A, LOWER_Z, SPACE } from "#privacy/text/characters.ts";
 import { isKeyName } from "./key-names.ts";
 import { isDummyValue, isIdentifier, isIdentifierShaped, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 

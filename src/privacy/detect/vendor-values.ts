@@ -1,7 +1,6 @@
 import { vendorRule } from "#privacy/rules/keyed-rules.ts";
-import { base64Range, isBase64Symbol } from "#privacy/text/base64.ts";
-import { HYPHEN, SLASH } from "#privacy/text/bytes.ts";
-import { byteSet, classes, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
+import { isBase64Symbol } from "#privacy/text/base64.ts";
+import { byteSet, classes, HYPHEN, inName, isKeyCharacter, isLower, SLASH } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isIdentifierShaped, isRandom, shapeOf } from "./randomness.ts";
@@ -33,7 +32,7 @@ export function vendorValueIn(
   // `sig=` precedes the first part of the base64, not the run that is long enough to be scanned.
   const isContinued = isBase64Symbol(bytes[from - 1] ?? 0) && base64From < from && base64To >= to;
   const name = nameBefore(normalized, isContinued ? base64From : from);
-  return namedValue(normalized, name, from, to) ?? prefixedKey(normalized, name, from, to);
+  return namedValue(normalized, name, from, to, [base64From, base64To]) ?? prefixedKey(normalized, name, from, to);
 }
 
 /** A secret of AWS right behind its id, as in the file its console offers. */
@@ -76,13 +75,15 @@ function markedValue({ bytes, text, length }: NormalizedText, from: number, to: 
 }
 
 /** A value whose name says what it is, although it has no word for a secret. */
-function namedValue(normalized: NormalizedText, name: string, from: number, to: number): Span | undefined {
+function namedValue(
+  { text, bytes }: NormalizedText,
+  name: string,
+  from: number,
+  to: number,
+  base64: readonly [number, number],
+): Span | undefined {
   if (name === "") return undefined;
-  const { text, bytes } = normalized;
-  const [start, end] =
-    isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0)
-      ? base64Range(normalized, from, to)
-      : [from, to];
+  const [start, end] = isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0) ? base64 : [from, to];
   const value = text.slice(start, end);
   const rule = ruleOf(name, value, text, from);
   if (rule === undefined) return undefined;

@@ -1,5 +1,4 @@
-import { AT_SIGN } from "#privacy/text/bytes.ts";
-import { classes, isDigit } from "#privacy/text/characters.ts";
+import { AT_SIGN, classes, isDigit } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 

@@ -12,7 +12,7 @@ import {
   TILDE,
   UNDERSCORE,
   UPPER_A,
-} from "./bytes.ts";
+} from "./characters.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 
 /** Shorter encoded texts hold no setting that matters. */
@@ -38,21 +38,6 @@ export interface EncodedText {
   readonly rule: "base64_secret" | "hex_secret";
 }
 
-/** The start and end of the base64 characters around a run, `=` included. */
-export function base64Range(normalized: NormalizedText, from: number, to: number): readonly [number, number] {
-  const { bytes, length } = normalized;
-  let start = from;
-  while (start > 0 && (sextets[bytes[start - 1] ?? 0] ?? -1) >= 0) start--;
-  let end = to;
-  while (end < length && (sextets[bytes[end] ?? 0] ?? -1) >= 0) end++;
-  while (end < length && bytes[end] === EQUALS && end - start < 1_048_576) end++;
-  return [start, end];
-}
-
-export function isBase64Byte(c: number): boolean {
-  return (sextets[c] ?? -1) >= 0;
-}
-
 /** The characters of base64 that are neither letters nor digits. */
 export function isBase64Symbol(c: number): boolean {
   return c === PLUS || c === SLASH || c === EQUALS;
@@ -62,7 +47,7 @@ export function isBase64Symbol(c: number): boolean {
 export function base64End(normalized: NormalizedText, from: number): number {
   const { bytes, length } = normalized;
   let end = from;
-  while (end < length && (isBase64Byte(bytes[end] ?? 0) || bytes[end] === EQUALS)) end++;
+  while (end < length && (base64Characters[bytes[end] ?? 0] === 1 || bytes[end] === EQUALS)) end++;
   return end;
 }
 

@@ -1,4 +1,36 @@
-import { EQUALS, PLUS, SLASH, TILDE } from "./bytes.ts";
+/** The bytes of ASCII, and of ISO-8859-1, by name. */
+export const TAB = 0x09;
+export const LF = 0x0a;
+export const CR = 0x0d;
+export const SPACE = 0x20;
+export const DOUBLE_QUOTE = 0x22;
+export const HASH = 0x23;
+export const DOLLAR = 0x24;
+export const SINGLE_QUOTE = 0x27;
+export const CLOSE_PAREN = 0x29;
+export const PLUS = 0x2b;
+export const COMMA = 0x2c;
+export const HYPHEN = 0x2d;
+export const DOT = 0x2e;
+export const SLASH = 0x2f;
+export const DIGIT_0 = 0x30;
+export const DIGIT_4 = 0x34;
+export const DIGIT_5 = 0x35;
+export const DIGIT_9 = 0x39;
+export const COLON = 0x3a;
+export const LESS_THAN = 0x3c;
+export const EQUALS = 0x3d;
+export const AT_SIGN = 0x40;
+export const UPPER_A = 0x41;
+export const UPPER_Z = 0x5a;
+export const OPEN_BRACKET = 0x5b;
+export const UNDERSCORE = 0x5f;
+export const LOWER_A = 0x61;
+export const LOWER_P = 0x70;
+export const LOWER_R = 0x72;
+export const LOWER_T = 0x74;
+export const LOWER_Z = 0x7a;
+export const TILDE = 0x7e;
 
 /** What a byte can be part of; see `classes`. */
 export const inToken = 1;

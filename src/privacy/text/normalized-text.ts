@@ -1,4 +1,4 @@
-import { HYPHEN, SPACE } from "./bytes.ts";
+import { HYPHEN, SPACE } from "./characters.ts";
 import { SourceOffsets } from "./source-offsets.ts";
 import {
   COLOUR,

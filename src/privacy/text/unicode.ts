@@ -1,5 +1,4 @@
-import { DOT, DOUBLE_QUOTE, EQUALS, HYPHEN, PLUS, SINGLE_QUOTE, SLASH, SPACE } from "./bytes.ts";
-import { classes, inToken } from "./characters.ts";
+import { classes, DOT, DOUBLE_QUOTE, EQUALS, HYPHEN, inToken, PLUS, SINGLE_QUOTE, SLASH, SPACE } from "./characters.ts";
 
 /** Stands for characters that are no part of any token. */
 const BOUNDARY = 1;
