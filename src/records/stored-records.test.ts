@@ -2,12 +2,13 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { manualTime } from "#platform/manual-time.ts";
+import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { aDecisionRecord } from "./fixtures.ts";
+import type { RecordFilter } from "./records.ts";
 import { recordStoreContract } from "./store/record-store.contract.ts";
 import { openRecordStore, type RecordStore } from "./store/record-store.ts";
-import { StoredRecords } from "./stored-records.ts";
+import { StoredRecords, type StoredRecordsOptions } from "./stored-records.ts";
 
 const dayMs = 86_400_000;
 const opened: StoredRecords[] = [];
@@ -19,52 +20,66 @@ function append(records: StoredRecords, all: readonly DecisionRecord[]): void {
   for (const record of all) records.append(record);
 }
 
-/** Records over a store in memory that can be unavailable, or lose its answers. */
-async function someRecords(rules = { enabled: true, retention_days: 30, max_bytes: 1_000_000_000 }) {
-  const time = manualTime();
-  const store = await openRecordStore("sqlite::memory:");
-  const dropped: number[] = [];
-  const states: string[] = [];
-  let mode: "up" | "away" | "loses_answers" = "up";
-  const base: Pick<RecordStore, keyof RecordStore> = store;
-  const batches: number[] = [];
-  let onWrite = () => {};
-  const write = async (batch: readonly DecisionRecord[]) => {
-    if (mode === "away") throw new Error("away");
-    batches.push(batch.length);
-    onWrite();
-    await base.append(batch);
-    if (mode === "loses_answers") throw new Error("the answer was lost");
-  };
-  const wrapped = new Proxy(store, {
+interface Node {
+  readonly store: RecordStore;
+  readonly random?: number;
+  readonly shared?: boolean;
+  readonly rules?: StoredRecordsOptions["rules"];
+  /** Stands in for methods of the store. */
+  readonly instead: Partial<RecordStore>;
+}
+
+/** The records of one process over a store, some of whose methods are replaced. */
+function recordsOver({ store, random = 0.5, shared = false, rules, instead }: Node, time: ManualTime) {
+  const events = { dropped: [] as number[], states: [] as string[] };
+  const replaced = new Proxy(store, {
     get(target, name) {
-      if (name === "append") return write;
-      const member = Reflect.get(target, name, target);
+      const member = Reflect.get(instead, name) ?? Reflect.get(target, name, target);
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
   const records = new StoredRecords({
-    openStore: async () => wrapped,
+    openStore: async () => replaced,
     kind: "sqlite",
-    rules: () => rules,
+    rules: rules ?? (() => ({ enabled: true, retention_days: 30, max_bytes: 1_000_000_000 })),
     taskLimits: () => ({ remembered: 100, remembered_ms: 3_600_000 }),
-    shared: false,
+    shared,
     clock: time.clock,
     timers: time.timers,
-    random: () => 0.5,
-    onDrop: (count) => dropped.push(count),
-    onStore: (state) => states.push(state),
+    random: () => random,
+    onDrop: (count) => events.dropped.push(count),
+    onStore: (state) => events.states.push(state),
   });
   opened.push(records);
-  const at = (n: number, given: Partial<DecisionRecord> = {}) =>
-    aDecisionRecord(n, { recorded_ms: time.clock.now(), ...given });
-  const setMode = (to: typeof mode) => {
-    mode = to;
+  return { records, ...events };
+}
+
+/** Records over a store in memory that can be unavailable, or lose its answers. */
+async function someRecords(maxBytes = 1_000_000_000) {
+  const time = manualTime();
+  const store = await openRecordStore("sqlite::memory:");
+  let mode: "up" | "away" | "loses_answers" = "up";
+  const batches: number[] = [];
+  const instead: Partial<RecordStore> = {
+    async append(batch) {
+      if (mode === "away") throw new Error("away");
+      batches.push(batch.length);
+      await store.append(batch);
+      if (mode === "loses_answers") throw new Error("the answer was lost");
+    },
   };
-  const setOnWrite = (to: () => void) => {
-    onWrite = to;
+  const rules = () => ({ enabled: true, retention_days: 30, max_bytes: maxBytes });
+  return {
+    time,
+    store,
+    batches,
+    ...recordsOver({ store, rules, instead }, time),
+    at: (n: number, given: Partial<DecisionRecord> = {}) =>
+      aDecisionRecord(n, { recorded_ms: time.clock.now(), ...given }),
+    setMode(to: typeof mode) {
+      mode = to;
+    },
   };
-  return { time, store, records, dropped, states, batches, at, setMode, rules, onWrite: setOnWrite };
 }
 
 test("records that come while many costs are corrected are written in between", async () => {
@@ -126,30 +141,6 @@ test("records that come while a batch is written wait for a whole batch, or for 
   expect(batches).toEqual([128, 128, 3]);
 });
 
-test("the store counts as answering as soon as it has taken a batch, while more and more waits", async () => {
-  const { records, at, setMode, onWrite } = await someRecords();
-  setMode("away");
-  append(records, [at(0)]);
-  await records.save();
-  expect(records.status().ok).toBe(false);
-  setMode("up");
-  let seen: readonly boolean[] = [];
-  onWrite(() => {
-    seen = [...seen, records.status().ok];
-    if (seen.length < 3)
-      append(
-        records,
-        Array.from({ length: 600 }, (_, n) => at(n)),
-      );
-  });
-  append(
-    records,
-    Array.from({ length: 600 }, (_, n) => at(n)),
-  );
-  await records.save();
-  expect(seen.slice(0, 2)).toEqual([false, true]);
-});
-
 test("records that cannot be written before the end are counted as dropped", async () => {
   const { records, dropped, at, setMode } = await someRecords();
   setMode("away");
@@ -176,23 +167,11 @@ test("a batch whose answer was lost is neither written nor counted twice", async
   expect((await records.query({}, { limit: 9 })).records).toHaveLength(3);
 });
 
-test("a follower receives each record that passes its filter, once, until it stops", async () => {
-  const { records, at } = await someRecords();
-  const seen: string[] = [];
-  const stop = records.subscribe({ tier: ["pro"] }, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
-  append(records, [at(1), at(2, { tier: "pro" })]);
-  await records.save();
-  stop();
-  append(records, [at(3, { tier: "pro" })]);
-  await records.save();
-  expect(seen).toEqual(["d2"]);
-});
-
 const folder = mkdtempSync(join(tmpdir(), "stored-records-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
-/** Two nodes over one database: followers of `own` receive by polls what `other` writes. */
+/** Two nodes over one database. */
 async function twoNodes() {
   const time = manualTime();
   const url = `sqlite:${join(folder, `${++files}.db`)}`;
@@ -200,40 +179,21 @@ async function twoNodes() {
   let polls = 0;
   const node = async (random: number) => {
     const store = await openRecordStore(url);
-    const wrapped = new Proxy(store, {
-      get(target, name) {
-        if (name === "follow") {
-          const follower = target.follow();
-          return () => ({
-            read(nowMs: number) {
-              polls += 1;
-              return isAway ? Promise.reject(new Error("away")) : follower.read(nowMs);
-            },
-          });
-        }
-        const member = Reflect.get(target, name, target);
-        return typeof member === "function" ? member.bind(target) : member;
-      },
-    });
-    const records = new StoredRecords({
-      openStore: async () => wrapped,
-      kind: "sqlite",
-      rules: () => ({ enabled: true, retention_days: 30, max_bytes: 1_000_000_000 }),
-      taskLimits: () => ({ remembered: 100, remembered_ms: 3_600_000 }),
-      shared: true,
-      clock: time.clock,
-      timers: time.timers,
-      random: () => random,
-    });
-    opened.push(records);
-    return records;
+    const follow = () => {
+      const follower = store.follow();
+      const read: typeof follower.read = (nowMs) => {
+        polls += 1;
+        return isAway ? Promise.reject(new Error("away")) : follower.read(nowMs);
+      };
+      return Object.assign(Object.create(follower), { read });
+    };
+    return recordsOver({ store, random, shared: true, instead: { follow } }, time).records;
   };
   const [own, other] = [await node(0.25), await node(0.75)];
   let made = 0;
   return {
     time,
     own,
-    other,
     polls: () => polls,
     setAway(to: boolean) {
       isAway = to;
@@ -256,82 +216,51 @@ async function twoNodes() {
   };
 }
 
-test("a follower receives the records of other nodes, once, in order, filtered, until it stops", async () => {
-  const { own, write, poll } = await twoNodes();
-  const [all, pro]: [string[], string[]] = [[], []];
-  const stops = [
-    own.subscribe({}, (news) => all.push(...news.map(({ decision_id }) => decision_id))),
-    own.subscribe({ tier: ["pro"] }, (news) => pro.push(...news.map(({ decision_id }) => decision_id))),
-  ];
-  await poll();
-  const first = await write(3);
-  await poll();
-  const second = [...(await write(2, { tier: "pro" })), ...(await write(1))];
-  for (let round = 0; round < 8; round++) await poll();
-  expect(all).toEqual([...first, ...second]);
-  expect(pro).toEqual(second.slice(0, 2));
-  for (const stop of stops) stop();
-  await write(1, { tier: "pro" });
-  await poll();
-  expect([all.length, pro.length]).toEqual([6, 2]);
-});
-
-test("a follower receives its own node's records too, once", async () => {
-  const { time, own, poll, write } = await twoNodes();
+/** The ids that a follower of `own` receives. */
+async function followed({ own, poll }: Awaited<ReturnType<typeof twoNodes>>, filter: RecordFilter = {}) {
   const seen: string[] = [];
-  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
+  const stop = own.subscribe(filter, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
   await poll();
+  return { seen, stop };
+}
+
+test("a follower receives the records of all nodes, each once, in order, filtered, until it stops", async () => {
+  const nodes = await twoNodes();
+  const { time, own, write, poll } = nodes;
+  // Of what was written before it began it receives nothing.
+  await write(2, { tier: "pro" });
+  const [all, pro] = [await followed(nodes), await followed(nodes, { tier: ["pro"] })];
   append(own, [aDecisionRecord(900, { recorded_ms: time.clock.now() })]);
   await own.save();
-  const others = await write(1);
   await poll();
+  const written = ["d900", ...(await write(2, { tier: "pro" })), ...(await write(1))];
+  for (let round = 0; round < 8; round++) await poll();
+  expect(all.seen).toEqual(written);
+  expect(pro.seen).toEqual(written.slice(1, 3));
+  for (const { stop } of [all, pro]) stop();
+  await write(1, { tier: "pro" });
   await poll();
-  expect(seen).toEqual(["d900", ...others]);
+  expect([all.seen.length, pro.seen.length]).toEqual([4, 2]);
 });
 
 test("a follower receives all records of one moment, also if one read cannot return them all", async () => {
-  const { own, write, poll } = await twoNodes();
-  const seen: string[] = [];
-  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
-  await poll();
-  const written = await write(1_100);
-  await poll();
-  await poll();
+  const nodes = await twoNodes();
+  const { seen } = await followed(nodes);
+  const written = await nodes.write(1_100);
+  for (let round = 0; round < 2; round++) await nodes.poll();
   expect(seen).toEqual(written);
 });
 
-test("a follower receives what other nodes wrote during an outage of the store on this node", async () => {
-  const { own, write, poll, setAway } = await twoNodes();
-  const seen: string[] = [];
-  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
-  await poll();
-  setAway(true);
-  const written = await write(2);
-  for (let round = 0; round < 20; round++) await poll();
-  setAway(false);
-  await poll();
-  expect(seen).toEqual(written);
-});
-
-test("what another node wrote late, or by a clock that is behind, is delivered within seconds, once", async () => {
-  const { time, own, write, poll } = await twoNodes();
-  const seen: string[] = [];
-  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
-  for (let round = 0; round < 40; round++) await poll();
-  const late = await write(2, { recorded_ms: time.clock.now() - 12_000 });
-  for (let round = 0; round < 10; round++) await poll();
-  expect(seen).toEqual(late);
-  for (let round = 0; round < 100; round++) await poll();
-  expect(seen).toEqual(late);
-});
-
-test("a follower does not receive what was written before it subscribed", async () => {
-  const { time, own, write, poll } = await twoNodes();
-  await write(2, { recorded_ms: time.clock.now() - 12_000 });
-  const seen: string[] = [];
-  own.subscribe({}, (news) => seen.push(...news.map(({ decision_id }) => decision_id)));
-  for (let round = 0; round < 30; round++) await poll();
-  expect(seen).toEqual([]);
+test("a follower receives what was written during an outage of the store on this node, late, or by a clock that is behind", async () => {
+  const nodes = await twoNodes();
+  const { seen } = await followed(nodes);
+  nodes.setAway(true);
+  const written = await nodes.write(2);
+  for (let round = 0; round < 20; round++) await nodes.poll();
+  nodes.setAway(false);
+  const late = await nodes.write(2, { recorded_ms: nodes.time.clock.now() - 12_000 });
+  for (let round = 0; round < 20; round++) await nodes.poll();
+  expect(seen).toEqual([...written, ...late]);
 });
 
 test("there are no polls without followers, and one poll at a time serves all of them", async () => {
@@ -391,24 +320,9 @@ test("records older than the retention are deleted in chunks, but not their sums
   expect((await records.summary({ fromMs: begunMs, toMs: begunMs + dayMs })).requests).toBe(600);
 });
 
-test("records beyond the size limit are deleted, the oldest first, however fast new ones arrive", async () => {
-  const { time, store, records, at } = await someRecords({ enabled: true, retention_days: 30, max_bytes: 200_000 });
-  for (let n = 0; n < 3_000; n++) {
-    if (n % 100 === 0) time.advance(2_000);
-    append(records, [at(n)]);
-    if (n % 100 === 99) await records.save();
-  }
-  for (let round = 0; round < 20; round++) {
-    time.advance(61_000);
-    await records.save();
-  }
-  expect((await store.size()).bytes).toBeLessThanOrEqual(200_000);
-  expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe("d2999");
-});
-
 test("records pass the size limit by what is written in two seconds, not longer", async () => {
   const maxBytes = 200_000;
-  const { time, store, records, at } = await someRecords({ enabled: true, retention_days: 30, max_bytes: maxBytes });
+  const { time, store, records, at } = await someRecords(maxBytes);
   const sizes: number[] = [];
   for (let batch = 0; batch < 50; batch++) {
     append(
@@ -423,6 +337,7 @@ test("records pass the size limit by what is written in two seconds, not longer"
   const peak = Math.max(...sizes);
   expect(peak).toBeGreaterThan(maxBytes - perBatch);
   expect(peak).toBeLessThan(maxBytes + 3 * perBatch);
+  expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe("d24999");
 });
 
 test("a cost that the ledger learns later reaches the record, also one that still waits to be written", async () => {

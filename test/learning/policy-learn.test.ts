@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,6 @@ import { aDecisionRecord, someInputs } from "#records/fixtures.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { start } from "../harness/gateway.ts";
-import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "policy-learn-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -74,9 +73,9 @@ async function fill(url: string, all: readonly DecisionRecord[]): Promise<void> 
 }
 
 /** A new folder with a policy that names a file of weights, and the command run in it. */
-function inFolder(url?: string) {
+function inFolder() {
   const folder = join(scratch, `${++folders}`);
-  const databaseUrl = url ?? `sqlite:${folder}/g.db`;
+  const databaseUrl = `sqlite:${folder}/g.db`;
   const weights = join(folder, "w.json");
   const policy = join(folder, "policy.yaml");
   Bun.spawnSync(["mkdir", "-p", folder]);
@@ -90,45 +89,27 @@ function inFolder(url?: string) {
   };
 }
 
-function learnsFrom(store: string, urlOf: () => Promise<string | undefined>): void {
-  describe(`smart-gateway policy learn, records in ${store}`, () => {
-    test("shows the changes with intervals, writes nothing by default, and with --write weights that a gateway can load", async () => {
-      const at = inFolder(await urlOf());
-      await fill(at.databaseUrl, records(400, 80));
-      const [shown, json] = await Promise.all([at.learn("policy.yaml"), at.learn("policy.yaml", "--json")]);
-      expect([shown.code, json.code]).toEqual([0, 0]);
-      for (const part of [
-        "400 recorded asks and failed at 80",
-        "asks routed to pro",
-        "cost, with retries",
-        "Nothing was written",
-      ])
-        expect(shown.out).toContain(part);
-      expect(json.json()).toMatchObject({ asks: 400, failed: 80, rescue_trials: 80, rescued: 80, needed: 60 });
-      expect(json.json().held_back.rescuedRank.change.low).toBeGreaterThan(0);
-      expect(existsSync(at.weights)).toBe(false);
+test("shows the changes with intervals, writes nothing by default, and with --write weights that a gateway can load", async () => {
+  const at = inFolder();
+  await fill(at.databaseUrl, records(400, 80));
+  const [shown, json] = await Promise.all([at.learn("policy.yaml"), at.learn("policy.yaml", "--json")]);
+  expect([shown.code, json.code]).toEqual([0, 0]);
+  for (const part of [
+    "400 recorded asks and failed at 80",
+    "asks routed to pro",
+    "cost, with retries",
+    "Nothing was written",
+  ])
+    expect(shown.out).toContain(part);
+  expect(json.json()).toMatchObject({ asks: 400, failed: 80, rescue_trials: 80, rescued: 80, needed: 60 });
+  expect(json.json().held_back.rescuedRank.change.low).toBeGreaterThan(0);
+  expect(existsSync(at.weights)).toBe(false);
 
-      const written = await at.learn("policy.yaml", "--write");
-      expect(written.out).toContain(`Written: ${at.weights}`);
-      const weights = LearnedWeights.parse(JSON.parse(readFileSync(at.weights, "utf8")));
-      expect(weights).toMatchObject({ records: 400, rescue_trials: 80 });
-    });
-  });
-}
-
-learnsFrom("SQLite", async () => undefined);
-const missing = postgresMissing();
-if (missing !== undefined) test.skip(`policy learn is not tested with PostgreSQL here: ${missing}`, () => {});
-else {
-  describe("on a server of its own", () => {
-    let server: TestPostgres;
-    beforeAll(async () => {
-      server = await startPostgres({ fsync: "off" });
-    });
-    afterAll(() => server.remove());
-    learnsFrom("PostgreSQL", () => server.createDatabase());
-  });
-}
+  const written = await at.learn("policy.yaml", "--write");
+  expect(written.out).toContain(`Written: ${at.weights}`);
+  const weights = LearnedWeights.parse(JSON.parse(readFileSync(at.weights, "utf8")));
+  expect(weights).toMatchObject({ records: 400, rescue_trials: 80 });
+});
 
 test("refuses with too few rescue trials, by the policy's limit, and if the learned order is not better", async () => {
   const at = inFolder();

@@ -156,25 +156,17 @@ describe("a backtest", () => {
 
   test("reports its progress, and stops when it is cancelled", async () => {
     const seen: number[] = [];
-    const stop = new AbortController();
-    const running = backtest({
-      records: store.export({}),
-      policy: aPolicy(),
-      registry: { models: new Map(), byRole: {} },
-      configuration: async () => undefined,
-      onProgress: (done) => seen.push(done),
-      signal: stop.signal,
-    });
-    await running;
+    const run = (signal: AbortSignal) =>
+      backtest({
+        records: store.export({}),
+        policy: aPolicy(),
+        registry: { models: new Map(), byRole: {} },
+        configuration: async () => undefined,
+        onProgress: (done) => seen.push(done),
+        signal,
+      });
+    await run(new AbortController().signal);
     expect(seen.at(-1)).toBe(records.length);
-    stop.abort();
-    const failed = await backtest({
-      records: store.export({}),
-      policy: aPolicy(),
-      registry: { models: new Map(), byRole: {} },
-      configuration: async () => undefined,
-      signal: stop.signal,
-    }).catch((error: unknown) => error);
-    expect(failed).toBeInstanceOf(DOMException);
+    expect(await run(AbortSignal.abort()).catch((error: unknown) => error)).toBeInstanceOf(DOMException);
   });
 });

@@ -76,25 +76,22 @@ describe("upstream metadata is recorded, also if billed costs are not looked up"
     expect(record?.upstream_host).toBe("Simulated");
   });
 
-  test.each([
-    ["text", "Summarise: the plan of\nPerugia"],
-    ["a long name", "x".repeat(65)],
-    ["a long text", "the plan ".repeat(40)],
-    ["an object", { name: "Perugia" }],
-    ["a number", 7],
-  ])("%s in the place of an id or a provider is not recorded", async (_, value) => {
+  test("what does not look like an id or a provider is not recorded in its place", async () => {
     await using gateway = await start({ policy });
-    gateway.upstream.next(
-      replies(200, {
-        id: typeof value === "string" ? value.repeat(3) : value,
-        provider: value,
-        choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
-        usage: { prompt_tokens: 1, completion_tokens: 1, cost: 0, is_byok: "yes" },
-      }),
-    );
-    expect((await gateway.chat()).status).toBe(200);
-    const [record] = await recordsOf(gateway, 1);
-    expect(record).toMatchObject({ status: 200, upstream_host: null, generation_ids: [], is_byok: null });
+    const values = ["Summarise: the plan of\nPerugia", "x".repeat(65), "the plan ".repeat(40), { name: "Perugia" }, 7];
+    for (const [n, value] of values.entries()) {
+      gateway.upstream.next(
+        replies(200, {
+          id: typeof value === "string" ? value.repeat(3) : value,
+          provider: value,
+          choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
+          usage: { prompt_tokens: 1, completion_tokens: 1, cost: 0, is_byok: "yes" },
+        }),
+      );
+      expect((await gateway.chat()).status).toBe(200);
+      const [record] = await recordsOf(gateway, n + 1);
+      expect(record).toMatchObject({ status: 200, upstream_host: null, generation_ids: [], is_byok: null });
+    }
   });
 });
 
