@@ -62,6 +62,10 @@ export const LearnedWeights = z
       .describe("Typical asks: the features that are used, in units of their spread."),
     weights: z.array(z.number()).min(1).max(200).readonly().describe("Weight of the similarity with each landmark."),
     intercept: z.number(),
+    run_prose: z
+      .strictObject({ model: z.string().min(1), runs: z.int().min(1), chars: z.int().min(0) })
+      .optional()
+      .describe("In place of routing.run_prose_chars, while this model is the worker: most of its runs wrote less."),
     score_weight: z
       .number()
       .min(0)

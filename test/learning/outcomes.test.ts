@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { recordedOutcomes } from "#cli/commands/recorded-outcomes.ts";
+import { readRecorded } from "#cli/commands/recorded-outcomes.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 
@@ -18,7 +18,7 @@ async function recordsAfter(work: (gateway: TestGateway) => Promise<void>, optio
   const { registry } = gateway.gateway.ports.config();
   await gateway.stop();
   const store = await openRecordStore(env.DATABASE_URL);
-  const records = await recordedOutcomes(store, 0, registry);
+  const { outcomes: records } = await readRecorded(store, 0, registry, 8);
   await store.close();
   return records;
 }

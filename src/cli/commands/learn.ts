@@ -13,8 +13,9 @@ import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { type CrossValidation, crossValidate, type Estimate, rankedIn } from "#learning/fit/cross-validation.ts";
 import { type Trial, trialsIn } from "#learning/fit/observations.ts";
 import type { OutcomeRecord } from "#learning/outcomes.ts";
+import type { ProseBound } from "#learning/prose-bound.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import { recordedOutcomes } from "./recorded-outcomes.ts";
+import { readRecorded } from "./recorded-outcomes.ts";
 
 interface LearnOptions extends ConfigOptions {
   /** Milliseconds before now. */
@@ -60,7 +61,9 @@ async function learn(file: string | undefined, options: LearnOptions): Promise<v
   throwProblems(loadedPolicy, loadedRegistry);
   const [{ policy }, { registry }] = [valid(loadedPolicy), valid(loadedRegistry)];
   const nowMs = Date.now();
-  const records = await withRecords((store) => recordedOutcomes(store, nowMs - options.since, registry));
+  const { run_prose_calls } = policy.routing;
+  const recorded = await withRecords((store) => readRecorded(store, nowMs - options.since, registry, run_prose_calls));
+  const { outcomes: records, prose } = recorded;
   const trials = trialsIn(records);
   const counts = countTrials(trials, nowMs - options.since, policy.routing.learned.min_rescue_trials);
   const { rescue_trials, needed } = counts;
@@ -69,9 +72,10 @@ async function learn(file: string | undefined, options: LearnOptions): Promise<v
       ? {
           refused: `${rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${needed}`,
         }
-      : fitted(records, trials, { policy, registry, policyPath, nowMs, write: options.write === true });
+      : fitted(records, trials, { policy, registry, policyPath, nowMs, prose, write: options.write === true });
   const unnamed = weightsPathOf(policy, policyPath) === undefined;
-  print({ ...counts, ...result }, options, reportText(counts, result, unnamed));
+  const report = `${reportText(counts, result, unnamed)}\n\n${proseText(prose)}`;
+  print({ ...counts, run_prose: prose ?? null, ...result }, options, report);
   if (result.refused !== undefined) process.exitCode = exitCodes.failed;
 }
 
@@ -102,11 +106,12 @@ interface FitOptions {
   readonly registry: ModelRegistry;
   readonly policyPath: string | undefined;
   readonly nowMs: number;
+  readonly prose: ProseBound | undefined;
   readonly write: boolean;
 }
 
 function fitted(records: readonly OutcomeRecord[], trials: readonly Trial[], options: FitOptions): Fitted {
-  const { policy, registry, policyPath, nowMs, write } = options;
+  const { policy, registry, policyPath, nowMs, prose, write } = options;
   const { flash_below, pro_from } = policy.routing;
   const proFrom = (flash_below + pro_from) / 2;
   const held_back = crossValidate(records, { nowMs, proFrom, proCost: costOnPro(registry, policy) });
@@ -116,7 +121,8 @@ function fitted(records: readonly OutcomeRecord[], trials: readonly Trial[], opt
     const refused = "the learned score orders the records that were held back no better than the shipped one";
     return { held_back, refused };
   }
-  const weights = fitBenefit(trials, { ranked: rankedIn(records), nowMs });
+  const fit = fitBenefit(trials, { ranked: rankedIn(records), nowMs });
+  const weights = prose === undefined ? fit : { ...fit, run_prose: prose };
   const path = weightsPathOf(policy, policyPath) ?? resolve(dirname(policyPath ?? "."), defaultFile);
   const refused = replaceFile(path, `${JSON.stringify(weights)}\n`, (temporary) => {
     const read = loadWeights(temporary);
@@ -148,6 +154,12 @@ function reportText(counts: Counts, { held_back, written, refused }: Fitted, unn
       ? [`To use it, put this into the policy:\nrouting:\n  learned:\n    weights_file: ${defaultFile}`]
       : []),
   ].join("\n");
+}
+
+function proseText(prose: ProseBound | undefined): string {
+  if (prose === undefined) return "Too few runs of the worker model are recorded to say how much prose it writes.";
+  const { model, runs, chars } = prose;
+  return `Of ${runs} runs of ${model} 95 % wrote at most ${chars} characters of prose in a few calls in a row; learned weights use that, or set it yourself: routing.run_prose_chars.`;
 }
 
 function comparison({ asks, rescuedRank, proShare, solvedFirst, cost }: CrossValidation): string {

@@ -1,25 +1,44 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { type OutcomeRecord, outcomesIn, type RoutedCall } from "#learning/outcomes.ts";
+import { type ProseBound, proseBound } from "#learning/prose-bound.ts";
 import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import { propensityOf } from "#pipeline/decide/rules/exploration.ts";
 import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 
-/** The outcomes that the records from that moment on, in milliseconds since the epoch, and callers' reports show. */
-export async function recordedOutcomes(
+/** What the records show from a moment on, and callers' reports. */
+interface Recorded {
+  readonly outcomes: readonly OutcomeRecord[];
+  /** What the worker model's runs wrote; undefined with too few. */
+  readonly prose: ProseBound | undefined;
+}
+
+/**
+ * @param fromMs in milliseconds since the epoch
+ * @param proseCalls over how many calls prose was summed up
+ */
+export async function readRecorded(
   store: RecordStore,
   fromMs: number,
   registry: ModelRegistry,
-): Promise<readonly OutcomeRecord[]> {
-  const calls: RoutedCall[] = [];
+  proseCalls: number,
+): Promise<Recorded> {
+  const calls: (RoutedCall & { readonly prose: number })[] = [];
   for await (const records of store.export({ fromMs }))
     for (const record of records) {
       const call = routedCallIn(record, registry);
-      if (call !== undefined) calls.push(call);
+      if (call !== undefined) calls.push({ ...call, prose: record.inputs?.prose ?? 0 });
     }
   // Records are in the order in which requests ended.
-  return outcomesIn(calls.toSorted((a, b) => a.atMs - b.atMs));
+  calls.sort((a, b) => a.atMs - b.atMs);
+  const ofRuns = calls.map(({ conversation, continuation, prose, decision: { model } }) => ({
+    conversation,
+    continuation,
+    model,
+    prose,
+  }));
+  return { outcomes: outcomesIn(calls), prose: proseBound(ofRuns, registry.byRole.worker?.key ?? "", proseCalls) };
 }
 
 /** The call that a record stands for; undefined where nothing was routed to flash or pro, and for housekeeping, which teaches nothing. */

@@ -7,7 +7,7 @@ import { withAffinity } from "./rules/affinity.ts";
 import { withExploration } from "./rules/exploration.ts";
 import { choose } from "./rules/precedence.ts";
 import { privacyOf } from "./rules/privacy.ts";
-import { scoreOf, writesTooMuch } from "./rules/score.ts";
+import { proseBoundOf, scoreOf, writesTooMuch } from "./rules/score.ts";
 import { withinSoftCap } from "./select/budget.ts";
 import { selectModel } from "./select/select-model.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -28,7 +28,7 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
   const struggles = writesTooMuch(snapshot);
-  if (struggles) evidence.push(`prose=${snapshot.prose}`, `run_prose_chars=${policy.routing.run_prose_chars}`);
+  if (struggles) evidence.push(`prose=${snapshot.prose}`, `run_prose_chars=${proseBoundOf(snapshot)}`);
   const score = scoreOf(task, runtime, policy, evidence, snapshot.scale, snapshot.learned, struggles);
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
   const kept = withAffinity(chosen, snapshot, evidence);

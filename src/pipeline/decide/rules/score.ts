@@ -90,9 +90,16 @@ export function troubleOf(runtime: RuntimeState, policy: Policy): number {
 }
 
 /** Whether the run's model writes so much prose of its own that it is in trouble: it explains, doubts and starts over. */
-export function writesTooMuch({ prose = 0, policy }: Pick<Snapshot, "prose" | "policy">): boolean {
+export function writesTooMuch({ prose = 0, ...snapshot }: Snapshot): boolean {
+  return prose > 0 && prose > (proseBoundOf(snapshot) ?? prose);
+}
+
+/** The bound that was learned from the worker model's runs, else the policy's; undefined where there is none. */
+export function proseBoundOf({ policy, registry, learned }: Omit<Snapshot, "prose">): number | undefined {
   const bound = policy.routing.run_prose_chars;
-  return bound > 0 && prose > bound;
+  if (bound === 0) return undefined;
+  const own = learned?.weights.run_prose;
+  return own !== undefined && own.model === registry.byRole.worker?.key ? own.chars : bound;
 }
 
 export type Zone = "flash" | "gray" | "pro";
