@@ -28,7 +28,7 @@ import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
 import { jsonSchemaOf, type SchemaNode } from "../src/config/json-schema.ts";
 import { Policy } from "../src/config/policy.ts";
-import { settingsTable } from "../src/config/settings.ts";
+import { secretSettings, settingsTable } from "../src/config/settings.ts";
 import { loadRegistry } from "../src/models/load-registry.ts";
 import { ModelRegistryFile, ModelRegistryOverlay } from "../src/models/schema.ts";
 
@@ -194,6 +194,7 @@ function settingsPage(): string {
     "# Settings",
     "Settings are read once, at start, from the environment and from a file `.env` in the working directory. An empty value counts as unset. If settings are invalid, all of them are listed, and the exit code is 2. Values of secret settings are never printed.",
     table(["name", "default", "meaning"], rows),
+    `${secretSettings.map((name) => `\`${name}_FILE\``).join(", ")} name a file that holds the value instead, such as a mounted secret; it is read at start, without the white space around it. Both forms set is an error.`,
     "## Further variables",
     "Read by the runtime, by libraries, or by single commands. `NODE_EXTRA_CA_CERTS` and `MIMALLOC_PURGE_DELAY` have no effect in `.env`, because the runtime reads them before that file.",
     table(["name", "meaning"], furtherVariables),

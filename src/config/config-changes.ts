@@ -1,4 +1,4 @@
-import type { Model, Price, PriceBand } from "#domain/model.ts";
+import type { Price } from "#domain/model.ts";
 import { modelFields } from "#models/model-fields.ts";
 import { isSection } from "./config-file.ts";
 import type { Config } from "./load-config.ts";
@@ -40,40 +40,23 @@ export function changedPaths(before: Config, after: Config): string[] {
 /** The configuration by the keys of its files. A value may stand in another form, as long as other values look different. */
 function asWritten({ policy, registry, learned }: Config): unknown {
   const { $schema: _, ...rest } = policy;
-  return {
-    ...rest,
-    ...(learned === undefined ? {} : { learned }),
-    models: Object.fromEntries([...registry.models].map(([key, model]) => [key, recordOf(model)])),
-  };
+  const models = [...registry.models].map(([key, { price, statedPrice = {}, ...model }]) => {
+    return [key, { ...modelFields(model), prices: writtenPrices(price, statedPrice) }];
+  });
+  return { ...rest, ...(learned === undefined ? {} : { learned }), models: Object.fromEntries(models) };
 }
-
-function recordOf({ price, statedPrice = {}, ...model }: Model): unknown {
-  return { ...modelFields(model), prices: pricesOf(price, statedPrice) };
-}
-
-/** A price's name here and in the file. */
-const rateKeys = [
-  ["input", "input"],
-  ["cachedInput", "cached_input"],
-  ["cacheWrite", "cache_write"],
-  ["output", "output"],
-  ["request", "request"],
-] as const;
 
 /** Each price with whether the operator's own file states it, which counts even where it equals the shipped one. */
-function pricesOf(price: Price, stated: Partial<Price>): unknown {
+function writtenPrices({ bands, ...rates }: Price, stated: Partial<Price>): unknown {
   const prices: Record<string, unknown> = {};
-  for (const [name, key] of rateKeys) {
+  for (const [name, rate] of Object.entries(rates)) {
     // Without a price of its own, cached input costs what input costs.
-    if (name === "cachedInput" && price.cachedInput === price.input) continue;
-    if (price[name] !== undefined) prices[key] = [price[name], stated[name] !== undefined];
+    if (name === "cachedInput" && rate === rates.input) continue;
+    prices[name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`)] = [rate, name in stated];
   }
-  const bands = (key: string, isMeant: (band: PriceBand) => boolean) => {
-    const meant = price.bands?.filter(isMeant) ?? [];
-    if (meant.length > 0) prices[key] = [meant, stated.bands !== undefined];
-  };
-  bands("tiers", ({ fromInputTokens }) => fromInputTokens !== undefined);
-  bands("windows", ({ fromInputTokens }) => fromInputTokens === undefined);
+  const { tiers, windows } = Object.groupBy(bands ?? [], ({ window }) => (window === undefined ? "tiers" : "windows"));
+  if (tiers !== undefined) prices["tiers"] = [tiers, "bands" in stated];
+  if (windows !== undefined) prices["windows"] = [windows, "bands" in stated];
   return prices;
 }
 

@@ -26,8 +26,6 @@ export interface ConfigDocument {
 
 export type Path = readonly PropertyKey[];
 
-const maxFileBytes = 1_048_576;
-
 /** Reads a file that `setting` names. Never throws: what cannot be read or parsed is a problem. */
 export function readConfigFile(path: string, setting: string): { kind: "ok"; document: ConfigDocument } | Invalid {
   const read = readText(path, setting);
@@ -45,15 +43,16 @@ export function readJsonFile(path: string, setting: string): { kind: "ok"; docum
   }
 }
 
-/** The text of a file that `setting` names, of at most a megabyte. Never throws, and never waits for a writer. */
-export function readText(path: string, setting: string): { kind: "ok"; text: string } | Invalid {
+/** The text of a file that `setting` names. Never throws, and never waits for a writer. */
+export function readText(path: string, setting: string, maxBytes = 1_048_576): { kind: "ok"; text: string } | Invalid {
+  const tooLarge = () => invalid(path, `is larger than ${maxBytes} bytes`, `check ${setting}`);
   try {
     const stats = statSync(path);
     if (!stats.isFile() && !stats.isDirectory() && !inherited.test(path))
       return invalid(path, "is not a regular file", `check ${setting}`);
-    if (stats.size > maxFileBytes) return tooLarge(path, setting);
+    if (stats.size > maxBytes) return tooLarge();
     const bytes = readFileSync(path);
-    if (bytes.length > maxFileBytes) return tooLarge(path, setting);
+    if (bytes.length > maxBytes) return tooLarge();
     return { kind: "ok", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -72,10 +71,6 @@ export function readText(path: string, setting: string): { kind: "ok"; text: str
  * hold usual files (`/dev/shm`), where a pipe may have no writer.
  */
 const inherited = /^\/(?:dev\/(?:null$|stdin$|fd\/)|proc\/)/;
-
-function tooLarge(path: string, setting: string): Invalid {
-  return invalid(path, `is larger than ${maxFileBytes} bytes`, `check ${setting}`);
-}
 
 export function parseConfig(text: string, file: string): { kind: "ok"; document: ConfigDocument } | Invalid {
   const lines = new LineCounter();

@@ -4,7 +4,7 @@ import type { Clock } from "#platform/time.ts";
 import { type Log, logId, operatorText } from "#telemetry/log/log.ts";
 import { changedPaths, configHash } from "./config-changes.ts";
 import { readText } from "./config-file.ts";
-import { type Config, type ConfigPaths, type LoadedConfig, loadConfig, type WeightsFile } from "./load-config.ts";
+import { type Config, type ConfigPaths, loadConfig, type WeightsFile } from "./load-config.ts";
 import { capsOf, lowerBudget, type Policy } from "./policy.ts";
 import { formatProblems, type Invalid, type Problem } from "./problem.ts";
 import { fingerprints, watchFiles } from "./watch-files.ts";
@@ -69,7 +69,11 @@ export async function liveConfig(
   const first = await loadConfig(options);
   if (first.kind === "invalid") return first;
   const once = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === false);
-  if (once.length > 0) return { kind: "invalid", problems: once.map(readOnceProblem) };
+  if (once.length > 0) {
+    // A pipe is empty when it is read a second time, and the defaults would apply silently.
+    const message = "is not a regular file: a running gateway reads it again";
+    return { kind: "invalid", problems: once.map((file) => ({ file, path: "", message, suggestion: "name a file" })) };
+  }
 
   const files = new ReloadedFiles(options, seen, first.config, first.weightsFile);
   const watcher =
@@ -182,16 +186,15 @@ class ReloadedFiles implements LiveConfig {
     const seen = fingerprints(configured(this.#options));
     const nowEmpty = this.paths().filter(isEmpty);
     const emptied = nowEmpty.filter((path) => !this.#empty.includes(path));
-    const loaded: LoadedConfig =
-      emptied.length > 0
-        ? { kind: "invalid", problems: emptied.map(emptyProblem) }
-        : await loadConfig(this.#options, { signal, limitMs: this.#options.ruleCheckMs });
+    if (emptied.length > 0) {
+      const suggestion = "write {} to return to the defaults";
+      return this.#refused(emptied.map((file) => ({ file, path: "", message: "is empty", suggestion })));
+    }
+    const loaded = await loadConfig(this.#options, { signal, limitMs: this.#options.ruleCheckMs });
     if (this.#closed) return { kind: "unchanged" };
     if (signal.aborted) return undefined;
-    if (emptied.length === 0) {
-      this.#weightsFile = loaded.weightsFile;
-      this.#seen = withWeights(seen, loaded.weightsFile);
-    }
+    this.#weightsFile = loaded.weightsFile;
+    this.#seen = withWeights(seen, loaded.weightsFile);
     if (loaded.kind === "invalid")
       return loaded.unfinished ? this.#failed(loaded.problems, loaded.budget) : this.#refused(loaded.problems);
     return this.#apply(loaded.config, nowEmpty);
@@ -199,15 +202,11 @@ class ReloadedFiles implements LiveConfig {
 
   #apply(config: Config, empty: readonly string[]): ReloadReport {
     const changed = changedPaths(this.#config, config);
-    if (changed.length > 0) {
-      try {
-        this.#options.onChange?.(config, changed);
-      } catch (error) {
-        const message = `cannot be put to use: ${error instanceof Error ? error.message : "unknown error"}`;
-        return this.#refused([{ file: this.paths().join(", "), path: "", message }]);
-      }
-      this.#config = config;
-      this.#hash = configHash(config);
+    try {
+      this.#use(config, changed);
+    } catch (error) {
+      const message = `cannot be put to use: ${error instanceof Error ? error.message : "unknown error"}`;
+      return this.#refused([{ file: this.paths().join(", "), path: "", message }]);
     }
     this.#empty = empty;
     this.#loadedAtMs = this.#clock.now();
@@ -221,21 +220,25 @@ class ReloadedFiles implements LiveConfig {
     return { kind: "reloaded", changed };
   }
 
+  #use(config: Config, changed: readonly string[]): void {
+    if (changed.length === 0) return;
+    this.#options.onChange?.(config, changed);
+    this.#config = config;
+    this.#hash = configHash(config);
+  }
+
   /** A lowered cap must not wait for the check of something else: lower caps apply at once, higher ones with the file. */
   #lowerCaps(budget: Policy["budget"]): readonly string[] {
     const { policy } = this.#config;
     const lower = lowerBudget(policy.budget, budget);
     const config = { ...this.#config, policy: { ...policy, budget: lower }, caps: capsOf({ budget: lower }) };
     const lowered = changedPaths(this.#config, config);
-    if (lowered.length === 0) return lowered;
     try {
-      this.#options.onChange?.(config, lowered);
+      this.#use(config, lowered);
+      return lowered;
     } catch {
       return []; // the reload has failed and says so already
     }
-    this.#config = config;
-    this.#hash = configHash(config);
-    return lowered;
   }
 
   #refused(problems: readonly Problem[]): ReloadReport {
@@ -273,18 +276,4 @@ function withWeights(seen: string, weightsFile: WeightsFile | undefined): string
 function isEmpty(path: string): boolean {
   const read = readText(path, "");
   return read.kind === "ok" && read.text.trim() === ""; // loading says what is wrong with it
-}
-
-/** A pipe is empty when it is read a second time, and the defaults would apply silently. */
-function readOnceProblem(file: string): Problem {
-  return {
-    file,
-    path: "",
-    message: "is not a regular file: a running gateway reads it again",
-    suggestion: "name a file",
-  };
-}
-
-function emptyProblem(file: string): Problem {
-  return { file, path: "", message: "is empty", suggestion: "write {} to return to the defaults" };
 }

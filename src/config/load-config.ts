@@ -5,9 +5,9 @@ import type { Caps } from "#domain/money/caps.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
 import { readJsonFile } from "./config-file.ts";
-import { chainProblems, customRuleProblems, loadPolicy } from "./load-policy.ts";
+import { checkPolicy, loadPolicy } from "./load-policy.ts";
 import { capsOf, type Policy } from "./policy.ts";
-import { type Invalid, inOrder } from "./problem.ts";
+import type { Invalid } from "./problem.ts";
 import { validate } from "./validate.ts";
 import { fingerprints } from "./watch-files.ts";
 
@@ -42,32 +42,20 @@ export interface WeightsFile {
 export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptions = {}): Promise<LoadedConfig> {
   const policy = loadPolicy(paths.policyPath);
   const registry = loadRegistry(paths.registryPath);
-  const readPolicy = policy.kind === "ok" ? policy : policy.rest;
-  const readModels = registry.kind === "ok" ? registry.registry : registry.rest;
-  const rules = readPolicy
-    ? await customRuleProblems(readPolicy.policy, readPolicy.document, ruleCheck)
-    : { problems: [], unfinished: false };
-  const path = readPolicy && weightsPathOf(readPolicy.policy, paths.policyPath);
-  const weightsFile = path === undefined ? undefined : { path, fingerprint: fingerprints([path]) };
+  if (policy.kind === "invalid" || registry.kind === "invalid") {
+    const problems = [policy, registry].flatMap((file) => (file.kind === "invalid" ? file.problems : []));
+    return { kind: "invalid", problems };
+  }
+  const path = weightsPathOf(policy.policy, paths.policyPath);
+  const files = path === undefined ? {} : { weightsFile: { path, fingerprint: fingerprints([path]) } };
   const learned = path === undefined ? undefined : loadWeights(path);
-  const problems = inOrder([
-    ...(policy.kind === "invalid" ? policy.problems : []),
-    ...(readPolicy && readModels ? chainProblems(readPolicy.policy, readModels, readPolicy.document) : []),
-    ...rules.problems,
-    ...(registry.kind === "invalid" ? registry.problems : []),
-    ...(learned?.kind === "invalid" ? learned.problems : []),
-  ]);
-  const files = weightsFile === undefined ? {} : { weightsFile };
-  if (problems.length > 0 || policy.kind === "invalid" || registry.kind === "invalid")
-    return {
-      kind: "invalid",
-      problems,
-      unfinished: rules.unfinished,
-      ...files,
-      ...(rules.unfinished && policy.kind === "ok" && problems.length === rules.problems.length
-        ? { budget: policy.policy.budget }
-        : {}),
-    };
+  const { problems: own, unfinished } = await checkPolicy(policy, registry.registry, ruleCheck);
+  const weights = learned?.kind === "invalid" ? learned.problems : [];
+  if (own.length + weights.length > 0) {
+    const { budget } = policy.policy;
+    const checked = unfinished && weights.length === 0 ? { budget } : {};
+    return { kind: "invalid", problems: [...own, ...weights], unfinished, ...files, ...checked };
+  }
   const config = {
     policy: policy.policy,
     registry: registry.registry,

@@ -1,11 +1,18 @@
 import { z } from "zod";
 import { guardedFields } from "#domain/guarded-fields.ts";
 
-/** The types that several sections of the policy share. */
+/** Kinds of values in the policy, each with its default. */
 
-export const usd = z.number().min(0).max(1_000_000);
-export const ms = z.int().min(0).max(86_400_000);
-const share = z.number().min(0).max(1);
+export const int = (fallback: number, min: number, max = Number.MAX_SAFE_INTEGER) =>
+  z.int().min(min).max(max).default(fallback);
+export const num = (fallback: number, min: number, max = Number.POSITIVE_INFINITY) =>
+  (max === Number.POSITIVE_INFINITY ? z.number().min(min) : z.number().min(min).max(max)).default(fallback);
+export const ms = (fallback: number, max = 86_400_000) => int(fallback, 0, max);
+export const usd = (fallback: number) => num(fallback, 0, 1_000_000);
+const share = (fallback: number) => num(fallback, 0, 1);
+export const flag = (fallback: boolean) => z.boolean().default(fallback);
+export const choice = <const T extends string>(options: readonly T[], fallback: NoInfer<T>) =>
+  z.enum(options).default(fallback as never); // it is one of the options
 
 /** An object all of whose keys have defaults: absent, it is its defaults. */
 export function section<S extends z.ZodRawShape>(shape: S) {
@@ -13,92 +20,59 @@ export function section<S extends z.ZodRawShape>(shape: S) {
 }
 
 export const Health = section({
-  window_ms: ms.default(60_000).describe("The window over which shares of failures are counted."),
-  degraded_failure_share: share
-    .default(0.1)
-    .describe("A HEALTHY model becomes DEGRADED at this share of failures in the window."),
-  degraded_minimum: z.int().min(1).default(20).describe("Verdicts in the window that degraded_failure_share needs."),
-  degraded_in_a_row: z
-    .int()
-    .min(1)
-    .default(3)
-    .describe("A HEALTHY model also becomes DEGRADED after this many failures in a row."),
-  slow_share: share
-    .default(0.5)
-    .describe("A HEALTHY model becomes DEGRADED at this share of slow answers in the window."),
-  slow_minimum: z.int().min(1).default(10).describe("Answers in the window that slow_share needs."),
-  slow_floor_ms: ms
-    .default(10_000)
-    .describe(
-      "An answer is slow when its first token takes longer than this and longer than three times the model's own 95th percentile.",
-    ),
-  recovered_failure_share: share
-    .default(0.05)
-    .describe(
-      "A DEGRADED model recovers after two windows in a row with a smaller share of failures than this and fewer slow answers than recovered_slow_share.",
-    ),
-  recovered_slow_share: share.default(0.2).describe("Share of slow answers that both windows must stay below."),
-  recovered_minimum: z.int().min(1).default(10).describe("Verdicts that each of the two windows needs."),
-  failures_in_a_row: z.int().min(1).default(5).describe("This many failures in a row make a model UNHEALTHY."),
-  stale_failures_in_a_row: z
-    .int()
-    .min(1)
-    .default(2)
-    .describe("This many failures in a row make a STALE model UNHEALTHY."),
-  unhealthy_failure_share: share
-    .default(0.5)
-    .describe("A model becomes UNHEALTHY at this share of failures in the window."),
-  unhealthy_minimum: z.int().min(1).default(20).describe("Verdicts in the window that unhealthy_failure_share needs."),
-  open_base_ms: ms.default(15_000).describe("First pause of an UNHEALTHY model; doubles with each trip."),
-  open_max_ms: ms.default(300_000).describe("Longest pause of an UNHEALTHY model."),
-  probes_to_recover: z
-    .int()
-    .min(1)
-    .default(3)
-    .describe("Probes that must succeed in a row before a HALF_OPEN model serves again."),
-  stale_after_ms: ms
-    .default(900_000)
-    .describe(
-      "A model without a verdict for this long is STALE: it still serves, but fewer failures take it out of service.",
-    ),
-  garbage_in_a_row: z.int().min(1).default(3).describe("This many garbage answers in a row put a model in QUARANTINE."),
-  garbage_share: share.default(0.2).describe("This share of garbage answers in the window puts a model in QUARANTINE."),
-  garbage_minimum: z.int().min(1).default(10).describe("Verdicts in the window that garbage_share needs."),
-  price_breaches_to_quarantine: z
-    .int()
-    .min(1)
-    .default(3)
-    .describe(
-      "This many answers that cost more than their hold, within price_breach_window_ms, put a model in QUARANTINE.",
-    ),
-  price_breach_window_ms: ms.default(21_600_000).describe("The time over which answers above their hold are counted."),
-  trips_to_quarantine: z
-    .int()
-    .min(1)
-    .default(4)
-    .describe("This many trips within trips_window_ms count as flapping and put a model in QUARANTINE."),
-  trips_window_ms: ms.default(3_600_000).describe("The time over which trips are counted."),
-  quarantine_base_ms: ms.default(1_800_000).describe("First stay in QUARANTINE; doubles with each further one."),
-  quarantine_max_ms: ms.default(86_400_000).describe("Longest stay in QUARANTINE."),
-  limited_default_ms: ms.default(30_000).describe("Pause after a 429 without Retry-After."),
-  limited_max_ms: ms.default(900_000).describe("Longest pause that a Retry-After can ask for."),
-  shed_max: share.default(0.8).describe("Largest share of a DEGRADED model's traffic that is moved to the next model."),
-  shed_upwards: z
-    .enum(["always", "not_housekeeping", "never"])
-    .default("not_housekeeping")
-    .describe(
-      "Whether a DEGRADED model's traffic may move to a more expensive tier (flash to pro): `not_housekeeping` keeps titles, commit messages and the like where they are. Fail-over after a failed attempt is not affected.",
-    ),
-  urgent_probe_every_ms: ms
-    .default(5_000)
-    .describe("When no model is in service, one request in this time tries the most senior model."),
-  aggregator_failures_in_a_row: z
-    .int()
-    .min(1)
-    .default(5)
-    .describe("This many failures in a row to reach the aggregator, over at least two models, pause all calls."),
-  aggregator_open_base_ms: ms.default(2_000).describe("First pause of all calls; doubles each time."),
-  aggregator_open_max_ms: ms.default(30_000).describe("Longest pause of all calls."),
+  window_ms: ms(60_000).describe("The window over which shares of failures are counted."),
+  degraded_failure_share: share(0.1).describe(
+    "A HEALTHY model becomes DEGRADED at this share of failures in the window.",
+  ),
+  degraded_minimum: int(20, 1).describe("Verdicts in the window that degraded_failure_share needs."),
+  degraded_in_a_row: int(3, 1).describe("A HEALTHY model also becomes DEGRADED after this many failures in a row."),
+  slow_share: share(0.5).describe("A HEALTHY model becomes DEGRADED at this share of slow answers in the window."),
+  slow_minimum: int(10, 1).describe("Answers in the window that slow_share needs."),
+  slow_floor_ms: ms(10_000).describe(
+    "An answer is slow when its first token takes longer than this and longer than three times the model's own 95th percentile.",
+  ),
+  recovered_failure_share: share(0.05).describe(
+    "A DEGRADED model recovers after two windows in a row with a smaller share of failures than this and fewer slow answers than recovered_slow_share.",
+  ),
+  recovered_slow_share: share(0.2).describe("Share of slow answers that both windows must stay below."),
+  recovered_minimum: int(10, 1).describe("Verdicts that each of the two windows needs."),
+  failures_in_a_row: int(5, 1).describe("This many failures in a row make a model UNHEALTHY."),
+  stale_failures_in_a_row: int(2, 1).describe("This many failures in a row make a STALE model UNHEALTHY."),
+  unhealthy_failure_share: share(0.5).describe("A model becomes UNHEALTHY at this share of failures in the window."),
+  unhealthy_minimum: int(20, 1).describe("Verdicts in the window that unhealthy_failure_share needs."),
+  open_base_ms: ms(15_000).describe("First pause of an UNHEALTHY model; doubles with each trip."),
+  open_max_ms: ms(300_000).describe("Longest pause of an UNHEALTHY model."),
+  probes_to_recover: int(3, 1).describe("Probes that must succeed in a row before a HALF_OPEN model serves again."),
+  stale_after_ms: ms(900_000).describe(
+    "A model without a verdict for this long is STALE: it still serves, but fewer failures take it out of service.",
+  ),
+  garbage_in_a_row: int(3, 1).describe("This many garbage answers in a row put a model in QUARANTINE."),
+  garbage_share: share(0.2).describe("This share of garbage answers in the window puts a model in QUARANTINE."),
+  garbage_minimum: int(10, 1).describe("Verdicts in the window that garbage_share needs."),
+  price_breaches_to_quarantine: int(3, 1).describe(
+    "This many answers that cost more than their hold, within price_breach_window_ms, put a model in QUARANTINE.",
+  ),
+  price_breach_window_ms: ms(21_600_000).describe("The time over which answers above their hold are counted."),
+  trips_to_quarantine: int(4, 1).describe(
+    "This many trips within trips_window_ms count as flapping and put a model in QUARANTINE.",
+  ),
+  trips_window_ms: ms(3_600_000).describe("The time over which trips are counted."),
+  quarantine_base_ms: ms(1_800_000).describe("First stay in QUARANTINE; doubles with each further one."),
+  quarantine_max_ms: ms(86_400_000).describe("Longest stay in QUARANTINE."),
+  limited_default_ms: ms(30_000).describe("Pause after a 429 without Retry-After."),
+  limited_max_ms: ms(900_000).describe("Longest pause that a Retry-After can ask for."),
+  shed_max: share(0.8).describe("Largest share of a DEGRADED model's traffic that is moved to the next model."),
+  shed_upwards: choice(["always", "not_housekeeping", "never"], "not_housekeeping").describe(
+    "Whether a DEGRADED model's traffic may move to a more expensive tier (flash to pro): `not_housekeeping` keeps titles, commit messages and the like where they are. Fail-over after a failed attempt is not affected.",
+  ),
+  urgent_probe_every_ms: ms(5_000).describe(
+    "When no model is in service, one request in this time tries the most senior model.",
+  ),
+  aggregator_failures_in_a_row: int(5, 1).describe(
+    "This many failures in a row to reach the aggregator, over at least two models, pause all calls.",
+  ),
+  aggregator_open_base_ms: ms(2_000).describe("First pause of all calls; doubles each time."),
+  aggregator_open_max_ms: ms(30_000).describe("Longest pause of all calls."),
   senior_fallback_chain: z
     .array(z.string())
     .min(1)
@@ -115,8 +89,8 @@ const FieldAction = z.union([
   fieldActions,
   z.strictObject({
     action: fieldActions,
-    fee_usd: usd.default(0),
-    price_factor: z.number().min(1).max(1_000).default(1),
+    fee_usd: usd(0),
+    price_factor: num(1, 1, 1_000),
   }),
 ]);
 
@@ -145,68 +119,43 @@ const Fields = z
   );
 
 export const Upstream = section({
-  max_attempts: z
-    .int()
-    .min(1)
-    .max(10)
-    .default(3)
-    .describe("Most calls to the upstream per request, retries and fail-overs included."),
-  max_attempts_per_model: z.int().min(1).max(10).default(2).describe("Most calls to one model per request."),
-  backoff_base_ms: ms
-    .default(100)
-    .describe("The pause before retry k is random: from 0 to this × 2^k, at most backoff_max_ms (full jitter)."),
-  backoff_max_ms: ms.default(2_000).describe("Longest pause between two calls."),
-  retry_after_max_ms: ms
-    .default(5_000)
-    .describe("If Retry-After asks for a longer pause, the request fails over to the next model at once."),
-  retry_budget_share: share.default(0.1).describe("Retries allowed, as a share of recent requests."),
-  retry_budget_per_second: z
-    .number()
-    .min(0)
-    .default(3)
-    .describe("Retries always allowed per second, whatever the traffic."),
-  billing_stops_on_cancel: z
-    .boolean()
-    .default(false)
-    .describe(
-      "True if the aggregator stops billing as soon as a call is cancelled; a cancelled call is then charged for what had been received.",
-    ),
-  price_limit: z
-    .enum(["auto", "on", "off"])
-    .default("auto")
-    .describe(
-      "Send the model's prices as a price limit per token (`provider.max_price`), so that no more expensive host serves the call. `auto`: at OpenRouter only. It is never sent for a model whose price is not confirmed.",
-    ),
+  max_attempts: int(3, 1, 10).describe("Most calls to the upstream per request, retries and fail-overs included."),
+  max_attempts_per_model: int(2, 1, 10).describe("Most calls to one model per request."),
+  backoff_base_ms: ms(100).describe(
+    "The pause before retry k is random: from 0 to this × 2^k, at most backoff_max_ms (full jitter).",
+  ),
+  backoff_max_ms: ms(2_000).describe("Longest pause between two calls."),
+  retry_after_max_ms: ms(5_000).describe(
+    "If Retry-After asks for a longer pause, the request fails over to the next model at once.",
+  ),
+  retry_budget_share: share(0.1).describe("Retries allowed, as a share of recent requests."),
+  retry_budget_per_second: num(3, 0).describe("Retries always allowed per second, whatever the traffic."),
+  billing_stops_on_cancel: flag(false).describe(
+    "True if the aggregator stops billing as soon as a call is cancelled; a cancelled call is then charged for what had been received.",
+  ),
+  price_limit: choice(["auto", "on", "off"], "auto").describe(
+    "Send the model's prices as a price limit per token (`provider.max_price`), so that no more expensive host serves the call. `auto`: at OpenRouter only. It is never sent for a model whose price is not confirmed.",
+  ),
   fields: Fields,
-  price_book: z
-    .enum(["auto", "on", "off"])
-    .default("auto")
-    .describe(
-      "Read prices from the aggregator's list (`GET /models`, without the key) at start and daily. `auto`: at OpenRouter only. Prices in the operator's own registry file take precedence.",
-    ),
-  price_book_wait_ms: ms
-    .max(60_000)
-    .default(2_000)
-    .describe("How long the start waits for that list; a list that arrives later takes effect when it arrives."),
-  generation_lookup: z
-    .enum(["auto", "on", "off"])
-    .default("auto")
-    .describe(
-      "Ask the aggregator what it has billed for a call whose outcome is unknown (`GET /generation?id=`), and settle with that amount. `auto`: at OpenRouter only.",
-    ),
-  key_usage: z
-    .enum(["auto", "on", "off"])
-    .default("auto")
-    .describe(
-      "About once an hour, ask the aggregator what it has counted for the key today (`GET /key`), and compare that with the ledger (log, metrics, `budgets reconcile`). `auto`: at OpenRouter only.",
-    ),
+  price_book: choice(["auto", "on", "off"], "auto").describe(
+    "Read prices from the aggregator's list (`GET /models`, without the key) at start and daily. `auto`: at OpenRouter only. Prices in the operator's own registry file take precedence.",
+  ),
+  price_book_wait_ms: ms(2_000, 60_000).describe(
+    "How long the start waits for that list; a list that arrives later takes effect when it arrives.",
+  ),
+  generation_lookup: choice(["auto", "on", "off"], "auto").describe(
+    "Ask the aggregator what it has billed for a call whose outcome is unknown (`GET /generation?id=`), and settle with that amount. `auto`: at OpenRouter only.",
+  ),
+  key_usage: choice(["auto", "on", "off"], "auto").describe(
+    "About once an hour, ask the aggregator what it has counted for the key today (`GET /key`), and compare that with the ledger (log, metrics, `budgets reconcile`). `auto`: at OpenRouter only.",
+  ),
   timeouts_ms: section({
-    connect: ms.default(5_000).describe("Time until the connection is established."),
-    headers: ms.default(30_000).describe("Time until the response headers have arrived."),
-    first_event: ms.default(60_000).describe("Time until the first event with content; comments do not count."),
-    first_event_reasoning: ms.default(180_000).describe("The same for models marked `reasoning`."),
-    idle: ms.default(30_000).describe("Longest time without any byte; comments count as bytes."),
-    idle_data: ms.default(120_000).describe("Longest time without a data event; comments do not count."),
-    total: ms.default(600_000).describe("Time for the whole call."),
+    connect: ms(5_000).describe("Time until the connection is established."),
+    headers: ms(30_000).describe("Time until the response headers have arrived."),
+    first_event: ms(60_000).describe("Time until the first event with content; comments do not count."),
+    first_event_reasoning: ms(180_000).describe("The same for models marked `reasoning`."),
+    idle: ms(30_000).describe("Longest time without any byte; comments count as bytes."),
+    idle_data: ms(120_000).describe("Longest time without a data event; comments do not count."),
+    total: ms(600_000).describe("Time for the whole call."),
   }).describe("Timeouts of one call; a model's own timeouts_ms take precedence."),
 }).describe("How the aggregator is called.");

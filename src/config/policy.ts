@@ -2,15 +2,15 @@ import { z } from "zod";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { type NanoUsd, usdToNano } from "#domain/money/money.ts";
 import { type TaskKind, taskKinds } from "#domain/routing.ts";
-import { Health, ms, section, Upstream, usd } from "./policy-sections.ts";
+import { choice, flag, Health, int, ms, num, section, Upstream, usd } from "./policy-sections.ts";
 
 /**
  * The routing policy: one schema is the validator, the type, the JSON Schema for editors and the reference page.
  * Every key has a default, so that a file with one key is a whole policy. Money is in USD here and nowhere else.
  */
 
-const weight = z.number().min(0).max(100);
-const bias = z.number().min(-50).max(50);
+const weight = (fallback: number) => num(fallback, 0, 100);
+const bias = (fallback: number) => num(fallback, -50, 50);
 
 const kindBias: Record<TaskKind, number> = {
   CODING: 0,
@@ -29,37 +29,31 @@ const kindBias: Record<TaskKind, number> = {
 };
 
 const Weights = section({
-  reasoning_requirement: weight.default(25).describe("Points at reasoning_requirement = 1."),
-  ambiguity: weight.default(15).describe("Points at ambiguity = 1."),
-  dependency_depth: weight.default(15).describe("Points at dependency_depth = 1."),
-  verification_difficulty: weight.default(20).describe("Points at verification_difficulty = 1."),
-  risk_level: weight
-    .default(10)
-    .describe("Points at risk_level CRITICAL; HIGH and MEDIUM give two thirds and one third."),
-  blast_radius: weight
-    .default(6)
-    .describe("Points at blast_radius CRITICAL; HIGH and MEDIUM give two thirds and one third."),
-  tool_depth: weight.default(5).describe("Points when the combined tool depth reaches its hard trigger."),
-  runtime_trouble: weight
-    .default(12)
-    .describe("Points for a task in trouble: repeated errors, failed tests, earlier attempts."),
+  reasoning_requirement: weight(25).describe("Points at reasoning_requirement = 1."),
+  ambiguity: weight(15).describe("Points at ambiguity = 1."),
+  dependency_depth: weight(15).describe("Points at dependency_depth = 1."),
+  verification_difficulty: weight(20).describe("Points at verification_difficulty = 1."),
+  risk_level: weight(10).describe("Points at risk_level CRITICAL; HIGH and MEDIUM give two thirds and one third."),
+  blast_radius: weight(6).describe("Points at blast_radius CRITICAL; HIGH and MEDIUM give two thirds and one third."),
+  tool_depth: weight(5).describe("Points when the combined tool depth reaches its hard trigger."),
+  runtime_trouble: weight(12).describe(
+    "Points for a task in trouble: repeated errors, failed tests, earlier attempts.",
+  ),
 }).describe("How many of the 100 points each feature can give.");
 
-const askWeight = z.number().min(-1).max(1);
+const askWeight = (fallback: number) => num(fallback, -1, 1);
 
 const AskWeights = section({
-  length: askWeight
-    .default(0.6)
-    .describe("All four dimensions of an ask of 400 different words; the share grows with their logarithm."),
-  formulas: askWeight
-    .default(0.1)
-    .describe("At most, for signs of formulas: reasoning_requirement and verification_difficulty."),
-  technical_words: askWeight.default(0.15).describe("At most, for words of technical subjects: ambiguity."),
-  constraints: askWeight.default(0.1).describe("At most, for words that bound an answer: dependency_depth."),
-  steps: askWeight.default(0.08).describe("At most, for words of order and lists: dependency_depth."),
-  trivial_opening: askWeight
-    .default(-0.05)
-    .describe("For a greeting or a short question of fact: all four dimensions."),
+  length: askWeight(0.6).describe(
+    "All four dimensions of an ask of 400 different words; the share grows with their logarithm.",
+  ),
+  formulas: askWeight(0.1).describe(
+    "At most, for signs of formulas: reasoning_requirement and verification_difficulty.",
+  ),
+  technical_words: askWeight(0.15).describe("At most, for words of technical subjects: ambiguity."),
+  constraints: askWeight(0.1).describe("At most, for words that bound an answer: dependency_depth."),
+  steps: askWeight(0.08).describe("At most, for words of order and lists: dependency_depth."),
+  trivial_opening: askWeight(-0.05).describe("For a greeting or a short question of fact: all four dimensions."),
 }).describe("What the counts of an ask add to the dimensions that are inferred from it, each 0 to 1.");
 
 const guardedWords = z
@@ -84,30 +78,13 @@ const GuardedWords = section({
 );
 
 const Affinity = section({
-  horizon_turns: z
-    .int()
-    .min(0)
-    .max(1_000)
-    .default(12)
-    .describe(
-      "Number of future turns over which leaving a more expensive model must save more than it costs to read the context without a cache.",
-    ),
-  turn_input_tokens: z
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(2_210)
-    .describe("Average number of new input tokens per turn."),
-  turn_output_tokens: z.int().min(0).max(1_000_000).default(250).describe("Average number of output tokens per turn."),
-  remembered: z
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(20_000)
-    .describe("Number of conversations whose model is remembered."),
-  remembered_ms: ms
-    .default(1_800_000)
-    .describe("How long after its last answer a conversation's context counts as cached."),
+  horizon_turns: int(12, 0, 1_000).describe(
+    "Number of future turns over which leaving a more expensive model must save more than it costs to read the context without a cache.",
+  ),
+  turn_input_tokens: int(2_210, 0, 1_000_000).describe("Average number of new input tokens per turn."),
+  turn_output_tokens: int(250, 0, 1_000_000).describe("Average number of output tokens per turn."),
+  remembered: int(20_000, 0, 1_000_000).describe("Number of conversations whose model is remembered."),
+  remembered_ms: ms(1_800_000).describe("How long after its last answer a conversation's context counts as cached."),
 }).describe("Keeps a conversation on the model that has its context in the prompt cache.");
 
 const Learned = section({
@@ -118,65 +95,35 @@ const Learned = section({
     .describe(
       "File of learned weights, written by `smart-gateway policy learn --write`; relative to the policy file. Empty: the score is the shipped one.",
     ),
-  min_rescue_trials: z
-    .int()
-    .min(20)
-    .max(1_000_000)
-    .default(60)
-    .describe(
-      "Failures of flash, followed by a known outcome of pro, that `smart-gateway policy learn` needs at least; with fewer it fits nothing.",
-    ),
+  min_rescue_trials: int(60, 20, 1_000_000).describe(
+    "Failures of flash, followed by a known outcome of pro, that `smart-gateway policy learn` needs at least; with fewer it fits nothing.",
+  ),
 }).describe("Weights learned from the outcomes of this installation.");
 
 const Routing = section({
-  flash_below: z
-    .number()
-    .min(0)
-    .max(100)
-    .default(90)
-    .describe(
-      "Scores below this go to the flash tier: as shipped, 90 % of asks. A score is the share of asks, in percent, that are easier.",
-    ),
-  pro_from: z
-    .number()
-    .min(0)
-    .max(100)
-    .default(97)
-    .describe(
-      "Scores from this on go to the pro tier: as shipped, the top 3 % of asks. Scores between the two are the gray zone: the scout is asked if it may see the task, else the midpoint decides (as shipped 93.5, the top 6.5 %). With 85 for both, the top 15 % go to pro.",
-    ),
+  flash_below: num(90, 0, 100).describe(
+    "Scores below this go to the flash tier: as shipped, 90 % of asks. A score is the share of asks, in percent, that are easier.",
+  ),
+  pro_from: num(97, 0, 100).describe(
+    "Scores from this on go to the pro tier: as shipped, the top 3 % of asks. Scores between the two are the gray zone: the scout is asked if it may see the task, else the midpoint decides (as shipped 93.5, the top 6.5 %). With 85 for both, the top 15 % go to pro.",
+  ),
   weights: Weights,
   ask_weights: AskWeights,
   kind_bias: section(
-    Object.fromEntries(taskKinds.map((kind) => [kind, bias.default(kindBias[kind])])) as Record<
+    Object.fromEntries(taskKinds.map((kind) => [kind, bias(kindBias[kind])])) as Record<
       TaskKind,
-      z.ZodDefault<typeof bias>
+      ReturnType<typeof bias>
     >,
   ).describe("Points added, or subtracted, for the kind of work."),
-  run_prose_chars: z
-    .int()
-    .min(0)
-    .max(10_000_000)
-    .default(20_000)
-    .describe(
-      "An agent's run is in trouble when its model has written more characters of its own prose than this in run_prose_calls calls in a row: from there to the next ask its score is at least pro_from. Prose is the text outside code fences and tool calls, and reasoning that the caller sends back. 0: never. `smart-gateway policy learn` measures the bound of an installation's own model.",
-    ),
-  run_prose_calls: z
-    .int()
-    .min(1)
-    .max(1_000)
-    .default(8)
-    .describe("Over how many calls in a row the model's prose is summed up."),
+  run_prose_chars: int(20_000, 0, 10_000_000).describe(
+    "An agent's run is in trouble when its model has written more characters of its own prose than this in run_prose_calls calls in a row: from there to the next ask its score is at least pro_from. Prose is the text outside code fences and tool calls, and reasoning that the caller sends back. 0: never. `smart-gateway policy learn` measures the bound of an installation's own model.",
+  ),
+  run_prose_calls: int(8, 1, 1_000).describe("Over how many calls in a row the model's prose is summed up."),
   guarded_words: GuardedWords,
   affinity: Affinity,
-  exploration: z
-    .number()
-    .min(0)
-    .max(0.5)
-    .default(0)
-    .describe(
-      "Share of new tasks that are sent at random to the tier that their score has not chosen (cause `exploration`), so that learning has outcomes of both tiers. 0: none.",
-    ),
+  exploration: num(0, 0, 0.5).describe(
+    "Share of new tasks that are sent at random to the tier that their score has not chosen (cause `exploration`), so that learning has outcomes of both tiers. 0: none.",
+  ),
   learned: Learned,
 }).describe("The score and its thresholds.");
 
@@ -185,88 +132,62 @@ const HardRules = section({
     .array(z.enum(taskKinds))
     .default(["SECURITY", "AUTH", "PAYMENT", "DESTRUCTIVE_MIGRATION"])
     .describe("Kinds that go to the senior model when the risk is at least guarded_kinds_from_risk."),
-  guarded_kinds_from_risk: z
-    .enum(["LOW", "MEDIUM", "HIGH", "CRITICAL"])
-    .default("HIGH")
-    .describe("The risk level from which guarded_kinds apply."),
-  same_error_count: z.int().min(1).default(2).describe("This many occurrences of the same error."),
-  flash_attempts: z.int().min(1).default(2).describe("This many attempts by the flash tier."),
-  files_touched: z.int().min(1).default(20).describe("This many files touched."),
-  tool_depth: z
-    .int()
-    .min(1)
-    .default(16)
-    .describe("A tool depth of this much: runtime.tool_depth + task.estimated_tool_depth."),
+  guarded_kinds_from_risk: choice(["LOW", "MEDIUM", "HIGH", "CRITICAL"], "HIGH").describe(
+    "The risk level from which guarded_kinds apply.",
+  ),
+  same_error_count: int(2, 1).describe("This many occurrences of the same error."),
+  flash_attempts: int(2, 1).describe("This many attempts by the flash tier."),
+  files_touched: int(20, 1).describe("This many files touched."),
+  tool_depth: int(16, 1).describe("A tool depth of this much: runtime.tool_depth + task.estimated_tool_depth."),
 }).describe("Triggers that send a task to the senior model, whatever its score.");
 
 const Limits = section({
-  max_attempts: z.int().min(1).default(8).describe("From this many reported attempts on, a task stops for a human."),
+  max_attempts: int(8, 1).describe("From this many reported attempts on, a task stops for a human."),
 }).describe("Limits per task.");
 
 const Scout = section({
-  timeout_ms: ms.default(4_000).describe("How long a gray-zone request waits for the scout's verdict."),
-  max_output_tokens: z.int().min(1).default(64).describe("The longest verdict, in tokens."),
-  max_prompt_bytes: z.int().min(256).default(6_000).describe("Most bytes of the ask that the scout receives."),
+  timeout_ms: ms(4_000).describe("How long a gray-zone request waits for the scout's verdict."),
+  max_output_tokens: int(64, 1).describe("The longest verdict, in tokens."),
+  max_prompt_bytes: int(6_000, 256).describe("Most bytes of the ask that the scout receives."),
 }).describe("The call to the scout that decides gray-zone requests.");
 
 const Stream = section({
-  reasoning: z
-    .enum(["field", "content", "live"])
-    .default("field")
-    .describe(
-      "What happens to the reasoning before a stream's first content. `field`: it is held back and sent as that delta's `reasoning`. `content`: it is put before the text, with a blank line between (never with a response_format). `live`: it is passed on as it arrives.",
-    ),
-  keepalive_ms: ms.default(10_000).describe("A comment goes to the caller after this long without an event."),
-  write_stall_ms: ms.default(30_000).describe("A caller that reads nothing for this long is disconnected."),
-  max_buffered_bytes: z
-    .int()
-    .min(4_096)
-    .default(262_144)
-    .describe("Bytes buffered per caller before reading from the upstream pauses."),
-  max_event_bytes: z.int().min(4_096).default(16_777_216).describe("Largest single event of a stream."),
-  max_answer_bytes: z.int().min(4_096).default(33_554_432).describe("Largest non-streaming answer that is buffered."),
-  max_answer_values: z
-    .int()
-    .min(1_000)
-    .default(500_000)
-    .describe("Most JSON values (objects, arrays, texts, numbers) in an answer or in one event of a stream."),
+  reasoning: choice(["field", "content", "live"], "field").describe(
+    "What happens to the reasoning before a stream's first content. `field`: it is held back and sent as that delta's `reasoning`. `content`: it is put before the text, with a blank line between (never with a response_format). `live`: it is passed on as it arrives.",
+  ),
+  keepalive_ms: ms(10_000).describe("A comment goes to the caller after this long without an event."),
+  write_stall_ms: ms(30_000).describe("A caller that reads nothing for this long is disconnected."),
+  max_buffered_bytes: int(262_144, 4_096).describe(
+    "Bytes buffered per caller before reading from the upstream pauses.",
+  ),
+  max_event_bytes: int(16_777_216, 4_096).describe("Largest single event of a stream."),
+  max_answer_bytes: int(33_554_432, 4_096).describe("Largest non-streaming answer that is buffered."),
+  max_answer_values: int(500_000, 1_000).describe(
+    "Most JSON values (objects, arrays, texts, numbers) in an answer or in one event of a stream.",
+  ),
 }).describe("Streams to callers.");
 
 const Budget = section({
-  per_goal_soft_usd: usd
-    .default(2)
-    .describe(
-      "Above this, a goal's requests step down from pro to flash unless a hard rule or the caller requires pro.",
-    ),
-  per_goal_hard_usd: usd.default(5).describe("A goal never spends more than this; the request that would is denied."),
-  per_day_soft_usd: usd.default(20).describe("The soft cap of a UTC day, all goals together."),
-  per_day_hard_usd: usd.default(50).describe("The hard cap of a UTC day, all goals together."),
-  absurd_cost_factor: z
-    .number()
-    .min(1)
-    .max(1_000_000)
-    .default(20)
-    .describe(
-      "A cost above this many times its hold is not accepted: the hold is charged instead, and an error is logged and counted. A cost above its hold, but below this limit, is charged in full.",
-    ),
-  expect_ledger: z
-    .boolean()
-    .default(false)
-    .describe(
-      "True states that the ledger has been used before. A start with an empty ledger, in which all spending is lost, is then logged as an error (`ledger_missing`).",
-    ),
+  per_goal_soft_usd: usd(2).describe(
+    "Above this, a goal's requests step down from pro to flash unless a hard rule or the caller requires pro.",
+  ),
+  per_goal_hard_usd: usd(5).describe("A goal never spends more than this; the request that would is denied."),
+  per_day_soft_usd: usd(20).describe("The soft cap of a UTC day, all goals together."),
+  per_day_hard_usd: usd(50).describe("The hard cap of a UTC day, all goals together."),
+  absurd_cost_factor: num(20, 1, 1_000_000).describe(
+    "A cost above this many times its hold is not accepted: the hold is charged instead, and an error is logged and counted. A cost above its hold, but below this limit, is charged in full.",
+  ),
+  expect_ledger: flag(false).describe(
+    "True states that the ledger has been used before. A start with an empty ledger, in which all spending is lost, is then logged as an error (`ledger_missing`).",
+  ),
 }).describe("Caps per goal and per UTC day. A soft cap above its hard cap counts as equal to it.");
 
 const Privacy = section({
-  redact: z.boolean().default(true).describe("Replace credentials in everything the upstream would read."),
-  restore: z
-    .enum(["off", "text"])
-    .default("off")
-    .describe("Put redacted values back into answer text (never into tool calls)."),
-  personal_data: z
-    .boolean()
-    .default(false)
-    .describe("Also replace e-mail addresses, phone and card numbers and the like."),
+  redact: flag(true).describe("Replace credentials in everything the upstream would read."),
+  restore: choice(["off", "text"], "off").describe(
+    "Put redacted values back into answer text (never into tool calls).",
+  ),
+  personal_data: flag(false).describe("Also replace e-mail addresses, phone and card numbers and the like."),
   disabled_rules: z.array(z.string()).default([]).describe("Rules switched off by name; logged at start."),
   allow: z.array(z.string().min(1).max(512)).max(1_000).default([]).describe("Exact values that are never redacted."),
   custom_rules: z
@@ -282,35 +203,22 @@ const Privacy = section({
     .max(100)
     .default([])
     .describe("Rules of your own: a name and a regular expression, checked for linear time."),
-  scan_memory_bytes: z
-    .int()
-    .min(0)
-    .max(4_294_967_296)
-    .default(16_777_216)
-    .describe(
-      "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
-    ),
+  scan_memory_bytes: int(16_777_216, 0, 4_294_967_296).describe(
+    "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
+  ),
 }).describe("The privacy gate.");
 
 const Tasks = section({
-  remembered: z.int().min(1).default(10_000).describe("Tasks (X-Task-Id) whose runtime state is kept in memory."),
-  remembered_ms: ms.default(86_400_000).describe("How long a task is remembered after its last request."),
+  remembered: int(10_000, 1).describe("Tasks (X-Task-Id) whose runtime state is kept in memory."),
+  remembered_ms: ms(86_400_000).describe("How long a task is remembered after its last request."),
 }).describe("Runtime state kept per task between requests.");
 
 const Records = section({
-  enabled: z.boolean().default(true).describe("Whether decision records are kept."),
-  retention_days: z
-    .int()
-    .min(1)
-    .max(3_650)
-    .default(30)
-    .describe("Days after which decision records and closed reservations are deleted."),
-  max_bytes: z
-    .int()
-    .min(1_000_000)
-    .max(1_000_000_000_000)
-    .default(1_000_000_000)
-    .describe("Most bytes that decision records take in the database; the oldest are deleted first."),
+  enabled: flag(true).describe("Whether decision records are kept."),
+  retention_days: int(30, 1, 3_650).describe("Days after which decision records and closed reservations are deleted."),
+  max_bytes: int(1_000_000_000, 1_000_000, 1_000_000_000_000).describe(
+    "Most bytes that decision records take in the database; the oldest are deleted first.",
+  ),
 }).describe("Decision records and closed reservations.");
 
 export const Policy = z.strictObject({

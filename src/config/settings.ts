@@ -2,6 +2,7 @@ import { availableParallelism, hostname } from "node:os";
 import { z } from "zod";
 import { databaseUrlForms, defaultDatabaseUrl, parseDatabaseUrl } from "#db/database-url.ts";
 import { processNodeId } from "#domain/node-id.ts";
+import { readText } from "./config-file.ts";
 import {
   extraCaCertsProblems,
   isReadTooLate,
@@ -57,23 +58,28 @@ export type LogFormat = (typeof logFormats)[number];
 
 const defaultBaseUrl = "https://openrouter.ai/api/v1";
 
-interface Setting {
-  readonly schema: z.ZodType;
-  /** As the reference shows it; what an absent value means. */
-  readonly fallback: string;
-  readonly about: string;
-  readonly secret?: true;
-}
+type Env = Readonly<Record<string, string | undefined>>;
 
 /** Whole numbers as text; `8080x`, `1e3` and `0x50` are refused. */
-const whole = (min: number, max: number) =>
+const whole = (fallback: string, min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`);
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
+    .prefault(fallback);
+
+const path = z.string().max(4_096).optional();
 
 const noSpace = z.string().regex(/^[^\s\u0000-\u001f\u007f]+$/, "must not hold white space or control characters");
+const apiKey = noSpace.max(4_096).optional();
+const dashboardToken = noSpace.min(8, "must have at least 8 characters").max(4_096).optional();
+
+const nodeIdForm = "must be 1 to 160 letters, digits, or . _ : @ -, beginning with a letter or digit";
+const nodeId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,159}$/, nodeIdForm)
+  .optional();
 
 const httpUrl = z.string().transform((text, context) => {
   const url = URL.parse(text);
@@ -87,10 +93,11 @@ const httpUrl = z.string().transform((text, context) => {
   if (url.search !== "" || url.hash !== "") return complain("must not have a query or a fragment");
   return text.replace(/\/+$/, "");
 });
+const baseUrl = httpUrl.prefault(defaultBaseUrl);
 
 const maxHosts = 100;
 
-const hostNames = z.string().transform((text, context) => {
+const hostList = z.string().transform((text, context) => {
   const names = text.split(",").map((name) => name.trim());
   const hosts = names.flatMap((name) => canonicalHost(name) ?? []);
   if (hosts.length === names.length && hosts.length <= maxHosts) return [...new Set(hosts)];
@@ -98,129 +105,84 @@ const hostNames = z.string().transform((text, context) => {
   context.addIssue({ code: "custom", message });
   return z.NEVER;
 });
+const hostNames = hostList.optional();
 
-const databaseUrl = z.string().refine((text) => parseDatabaseUrl(text) !== undefined, databaseUrlForms);
+const databaseUrl = z
+  .string()
+  .refine((text) => parseDatabaseUrl(text) !== undefined, databaseUrlForms)
+  .prefault(defaultDatabaseUrl);
 
 /** Every setting: the validator, its default and its line in the reference. */
-export const settingsTable = {
-  HOST: {
-    schema: noSpace.max(255),
-    fallback: "127.0.0.1",
-    about: "Listen address. `0.0.0.0` or `::` listens on every interface.",
-  },
-  PORT: {
-    schema: whole(0, 65_535),
-    fallback: "8080",
-    about: "Listen port; `0` takes any free port, printed on start.",
-  },
-  ALLOWED_HOSTS: {
-    schema: hostNames,
-    fallback: "",
-    about:
-      "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
-  },
-  UPSTREAM_BASE_URL: {
-    schema: httpUrl,
-    fallback: defaultBaseUrl,
-    about:
-      "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
-  },
-  UPSTREAM_API_KEY: {
-    schema: noSpace.max(4_096),
-    fallback: "",
-    about:
-      "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL`, the gateway runs in demo mode with a simulated upstream.",
-    secret: true,
-  },
-  DATABASE_URL: {
-    schema: databaseUrl,
-    fallback: defaultDatabaseUrl,
-    about:
-      "The database of the ledger, the decision records and model health: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (its contents are lost at exit).",
-    secret: true,
-  },
-  DATABASE_WAIT_MS: {
-    schema: whole(0, 3_600_000),
-    fallback: "60000",
-    about:
-      "How long the start waits for a PostgreSQL server that cannot be reached yet, in milliseconds; meanwhile the log says `ledger_awaited`.",
-  },
-  ROUTING_POLICY_PATH: {
-    schema: z.string().max(4_096),
-    fallback: "",
-    about:
-      "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`); it needs only the keys that it changes.",
-  },
-  MODEL_REGISTRY_PATH: {
-    schema: z.string().max(4_096),
-    fallback: "",
-    about: "Model registry file, YAML or JSON, merged over the shipped `config/models.yaml`.",
-  },
-  AUTH_MIN_TOKEN_LENGTH: {
-    schema: whole(1, 4_096),
-    fallback: "8",
-    about: "Bearer tokens with fewer characters get 401.",
-  },
-  AUTH_KEYS_FILE: {
-    schema: z.string().max(4_096),
-    fallback: "",
-    about:
-      "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label after white space; `#` begins a comment. It is read at start: to add or withdraw a token, restart. Without it, any token that is long enough is accepted.",
-  },
-  MAX_REQUEST_BYTES: {
-    schema: whole(1_024, 1_073_741_824),
-    fallback: "16777216",
-    about: "Larger request bodies get 413.",
-  },
-  MAX_REQUEST_VALUES: {
-    schema: whole(1_000, 100_000_000),
-    fallback: "100000",
-    about:
-      "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has about 40,000. A value of two characters takes about a hundred bytes of memory.",
-  },
-  MAX_BYTES_IN_FLIGHT: {
-    schema: whole(1_048_576, 68_719_476_736),
-    fallback: "268435456",
-    about:
-      "Most bytes of request bodies in memory over all requests. A body counts from its first byte until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
-  },
-  WORKERS: { schema: whole(1, 256), fallback: "1", about: "Processes that share the port (Linux only)." },
-  LOG_LEVEL: { schema: z.enum(logLevels), fallback: "info", about: `One of ${logLevels.join(", ")}.` },
-  LOG_FORMAT: {
-    schema: z.enum(logFormats),
-    fallback: "auto",
-    about: "`pretty`, `json`, or `auto`: pretty on a terminal, JSON otherwise.",
-  },
-  DASHBOARD_TOKEN: {
-    schema: noSpace.min(8, "must have at least 8 characters").max(4_096),
-    fallback: "",
-    about:
-      "Opens the dashboard and its API to callers from other machines. When it is set, everybody signs in, also callers from this machine: behind a proxy on this machine, all callers look local.",
-    secret: true,
-  },
-  NODE_ID: {
-    schema: z
-      .string()
-      .regex(
-        /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,159}$/,
-        "must be 1 to 160 letters, digits, or . _ : @ -, beginning with a letter or digit",
-      ),
-    fallback: "",
-    about: "Names this node in shared records; host name and process id when unset.",
-  },
-  DRAIN_ACCEPT_MS: {
-    schema: whole(0, 3_600_000),
-    fallback: "5000",
-    about:
-      "How long new requests are still accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
-  },
-  DRAIN_STREAMS_MS: {
-    schema: whole(0, 3_600_000),
-    fallback: "120000",
-    about: "How long requests in flight may continue after that, in milliseconds, before they end with an error.",
-  },
-} as const satisfies Record<string, Setting>;
-export type SettingName = keyof typeof settingsTable;
+const settingsShape = {
+  HOST: noSpace
+    .max(255)
+    .prefault("127.0.0.1")
+    .describe("Listen address. `0.0.0.0` or `::` listens on every interface."),
+  PORT: whole("8080", 0, 65_535).describe("Listen port; `0` takes any free port, printed on start."),
+  ALLOWED_HOSTS: hostNames.describe(
+    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
+  ),
+  UPSTREAM_BASE_URL: baseUrl.describe(
+    "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
+  ),
+  UPSTREAM_API_KEY: apiKey.describe(
+    "Sent upstream as bearer token; never logged, never sent to a caller. With neither this nor `UPSTREAM_BASE_URL`, the gateway runs in demo mode with a simulated upstream.",
+  ),
+  DATABASE_URL: databaseUrl.describe(
+    "The database of the ledger, the decision records and model health: `sqlite:<path>`, `postgres://…` for several nodes, or `sqlite::memory:` for tests (its contents are lost at exit).",
+  ),
+  DATABASE_WAIT_MS: whole("60000", 0, 3_600_000).describe(
+    "How long the start waits for a PostgreSQL server that cannot be reached yet, in milliseconds; meanwhile the log says `ledger_awaited`.",
+  ),
+  ROUTING_POLICY_PATH: path.describe(
+    "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`); it needs only the keys that it changes.",
+  ),
+  MODEL_REGISTRY_PATH: path.describe(
+    "Model registry file, YAML or JSON, merged over the shipped `config/models.yaml`.",
+  ),
+  AUTH_MIN_TOKEN_LENGTH: whole("8", 1, 4_096).describe("Bearer tokens with fewer characters get 401."),
+  AUTH_KEYS_FILE: path.describe(
+    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label after white space; `#` begins a comment. It is read at start: to add or withdraw a token, restart. Without it, any token that is long enough is accepted.",
+  ),
+  MAX_REQUEST_BYTES: whole("16777216", 1_024, 1_073_741_824).describe("Larger request bodies get 413."),
+  MAX_REQUEST_VALUES: whole("100000", 1_000, 100_000_000).describe(
+    "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has about 40,000. A value of two characters takes about a hundred bytes of memory.",
+  ),
+  MAX_BYTES_IN_FLIGHT: whole("268435456", 1_048_576, 68_719_476_736).describe(
+    "Most bytes of request bodies in memory over all requests. A body counts from its first byte until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
+  ),
+  WORKERS: whole("1", 1, 256).describe("Processes that share the port (Linux only)."),
+  LOG_LEVEL: z
+    .enum(logLevels)
+    .prefault("info")
+    .describe(`One of ${logLevels.join(", ")}.`),
+  LOG_FORMAT: z
+    .enum(logFormats)
+    .prefault("auto")
+    .describe("`pretty`, `json`, or `auto`: pretty on a terminal, JSON otherwise."),
+  DASHBOARD_TOKEN: dashboardToken.describe(
+    "Opens the dashboard and its API to callers from other machines. When it is set, everybody signs in, also callers from this machine: behind a proxy on this machine, all callers look local.",
+  ),
+  NODE_ID: nodeId.describe("Names this node in shared records; host name and process id when unset."),
+  DRAIN_ACCEPT_MS: whole("5000", 0, 3_600_000).describe(
+    "How long new requests are still accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
+  ),
+  DRAIN_STREAMS_MS: whole("120000", 0, 3_600_000).describe(
+    "How long requests in flight may continue after that, in milliseconds, before they end with an error.",
+  ),
+};
+export type SettingName = keyof typeof settingsShape;
+
+/** Settings whose value is never shown, and may be read from a file, such as a mounted secret, that `…_FILE` names. */
+export const secretSettings: readonly string[] = ["UPSTREAM_API_KEY", "DATABASE_URL", "DASHBOARD_TOKEN"];
+
+/** What the reference says of each setting: its default, empty where there is none, and its meaning. */
+export const settingsTable = Object.fromEntries(
+  Object.entries(z.toJSONSchema(z.object(settingsShape), { io: "input" }).properties ?? {}).map(([name, schema]) => {
+    const { default: fallback = "", description = "" } = typeof schema === "object" ? schema : {};
+    return [name, { fallback: String(fallback), about: description }];
+  }),
+) as { readonly [N in SettingName]: { readonly fallback: string; readonly about: string } }; // one for each of the shape
 
 /** Files that settings name; those that are no path are left out. */
 export type ConfiguredFiles = Pick<Settings, "policyPath" | "registryPath" | "authKeysFile">;
@@ -236,98 +198,102 @@ export type ParsedSettings = { readonly kind: "ok"; readonly settings: Settings;
  * The settings in an environment. All problems at once; an empty value counts as unset. Values of secret settings are
  * never quoted in a problem.
  */
-export function parseSettings(env: Readonly<Record<string, string | undefined>>): ParsedSettings | InvalidSettings {
+export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
   const problems: Problem[] = [];
-  const read = <N extends SettingName>(name: N): z.output<(typeof settingsTable)[N]["schema"]> | undefined => {
-    const { schema, fallback, ...rest }: Setting = settingsTable[name];
-    const given = env[name];
-    const text = given === undefined || given === "" ? fallback : given;
-    if (text === "") return undefined;
-    const result = schema.safeParse(text);
-    // The schema read is the one of this name; the table's wider type hides that from the compiler.
-    if (result.success) return result.data as z.output<(typeof settingsTable)[N]["schema"]>;
-    problems.push(...result.error.issues.map((issue) => problemOf(name, issue, text, rest.secret === true, fallback)));
-    return undefined;
-  };
-
-  const upstreamGiven = isGiven(env["UPSTREAM_BASE_URL"]) || isGiven(env["UPSTREAM_API_KEY"]);
-  const apiKey = read("UPSTREAM_API_KEY");
-  const baseUrl = read("UPSTREAM_BASE_URL");
-  const policyPath = read("ROUTING_POLICY_PATH");
-  const registryPath = read("MODEL_REGISTRY_PATH");
-  const authKeysFile = read("AUTH_KEYS_FILE");
-  const dashboardToken = read("DASHBOARD_TOKEN");
-  const allowedHosts = read("ALLOWED_HOSTS");
-  const host = read("HOST");
-  const values = {
-    host: host === undefined ? undefined : listenAddress(host),
-    port: read("PORT"),
-    allowedHosts: allowedHosts ?? noHosts,
-    databaseUrl: read("DATABASE_URL"),
-    databaseWaitMs: read("DATABASE_WAIT_MS"),
-    authMinTokenLength: read("AUTH_MIN_TOKEN_LENGTH"),
-    maxRequestBytes: read("MAX_REQUEST_BYTES"),
-    maxRequestValues: read("MAX_REQUEST_VALUES"),
-    maxBytesInFlight: read("MAX_BYTES_IN_FLIGHT"),
-    workers: read("WORKERS"),
-    logLevel: read("LOG_LEVEL"),
-    logFormat: read("LOG_FORMAT"),
-    nodeId: read("NODE_ID") ?? processNodeId(hostname(), process.pid),
-    drainAcceptMs: read("DRAIN_ACCEPT_MS"),
-    drainStreamsMs: read("DRAIN_STREAMS_MS"),
-  };
-  if (values.workers !== undefined && values.workers > 1) {
-    if (values.databaseUrl === "sqlite::memory:") {
-      problems.push({
-        file: "environment",
-        path: "WORKERS",
-        message: "several processes cannot share sqlite::memory:, and each would spend the whole budget",
-        suggestion: "set WORKERS=1, or DATABASE_URL to a file or to postgres://…",
-      });
-    }
-    if (values.port === 0) {
-      problems.push({
-        file: "environment",
-        path: "PORT",
-        message: "several processes cannot share port 0",
-        suggestion: "name a port, or set WORKERS=1",
-      });
-    }
+  const files = secretFiles(env, problems);
+  const values = Object.fromEntries(
+    Object.entries(settingsShape).map(([name, schema]) => [
+      name,
+      readSetting(name, schema, files[name] || env[name], problems),
+    ]),
+  ) as z.output<z.ZodObject<typeof settingsShape>>; // what has a problem is undefined, and then nothing of this is returned
+  const { ROUTING_POLICY_PATH: policyPath, MODEL_REGISTRY_PATH: registryPath, AUTH_KEYS_FILE: authKeysFile } = values;
+  const {
+    UPSTREAM_API_KEY: apiKey,
+    UPSTREAM_BASE_URL: baseUrl,
+    DASHBOARD_TOKEN: dashboardToken,
+    WORKERS: workers,
+  } = values;
+  const isAggregator = isGiven(env["UPSTREAM_BASE_URL"]) || apiKey !== undefined;
+  if (workers > 1 && values.DATABASE_URL === "sqlite::memory:") {
+    problems.push({
+      file: "environment",
+      path: "WORKERS",
+      message: "several processes cannot share sqlite::memory:, and each would spend the whole budget",
+      suggestion: "set WORKERS=1, or DATABASE_URL to a file or to postgres://…",
+    });
   }
-  problems.push(...connectionProblems(env, upstreamGiven ? (baseUrl ?? defaultBaseUrl) : undefined));
-  const files: ConfiguredFiles = {
+  if (workers > 1 && values.PORT === 0) {
+    const message = "several processes cannot share port 0";
+    problems.push({ file: "environment", path: "PORT", message, suggestion: "name a port, or set WORKERS=1" });
+  }
+  // What is wrong with the variables that the runtime and the HTTP client read by themselves.
+  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
+  if (isGiven(extraCaCerts)) problems.push(...extraCaCertsProblems(extraCaCerts));
+  if (isAggregator && baseUrl !== undefined) problems.push(...upstreamProxyProblems(baseUrl));
+  const configured: ConfiguredFiles = {
     ...(policyPath === undefined ? {} : { policyPath }),
     ...(registryPath === undefined ? {} : { registryPath }),
     ...(authKeysFile === undefined ? {} : { authKeysFile }),
   };
-  if (problems.length > 0) return { kind: "invalid", problems, files };
+  if (problems.length > 0) return { kind: "invalid", problems, files: configured };
 
   const { openTelemetry, warnings } = openTelemetryIn(env);
   const settings: Settings = {
-    ...allPresent(values),
-    upstream: upstreamGiven
-      ? { kind: "aggregator", baseUrl: baseUrl ?? defaultBaseUrl, ...(apiKey === undefined ? {} : { apiKey }) }
+    host: listenAddress(values.HOST),
+    port: values.PORT,
+    allowedHosts: values.ALLOWED_HOSTS ?? [],
+    upstream: isAggregator
+      ? { kind: "aggregator", baseUrl, ...(apiKey === undefined ? {} : { apiKey }) }
       : { kind: "demo" },
+    databaseUrl: values.DATABASE_URL,
+    databaseWaitMs: values.DATABASE_WAIT_MS,
+    authMinTokenLength: values.AUTH_MIN_TOKEN_LENGTH,
+    maxRequestBytes: values.MAX_REQUEST_BYTES,
+    maxRequestValues: values.MAX_REQUEST_VALUES,
+    maxBytesInFlight: values.MAX_BYTES_IN_FLIGHT,
+    workers,
+    logLevel: values.LOG_LEVEL,
+    logFormat: values.LOG_FORMAT,
+    nodeId: values.NODE_ID ?? processNodeId(hostname(), process.pid),
+    drainAcceptMs: values.DRAIN_ACCEPT_MS,
+    drainStreamsMs: values.DRAIN_STREAMS_MS,
     command: ownCommand(env),
-    ...files,
+    ...configured,
     ...(dashboardToken === undefined ? {} : { dashboardToken }),
     ...(openTelemetry === undefined ? {} : { openTelemetry }),
   };
-  return { kind: "ok", settings, warnings: [...warningsOf(settings, env), ...warnings] };
+  return { kind: "ok", settings, warnings: [...findWarnings(settings, env), ...warnings] };
 }
 
-/** What is wrong with the variables that the runtime and the HTTP client read by themselves. */
-function connectionProblems(env: Readonly<Record<string, string | undefined>>, baseUrl: string | undefined): Problem[] {
-  const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
-  return [
-    ...(isGiven(extraCaCerts) ? extraCaCertsProblems(extraCaCerts) : []),
-    ...(baseUrl === undefined ? [] : upstreamProxyProblems(baseUrl)),
-  ];
+/** The values of settings that are read from files. */
+function secretFiles(env: Env, problems: Problem[]): Env {
+  const values: Record<string, string> = {};
+  for (const name of secretSettings) {
+    const path = env[`${name}_FILE`];
+    if (!isGiven(path)) continue;
+    if (isGiven(env[name])) {
+      const message = `is set, and so is ${name}`;
+      problems.push({ file: "environment", path: `${name}_FILE`, message, suggestion: "unset one of the two" });
+      continue;
+    }
+    const read = readText(path, `${name}_FILE`);
+    if (read.kind === "invalid") problems.push(...read.problems);
+    else if (read.text.trim() === "") problems.push({ file: path, path: "", message: `is empty: check ${name}_FILE` });
+    else values[name] = read.text.trim();
+  }
+  return values;
 }
 
-const noHosts: readonly string[] = [];
+/** Undefined when it is absent, or when its problem was added. */
+function readSetting(name: string, schema: z.ZodType, text: string | undefined, problems: Problem[]): unknown {
+  const result = schema.safeParse(text || undefined);
+  if (result.success) return result.data;
+  problems.push(...result.error.issues.map((issue) => settingProblem(name, issue, text ?? "")));
+  return undefined;
+}
 
-function warningsOf(settings: Settings, env: Readonly<Record<string, string | undefined>>): string[] {
+function findWarnings(settings: Settings, env: Env): string[] {
   const warnings: string[] = [];
   const { upstream } = settings;
   if (upstream.kind === "aggregator" && upstream.apiKey === undefined) {
@@ -356,7 +322,7 @@ function warningsOf(settings: Settings, env: Readonly<Record<string, string | un
     );
   }
   for (const name of Object.keys(env)) {
-    if (name in settingsTable || !isGiven(env[name])) continue;
+    if (name in settingsShape || !isGiven(env[name]) || isFileSetting(name)) continue;
     const meant = likelyTypo(name);
     if (meant !== undefined) warnings.push(`${name} is no setting of the gateway; did you mean ${meant}?`);
   }
@@ -368,48 +334,36 @@ function warningsOf(settings: Settings, env: Readonly<Record<string, string | un
  * variables too, and only for names long enough to make a coincidence unlikely.
  */
 function likelyTypo(name: string): SettingName | undefined {
-  const candidates = (Object.keys(settingsTable) as SettingName[]).filter((known) => known.length >= 8);
+  const candidates = (Object.keys(settingsShape) as SettingName[]).filter((known) => known.length >= 8);
   const near = nearest(name, candidates) as SettingName | undefined; // it is one of the candidates
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, "");
   if (near === undefined || Math.abs(near.length - name.length) > 2) return undefined;
   return letters(near).slice(0, 4) === letters(name).slice(0, 4) ? near : undefined;
 }
 
-function problemOf(
-  name: SettingName,
-  issue: z.core.$ZodIssue,
-  text: string,
-  secret: boolean,
-  fallback: string,
-): Problem {
-  const message = issue.code === "invalid_value" ? `must be one of ${issue.values.join(", ")}` : issue.message;
-  const near = issue.code === "invalid_value" ? nearest(text, issue.values.map(String)) : undefined;
-  const suggestion =
-    near === undefined
-      ? fallback === "" || secret
-        ? undefined
-        : `unset it for the default, ${fallback}`
-      : `did you mean ${near}?`;
-  return {
-    file: "environment",
-    path: name,
-    message: secret ? message : `${message}; is ${quoted(text)}`,
-    ...(suggestion === undefined ? {} : { suggestion }),
-  };
+function settingProblem(name: string, issue: z.core.$ZodIssue, text: string): Problem {
+  const options = issue.code === "invalid_value" ? issue.values.map(String) : [];
+  const message = options.length > 0 ? `must be one of ${options.join(", ")}` : issue.message;
+  if (secretSettings.includes(name)) return { file: "environment", path: name, message };
+  const near = nearest(text, options);
+  const fallback = settingsTable[name as SettingName].fallback; // a setting has been read
+  const byDefault = fallback === "" ? undefined : `unset it for the default, ${fallback}`;
+  const suggestion = near === undefined ? byDefault : `did you mean ${near}?`;
+  const problem = { file: "environment", path: name, message: `${message}; is ${quoted(text)}` };
+  return suggestion === undefined ? problem : { ...problem, suggestion };
+}
+
+function isFileSetting(name: string): boolean {
+  return secretSettings.some((setting) => name === `${setting}_FILE`);
 }
 
 function isGiven(value: string | undefined): value is string {
   return value !== undefined && value !== "";
 }
 
-/** Each value is present: a missing one would have reported a problem, and the caller would have returned. */
-function allPresent<T extends Record<string, unknown>>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return values as { [K in keyof T]: Exclude<T[K], undefined> };
-}
-
 /**
  * The command prefix that the user types, such as `npx smart-gateway` in a clone; the launchers pass it on (scripts/toolchain.mjs).
  */
-export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
+export function ownCommand(env: Env): string {
   return env["SMART_GATEWAY_COMMAND"] || "smart-gateway";
 }

@@ -1,6 +1,6 @@
 import { type ConfigDocument, isSection, parseConfig, readConfigFile } from "#config/config-file.ts";
 import { type Invalid, inOrder, type Problem } from "#config/problem.ts";
-import { pathText, validate } from "#config/validate.ts";
+import { problemAt, validate } from "#config/validate.ts";
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
 import { partialPriceOf, priceOf } from "./price-of-record.ts";
@@ -12,14 +12,11 @@ export type LoadedRegistry = {
   readonly document: ConfigDocument;
 };
 
-/** `rest` is what the valid part of the file would mean, for checks of the policy against it. */
-export type InvalidRegistry = Invalid & { readonly rest?: ModelRegistry };
-
 /** The name that problems carry for the registry that is part of the program. */
 const shippedRegistryName = "config/models.yaml";
 
 /** The registry in a file, merged over the shipped one; without a file, the shipped one. Never throws. */
-export function loadRegistry(path: string | undefined): LoadedRegistry | InvalidRegistry {
+export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid {
   // The text is part of the program, so that the single-file binary needs no file beside it.
   const shipped = parseConfig(String(shippedText), shippedRegistryName);
   if (shipped.kind === "invalid") return shipped;
@@ -29,25 +26,17 @@ export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid
 }
 
 /** `base` is the plain data of the file under this one; both are maps `models:`. */
-function registryIn(document: ConfigDocument, base?: unknown): LoadedRegistry | InvalidRegistry {
+function registryIn(document: ConfigDocument, base?: unknown): LoadedRegistry | Invalid {
   const checked = validate(ModelRegistryFile, document, merged(base ?? {}, document.value));
-  const value = checked.kind === "ok" ? checked.value : checked.rest;
-  const problems: Problem[] = checked.kind === "ok" ? [] : [...checked.problems];
-  if (value === undefined) return { kind: "invalid", problems: inOrder(problems) };
-  const report = (at: readonly string[], message: string, suggestion?: string) => {
-    const line = document.lineOf(at);
-    problems.push({
-      file: document.file,
-      path: pathText(at),
-      ...(line === undefined ? {} : { line }),
-      message,
-      ...(suggestion === undefined ? {} : { suggestion }),
-    });
-  };
+  if (checked.kind === "invalid") return checked;
+  const problems: Problem[] = [];
+  const report: Report = (at, message, suggestion) => void problems.push(problemAt(document, at, message, suggestion));
   const models = new Map<string, Model>();
-  for (const [key, record] of Object.entries(value.models)) {
-    checkRecord(key, record, document.value, report);
-    models.set(key, modelOf(key, record, base === undefined ? [] : pricesNamed(document.value, key)));
+  for (const [key, record] of Object.entries(checked.value.models)) {
+    const written = writtenRecord(document.value, key);
+    checkRecord(key, record, written, report);
+    const ownPrices = base !== undefined && isSection(written["prices"]) ? Object.keys(written["prices"]) : [];
+    models.set(key, modelOf(key, record, ownPrices));
   }
   const byRole: { [R in Role]?: Model } = {};
   for (const role of roles) {
@@ -59,53 +48,40 @@ function registryIn(document: ConfigDocument, base?: unknown): LoadedRegistry | 
       report(["models"], `no enabled model has the role ${role}`, `enable one, or add a record with role: ${role}`);
     }
   }
-  const registry = { models, byRole };
-  return problems.length > 0
-    ? { kind: "invalid", problems: inOrder(problems), rest: registry }
-    : { kind: "ok", registry, document };
+  if (problems.length > 0) return { kind: "invalid", problems: inOrder(problems) };
+  return { kind: "ok", registry: { models, byRole }, document };
 }
 
-function checkRecord(
-  key: string,
-  record: ModelRecord,
-  written: unknown,
-  report: (at: readonly string[], message: string, suggestion?: string) => void,
-): void {
+type Report = (at: readonly string[], message: string, suggestion?: string) => void;
+
+function checkRecord(key: string, record: ModelRecord, written: Record<string, unknown>, report: Report): void {
   const at = ["models", key];
-  if (record.prices === undefined && !record.free) {
+  const { role, free, context_tokens, max_output_tokens, default_output_tokens } = record;
+  if (record.prices === undefined && !free) {
     report(at, "has no price, and is not free", "add prices: { input: …, output: … } in USD per million tokens");
   }
-  if (record.role === "scout" && !record.free) {
+  if (role === "scout" && !free) {
     report([...at, "free"], "the scout is the free tier", "set free: true, or give the model another role");
   }
-  if (record.role !== "scout" && record.free) {
-    report([...at, "free"], `a free model cannot be ${record.role}: it would read sensitive requests`, "role: scout");
+  if (role !== "scout" && free) {
+    report([...at, "free"], `a free model cannot be ${role}: it would read sensitive requests`, "role: scout");
   }
-  const set = (field: string) =>
-    isSection(written) &&
-    isSection(written["models"]) &&
-    isSection(written["models"][key]) &&
-    field in written["models"][key];
-  if (set("max_output_tokens") && record.max_output_tokens > record.context_tokens) {
-    report(
-      [...at, "max_output_tokens"],
-      `${record.max_output_tokens} is above context_tokens (${record.context_tokens})`,
-    );
+  if ("max_output_tokens" in written && max_output_tokens > context_tokens) {
+    report([...at, "max_output_tokens"], `${max_output_tokens} is above context_tokens (${context_tokens})`);
   }
-  if (set("default_output_tokens") && record.default_output_tokens > record.max_output_tokens) {
+  if ("default_output_tokens" in written && default_output_tokens > max_output_tokens) {
     report(
       [...at, "default_output_tokens"],
-      `${record.default_output_tokens} is above max_output_tokens (${record.max_output_tokens})`,
+      `${default_output_tokens} is above max_output_tokens (${max_output_tokens})`,
     );
   }
 }
 
-/** The prices of a record that the file itself names, not the one under it. */
-function pricesNamed(written: unknown, key: string): string[] {
-  const models = isSection(written) ? written["models"] : undefined;
+/** What the file itself says of a model, not the one under it. */
+function writtenRecord(document: unknown, key: string): Record<string, unknown> {
+  const models = isSection(document) ? document["models"] : undefined;
   const record = isSection(models) ? models[key] : undefined;
-  const prices = isSection(record) ? record["prices"] : undefined;
-  return isSection(prices) ? Object.keys(prices) : [];
+  return isSection(record) ? record : {};
 }
 
 /** What the operator's file states of a price. Stated input and output are a price; less than that only amends one. */

@@ -42,7 +42,7 @@ describe("the command line", () => {
 
 describe("smart-gateway serve", () => {
   test("does not start with invalid settings or an invalid policy: all problems at once, exit code 2", async () => {
-    const policy = file("serve.yaml", "budget:\n  per_goal_hard: 1\nhealth:\n  senior_fallback_chain: [nobody]\n");
+    const policy = file("serve.yaml", "budget:\n  per_goal_hard: 1\nhealth:\n  open_base_ms: soon\n");
     const keys = file("serve.keys", "not a digest\n");
     const registry = file("serve-models.yaml", "models:\n  vendor_v4_pro: { colour: red }\n");
     const bad = { ROUTING_POLICY_PATH: policy, MODEL_REGISTRY_PATH: registry, AUTH_KEYS_FILE: keys };
@@ -65,7 +65,7 @@ describe("smart-gateway serve", () => {
     for (const name of ["PORT", "WORKERS"]) expect(all.err).toContain(`${name}: must be a whole number`);
     for (const name of ["PORT", "WORKERS"]) expect(settings.err).toContain(`${name}: must be a whole number`);
     expect(files.err).toContain("serve.yaml:2\n  budget.per_goal_hard: unknown key");
-    expect(files.err).toContain("serve.yaml:4\n  health.senior_fallback_chain[0]: no model has the key nobody");
+    expect(files.err).toContain("serve.yaml:4\n  health.open_base_ms: ");
   });
 });
 

@@ -40,6 +40,19 @@ describe("settings", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("a secret may be read from a file, and never stands in both places", () => {
+    const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-secret-")), "key");
+    writeFileSync(path, "key-for-a-test\n");
+    const { upstream } = settingsOf({ UPSTREAM_API_KEY_FILE: path }).settings;
+    expect(upstream).toMatchObject({ kind: "aggregator", apiKey: "key-for-a-test" });
+    expect(settingsOf({ DASHBOARD_TOKEN_FILE: path }).settings.dashboardToken).toBe("key-for-a-test");
+    const refused = [
+      { UPSTREAM_API_KEY_FILE: path, UPSTREAM_API_KEY: "another" },
+      { DATABASE_URL_FILE: `${path}-missing` },
+    ].map((env) => problemsOf(env).map((problem) => problem.path || problem.file));
+    expect(refused).toEqual([["UPSTREAM_API_KEY_FILE"], [`${path}-missing`]]);
+  });
+
   test("an empty value counts as unset", () => {
     const empty = Object.fromEntries(Object.keys(settingsTable).map((name) => [name, ""]));
     expect(settingsOf(empty)).toEqual(settingsOf({}));
