@@ -56,6 +56,13 @@ const DecisionAttempt = z.object({
 });
 export type DecisionAttempt = z.infer<typeof DecisionAttempt>;
 
+const spend = {
+  goal_spent_nano_usd: nanoUsd,
+  goal_held_nano_usd: nanoUsd,
+  day_spent_nano_usd: nanoUsd,
+  day_held_nano_usd: nanoUsd,
+};
+
 /** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
 const DecisionInputs = z.object({
   task: z.object({
@@ -99,23 +106,12 @@ const DecisionInputs = z.object({
   }),
   spend: z
     .object({
-      goal_spent_nano_usd: nanoUsd,
-      goal_held_nano_usd: nanoUsd,
-      day_spent_nano_usd: nanoUsd,
-      day_held_nano_usd: nanoUsd,
+      ...spend,
       goal_hard_nano_usd: nanoUsd.nullable().describe("The goal's own hard cap, where an operator has set one."),
       day_hard_nano_usd: nanoUsd.nullable(),
     })
     .describe("As the decision saw it."),
-  ledger_spend: z
-    .object({
-      goal_spent_nano_usd: nanoUsd,
-      goal_held_nano_usd: nanoUsd,
-      day_spent_nano_usd: nanoUsd,
-      day_held_nano_usd: nanoUsd,
-    })
-    .nullable()
-    .describe("As the ledger saw it, where it refused the hold."),
+  ledger_spend: z.object(spend).nullable().describe("As the ledger saw it, where it refused the hold."),
   scale: z.enum(["declared", "chat", "agent"]),
   run_evidence: z.array(text),
   /** Characters of its own prose that the model wrote in a few calls of the run. Absent in records of earlier versions. */

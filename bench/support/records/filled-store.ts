@@ -34,7 +34,7 @@ export async function filledStore(options: {
     console.log(`${count} records written in ${Math.round((performance.now() - began) / 1_000)} s`);
   }
   const { rows, bytes } = await store.size();
-  console.log(`${rows} records, ${Math.round(bytes / 1e6)} MB as counted, ${store.kind}`);
+  console.log(`${rows} records, ${Math.round(bytes / 1e6)} MB as counted`);
   await store.close();
   return {
     url,

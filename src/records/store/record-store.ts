@@ -116,10 +116,6 @@ export class RecordStore {
     this.salt = salt;
   }
 
-  get kind(): "sqlite" | "postgres" {
-    return this.#db.kind;
-  }
-
   /** Writes new records with their sums, in one transaction. */
   async append(records: readonly DecisionRecord[]): Promise<void> {
     const statements: Statement[] = [];
@@ -140,25 +136,19 @@ export class RecordStore {
     if (statements.length === 0) return;
     // Orders the nodes' transactions, so that two never wait for each other's rows, and blocks are numbered as they become visible.
     const lock: Statement = ["SELECT 1 FROM decision_store FOR UPDATE"];
-    await this.#db.write(...(this.kind === "postgres" ? [lock] : []), ...statements);
+    await this.#db.write(...(this.#db.kind === "postgres" ? [lock] : []), ...statements);
   }
 
   query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
     return findPage(this.#db, filter, page);
   }
 
-  /** All records that pass, the oldest first, in batches; reads one batch ahead of what is consumed. */
+  /** All records that pass, the oldest first, in batches; reads on as it is consumed. */
   async *export(filter: RecordFilter): AsyncGenerator<readonly DecisionRecord[]> {
-    const pageAfter = (after: number) => {
-      const page = this.query(filter, { after, limit: exportPage });
-      page.catch(() => {}); // A consumer that awaits the page gets the error; one that has stopped does not await it.
-      return page;
-    };
-    for (let next: Promise<RecordPage> | undefined = pageAfter(0); next !== undefined; ) {
-      const { records, more }: RecordPage = await next;
-      const last: number | undefined = records.at(-1)?.seq;
-      next = more && last !== undefined ? pageAfter(last) : undefined;
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const { records, more }: RecordPage = await this.query(filter, { after, limit: exportPage });
       if (records.length > 0) yield records;
+      after = more ? records.at(-1)?.seq : undefined;
     }
   }
 

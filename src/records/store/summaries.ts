@@ -1,15 +1,17 @@
 import type { StoreDatabase, StoreRow } from "#db/store-database.ts";
 import { sumCondition } from "#records/filter.ts";
-import type {
-  RecordGroup,
-  RecordSeries,
-  RecordSummary,
-  RecordSums,
-  RollupFilter,
-  SeriesMetric,
-  SeriesRequest,
-  SummaryShare,
-  TimeRange,
+import {
+  type RecordGroup,
+  type RecordSeries,
+  type RecordSummary,
+  type RecordSums,
+  type RollupFilter,
+  type SeriesKey,
+  type SeriesMetric,
+  type SeriesRequest,
+  type SummaryShare,
+  seriesKeys,
+  type TimeRange,
 } from "#records/records.ts";
 import { dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneyColumns, outcomeKeys } from "./sums.ts";
 
@@ -43,8 +45,7 @@ export async function summarize(
   ]);
   const refusedBy = (who: string) => sumsIn(rows.filter((row) => row["refused_by"] === who)).requests;
   const histogram = histogramIn(rows);
-  const by = (key: (typeof outcomeKeys)[number]) => sharesBy(key, rows);
-  const outcomes = by("outcome");
+  const outcomes = sharesBy("outcome", rows);
   return {
     ...sumsIn(rows),
     from_ms: fromMs,
@@ -55,14 +56,7 @@ export async function summarize(
     cost_unknown: rows.reduce((sum, row) => sum + Number(row["cost_unknown"]), 0),
     first_token_p50_ms: quantile(histogram, 0.5),
     first_token_p95_ms: quantile(histogram, 0.95),
-    by: {
-      tier: by("tier"),
-      cause: by("cause"),
-      model: by("model"),
-      status: by("status"),
-      outcome: outcomes,
-      refused_by: by("refused_by"),
-    },
+    by: Object.fromEntries(seriesKeys.map((key) => [key, sharesBy(key, rows)])) as RecordSummary["by"],
   };
 }
 
@@ -129,7 +123,7 @@ function metricIn(row: StoreRow, metric: SeriesMetric): number | null {
   return Number(row[columnsOf[metric]?.[0] ?? metric]);
 }
 
-function sharesBy(key: (typeof outcomeKeys)[number], rows: readonly StoreRow[]): readonly SummaryShare[] {
+function sharesBy(key: SeriesKey, rows: readonly StoreRow[]): readonly SummaryShare[] {
   return [...Map.groupBy(rows, (row) => String(row[key]))]
     .map(([name, group]) => ({ key: name, ...sumsIn(group) }))
     .toSorted((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1));
