@@ -2,7 +2,6 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useRead, useSession } from "./api/queries.ts";
 import { Frame } from "./components/frame.tsx";
 import { KeyList, useKeys, views } from "./components/keys.tsx";
-import { FeedContext, useFeedOfPlace } from "./components/live.tsx";
 import { carried, go, href, rangeOf, usePlace } from "./router.tsx";
 import { Budgets } from "./views/budgets/budgets.tsx";
 import { Decisions } from "./views/decisions/decisions.tsx";
@@ -36,7 +35,6 @@ export function App() {
   const name = views.find((view) => view.path === path)?.name ?? "Not found";
   const session = useSession();
   const summary = useRead("GET summary", { query: rangeOf(place) });
-  const feed = useFeedOfPlace(place);
   const main = useRef<HTMLElement>(null);
   const before = useRef(path);
 
@@ -53,7 +51,7 @@ export function App() {
   }, [path, name]);
 
   return (
-    <FeedContext value={feed}>
+    <>
       <Frame
         title={name}
         view={path}
@@ -65,6 +63,6 @@ export function App() {
         {shown[path]?.(opened && decodeURIComponent(opened)) ?? <NotFound path={path} />}
       </Frame>
       {help && <KeyList onClose={() => setHelp(false)} />}
-    </FeedContext>
+    </>
   );
 }

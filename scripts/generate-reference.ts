@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardApi } from "#dashboard/api-schema.ts";
-import { DecisionRow } from "#dashboard/schema/decisions.ts";
 import { BudgetLine } from "#dashboard/schema/operating.ts";
+import { DecisionRow } from "#dashboard/schema/reading.ts";
 import {
   AtMs,
   CapUse,

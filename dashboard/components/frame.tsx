@@ -1,9 +1,9 @@
 import type { ChangeEvent, ReactNode, RefObject } from "react";
 import type { AnswerOf } from "#dashboard/api-schema.ts";
+import { useFeedState } from "../api/live-feed.ts";
 import { minuteTime, money, utcDayEnd, utcDayLabel, zoneName } from "../format.ts";
 import { carried, go, href, isRangeKey, Link, rangeOf, ranges, usePlace, withSearch, zoneOf } from "../router.tsx";
 import { views } from "./keys.tsx";
-import { useFeedState } from "./live.tsx";
 import { setTheme, storedTheme, themeOf } from "./theme.ts";
 
 type Session = AnswerOf<"GET session">;

@@ -1,14 +1,12 @@
 import type { z } from "zod";
-import { decisionSchemas } from "./schema/decisions.ts";
-import { nowSchemas } from "./schema/now.ts";
 import { operatingSchemas } from "./schema/operating.ts";
-import { policySchemas } from "./schema/policy.ts";
+import { readingSchemas } from "./schema/reading.ts";
 
 /**
  * Every endpoint under `/dashboard/api/`: the one description that the server validates with, the page takes its types from
  * and the reference is made of. `{…}` in a path is one segment, URL-encoded. The first that fits a call serves it.
  */
-export const dashboardApi = { ...nowSchemas, ...decisionSchemas, ...operatingSchemas, ...policySchemas };
+export const dashboardApi = { ...readingSchemas, ...operatingSchemas };
 
 export type DashboardApi = typeof dashboardApi;
 export type DashboardEndpoint = keyof DashboardApi;
@@ -33,10 +31,8 @@ export type BodyOf<E extends DashboardEndpoint> = DashboardApi[E] extends { read
   : undefined;
 
 export type { DecisionRecord, DecisionStage } from "#records/decision-record.ts";
-export type { DecisionRow } from "./schema/decisions.ts";
-export type { Need } from "./schema/now.ts";
-export type { BudgetLine, Hold, ModelView } from "./schema/operating.ts";
-export type { BacktestResult, PolicyKey } from "./schema/policy.ts";
+export type { BacktestResult, BudgetLine, Hold, ModelView, PolicyKey } from "./schema/operating.ts";
+export type { DecisionRow, Need } from "./schema/reading.ts";
 export type { CapUse, Counted, DecisionFilter, Pace, Range, rangeKeys } from "./schema/shared.ts";
 export type LiveEvent = AnswerOf<"GET decisions/live">;
 export type BacktestEvent = AnswerOf<"POST policy/backtest">;

@@ -1,18 +1,24 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { fails } from "#simulator/behaviours.ts";
-import { eventually } from "../harness/gateway.ts";
+import { eventually, type StartOptions } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { closeBrowser, closeWithoutProblems, type OpenedPage, openPage } from "./page.ts";
 
 let dashboard: DashboardGateway;
 let opened: OpenedPage;
 let page: Page;
-beforeEach(async () => {
-  dashboard = await startDashboard();
-});
-afterEach(() => closeWithoutProblems(opened, dashboard));
 afterAll(closeBrowser);
+
+/** A gateway for all cases of a subject. */
+function shareGateway(options: StartOptions = {}, traffic = true): void {
+  beforeAll(async () => {
+    dashboard = await startDashboard(options);
+    if (traffic) await dashboard.traffic();
+  });
+  afterEach(() => closeWithoutProblems(opened));
+  afterAll(() => dashboard[Symbol.asyncDispose]());
+}
 
 async function open(path: string): Promise<void> {
   opened = await openPage(dashboard.url + path);
@@ -23,8 +29,9 @@ const dialog = () => page.getByRole("dialog");
 const goalRow = (name: string) => page.getByRole("row").filter({ hasText: name }).first();
 
 describe("budgets", () => {
+  shareGateway();
+
   test("a goal's cap is set after its effect was shown, and applies from the next request on", async () => {
-    await dashboard.traffic();
     await open("/budgets");
     await page.getByRole("button", { name: "Set cap of s1/flaky-tests" }).click();
     await dialog().getByText("The policy says $5.00.").waitFor();
@@ -50,7 +57,6 @@ describe("budgets", () => {
     String(await page.evaluate("document.activeElement.closest('button')?.textContent ?? ''"));
 
   test("Cancel and Escape change nothing and restore the focus", async () => {
-    await dashboard.traffic();
     await open("/budgets");
     const button = page.getByRole("button", { name: "Set cap of s1/refactor" });
     for (const leave of ["Cancel", "Escape"]) {
@@ -65,7 +71,6 @@ describe("budgets", () => {
   });
 
   test("a cap is set by the keyboard alone, and the focus is restored", async () => {
-    await dashboard.traffic();
     await open("/budgets");
     await page.getByRole("button", { name: "Set cap of s1/refactor" }).focus();
     await page.keyboard.press("Enter");
@@ -76,6 +81,22 @@ describe("budgets", () => {
     await goalRow("s1/refactor").getByText("set by hand").waitFor();
     await eventually(async () => (await focusedButton()) === "Set cap of s1/refactor");
   });
+
+  test("a refused change shows the reason, and the dialog stays open", async () => {
+    await open("/budgets");
+    opened.tolerate(/status of 4/);
+    await page.getByRole("button", { name: "Set cap of s1/refactor" }).click();
+    await page.route("**/dashboard/api/budgets/**", (route) =>
+      route.fulfill({ status: 409, json: { detail: "Somebody else has changed it." } }),
+    );
+    await dialog().getByLabel("Hard cap in US dollars").fill("7.50");
+    await dialog().getByRole("button", { name: "Set the cap to $7.50" }).click();
+    await dialog().getByRole("alert").getByText("Somebody else has changed it.").waitFor();
+  });
+});
+
+describe("a hold", () => {
+  shareGateway({}, false);
 
   test("an unresolved hold is on the first page, and is released by hand after its figures were shown", async () => {
     dashboard.gateway.upstream.next(fails(503));
@@ -96,24 +117,12 @@ describe("budgets", () => {
     await page.getByText("Nothing is held.").waitFor();
     expect((await dashboard.gateway.ledger()).held).toBe(0);
   });
-
-  test("a refused change shows the reason, and the dialog stays open", async () => {
-    await dashboard.traffic();
-    await open("/budgets");
-    opened.tolerate(/status of 4/);
-    await page.getByRole("button", { name: "Set cap of s1/refactor" }).click();
-    await page.route("**/dashboard/api/budgets/**", (route) =>
-      route.fulfill({ status: 409, json: { detail: "Somebody else has changed it." } }),
-    );
-    await dialog().getByLabel("Hard cap in US dollars").fill("7.50");
-    await dialog().getByRole("button", { name: "Set the cap to $7.50" }).click();
-    await dialog().getByRole("alert").getByText("Somebody else has changed it.").waitFor();
-  });
 });
 
 describe("models", () => {
+  shareGateway();
+
   test("one is disabled and enabled again, and routing follows", async () => {
-    await dashboard.traffic();
     await open("/models");
     await page.getByRole("button", { name: "Disable vendor_v4_flash" }).click();
     await dialog()
@@ -131,6 +140,8 @@ describe("models", () => {
 });
 
 describe("the playground", () => {
+  shareGateway({}, false);
+
   test("shows during typing where the text would go, marks the secret, sends it and shows the stream", async () => {
     await open("/playground");
     const field = page.getByLabel("What is asked for");
@@ -169,9 +180,9 @@ describe("the playground", () => {
 });
 
 describe("the policy", () => {
+  shareGateway({ policy: { routing: { flash_below: 80 } } });
+
   test("has its changed values marked, and an edited one is validated without being applied", async () => {
-    await dashboard[Symbol.asyncDispose]();
-    dashboard = await startDashboard({ policy: { routing: { flash_below: 80 } } });
     await open("/policy");
     const row = page.getByRole("row").filter({ hasText: "routing.flash_below" });
     await row.getByText("default 90").waitFor();
@@ -188,7 +199,6 @@ describe("the policy", () => {
     expect(dashboard.gateway.gateway.ports.config().policy.routing.flash_below).toBe(80);
 
     // The effect on recorded requests: those below the old threshold stay on their model.
-    await dashboard.traffic();
     await page.getByRole("button", { name: "Backtest" }).click();
     await page.getByText(/would have gone elsewhere/).waitFor();
     await page.getByRole("row").filter({ hasText: "flash" }).first().waitFor();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { completes } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
@@ -11,9 +11,6 @@ let dashboard: DashboardGateway;
 let opened: OpenedPage;
 let page: Page;
 
-beforeEach(async () => {
-  dashboard = await startDashboard();
-});
 afterAll(closeBrowser);
 
 /** Opens the page of a path, and waits for its list. */
@@ -22,8 +19,6 @@ async function open(path: string, rows = true): Promise<void> {
   page = opened.page;
   if (rows) await page.locator("tr.link").first().waitFor();
 }
-
-afterEach(() => closeWithoutProblems(opened, dashboard));
 
 const rows = () => page.locator("tr.link");
 const panel = () => page.getByRole("complementary", { name: "Opened decision" });
@@ -38,6 +33,11 @@ const nextMillisecond = () => {
 };
 
 describe("the list of decisions", () => {
+  beforeEach(async () => {
+    dashboard = await startDashboard();
+  });
+  afterEach(() => closeWithoutProblems(opened, dashboard));
+
   test("shows the time that orders it: the end of each request", async () => {
     const { gateway } = dashboard;
     const gate = Promise.withResolvers<void>();
@@ -157,8 +157,14 @@ describe("the list of decisions", () => {
 });
 
 describe("an opened decision", () => {
-  test("has its own address and explanation, and returns the focus to its row", async () => {
+  beforeAll(async () => {
+    dashboard = await startDashboard();
     await dashboard.traffic();
+  });
+  afterEach(() => closeWithoutProblems(opened));
+  afterAll(() => dashboard[Symbol.asyncDispose]());
+
+  test("has its own address and explanation, and returns the focus to its row", async () => {
     await open("/decisions?tier=pro");
     const row = rows().filter({ hasText: "hard pro rule" });
     await row.focus();
@@ -182,7 +188,6 @@ describe("an opened decision", () => {
   });
 
   test("shows each attempt of a fail-over with its status", async () => {
-    await dashboard.traffic();
     await open("/decisions?cause=explicit_flash");
     await rows().filter({ hasText: "2 attempts" }).click();
     await panel().getByText("status 503", { exact: true }).waitFor();
@@ -192,7 +197,6 @@ describe("an opened decision", () => {
   });
 
   test("leads to the playground with the fields that can be sent again, but not the text", async () => {
-    await dashboard.traffic();
     await open("/decisions?cause=explicit_pro");
     await rows().first().click();
     await panel().getByRole("link", { name: "Send the same again" }).click();
@@ -202,18 +206,14 @@ describe("an opened decision", () => {
   });
 
   test("that does not exist shows a message, and the list stays", async () => {
-    await dashboard.traffic();
     opened = await openPage(`${dashboard.url}/decisions/no-such-decision`);
     page = opened.page;
     opened.tolerate(/404/);
     await panel().getByRole("alert").waitFor();
     await rows().first().waitFor();
   });
-});
 
-describe("the keyboard", () => {
-  test("moves through rows, opens, closes, and switches views", async () => {
-    await dashboard.traffic();
+  test("is reached by the keyboard, which moves through rows, opens, closes, and switches views", async () => {
     await open("/decisions");
     const ids = await rowIds();
     await page.keyboard.press("j");

@@ -54,11 +54,11 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
   };
 }
 
-/** Closes the page and its gateway. @throws if the page had a problem. */
-export async function closeWithoutProblems(opened: OpenedPage, dashboard: AsyncDisposable): Promise<void> {
+/** Closes the page, and its gateway where one is named. @throws if the page had a problem. */
+export async function closeWithoutProblems(opened: OpenedPage, dashboard?: AsyncDisposable): Promise<void> {
   const problems = [...opened.problems];
   await opened[Symbol.asyncDispose]();
-  await dashboard[Symbol.asyncDispose]();
+  await dashboard?.[Symbol.asyncDispose]();
   expect(problems).toEqual([]);
 }
 

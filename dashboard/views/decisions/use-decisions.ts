@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { AnswerOf, DecisionFilter, DecisionRow } from "#dashboard/api-schema.ts";
 import { call } from "../../api/client.ts";
-import { useFeed } from "../../components/live.tsx";
+import { useLiveFeed } from "../../api/live-feed.ts";
 import { type LiveRows, merged, mostLive, noRows, received, released } from "./live-rows.ts";
 
 const pageSize = 100;
@@ -41,7 +41,9 @@ export function useDecisions(filter: DecisionFilter, paused: boolean): DecisionL
   const rows = live.key === key ? live : { ...noRows, key };
   const { refetch } = query;
 
-  useFeed({
+  // A range that has ended gets nothing new. A feed has no range.
+  const { range: _range, from_ms: _from, to_ms, ...feed } = filter;
+  useLiveFeed(feed, to_ms === undefined, {
     decision: (row) => setLive((old) => ({ ...received(old.key === key ? old : noRows, row, paused), key })),
     gap: () => {
       setMissed(true);

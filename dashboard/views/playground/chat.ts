@@ -21,7 +21,11 @@ export interface ChatState {
 
 const start: ChatState = { kind: "running", content: "", reasoning: "", problem: null, model: null, decision: null };
 
-export async function sendChat(chat: Chat, tell: (state: ChatState) => void, signal: AbortSignal): Promise<void> {
+export async function sendChat(
+  { text, alias, sensitive, goal, token }: Chat,
+  tell: (state: ChatState) => void,
+  signal: AbortSignal,
+): Promise<void> {
   let state = start;
   const update = (change: Partial<ChatState>): void => {
     state = { ...state, ...change };
@@ -29,7 +33,17 @@ export async function sendChat(chat: Chat, tell: (state: ChatState) => void, sig
   };
   update({});
   try {
-    const response = await post(chat, signal);
+    const messages = [{ role: "user", content: text }];
+    const response = await fetch("/v1/chat/completions", {
+      method: "POST",
+      signal,
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${token}`,
+        ...(goal === "" ? {} : { "x-goal-id": goal }),
+      },
+      body: JSON.stringify({ model: alias, stream: true, messages, metadata: { sensitive } }),
+    });
     const { headers } = response;
     update({ model: headers.get("x-smart-gateway-model"), decision: headers.get("x-smart-gateway-decision-id") });
     if (!response.ok) {
@@ -38,11 +52,12 @@ export async function sendChat(chat: Chat, tell: (state: ChatState) => void, sig
     }
     for await (const data of eventsOf(response)) {
       if (data === "[DONE]") continue;
-      const { content, reasoning, problem } = read(data);
+      const { choices, error } = JSON.parse(data) as Chunk; // the gateway passes on no event that is not a chunk
+      const { content, reasoning, reasoning_content } = choices?.[0]?.delta ?? {};
       update({
-        content: state.content + content,
-        reasoning: state.reasoning + reasoning,
-        ...(problem === null ? {} : { problem }),
+        content: state.content + (content ?? ""),
+        reasoning: state.reasoning + (reasoning ?? reasoning_content ?? ""),
+        problem: error === undefined ? state.problem : (error.message ?? "The stream broke off."),
       });
     }
     update({ kind: state.problem === null ? "whole" : "failed" });
@@ -50,24 +65,6 @@ export async function sendChat(chat: Chat, tell: (state: ChatState) => void, sig
     if (signal.aborted) update({ kind: "stopped" });
     else update({ kind: "failed", problem: error instanceof Error ? error.message : String(error) });
   }
-}
-
-function post({ text, alias, sensitive, goal, token }: Chat, signal: AbortSignal): Promise<Response> {
-  return fetch("/v1/chat/completions", {
-    method: "POST",
-    signal,
-    headers: {
-      "content-type": "application/json",
-      authorization: `Bearer ${token}`,
-      ...(goal === "" ? {} : { "x-goal-id": goal }),
-    },
-    body: JSON.stringify({
-      model: alias,
-      stream: true,
-      messages: [{ role: "user", content: text }],
-      metadata: { sensitive },
-    }),
-  });
 }
 
 interface Chunk {
@@ -79,14 +76,4 @@ interface Chunk {
       readonly reasoning_content?: string;
     };
   }[];
-}
-
-function read(data: string): { readonly content: string; readonly reasoning: string; readonly problem: string | null } {
-  const chunk = JSON.parse(data) as Chunk; // the gateway passes on no event that is not a chunk
-  const delta = chunk.choices?.[0]?.delta;
-  return {
-    content: delta?.content ?? "",
-    reasoning: delta?.reasoning ?? delta?.reasoning_content ?? "",
-    problem: chunk.error === undefined ? null : (chunk.error.message ?? "The stream broke off."),
-  };
 }

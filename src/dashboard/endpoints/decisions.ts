@@ -1,7 +1,7 @@
 import { type ApiHandler, type ApiHandlers, ApiProblem } from "#dashboard/api/endpoint.ts";
 import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
 import { namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/api/query.ts";
-import { DecisionRow } from "#dashboard/schema/decisions.ts";
+import { DecisionRow } from "#dashboard/schema/reading.ts";
 import type { Clock } from "#platform/time.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { DecisionRecords } from "#records/records.ts";

@@ -1,5 +1,5 @@
 import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import type { Need } from "#dashboard/schema/now.ts";
+import type { Need } from "#dashboard/schema/reading.ts";
 import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
 import type { DriftNotice } from "#dashboard/sources.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";

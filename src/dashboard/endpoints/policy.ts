@@ -6,7 +6,7 @@ import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
 import type { EventStream } from "#dashboard/api/event-stream.ts";
 import { dayMs } from "#dashboard/api/query.ts";
 import type { BacktestEvent } from "#dashboard/api-schema.ts";
-import { BacktestResult, type PolicyKey } from "#dashboard/schema/policy.ts";
+import { BacktestResult, type PolicyKey } from "#dashboard/schema/operating.ts";
 
 /** A value of the policy: a key that holds no further ones. */
 interface Leaf {
