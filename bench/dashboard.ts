@@ -101,7 +101,6 @@ async function measureEndpoints(): Promise<void> {
       times.push(performance.now() - begun);
       const { user, system } = process.cpuUsage(before);
       cpu.push((user + system) / 1_000);
-      // Longer than the ledger's cached reading is valid.
       await Bun.sleep(50);
     }
     const shown = [times[0] ?? 0, median(times), Math.max(...times), median(cpu)];

@@ -2,7 +2,7 @@ import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import { readBody } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
-import { type AccessOptions, DashboardAccess, isEncrypted } from "./access/access.ts";
+import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
 import { loginPage, loginStyle, nextPath, operatorName } from "./access/login.ts";
 import { expiredCookie } from "./access/session-cookie.ts";
 import { endpointSources } from "./api/endpoint-sources.ts";
@@ -29,7 +29,7 @@ const maxLoginBytes = 16_384;
 export function dashboardHandler(options: DashboardOptions, connection: ServerConnection): Handler {
   const { token, allowedHosts } = options;
   const sources = endpointSources(options.sources);
-  const access = new DashboardAccess({ token, allowedHosts, clock: sources.clock });
+  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock });
   const files = new StaticFiles(options.assets);
   const endpoints = {
     ...nowEndpoints(sources),

@@ -135,9 +135,10 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
   });
 });
 
-test("the number of feeds is bounded, and one that ends makes room", async () => {
+test("the number of feeds is bounded, one that ends makes room, and HEAD takes none", async () => {
   await using dashboard = await startDashboard("sqlite");
   const url = `${dashboard.url}/dashboard/api/decisions/live`;
+  for (let asked = 0; asked < 65; asked += 1) expect((await call(url, { method: "HEAD" })).status).toBe(200);
   const aborted = new AbortController();
   const open = await Promise.all(Array.from({ length: 64 }, () => call(url, { signal: aborted.signal })));
   expect(open.every(({ status }) => status === 200)).toBe(true);

@@ -25,79 +25,67 @@ export interface AccessOptions {
   readonly clock: Clock;
 }
 
+export type DashboardAccess = ReturnType<typeof dashboardAccess>;
+
 /** The header that a page of another origin cannot send without a preflight request. Its value does not matter. */
 export const csrfHeader = "x-smart-gateway-csrf";
+
+const proxyHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 /**
  * Who may come in. Without a token: callers of this machine, under a name of this machine, with no trace of a proxy. With a
  * token: whoever knows it, from wherever, because a proxy on this machine makes every caller look like one of it.
  */
-export class DashboardAccess {
-  readonly #options: AccessOptions;
-  readonly #limit = new LoginLimit();
-  readonly #cookies: SessionCookies | undefined;
-  readonly #loopbackNames: ReturnType<typeof originCheck>;
+export function dashboardAccess({ token, allowedHosts, clock }: AccessOptions) {
+  const limit = new LoginLimit();
+  const cookies = token === undefined ? undefined : new SessionCookies(token);
+  const loopbackNames = originCheck({ host: "127.0.0.1", allowedHosts });
 
-  constructor(options: AccessOptions) {
-    this.#options = options;
-    this.#cookies = options.token === undefined ? undefined : new SessionCookies(options.token);
-    this.#loopbackNames = originCheck({ host: "127.0.0.1", allowedHosts: options.allowedHosts });
-  }
-
-  /** `address`: of the peer, as the socket has it. */
-  admit(request: Request, address: string): Admission {
-    const { headers } = request;
-    const foreign = sameOriginProblem(headers) ?? crossSiteProblem(headers, request.method);
-    if (foreign !== undefined) return { kind: "refused", error: foreign };
-    if (this.#cookies === undefined) return this.#ofThisMachine(headers, address);
-    const bearer = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
-    if (bearer !== undefined) {
-      const wrong = this.#tokenProblem(bearer, address);
-      if (wrong !== undefined) return { kind: "refused", error: wrong };
-      return { kind: "admitted", operator: { name: "dashboard token", by: "token" } };
-    }
-    const name = this.#cookies.read(headers, this.#options.clock.now());
-    return name === undefined ? { kind: "login_needed" } : { kind: "admitted", operator: { name, by: "session" } };
-  }
-
-  /** Why this caller may not change anything now; undefined when it may. */
-  writeProblem(request: Request, { by }: Operator): HttpError | undefined {
-    // No browser sends a bearer token by itself.
-    if (by === "token" || request.headers.has(csrfHeader)) return undefined;
-    const detail = `Writes need the header ${csrfHeader}: 1, so that no page of another origin can make them.`;
-    return { status: 403, detail, code: "csrf_header_missing" };
-  }
-
-  /** The `Set-Cookie` for a login with this token, or why there is none. */
-  login(request: Request, address: string, token: string, name: string): string | HttpError {
-    if (this.#cookies === undefined) {
-      return { status: 404, detail: "There is no login: DASHBOARD_TOKEN is not set.", code: "not_found" };
-    }
-    const wrong = this.#tokenProblem(token, address);
-    return wrong ?? this.#cookies.issue(name, this.#options.clock.now(), isEncrypted(request));
-  }
-
-  #ofThisMachine(headers: Headers, address: string): Admission {
-    const forwarded = proxyHeaders.some((name) => headers.has(name));
-    if (!isLoopback(address) || forwarded) return { kind: "refused", error: closed };
-    const problem = this.#loopbackNames(headers);
-    return problem === undefined
-      ? { kind: "admitted", operator: { name: "loopback", by: "loopback" } }
-      : { kind: "refused", error: problem };
-  }
-
-  #tokenProblem(given: string, address: string): HttpError | undefined {
-    const nowMs = this.#options.clock.monotonic();
-    const waitS = this.#limit.waitS(address, nowMs);
+  const tokenProblem = (given: string, address: string): HttpError | undefined => {
+    const nowMs = clock.monotonic();
+    const waitS = limit.waitS(address, nowMs);
     if (waitS > 0) {
       const detail = "Too many wrong dashboard tokens. Wait, then try again.";
       return { status: 429, detail, code: "too_many_logins", headers: { "retry-after": String(waitS) } };
     }
-    if (isEqual(given, this.#options.token ?? "")) return undefined;
-    this.#limit.failed(address, nowMs);
+    if (isEqual(given, token ?? "")) return undefined;
+    limit.failed(address, nowMs);
     const detail = "This is not the dashboard's token (DASHBOARD_TOKEN).";
     return { status: 401, detail, code: "unauthorized", headers: { "www-authenticate": "Bearer" } };
-  }
+  };
+  const machineProblem = (headers: Headers, address: string): HttpError | undefined =>
+    !isLoopback(address) || proxyHeaders.some((name) => headers.has(name)) ? closed : loopbackNames(headers);
+  const admitted = (error: HttpError | undefined, name: string, by: Operator["by"]): Admission =>
+    error === undefined ? { kind: "admitted", operator: { name, by } } : { kind: "refused", error };
+
+  return {
+    /** `address`: of the peer, as the socket has it. */
+    admit({ headers, method }: Request, address: string): Admission {
+      const error = sameOriginProblem(headers) ?? crossSiteProblem(headers, method);
+      if (error !== undefined) return { kind: "refused", error };
+      if (cookies === undefined) return admitted(machineProblem(headers, address), "loopback", "loopback");
+      const bearer = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
+      if (bearer !== undefined) return admitted(tokenProblem(bearer, address), "dashboard token", "token");
+      const name = cookies.read(headers, clock.now());
+      return name === undefined ? { kind: "login_needed" } : admitted(undefined, name, "session");
+    },
+
+    /** Why this caller may not change anything now; undefined when it may. */
+    writeProblem({ headers }: Request, { by }: Operator): HttpError | undefined {
+      // No browser sends a bearer token by itself.
+      if (by === "token" || headers.has(csrfHeader)) return undefined;
+      const detail = `Writes need the header ${csrfHeader}: 1, so that no page of another origin can make them.`;
+      return { status: 403, detail, code: "csrf_header_missing" };
+    },
+
+    /** The `Set-Cookie` for a login with this token, or why there is none. */
+    login(request: Request, address: string, given: string, name: string): string | HttpError {
+      if (cookies === undefined) {
+        return { status: 404, detail: "There is no login: DASHBOARD_TOKEN is not set.", code: "not_found" };
+      }
+      return tokenProblem(given, address) ?? cookies.issue(name, clock.now(), isEncrypted(request));
+    },
+  };
 }
 
 /** Whether the browser speaks TLS with the proxy before us. Whoever lies about it harms only their own cookie. */
@@ -105,8 +93,6 @@ export function isEncrypted({ headers }: Request): boolean {
   const proto = headers.get("x-forwarded-proto") ?? /proto="?(\w+)/i.exec(headers.get("forwarded") ?? "")?.[1] ?? "";
   return /^https\b/i.test(proto) || (headers.get("origin") ?? "").startsWith("https://");
 }
-
-const proxyHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 const closed: HttpError = {
   status: 403,

@@ -113,7 +113,10 @@ export class ApiRouter {
     }
   }
 
-  #stream(endpoint: Endpoint, call: AnyCall, request: Request, headers: Record<string, string>): Response {
+  #stream(endpoint: Endpoint, call: AnyCall, request: Request, common: Record<string, string>): Response {
+    // A proxy that buffers answers would hold the events back.
+    const headers = { ...common, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
+    if (request.method === "HEAD") return new Response(null, { headers }); // its body would never be read
     if (this.#streams >= maxStreams) throw new ApiProblem(503, "Too many live feeds are open.", "overloaded");
     this.#streams += 1;
     let stop: unknown;
@@ -127,9 +130,7 @@ export class ApiRouter {
     this.#options.connection.liftIdleTimeout(request);
     stop = endpoint.handler(call, stream);
     if (closed && typeof stop === "function") stop();
-    // A proxy that buffers answers would hold the events back.
-    const own = { ...headers, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
-    return new Response(stream.body, { headers: own });
+    return new Response(stream.body, { headers });
   }
 }
 

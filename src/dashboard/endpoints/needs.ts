@@ -20,8 +20,26 @@ interface NeedInputs {
   readonly isNew: boolean;
 }
 
+/** How severe each need is, and which view shows more, the most severe first. */
+const kinds = {
+  cap_reached: ["act", "budgets"],
+  all_models_out: ["act", "models"],
+  aggregator_down: ["act", "models"],
+  reload_refused: ["act", "policy"],
+  store_unavailable: ["act", "now"],
+  ledger_failed: ["act", "now"],
+  cap_near: ["watch", "budgets"],
+  cap_pace: ["watch", "budgets"],
+  unresolved_hold: ["watch", "budgets"],
+  price_drift: ["watch", "models"],
+  records_dropped: ["watch", "decisions"],
+  money_unreconciled: ["watch", "budgets"],
+  model_out: ["watch", "models"],
+  nothing_yet: ["info", "now"],
+} as const satisfies { readonly [K in Need["kind"]]: readonly [Need["severity"], Need["view"]] };
+
 /** A need without what is null or follows from the rest; `command` is without the words before it. */
-type Found = Pick<Need, "kind" | "severity" | "view" | "title" | "todo"> & Partial<Need>;
+type Found = Pick<Need, "kind" | "title" | "todo"> & Partial<Need>;
 type Finding = Generator<Found, void, undefined>;
 
 /** What an operator should look at, the most severe first; empty when all is well. */
@@ -45,6 +63,8 @@ export function listNeeds(sources: EndpointSources, inputs: NeedInputs): Need[] 
       count: null,
       filter: null,
       ...given,
+      severity: kinds[given.kind][0],
+      view: kinds[given.kind][1],
       target,
       command: command === null ? null : `${sources.installation.command} ${command}`,
     }))
@@ -53,18 +73,15 @@ export function listNeeds(sources: EndpointSources, inputs: NeedInputs): Need[] 
 
 function* storeNeeds({ ledger }: EndpointSources): Finding {
   const { ok, failed } = ledger.status();
-  const failure = { kind: "ledger_failed", severity: "act", view: "now" } as const;
   if (failed === "store_lost") {
     const title = "The budget store was deleted, replaced or emptied, and nothing is admitted.";
-    yield { ...failure, title, todo: "Restore the database, then restart the gateway." };
+    yield { kind: "ledger_failed", title, todo: "Restore the database, then restart the gateway." };
   } else if (failed !== undefined) {
     const title = "A sync of the budget store to disk has failed, and nothing is admitted by this process.";
-    yield { ...failure, title, todo: "Restart the gateway." };
+    yield { kind: "ledger_failed", title, todo: "Restart the gateway." };
   } else if (!ok) {
     yield {
       kind: "store_unavailable",
-      severity: "act",
-      view: "now",
       title: "The budget store does not answer, and requests that cost anything are refused.",
       todo: "See whether the database runs and can be reached.",
       command: "doctor",
@@ -78,8 +95,6 @@ function* healthNeeds({ health, config }: EndpointSources): Finding {
   if (aggregator.state !== "closed") {
     yield {
       kind: "aggregator_down",
-      severity: "act",
-      view: "models",
       title: `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`,
       todo: "It is tried again by itself. Check the key, the credit and the network.",
       command: "doctor",
@@ -91,8 +106,6 @@ function* healthNeeds({ health, config }: EndpointSources): Finding {
   if (chain.length > 0 && chain.every(isOut)) {
     yield {
       kind: "all_models_out",
-      severity: "act",
-      view: "models",
       title: "No model of the senior chain can serve, and sensitive requests are refused.",
       todo: "See why each is out. `models reset` forgives what a model has done.",
     };
@@ -104,8 +117,6 @@ function* healthNeeds({ health, config }: EndpointSources): Finding {
     const byOperator = state === "DISABLED";
     yield {
       kind: "model_out",
-      severity: "watch",
-      view: "models",
       title: `${model} is out of service (${state}): ${reason}.`,
       todo: byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.",
       command: byOperator ? `models enable ${model}` : null,
@@ -125,8 +136,6 @@ function* capNeeds({ day, goals, pace }: NeedInputs): Finding {
     const figures = `${dollarText(cap.spent_nano_usd)} spent and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
     yield {
       kind: reached ? "cap_reached" : "cap_near",
-      severity: reached ? "act" : "watch",
-      view: "budgets",
       title: `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
       todo: `${reached ? "Further requests are refused. " : ""}Raise the cap, or let it stand.`,
       amount_nano_usd: cap.left_nano_usd,
@@ -136,8 +145,6 @@ function* capNeeds({ day, goals, pace }: NeedInputs): Finding {
   if (pace.runs_out_at_ms !== null && (day.used_share ?? 0) < nearCapShare) {
     yield {
       kind: "cap_pace",
-      severity: "watch",
-      view: "budgets",
       title: `At the pace of the last ${Math.round(pace.window_ms / 60_000)} minutes the day's cap is reached before the UTC day ends.`,
       todo: "See which goals spend it.",
       amount_nano_usd: day.left_nano_usd,
@@ -153,8 +160,6 @@ function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   if (count === 0) return;
   yield {
     kind: "unresolved_hold",
-    severity: "watch",
-    view: "budgets",
     title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${dollarText(amount)} is held.`,
     todo: "Each is charged in full when it expires, unless you settle or release it before.",
     command: "budgets holds",
@@ -170,8 +175,6 @@ function* moneyNeeds({ reconciliation, drifts, notices, clock }: EndpointSources
     const amount = Math.abs(difference);
     yield {
       kind: "money_unreconciled",
-      severity: "watch",
-      view: "budgets",
       title: `The aggregator has counted ${dollarText(amount)} ${difference > 0 ? "more" : "less"} on ${counted.day} than the ledger.`,
       todo: "Other users of the same key explain more. Prices that are out of date explain either.",
       command: `budgets reconcile --day ${counted.day}`,
@@ -184,8 +187,8 @@ function* moneyNeeds({ reconciliation, drifts, notices, clock }: EndpointSources
   for (const drift of [...drifts(), ...filtered]) {
     const { model, reason, atMs } = drift;
     const id = `price_drift ${model} ${reason}`;
-    const common = { kind: "price_drift", severity: "watch", view: "models", command: "models sync" } as const;
-    yield { ...common, id, ...driftTexts(drift), since_ms: atMs, target: model };
+    const command = "models sync";
+    yield { kind: "price_drift", id, ...driftTexts(drift), command, since_ms: atMs, target: model };
   }
 }
 
@@ -223,8 +226,6 @@ function* configNeeds({ configStatus }: EndpointSources): Finding {
   const problem = state === "refused" ? "was refused" : "could not be checked";
   yield {
     kind: "reload_refused",
-    severity: "act",
-    view: "policy",
     title: `The policy or the model registry has changed and ${problem}. The last good one is in force.`,
     todo: "Mend what is wrong with the file; it is read again when it changes.",
     command: "policy check",
@@ -238,8 +239,6 @@ function* recordNeeds({ records, clock }: EndpointSources): Finding {
   if (kind === "off" || (ok && (dropped === 0 || !isNews))) return;
   yield {
     kind: "records_dropped",
-    severity: "watch",
-    view: "decisions",
     title: ok
       ? `${dropped} decision records were lost because the store was too slow. No money was.`
       : `Decision records cannot be written now, and ${dropped} were lost. No money was.`,
@@ -252,8 +251,6 @@ function* recordNeeds({ records, clock }: EndpointSources): Finding {
 function firstSteps({ installation: { demo } }: EndpointSources): Found {
   return {
     kind: "nothing_yet",
-    severity: "info",
-    view: "now",
     title: "No request has been recorded yet.",
     todo: demo
       ? "Make sample traffic: the simulator answers, nothing is spent."
