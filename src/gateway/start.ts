@@ -6,7 +6,7 @@ import type { ModelKey } from "#domain/model.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
-import { inMemoryConversationMemory } from "#pipeline/assess/task/conversation-memory.ts";
+import { inMemoryConversationMemory } from "#pipeline/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";

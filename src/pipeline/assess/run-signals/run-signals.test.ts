@@ -82,12 +82,9 @@ describe("failed repairs", () => {
 
   test.each<[string, string, (name: string) => string]>([
     ["pytest", "pytest", (name) => `FAILED t/${name}.py::test_x - AssertionError\n1 failed, 3 passed in 0.3s`],
-    ["Jest", "npx jest", (name) => `  ● ${name} › adds\n\nTests:  1 failed, 3 passed, 4 total`],
     ["Go", "go test ./...", (name) => `--- FAIL: Test${name} (0.01s)\nFAIL\nFAIL\tshop\t0.003s\nFAIL`],
     ["cargo", "cargo test", (name) => `test ${name}::adds ... FAILED\ntest result: FAILED. 3 passed; 1 failed`],
     ["tsc", "npx tsc", (name) => `src/${name}.ts(3,5): error TS2345: Argument of type 'a' is not assignable.`],
-    ["ctest", "ctest", (name) => `The following tests FAILED:\n\t  3 - ${name} (Failed)\nErrors while running CTest`],
-    ["ExUnit", "mix test", (name) => `  1) test adds (${name}Test)\n     failed\n4 tests, 1 failure`],
   ])("a check that fails at another place each time is no failed repair: %s", (_, command, output) => {
     const places = ["cart", "order", "price", "stock"];
     const others = places.flatMap((place) => [...bash(output(place), command), ...edit()]);
@@ -127,7 +124,6 @@ describe("failed repairs", () => {
       bash("", "sed -i s/a/b/ a.rs"),
     ],
     ["edited into a file", () => bash("main.c:3:1: Fehler: unbekannt", "make"), bash("", "cat > a.c <<'E'\nx\nE")],
-    ["a script edits", () => failing(), bash("", "python3 - <<'E'\nopen('a.rs', 'w').write('x')\nE")],
     ["an MCP tool", () => step("mcp__ci__start", { job: 1 }, '{"content":"E1","isError":true}'), edit()],
     ["an edit that is refused", () => step("edit_file", { path: "a" }, "Error: old_string not found"), []],
     ["git", () => bash("CONFLICT (content): Merge conflict in a.py", "git merge main"), edit()],

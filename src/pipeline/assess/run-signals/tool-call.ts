@@ -136,11 +136,11 @@ function commandOf(args: string): string {
   for (const name of commandNames) {
     const value = fields[name];
     if (typeof value === "string") return value.slice(0, maxCommandLength);
-    // `["bash", "-lc", "…"]`: the words follow one another.
+    // `["bash", "-lc", "…"]`, or the words of the command.
     if (Array.isArray(value))
       return value
+        .slice(/sh$/.test(value[0]) ? -1 : 0)
         .join(" ")
-        .replace(/^\S*sh -l?c /, "")
         .slice(0, maxCommandLength);
   }
   return "";
@@ -159,20 +159,15 @@ const changingPrograms = setOf(
 );
 /** What stands in front of a program: `sudo`, `PATH=x`. */
 const prefix = /^(?:(?:sudo|time|nohup|exec)\s+|[A-Za-z_]\w*=\S*\s+)+/;
-/** A here-document, from its operator on; one that does not end goes on to the end of the text. */
-const heredoc = /<<-?\s*(["']?)([A-Za-z_]\w*)\1([^\n]*)\n(?:[\s\S]*?\n\s*\2[ \t]*(?=\n|$)|[\s\S]*$)/g;
 const quotedText = /"(?:[^"\\]|\\[\s\S])*"|'[^']*'/g;
 /** A redirection into a file; `2>&1`, `>&2` and `> /dev/null` are none. */
 const intoFile = /(?:^|[^0-9&>=<-])>{1,2}\s*(?!\/dev\/null|&|\s)[^\s;|&)]/;
-/** An inline script that writes files. */
-const scriptWrites = /\.write\(|write_text\(|writeFile|open\([^)\n]{1,200},\s*["'][wa]/;
 /** A command for another shell, in quotes: `bash -lc '…'`, `powershell -Command "…"`. */
 const forShell = /^\s*\S{0,80}(?:sh|powershell|pwsh)(?:\.exe)?\s+-(?:l?c|c(?:ommand)?)\s+(["'])([\s\S]*)\1\s*$/i;
 
 function effectOfCommand(given: string): Pick<CallFacts, "changes" | "runs"> {
-  const command = forShell.exec(given)?.[2] ?? given;
-  const bare = command.replace(heredoc, " $3").replace(quotedText, '""');
-  let changes = scriptWrites.test(command) || intoFile.test(bare);
+  const bare = (forShell.exec(given)?.[2] ?? given).replace(quotedText, '""');
+  let changes = intoFile.test(bare);
   let runs = false;
   for (const part of bare.split(/&&|\|\||[;|\n]/)) {
     const [first = "", second = "", ...rest] = part.trim().replace(prefix, "").split(/\s+/);

@@ -46,8 +46,6 @@ const killed = /\b(?:terminated|killed) by signal\b|\btimed? ?out\b/i;
 /** A line by which a program says what went wrong; names of files do not. */
 const errorLine =
   /(?:Error|Exception)\b|\berror(?:\[\w{1,10}\]|\s[A-Z]{1,4}\d{3,5})?:|^\s*\[?ERROR\]?(?::|\s)|\bnpm ERR!|\b(?:panic|fatal):|\bFAIL(?:ED|URE)?\b|command not found|No such file or directory|ermission denied|Segmentation fault|Assertion failed|: undefined: \w|onnection refused|\bCONFLICT \(|(?:annot|ould not|nable to) (?:be )?(?:connect|resolve|locate|load)|is not recognized as|\*\*\* \[|^\s*not ok \d|^\(fail\) |\s\[E\]$|^\S{1,160}\.\w{1,8}:\d{1,6}:\d{1,5}: (?!warning|note|info)\S|Fehler:|Erreur ?:|错误[:：]|エラー[:：]|오류[:：]|шибка:/;
-/** How test runners list what failed, and other programs other things: it tells failures apart where something failed. */
-const listedFailure = /^\s*(?:[●✗✘✕×✖⨯❌]|\d+\)|\d+ -) \S/;
 /** A line that only says how much failed: it tells that something did, and no error from another. */
 const countLine =
   /\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?|problems?|violations?|offenses?|issues?)\b|\b(?:tests?|checks?|build|compilation|merge|installation) failed\b|\bwould be reformatted\b|\bfailed=[1-9]/i;
@@ -90,10 +88,10 @@ function outcomeOf({ changes, runs, command, check }: CallFacts, text: string): 
   };
   const exit = exitStatusIn(text);
   if (exit === 0) return "succeeded";
-  if (exit !== undefined) return failed(errorLinesIn(text), `exit ${exit}`);
-  if (failedField.test(text)) return failed(errorLinesIn(text), "error");
+  if (exit !== undefined) return failed(linesIn(text, errorLine), `exit ${exit}`);
+  if (failedField.test(text)) return failed(linesIn(text, errorLine), "error");
   if (runs) {
-    const errors = errorLinesIn(text);
+    const errors = linesIn(text, errorLine);
     const fails = errors.length > 0 || linesIn(text, countLine).length > 0 || killed.test(text.slice(0, 300));
     return fails ? failed(errors, "FAILED") : "succeeded";
   }
@@ -123,12 +121,7 @@ function statedIn(text: string): number | undefined {
 /** So many lines tell an error from another. */
 const maxLines = 12;
 
-/** The lines that report what went wrong; stack traces and test summaries end with what matters. */
-function errorLinesIn(text: string): readonly string[] {
-  const errors = linesIn(text, errorLine);
-  return errors.length === 0 && !countLine.test(text) ? errors : [...linesIn(text, listedFailure), ...errors];
-}
-
+/** Lines of that kind; stack traces and test summaries end with what matters. */
 function linesIn(text: string, pattern: RegExp): string[] {
   return text.split("\n").filter((line) => pattern.test(line) && !noError.test(line));
 }
