@@ -97,7 +97,7 @@ class CredentialReader implements AnchorVisitor {
         return at + word.length;
       case "insert":
         scanInsert(normalized, at, found);
-        return at + word.length;
+        return at + 1; // `linkedinToken`
       case "cookie":
         // A header inside one that was read already is one of its values.
         if (at >= this.#cookieEnd) this.#cookieEnd = scanCookie(normalized, at + word.length, found);

@@ -10,16 +10,19 @@ export class SourceOffsets {
 
   /** Notes where the character at a place came from, and those behind it as far as nothing else is noted; the last note of a place counts. */
   note(place: number, source: number): void {
-    if (source - place === this.#distance) return;
-    this.#distance = source - place;
-    if (this.#places.at(-1) === place) {
-      this.#places.pop();
-      this.#distances.pop();
-      // What was noted of the same place before may have been for nothing.
-      if (this.#distance === (this.#distances.at(-1) ?? 0)) return;
+    const distance = source - place;
+    if (distance === this.#distance) return;
+    this.#distance = distance;
+    let count = this.#places.length;
+    if (count > 0 && this.#places[count - 1] === place) count--;
+    // What was noted of the same place before may have been for nothing.
+    if (distance === (count === 0 ? 0 : this.#distances[count - 1])) {
+      this.#places.length = count;
+      this.#distances.length = count;
+      return;
     }
-    this.#places.push(place);
-    this.#distances.push(this.#distance);
+    this.#places[count] = place;
+    this.#distances[count] = distance;
   }
 
   /** Where the character at a place came from. */
