@@ -2,6 +2,7 @@ import { userInfo } from "node:os";
 import { InvalidArgumentError } from "commander";
 import { type ParsedSettings, parseSettings, type Settings } from "#config/settings.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
+import { utcDayOf } from "#platform/time.ts";
 import { badUsage, valid } from "./output.ts";
 
 /** Parsers of options' values, and the settings that commands share with the gateway. */
@@ -18,10 +19,9 @@ export function usd(rounding: "up" | "down") {
 /** A UTC day, or the word `today`. */
 export function utcDay(text: string): string {
   if (text === "today") return text;
-  const parsed = Date.parse(`${text}T00:00:00Z`);
-  if (Number.isNaN(parsed) || new Date(parsed).toISOString().slice(0, 10) !== text) {
+  const day = new Date(`${text}T00:00:00Z`);
+  if (Number.isNaN(day.getTime()) || utcDayOf(day.getTime()) !== text)
     throw new InvalidArgumentError("a UTC day as YYYY-MM-DD, or today");
-  }
   return text;
 }
 
@@ -49,8 +49,7 @@ export function time(text: string): number {
 /** Throws where there can be no records in a span of time. */
 export function checkSpan({ since, until }: { readonly since?: number; readonly until?: number }): void {
   if (since === undefined || until === undefined || since < until) return;
-  const [from, to] = [since, until].map((ms) => new Date(ms).toISOString());
-  throw badUsage(`--until must be later than --since: ${to} is not after ${from}`);
+  throw badUsage("--until must be later than --since");
 }
 
 export function settingsInForce(): ParsedSettings["settings"] {

@@ -1,85 +1,72 @@
 import { Command } from "commander";
 import { version } from "../../package.json";
 
-/** Only the command that was asked for is loaded, so that each starts fast. */
-interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  /** Adds arguments, options, subcommands and actions. */
-  setUp(command: Command): Promise<void>;
-}
+type SetUp = (command: Command) => void;
 
-const commands: readonly CommandEntry[] = [
-  {
-    name: "serve",
-    summary: "run the gateway (settings come from the environment; none: demo mode)",
-    setUp: async (command) => (await import("./commands/serve.ts")).setUpServe(command),
-  },
-  {
-    name: "init",
-    summary: "write .env, policy.yaml and models.yaml to start from; keeps existing files",
-    setUp: async (command) => (await import("./commands/init.ts")).setUpInit(command),
-  },
-  {
-    name: "doctor",
-    summary: "check settings, files, database, upstream, key, prices, money and limits, and say how to fix problems",
-    setUp: async (command) => (await import("./commands/doctor.ts")).setUpDoctor(command),
-  },
-  {
-    name: "healthcheck",
-    summary: "ask the running gateway for its health; exit code 1 when it cannot serve",
-    setUp: async (command) => (await import("./commands/healthcheck.ts")).setUpHealthcheck(command),
-  },
-  {
-    name: "route",
-    summary: "print where a request would be routed and why, without sending or spending anything",
-    setUp: async (command) => (await import("./commands/route.ts")).setUpRoute(command),
-  },
-  {
-    name: "explain",
-    summary: "say why a request went where it went, and what would have changed it",
-    setUp: async (command) => (await import("./commands/decisions.ts")).setUpExplain(command),
-  },
-  {
-    name: "decisions",
-    summary: "the decision records: what was asked, decided, answered and paid",
-    setUp: async (command) => (await import("./commands/decisions.ts")).setUpDecisions(command),
-  },
-  {
-    name: "policy",
-    summary: "check, show, compare and backtest routing policies, and learn from outcomes",
-    setUp: async (command) => (await import("./commands/policy.ts")).setUpPolicy(command),
-  },
-  {
-    name: "models",
-    summary: "the model registry, its prices, and what is in service",
-    setUp: async (command) => (await import("./commands/models.ts")).setUpModels(command),
-  },
-  {
-    name: "budgets",
-    summary: "what is spent and held, caps of your own, and holds that nobody ends",
-    setUp: async (command) => (await import("./commands/budgets.ts")).setUpBudgets(command),
-  },
-  {
-    name: "demo",
-    summary: "show a gateway in demo mode at work",
-    setUp: async (command) => (await import("./commands/demo.ts")).setUpDemo(command),
-  },
-  {
-    name: "privacy",
-    summary: "the privacy gate",
-    setUp: async (command) => (await import("./commands/privacy.ts")).setUpPrivacy(command),
-  },
-  {
-    name: "backup",
-    summary: "copy the SQLite database of DATABASE_URL to a new file, also while gateways run",
-    setUp: async (command) => (await import("./commands/database.ts")).setUpBackup(command),
-  },
-  {
-    name: "migrate",
-    summary: "bring the database of DATABASE_URL to this version's schema, as a start of the gateway does",
-    setUp: async (command) => (await import("./commands/database.ts")).setUpMigrate(command),
-  },
+/** Name, summary, and what adds arguments, options, subcommands and actions: only the command that was asked for is loaded. */
+const commands: readonly (readonly [name: string, summary: string, load: () => Promise<SetUp>])[] = [
+  [
+    "serve",
+    "run the gateway (settings come from the environment; none: demo mode)",
+    async () => (await import("./commands/serve.ts")).setUpServe,
+  ],
+  [
+    "init",
+    "write .env, policy.yaml and models.yaml to start from; keeps existing files",
+    async () => (await import("./commands/init.ts")).setUpInit,
+  ],
+  [
+    "doctor",
+    "check settings, files, database, upstream, key, prices, money and limits, and say how to fix problems",
+    async () => (await import("./commands/doctor.ts")).setUpDoctor,
+  ],
+  [
+    "healthcheck",
+    "ask the running gateway for its health; exit code 1 when it cannot serve",
+    async () => (await import("./commands/healthcheck.ts")).setUpHealthcheck,
+  ],
+  [
+    "route",
+    "print where a request would be routed and why, without sending or spending anything",
+    async () => (await import("./commands/route.ts")).setUpRoute,
+  ],
+  [
+    "explain",
+    "say why a request went where it went, and what would have changed it",
+    async () => (await import("./commands/decisions.ts")).setUpExplain,
+  ],
+  [
+    "decisions",
+    "the decision records: what was asked, decided, answered and paid",
+    async () => (await import("./commands/decisions.ts")).setUpDecisions,
+  ],
+  [
+    "policy",
+    "check, show, compare and backtest routing policies, and learn from outcomes",
+    async () => (await import("./commands/policy.ts")).setUpPolicy,
+  ],
+  [
+    "models",
+    "the model registry, its prices, and what is in service",
+    async () => (await import("./commands/models.ts")).setUpModels,
+  ],
+  [
+    "budgets",
+    "what is spent and held, caps of your own, and holds that nobody ends",
+    async () => (await import("./commands/budgets.ts")).setUpBudgets,
+  ],
+  ["demo", "show a gateway in demo mode at work", async () => (await import("./commands/demo.ts")).setUpDemo],
+  ["privacy", "the privacy gate", async () => (await import("./commands/privacy.ts")).setUpPrivacy],
+  [
+    "backup",
+    "copy the SQLite database of DATABASE_URL to a new file, also while gateways run",
+    async () => (await import("./commands/database.ts")).setUpBackup,
+  ],
+  [
+    "migrate",
+    "bring the database of DATABASE_URL to this version's schema, as a start of the gateway does",
+    async () => (await import("./commands/database.ts")).setUpMigrate,
+  ],
 ];
 
 /**
@@ -97,10 +84,10 @@ export async function programWith(
     .showHelpAfterError("(add --help to see what there is)")
     .exitOverride();
   if (silentErrors) program.configureOutput({ writeErr: () => {} });
-  for (const { name, summary, setUp } of commands) {
+  for (const [name, summary, load] of commands) {
     const command = program.command(name).description(summary);
     if (!wanted(name)) continue;
-    await setUp(command);
+    (await load())(command);
     for (const leaf of command.commands.length === 0 ? [command] : command.commands) {
       if (!leaf.options.some(({ long }) => long === "--json")) leaf.option("--json", "print JSON");
     }

@@ -150,7 +150,7 @@ test("reads only the requested time range, names the file that it wrote if the p
   expect(written.out).toContain("weights_file: learned-weights.json");
   const wrong = await at.learn("--since", "soon");
   expect(wrong.code).toBe(2);
-  expect(wrong.err).toContain("30d or 12h");
+  expect(wrong.err).toContain("24h, 30d");
 });
 
 test("a gateway routes by the weights, loads new ones without a restart, and refuses invalid ones completely", async () => {

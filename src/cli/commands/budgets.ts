@@ -84,8 +84,7 @@ function accountRecord(account: LedgerAccount, caps: Caps | undefined, today: Ut
 async function audit(options: OutputOptions): Promise<void> {
   const report = await withLedger((admin) => admin.audit());
   const ok = report.findings.length === 0;
-  const verdict = ok ? "The ledger balances." : "The ledger does not balance.";
-  print({ ok, ...report }, options, `${textOf(report)}\n${verdict}`);
+  print({ ok, ...report }, options, `The ledger ${ok ? "balances" : "does not balance"}.\n${textOf(report)}`);
   if (!ok) process.exitCode = exitCodes.failed;
 }
 

@@ -13,10 +13,9 @@ function durationText(ms: number): string {
 /** Local time of day, and the day where it is not today. */
 function timeText(ms: number): string {
   const at = new Date(ms);
-  const two = (value: number, width = 2) => String(value).padStart(width, "0");
-  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return new Date().toDateString() === at.toDateString() ? time : `${day} ${time}`;
+  // Swedish is written as ISO 8601.
+  const time = `${at.toLocaleTimeString("sv")}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+  return new Date().toDateString() === at.toDateString() ? time : `${at.toLocaleDateString("sv")} ${time}`;
 }
 
 /** Control characters of an id could move a terminal's cursor. */
@@ -72,63 +71,49 @@ export class DecisionLines {
 
 /** A decision, explained: the sentence first, then the stages. */
 export function explanationText(record: ExplainedDecision): string {
-  const { explanation } = record;
-  const lines = [explanation.sentence, ""];
-  for (const { stage, verdict, decided, would, evidence } of explanation.stages) {
-    lines.push(`${decided ? "▶" : " "} ${stage.padEnd(8)} ${would === null ? verdict : `would have said: ${would}`}`);
-    if (stage === "score") lines.push(...scoreLines(record));
-    else if (evidence.length > 0) lines.push(`             ${plain(evidence.join(" "))}`);
-  }
-  if (explanation.would_change.length > 0) {
-    lines.push("", "What would have changed it:");
-    for (const { sentence } of explanation.would_change) lines.push(`  ${sentence}`);
-  }
-  lines.push("", ...attemptLines(record), idText(record));
-  return lines.join("\n");
-}
-
-const barWidth = 20;
-
-function scoreLines({ contributions, score, thresholds }: ExplainedDecision): string[] {
-  const most = Math.max(1, ...contributions.map(({ value }) => Math.abs(value)));
-  const bars = contributions.map(({ name, value }) => {
-    const bar = "▪".repeat(Math.round((Math.abs(value) / most) * barWidth));
-    return `             ${name.padEnd(24)} ${value.toFixed(2).padStart(6)} ${bar}`;
+  const { explanation, contributions, score, thresholds, attempts, timings } = record;
+  const { flash_below, pro_from } = thresholds ?? {};
+  const stages = explanation.stages.map(({ stage, verdict, decided, would, evidence }) => {
+    const said = would === null ? verdict : `would have said: ${would}`;
+    const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${plain(evidence.join(" "))}`;
+    return `${decided ? "▶" : " "} ${stage.padEnd(8)} ${said}${seen}`;
   });
-  const zone = thresholds === null ? "" : `; flash below ${thresholds.flash_below}, pro from ${thresholds.pro_from}`;
-  return [`             score ${score ?? "–"}${zone}`, ...bars];
-}
-
-function attemptLines({ attempts, timings }: ExplainedDecision): string[] {
-  if (attempts.length === 0) return [];
-  const { decision_ms, ledger_ms, total_ms } = timings;
-  const head = `Attempts (decision ${durationText(decision_ms ?? 0)}, ledger ${durationText(ledger_ms ?? 0)}, total ${durationText(total_ms)}):`;
-  const rows = attempts.map(({ model, purpose, outcome, tokens, host, ...attempt }) => ({
-    model,
-    purpose,
-    outcome,
+  const rows = attempts.map((attempt) => ({
+    model: attempt.model,
+    purpose: attempt.purpose,
+    outcome: attempt.outcome,
     status: attempt.upstream_status,
     began: durationText(attempt.started_ms),
     took: durationText(attempt.duration_ms),
     first_token: attempt.first_token_ms === null ? null : durationText(attempt.first_token_ms),
-    held: dollarText(attempt.hold_nano_usd),
-    cost: attempt.cost_nano_usd === null ? "?" : dollarText(attempt.cost_nano_usd),
-    cost_source: attempt.cost_source,
-    tokens_in: tokens?.prompt,
-    cached: tokens?.cached,
-    out: tokens?.completion,
-    host: host === null ? null : plain(host),
+    hold_nano_usd: attempt.hold_nano_usd,
+    cost_nano_usd: attempt.cost_nano_usd,
+    tokens_in: attempt.tokens?.prompt,
+    tokens_out: attempt.tokens?.completion,
+    host: attempt.host === null ? null : plain(attempt.host),
   }));
-  return [head, textTable(rows).replace(/^/gm, "  "), ""];
-}
-
-function idText(record: ExplainedDecision): string {
-  const { at_ms, recorded_ms, decision_id, request_id, goal, session, task, generation_ids, policy_hash, reported } =
-    record;
-  const ids = { decision: decision_id, request: request_id, goal, session, task, generation: generation_ids.join(" ") };
-  const times = { received: timeText(at_ms), ended: timeText(recorded_ms) };
-  return textOf({ ...times, ...ids, policy_hash, reported: reported?.outcome })
-    .split("\n")
-    .map(plain)
-    .join("\n");
+  const ids = {
+    received: timeText(record.at_ms),
+    ended: timeText(record.recorded_ms),
+    decision: record.decision_id,
+    request: record.request_id,
+    goal: record.goal,
+    session: record.session,
+    task: record.task,
+    generation: record.generation_ids.join(" ") || null,
+    policy_hash: record.policy_hash,
+    reported: record.reported?.outcome,
+  };
+  const spent = [timings.decision_ms ?? 0, timings.ledger_ms ?? 0, timings.total_ms].map(durationText);
+  return [
+    `${explanation.sentence}\n`,
+    ...stages,
+    `\nPoints (score ${score ?? "–"}${flash_below === undefined ? "" : `; flash below ${flash_below}, pro from ${pro_from}`}):`,
+    textOf(Object.fromEntries(contributions.map(({ name, value }) => [name, value.toFixed(2)]))).replace(/^/gm, "  "),
+    ...(explanation.would_change.length > 0 ? ["\nWhat would have changed it:"] : []),
+    ...explanation.would_change.map(({ sentence }) => `  ${sentence}`),
+    ...(rows.length === 0 ? [] : [`\nAttempts (decision ${spent[0]}, ledger ${spent[1]}, total ${spent[2]}):`]),
+    ...(rows.length === 0 ? [] : [textTable(rows).replace(/^/gm, "  ")]),
+    `\n${textOf(ids).split("\n").map(plain).join("\n")}`,
+  ].join("\n");
 }

@@ -6,7 +6,7 @@ import { isSection } from "#config/config-file.ts";
 import { boundedId } from "#records/build-record.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
-import { filterWords, statusProblem, wordProblem } from "#records/filter.ts";
+import { type filterWords, statusProblem, wordProblem } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
@@ -71,62 +71,47 @@ export function setUpDecisions(command: Command): void {
 }
 
 /** The options that select decisions: field of the filter, flags, help, parser. Those with several values split them at commas. */
-const filters = [
+const filters: readonly (readonly [keyof RecordFilter, string, string, (text: string) => unknown])[] = [
   ["goal", "--goal <goal>", "only this goal (`session/goal`, or the goal alone)", boundedId],
   ["session", "--session <id>", "only this session", boundedId],
   ["task", "--task <id>", "only this task", boundedId],
-  ["request", "--request <id>", "only this request id", boundedId],
-  ["cause", "--cause <causes>", "only these causes, comma-separated", words("cause")],
-  ["rule", "--rule <name>", "only requests for which this hard rule fired", (text: string) => words("rule")(text)[0]],
-  ["alias", "--alias <aliases>", `only requests for these: ${filterWords.alias.join(", ")}`, words("alias")],
-  ["model", "--model <keys>", "only answers of these models", listIn],
-  ["tier", "--tier <tiers>", `only answers of these: ${filterWords.tier.join(", ")}`, words("tier")],
-  ["status", "--status <statuses>", "only these statuses, or classes of them: 403, 5xx", checkedList(statusProblem)],
+  ["requestId", "--request <id>", "only this request id", boundedId],
+  ["cause", "--cause <causes>", "only these causes", words("cause")],
+  ["rule", "--rule <name>", "only requests for which this hard rule fired", (text) => words("rule")(text)[0]],
+  ["alias", "--alias <aliases>", "only requests for these models", words("alias")],
+  ["model", "--model <keys>", "only answers of these models", (text) => listed(text, () => undefined)],
+  ["tier", "--tier <tiers>", "only answers of these tiers", words("tier")],
   [
-    "outcome",
-    "--outcome <outcomes>",
-    `only requests that ended so: ${filterWords.outcome.join(", ")}`,
-    words("outcome"),
+    "status",
+    "--status <statuses>",
+    "only these statuses, or classes of them: 403, 5xx",
+    (text) => listed(text, statusProblem),
   ],
-  [
-    "refusedBy",
-    "--refused-by <who>",
-    `only requests that one of them has refused: ${filterWords.refusedBy.join(", ")}`,
-    words("refusedBy"),
-  ],
-] as const;
-
-type FilterOptions = { readonly [K in (typeof filters)[number][0]]?: unknown } & {
-  readonly since?: number;
-  readonly until?: number;
-};
+  ["outcome", "--outcome <outcomes>", "only requests that ended so", words("outcome")],
+  ["refusedBy", "--refused-by <who>", "only requests that one of them has refused", words("refusedBy")],
+];
 
 function words(field: keyof typeof filterWords) {
-  return checkedList((word) => wordProblem(field, word));
+  return (text: string) => listed(text, (word) => wordProblem(field, word));
 }
 
-function checkedList(problemIn: (value: string) => string | undefined) {
-  return (text: string): readonly string[] => {
-    const values = listIn(text);
-    const problem = values.map(problemIn).find((found) => found !== undefined);
-    if (problem !== undefined) throw new InvalidArgumentError(problem);
-    return values;
-  };
+function listed(text: string, problemIn: (word: string) => string | undefined): readonly string[] {
+  const values = text.split(",").map((each) => each.trim());
+  const problem = values.map(problemIn).find((found) => found !== undefined);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return values;
 }
 
-function listIn(text: string): readonly string[] {
-  return text.split(",").map((each) => each.trim());
+interface FilterOptions {
+  readonly since?: number;
+  readonly until?: number;
 }
 
-function filterFrom(options: FilterOptions): RecordFilter {
-  const field = (name: string) => (name === "request" ? "requestId" : name);
-  return {
-    ...Object.fromEntries(
-      filters.filter(([name]) => options[name] !== undefined).map(([name]) => [field(name), options[name]]),
-    ),
-    ...(options.since === undefined ? {} : { fromMs: options.since }),
-    ...(options.until === undefined ? {} : { toMs: options.until }),
-  };
+function filterFrom({ since, until, ...options }: FilterOptions): RecordFilter {
+  const values = new Map<string, unknown>(Object.entries({ ...options, fromMs: since, toMs: until }));
+  const fields = filters.map(([field, flags]) => [field, values.get(new Option(flags).attributeName())]);
+  const times = (["fromMs", "toMs"] as const).map((field) => [field, values.get(field)]);
+  return Object.fromEntries([...fields, ...times].filter(([, value]) => value !== undefined));
 }
 
 const pollMs = 500;

@@ -79,6 +79,9 @@ interface Sent {
 
 async function sendAll(base: string, { requests, perSecond, token }: TrafficOptions): Promise<Sent> {
   const sent: Sent = { sent: 0, statuses: {}, shown: {} };
+  const count = (counts: Record<string, number>, name: string) => {
+    counts[name] = (counts[name] ?? 0) + 1;
+  };
   const underWay = new Set<Promise<void>>();
   const startedMs = performance.now();
   for (let n = 0; n < requests && sent.stopped === undefined; n += 1) {
@@ -87,11 +90,11 @@ async function sendAll(base: string, { requests, perSecond, token }: TrafficOpti
     const request = sampleRequest(n);
     const work = send(base, request, token).then((status) => {
       underWay.delete(work);
-      if (status === "no demo") sent.stopped = `Stopped: the gateway at ${base} has left demo mode.`;
+      if (status === undefined) sent.stopped = `Stopped: the gateway at ${base} has left demo mode.`;
       else {
         sent.sent += 1;
-        sent.statuses[status] = (sent.statuses[status] ?? 0) + 1;
-        sent.shown[request.shows] = (sent.shown[request.shows] ?? 0) + 1;
+        count(sent.statuses, status);
+        count(sent.shown, request.shows);
       }
     });
     underWay.add(work);
@@ -100,8 +103,8 @@ async function sendAll(base: string, { requests, perSecond, token }: TrafficOpti
   return sent;
 }
 
-/** Sends one and reads its answer to the end. */
-async function send(base: string, request: SampleRequest, token: string): Promise<string> {
+/** Sends one and reads its answer to the end; undefined where the gateway is no demo any more. */
+async function send(base: string, request: SampleRequest, token: string): Promise<string | undefined> {
   const { body, headers, disconnectAfterMs, unauthorized } = request;
   try {
     const reply = await fetch(`${base}/v1/chat/completions`, {
@@ -116,7 +119,7 @@ async function send(base: string, request: SampleRequest, token: string): Promis
       signal: AbortSignal.timeout(disconnectAfterMs ?? timeoutMs),
     });
     // The gateway may have been restarted with a real upstream: each answer has to say that it is a demo.
-    if (!isDemo(reply)) return "no demo";
+    if (!isDemo(reply)) return undefined;
     await reply.bytes();
     return String(reply.status);
   } catch {

@@ -11,9 +11,18 @@ import { maxStreams } from "#http/limits/resource-limits.ts";
 import { readText } from "#http/limits/shedding.ts";
 import { spentInDay } from "#upstream/aggregator.ts";
 import { dependencies } from "../../../package.json";
-import { type Check, fail, ok, warn } from "./doctor-check.ts";
-import { checkMoney, checkPostgres, checkSqlite } from "./doctor-database.ts";
-import { checkPort, checkPrices, checkUpstream } from "./doctor-network.ts";
+import {
+  type Check,
+  checkMoney,
+  checkPort,
+  checkPostgres,
+  checkPrices,
+  checkSqlite,
+  checkUpstream,
+  fail,
+  ok,
+  warn,
+} from "./doctor-checks.ts";
 
 /** `smart-gateway doctor`: checks everything that a start depends on, and says how to fix what is wrong. */
 export function setUpDoctor(command: Command): void {
@@ -31,11 +40,11 @@ export function setUpDoctor(command: Command): void {
     });
 }
 
-async function runChecks(offline: boolean): Promise<Check[]> {
+async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const parsed = parseSettings(process.env);
   const files: ConfiguredFiles = parsed.kind === "invalid" ? parsed.files : parsed.settings;
   const loaded = await loadConfig({ policyPath: files.policyPath, registryPath: files.registryPath });
-  const local = [checkPolicy(files, loaded), ...checkKeys(files), checkBun(), checkSqliteVersion(), checkLimits()];
+  const local = [checkPolicy(files, loaded), ...checkKeys(files), ...checkRuntime()];
   if (parsed.kind === "invalid") {
     return [fail("settings", formatProblems(parsed.problems), "see docs/reference/settings.md"), ...local];
   }
@@ -62,45 +71,37 @@ function checkPolicy({ policyPath, registryPath }: ConfiguredFiles, loaded: Load
   if (loaded.kind === "invalid") return fail("policy", formatProblems(loaded.problems));
   const { caps, registry } = loaded.config;
   const files = [policyPath ?? "default policy", registryPath ?? "shipped models"].join(", ");
-  if (caps.goalHard === 0 || caps.dayHard === 0) {
-    return warn("policy", `${files}: a hard cap is zero, so that nothing may be spent`, "raise budget.*_hard_usd");
-  }
-  return ok("policy", `${files}, ${registry.models.size} models`);
+  return caps.goalHard === 0 || caps.dayHard === 0
+    ? warn("policy", `${files}: a hard cap is zero, so that nothing may be spent`, "raise budget.*_hard_usd")
+    : ok("policy", `${files}, ${registry.models.size} models`);
 }
 
-function checkKeys({ authKeysFile }: ConfiguredFiles): Check[] {
+function checkKeys({ authKeysFile }: ConfiguredFiles): readonly Check[] {
   if (authKeysFile === undefined) return [];
   const loaded = loadAuthKeys(authKeysFile);
   if (loaded.kind === "invalid") return [fail("keys", formatProblems(loaded.problems))];
   return [ok("keys", `${loaded.keys.size} accepted tokens in ${authKeysFile}`)];
 }
 
-function checkBun(): Check {
-  const detail = `Bun ${Bun.version}`;
-  if (Bun.version === dependencies.bun) return ok("bun", detail);
-  const advice = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
-  return warn("bun", `${detail}, tested with ${dependencies.bun}`, advice);
-}
-
-function checkSqliteVersion(): Check {
+function checkRuntime(): readonly Check[] {
   const db = new Database(":memory:");
   const { version, supported } = sqliteVersionOf(db);
   db.close();
-  if (supported) return ok("sqlite", `SQLite ${version}`);
-  const detail = `SQLite ${version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
-  return fail("sqlite", detail, "use the pinned Bun, which brings a newer one");
-}
-
-function checkLimits(): Check {
   const streams = maxStreams(readText);
-  const detail = `room for ${streams} streams at once`;
-  if (streams >= 1_000) return ok("limits", detail);
-  return warn("limits", detail, "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service");
+  const launcher = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
+  const lossy = `SQLite ${version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
+  const files = "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service";
+  return [
+    Bun.version === dependencies.bun
+      ? ok("bun", `Bun ${Bun.version}`)
+      : warn("bun", `Bun ${Bun.version}, tested with ${dependencies.bun}`, launcher),
+    supported ? ok("sqlite", `SQLite ${version}`) : fail("sqlite", lossy, launcher),
+    (streams >= 1_000 ? ok : warn)("limits", `room for ${streams} streams at once`, files),
+  ];
 }
 
 function lineOf({ name, status, detail, advice }: Check): string {
-  const mark = { ok: "ok  ", warn: "WARN", fail: "FAIL" }[status];
-  const indent = " ".repeat(16);
-  const line = `${mark}  ${name.padEnd(9)} ${detail.replaceAll("\n", `\n${indent}`)}`;
-  return advice === undefined ? line : `${line}\n${indent}→ ${advice}`;
+  const mark = status === "ok" ? "ok" : status.toUpperCase();
+  const lines = advice === undefined ? detail : `${detail}\n→ ${advice}`;
+  return `${mark.padEnd(4)}  ${name.padEnd(9)} ${lines.replaceAll("\n", `\n${" ".repeat(16)}`)}`;
 }

@@ -52,31 +52,8 @@ export function addHoldCommands(budgets: Command): void {
 
 async function showHolds(options: OutputOptions & { readonly limit: number; readonly charged?: true }): Promise<void> {
   const { limit, charged = false } = options;
-  const { holds, totals } = await withLedger((admin) => admin.holds({ limit, charged }));
-  const value = {
-    holds: holds.map(holdRecord),
-    totals: totals.map(({ state, count, amount }) => ({ state, count, held_usd: formatUsd(amount) })),
-  };
-  const more = totals.reduce((sum, total) => sum + total.count, 0) - holds.length;
-  const columns = ["id", "state", "held_usd", "goal", "model", "node", "since", "until", "why"] as const;
-  const lines = [
-    `${textTable(value.holds, columns)}\n`,
-    ...value.totals.map(({ state, count, held_usd }) => `${count} ${state}, ${held_usd} USD: ${meaning[state]}`),
-    ...(more > 0 ? [`${more} more; --limit shows them.`] : []),
-  ];
-  print(value, options, holds.length === 0 ? "Nothing is held." : lines.join("\n"));
-}
-
-const meaning: { readonly [S in LedgerHold["state"]]: string } = {
-  live: "their calls are running and end their holds themselves",
-  orphaned: "their gateway has died; another takes them over within a minute",
-  unresolved:
-    "nobody knows what these calls cost; each is charged in full at UNTIL unless `budgets settle ID --usd X` or `budgets release ID` ends it before",
-  charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
-};
-
-function holdRecord(hold: LedgerHold) {
-  return {
+  const found = await withLedger((admin) => admin.holds({ limit, charged }));
+  const holds = found.holds.map((hold) => ({
     id: hold.id,
     state: hold.state,
     held_usd: formatUsd(hold.amount),
@@ -88,8 +65,22 @@ function holdRecord(hold: LedgerHold) {
     since: isoTime(hold.sinceMs),
     until: isoTime(hold.untilMs),
     why: hold.why,
-  };
+  }));
+  const totals = found.totals.map(({ state, count, amount }) => ({ state, count, held_usd: formatUsd(amount) }));
+  const lines = [
+    `${textTable(holds, ["id", "state", "held_usd", "goal", "model", "node", "since", "until", "why"])}\n`,
+    ...totals.map(({ state, count, held_usd }) => `${count} ${state}, ${held_usd} USD: ${meaning[state]}`),
+  ];
+  print({ holds, totals }, options, holds.length === 0 ? "Nothing is held." : lines.join("\n"));
 }
+
+const meaning: { readonly [S in LedgerHold["state"]]: string } = {
+  live: "their calls are running and end their holds themselves",
+  orphaned: "their gateway has died; another takes them over within a minute",
+  unresolved:
+    "nobody knows what these calls cost; each is charged in full at UNTIL unless `budgets settle ID --usd X` or `budgets release ID` ends it before",
+  charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
+};
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { isAbsolute, join, relative } from "node:path";
-import { type Command, Option } from "commander";
+import { join, relative } from "node:path";
+import type { Command } from "commander";
 import { usd } from "#cli/options.ts";
 import { failed, invalid, type OutputOptions, print } from "#cli/output.ts";
 import { ownCommand, parseSettings, settingsTable } from "#config/settings.ts";
@@ -9,45 +9,38 @@ import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 interface InitOptions extends OutputOptions {
   readonly upstreamUrl?: string;
   readonly port?: string;
-  readonly perDayUsd: NanoUsd;
-  readonly perGoalUsd: NanoUsd;
+  readonly perDayUsd?: NanoUsd;
+  readonly perGoalUsd?: NanoUsd;
 }
 
 /** `smart-gateway init`: writes settings, policy and model registry to start from; never overwrites. */
 export function setUpInit(command: Command): void {
-  const cap = (flags: string, about: string, fallback: number) =>
-    new Option(flags, `${about}, in US dollars`)
-      .argParser(usd("down"))
-      .default(nanoUsd(fallback * 1_000_000_000), String(fallback));
   command
     .argument("[directory]", "where to write", ".")
     .option("--upstream-url <url>", "base URL of the aggregator; OpenRouter's when absent")
     .option("--port <port>", "port to listen on")
-    // The defaults of the policy.
-    .addOption(cap("--per-day-usd <amount>", "hard cap of a UTC day", 50))
-    .addOption(cap("--per-goal-usd <amount>", "hard cap of a goal", 5))
+    .option("--per-day-usd <amount>", "hard cap of a UTC day, in US dollars (default: 50)", usd("down"))
+    .option("--per-goal-usd <amount>", "hard cap of a goal, in US dollars (default: 5)", usd("down"))
     .addHelpText("after", "\nExample: UPSTREAM_API_KEY=… smart-gateway init gateway --per-day-usd 10")
     .action(init);
 }
 
 function init(directory: string, options: InitOptions): void {
-  const chosen: Readonly<Record<string, string | undefined>> = {
+  const chosen = {
     UPSTREAM_API_KEY: process.env["UPSTREAM_API_KEY"] || undefined,
     UPSTREAM_BASE_URL: options.upstreamUrl,
     PORT: options.port,
-    ROUTING_POLICY_PATH: "./policy.yaml",
-    MODEL_REGISTRY_PATH: "./models.yaml",
   };
-  const parsed = parseSettings({ PORT: options.port, UPSTREAM_BASE_URL: options.upstreamUrl });
+  const parsed = parseSettings({ ...chosen });
   if (parsed.kind === "invalid") throw invalid(parsed.problems.map((problem) => ({ ...problem, file: "arguments" })));
   const written: string[] = [];
   const kept: string[] = [];
-  for (const { name, text, mode } of [
+  for (const [name, text, mode] of [
     // The key of the aggregator stands in it.
-    { name: ".env", text: envFile(chosen), mode: 0o600 },
-    { name: "policy.yaml", text: policyFile(options), mode: 0o644 },
-    { name: "models.yaml", text: modelsFile, mode: 0o644 },
-  ]) {
+    [".env", envFile({ ...chosen, ROUTING_POLICY_PATH: "./policy.yaml", MODEL_REGISTRY_PATH: "./models.yaml" }), 0o600],
+    ["policy.yaml", policyFile(options), 0o644],
+    ["models.yaml", modelsFile, 0o644],
+  ] as const) {
     const path = join(directory, name);
     try {
       mkdirSync(directory, { recursive: true });
@@ -59,7 +52,7 @@ function init(directory: string, options: InitOptions): void {
       kept.push(path);
     }
   }
-  const keyFirst = chosen["UPSTREAM_API_KEY"] === undefined ? "put your aggregator's key into .env, then " : "";
+  const keyFirst = chosen.UPSTREAM_API_KEY === undefined ? "put your aggregator's key into .env, then " : "";
   const own = ownCommandIn(directory);
   const lines = [
     ...written.map((path) => `written  ${path}`),
@@ -77,27 +70,21 @@ const root = join(import.meta.dirname, "../../..");
 /** npx finds this package from within its folder. Elsewhere it would fetch another of that name. */
 function ownCommandIn(directory: string): string {
   const own = ownCommand(process.env);
-  const isOutside = relative(root, directory).startsWith("..") || isAbsolute(relative(root, directory));
+  const isOutside = relative(root, directory).startsWith("..");
   return isOutside && own !== "smart-gateway" ? `node ${join(root, "bin", "smart-gateway.mjs")}` : own;
 }
 
 function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
-  const settings = Object.entries(settingsTable).flatMap(([name, { fallback, about }]) => {
-    const value = chosen[name];
-    return ["", `# ${about.replaceAll("`", "")}`, value === undefined ? `#${name}=${fallback}` : `${name}=${value}`];
+  const settings = Object.entries(settingsTable).map(([name, { fallback, about }]) => {
+    const line = chosen[name] === undefined ? `#${name}=${fallback}` : `${name}=${chosen[name]}`;
+    return `\n# ${about.replaceAll("`", "")}\n${line}\n`;
   });
-  return [
-    "# Settings of Smart Gateway, read at start from the working directory. Keep this file out of version control.",
-    ...settings,
-    "",
-  ].join("\n");
+  return `# Settings of Smart Gateway, read at start from the working directory. Keep this file out of version control.\n${settings.join("")}`;
 }
 
-/** Above this share of a hard cap, optional pro requests go to flash. */
-const softShare = 0.4;
-
-function policyFile({ perDayUsd, perGoalUsd }: InitOptions): string {
-  const soft = (hard: NanoUsd) => formatUsd(Math.floor(hard * softShare));
+/** The soft caps are 40 % of the hard ones: above them, optional pro requests go to flash. */
+function policyFile({ perDayUsd = nanoUsd(50e9), perGoalUsd = nanoUsd(5e9) }: InitOptions): string {
+  const soft = (hard: NanoUsd) => formatUsd(Math.floor(hard * 0.4));
   return `# Your routing policy: only what differs from the defaults has to stand here, for example:
 # smart-gateway policy show    prints all keys with what is in force
 # smart-gateway policy check   says what is wrong with this file

@@ -1,8 +1,8 @@
 import { dirname, resolve } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
-import { fileOr } from "#cli/options.ts";
-import { type ConfigOptions, exitCodes, print, textTable, throwProblems, valid } from "#cli/output.ts";
+import { fileOr, time } from "#cli/options.ts";
+import { type ConfigOptions, exitCodes, print, textTable, valid } from "#cli/output.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { loadWeights, weightsPathOf } from "#config/load-config.ts";
 import { loadPolicy } from "#config/load-policy.ts";
@@ -11,14 +11,12 @@ import { formatProblems } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
 import { type CrossValidation, crossValidate, type Estimate, rankedIn } from "#learning/fit/cross-validation.ts";
-import { type Trial, trialsIn } from "#learning/fit/observations.ts";
-import type { OutcomeRecord } from "#learning/outcomes.ts";
+import { trialsIn } from "#learning/fit/observations.ts";
 import type { ProseBound } from "#learning/prose-bound.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { readRecorded } from "./recorded-outcomes.ts";
 
 interface LearnOptions extends ConfigOptions {
-  /** Milliseconds before now. */
   readonly since: number;
   readonly write?: true;
 }
@@ -26,71 +24,56 @@ interface LearnOptions extends ConfigOptions {
 const defaultFile = "learned-weights.json";
 
 /**
- * `smart-gateway policy learn`: fits weights to the outcomes that the installation's own decision records show, and shows what they would change for records
- * that were held back. Writes them only when asked, and only when they would order those better.
+ * `smart-gateway policy learn`: fits weights to the outcomes that the installation's own decision records show, and shows what they would
+ * change for records that were held back. Writes them only when asked, and only when they would order those better.
  */
 export function addLearnCommand(policy: Command): Command {
   return policy
     .command("learn")
     .description("fit the score to the recorded outcomes of this installation, and show what that would change")
     .addOption(
-      new Option("--since <time>", "use the records of the last days or hours: 30d, 12h")
-        .argParser(duration)
-        .default(duration("30d"), "30d"),
+      new Option("--since <time>", "use the records since this time: 30d, 12h ago, a UTC day")
+        .argParser(time)
+        .default(time("30d"), "30d"),
     )
     .option("--write", "write the weights to the file that routing.learned.weights_file names, else beside the policy")
     .addHelpText("after", "\nExample: smart-gateway policy learn --since 90d --write")
     .action(learn);
 }
 
-/** `30d`, `12h` in milliseconds. */
-function duration(text: string): number {
-  const [, count = "", unit] = /^(\d{1,4})([dh])$/.exec(text) ?? [];
-  if (unit === undefined || Number(count) === 0)
-    throw new InvalidArgumentError("a number of days or hours, such as 30d or 12h");
-  return Number(count) * (unit === "d" ? 86_400_000 : 3_600_000);
-}
-
 async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
   const policyPath = fileOr(file, "ROUTING_POLICY_PATH");
   // Without the weights in force: they may be absent or broken, and a new fit does not need them.
-  const [loadedPolicy, loadedRegistry] = [
-    loadPolicy(policyPath),
-    loadRegistry(fileOr(options.models, "MODEL_REGISTRY_PATH")),
-  ];
-  throwProblems(loadedPolicy, loadedRegistry);
-  const [{ policy }, { registry }] = [valid(loadedPolicy), valid(loadedRegistry)];
-  const nowMs = Date.now();
+  const { policy } = valid(loadPolicy(policyPath));
+  const { registry } = valid(loadRegistry(fileOr(options.models, "MODEL_REGISTRY_PATH")));
   const { run_prose_calls } = policy.routing;
-  const recorded = await withRecords((store) => readRecorded(store, nowMs - options.since, registry, run_prose_calls));
+  const recorded = await withRecords((store) => readRecorded(store, options.since, registry, run_prose_calls));
   const { outcomes: records, prose } = recorded;
   const trials = trialsIn(records);
-  const counts = countTrials(trials, nowMs - options.since, policy.routing.learned.min_rescue_trials);
-  const { rescue_trials, needed } = counts;
-  const result: Fitted =
-    rescue_trials < needed
-      ? {
-          refused: `${rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${needed}`,
-        }
-      : fitted(records, trials, { policy, registry, policyPath, nowMs, prose, write: options.write === true });
-  const unnamed = weightsPathOf(policy, policyPath) === undefined;
-  const report = `${reportText(counts, result, unnamed)}\n\n${proseText(prose)}`;
-  print({ ...counts, run_prose: prose ?? null, ...result }, options, report);
-  if (result.refused !== undefined) process.exitCode = exitCodes.failed;
-}
-
-type Counts = ReturnType<typeof countTrials>;
-
-function countTrials(trials: readonly Trial[], sinceMs: number, needed: number) {
   const tried = trials.filter(({ rescued }) => rescued !== undefined);
-  return {
-    since: new Date(Math.max(0, sinceMs)).toISOString(),
+  const counts = {
+    since: new Date(options.since).toISOString(),
     asks: trials.length,
     failed: trials.filter(({ failed }) => failed).length,
     rescue_trials: tried.length,
     rescued: tried.filter(({ rescued }) => rescued).length,
-    needed,
+    needed: policy.routing.learned.min_rescue_trials,
   };
+  const few = `${counts.rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${counts.needed}`;
+  const result: Fitted =
+    counts.rescue_trials < counts.needed ? { refused: few } : fitted(recorded, policy, registry, policyPath, options);
+  const { held_back, written, refused } = result;
+  const lines = [
+    `Since ${counts.since} flash answered ${counts.asks} recorded asks and failed at ${counts.failed}.`,
+    `Of ${counts.rescue_trials} failures it is known whether pro solved them: it solved ${counts.rescued}.\n`,
+    ...(held_back === undefined ? [] : [`${comparison(held_back)}\n`]),
+    written === undefined
+      ? `Nothing was written: ${refused ?? "--write writes the weights"}.`
+      : `Written: ${written}. The policy names it with routing.learned.weights_file: ${defaultFile}`,
+    `\n${proseText(prose)}`,
+  ];
+  print({ ...counts, run_prose: prose ?? null, ...result }, options, lines.join("\n"));
+  if (refused !== undefined) process.exitCode = exitCodes.failed;
 }
 
 interface Fitted {
@@ -101,17 +84,14 @@ interface Fitted {
   readonly refused?: string;
 }
 
-interface FitOptions {
-  readonly policy: Policy;
-  readonly registry: ModelRegistry;
-  readonly policyPath: string | undefined;
-  readonly nowMs: number;
-  readonly prose: ProseBound | undefined;
-  readonly write: boolean;
-}
-
-function fitted(records: readonly OutcomeRecord[], trials: readonly Trial[], options: FitOptions): Fitted {
-  const { policy, registry, policyPath, nowMs, prose, write } = options;
+function fitted(
+  { outcomes: records, prose }: Awaited<ReturnType<typeof readRecorded>>,
+  policy: Policy,
+  registry: ModelRegistry,
+  policyPath: string | undefined,
+  { write }: LearnOptions,
+): Fitted {
+  const nowMs = Date.now();
   const { flash_below, pro_from } = policy.routing;
   const proFrom = (flash_below + pro_from) / 2;
   const held_back = crossValidate(records, { nowMs, proFrom, proCost: costOnPro(registry, policy) });
@@ -121,7 +101,7 @@ function fitted(records: readonly OutcomeRecord[], trials: readonly Trial[], opt
     const refused = "the learned score orders the records that were held back no better than the shipped one";
     return { held_back, refused };
   }
-  const fit = fitBenefit(trials, { ranked: rankedIn(records), nowMs });
+  const fit = fitBenefit(trialsIn(records), { ranked: rankedIn(records), nowMs });
   const weights = prose === undefined ? fit : { ...fit, run_prose: prose };
   const path = weightsPathOf(policy, policyPath) ?? resolve(dirname(policyPath ?? "."), defaultFile);
   const refused = replaceFile(path, `${JSON.stringify(weights)}\n`, (temporary) => {
@@ -138,22 +118,6 @@ function costOnPro({ byRole }: ModelRegistry, { routing }: Policy): number {
     model === undefined ? 0 : turn_input_tokens * model.price.input + turn_output_tokens * model.price.output,
   );
   return flash > 0 && pro > 0 ? pro / flash : 1;
-}
-
-/** `unnamed`: the policy names no file of weights. */
-function reportText(counts: Counts, { held_back, written, refused }: Fitted, unnamed: boolean): string {
-  const { since, asks, failed, rescue_trials, rescued } = counts;
-  const nothing = refused === undefined ? "--write writes the weights" : refused;
-  return [
-    `Since ${since.slice(0, 16).replace("T", " ")} UTC flash answered ${asks} recorded asks and failed at ${failed}.`,
-    `Of ${rescue_trials} failures it is known whether pro solved them: it solved ${rescued}.`,
-    ...(held_back === undefined ? [] : ["", comparison(held_back)]),
-    "",
-    written === undefined ? `Nothing was written: ${nothing}.` : `Written: ${written}`,
-    ...(written !== undefined && unnamed
-      ? [`To use it, put this into the policy:\nrouting:\n  learned:\n    weights_file: ${defaultFile}`]
-      : []),
-  ].join("\n");
 }
 
 function proseText(prose: ProseBound | undefined): string {
@@ -182,7 +146,5 @@ function comparison({ asks, rescuedRank, proShare, solvedFirst, cost }: CrossVal
     row("share of asks solved by the first model", solvedFirst),
     row("cost, with retries on pro, as a share of that now", cost),
   ]);
-  const unsure =
-    rescuedRank.change.low <= 0 ? "\nThe interval of the rank contains no change: more records would tell." : "";
-  return `Judged on ${asks} asks, each with weights fitted to other records; FROM and TO are the 95 % interval of the change:\n${table}${unsure}`;
+  return `Judged on ${asks} asks, each with weights fitted to other records; FROM and TO are the 95 % interval of the change:\n${table}`;
 }

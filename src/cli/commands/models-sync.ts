@@ -2,13 +2,12 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { extname } from "node:path";
 import type { Command } from "commander";
 import { storedPrices } from "#cli/databases.ts";
-import { type Aggregator, aggregatorSettings } from "#cli/options.ts";
+import { aggregatorSettings } from "#cli/options.ts";
 import { badUsage, exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { formatProblems } from "#config/problem.ts";
-import type { Settings } from "#config/settings.ts";
-import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
+import type { ModelRegistry, Price, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
@@ -41,26 +40,20 @@ export function addSyncCommand(models: Command): void {
 }
 
 async function sync(file: string | undefined, options: OutputOptions & { readonly write?: true }): Promise<void> {
-  const { settings, upstream } = aggregatorSettings();
-  const path = file ?? settings.registryPath;
+  const path = file ?? aggregatorSettings().settings.registryPath;
   if (options.write && path === undefined)
     throw badUsage("say which file to write: `models sync FILE --write`, or MODEL_REGISTRY_PATH");
   const isNew = path !== undefined && options.write === true && !existsSync(path);
   const { registry } = valid(loadRegistry(isNew ? undefined : path));
-
-  const read = await readDiffs(registry, settings, upstream);
-  const complete = read.every(({ problem }) => problem === undefined);
-  let result: WriteResult = {};
-  if (options.write && path !== undefined) {
-    result = complete
-      ? writePrices(path, isNew, read)
-      : {
-          problem:
-            "the aggregator's data is not complete for every enabled model. Correct or disable those named above.",
-        };
-  }
+  const diffs = await readDiffs(registry);
+  const complete = diffs.every(({ problem }) => problem === undefined);
+  const incomplete = {
+    problem: "the aggregator's data is not complete for every enabled model. Correct or disable those named above.",
+  };
+  const result: WriteResult =
+    options.write !== true || path === undefined ? {} : complete ? writePrices(path, isNew, diffs) : incomplete;
   const { written = null, problem } = result;
-  const models = read.map(recordOf);
+  const models = diffs.map(recordOf);
   const value = { ok: problem === undefined, complete, written, models, ...(problem === undefined ? {} : { problem }) };
   const nothing = options.write && problem === undefined ? "\n\nNothing to write: the file states these prices." : "";
   const end = written === null ? nothing : `\n\nWritten: ${written}. Running gateways take it over within seconds.`;
@@ -69,12 +62,10 @@ async function sync(file: string | undefined, options: OutputOptions & { readonl
   if (problem !== undefined || !complete) process.exitCode = exitCodes.failed;
 }
 
-/** Both lists, for every model of the registry. */
-async function readDiffs(
-  registry: ModelRegistry,
-  settings: Settings,
-  { baseUrl, apiKey }: Aggregator,
-): Promise<readonly ModelDiff[]> {
+/** Both lists, for every model of the registry; hosts are not requested for models that are disabled or not listed. */
+async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]> {
+  const { settings, upstream } = aggregatorSettings();
+  const { baseUrl, apiKey } = upstream;
   const connection = { baseUrl, clock: systemClock, timers: timerWheel({ clock: systemClock }) };
   const reply = await readModelList(connection);
   if (reply.kind === "failed")
@@ -83,26 +74,24 @@ async function readDiffs(
   const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
   const policy = loadPolicy(settings.policyPath);
   const book = policy.kind === "ok" ? await storedPrices(settings, policy.policy) : undefined;
-  const read: ModelDiff[] = [];
+  const keyed = apiKey === undefined ? connection : { ...connection, apiKey };
+  const diffs: ModelDiff[] = [];
   for (const model of models) {
-    const listing = listings.get(model.upstreamId);
-    // Hosts are not requested for models that are disabled or not listed.
-    const hosts =
-      listing === undefined || !model.enabled
-        ? ({ kind: "ok", hosts: [] } as const)
-        : hostsRead(
-            model,
-            await readModelHosts({ ...connection, ...(apiKey === undefined ? {} : { apiKey }) }, model.upstreamId),
-          );
-    read.push(diffOf(model, listing, hosts, book?.get(model.upstreamId)?.canonical, Date.now()));
+    const { upstreamId, enabled, free } = model;
+    const listing = listings.get(upstreamId);
+    const hosts: HostsRead =
+      listing === undefined || !enabled
+        ? { kind: "ok", hosts: [] }
+        : hostsRead(await readModelHosts(keyed, upstreamId), free);
+    diffs.push(diffOf(model, listing, hosts, book?.get(upstreamId)?.canonical, Date.now()));
   }
-  return increasesFirst(read);
+  return increasesFirst(diffs);
 }
 
-function hostsRead(model: Model, reply: Awaited<ReturnType<typeof readModelHosts>>): HostsRead {
+function hostsRead(reply: Awaited<ReturnType<typeof readModelHosts>>, free: boolean): HostsRead {
   if (reply.kind === "failed") return reply;
   if (reply.kind === "not_found") return { kind: "failed", detail: "the aggregator does not know them" };
-  const hosts = hostsIn(reply.answer, model.free);
+  const hosts = hostsIn(reply.answer, free);
   return hosts === undefined ? { kind: "failed", detail: "the answer cannot be read" } : { kind: "ok", hosts };
 }
 
@@ -113,8 +102,8 @@ interface WriteResult {
 }
 
 /** Writes the listed prices of all paid, enabled models. A file that would not load, or would mean other prices, is not written. */
-function writePrices(path: string, isNew: boolean, read: readonly ModelDiff[]): WriteResult {
-  const updates = read.flatMap(({ model, listing, changes }) =>
+function writePrices(path: string, isNew: boolean, diffs: readonly ModelDiff[]): WriteResult {
+  const updates = diffs.flatMap(({ model, listing, changes }) =>
     model.enabled && !model.free && changes.length > 0 && listing?.price !== undefined
       ? [{ key: model.key, price: listing.price }]
       : [],
@@ -142,50 +131,26 @@ function diffText(records: readonly ReturnType<typeof recordOf>[]): string {
   const hosts = records.flatMap(({ key, hosts }) =>
     hosts.map(({ prices, ...host }) => ({ model: key, ...host, input: prices?.input, output: prices?.output })),
   );
-  const notices = records.flatMap(({ key, problem, notices, hosts }) =>
-    [
-      ...(problem === null ? [] : [problem]),
-      // The problem already says that the model is not listed.
-      ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => detail),
-      ...(hosts.length > 0 && !hosts.some(({ within_price_limit }) => within_price_limit)
-        ? ["no host is within the registry's price; calls with a price limit are refused"]
-        : []),
-    ].map((line) => `  ${key}: ${line}`),
+  const hostColumns = ["model", "name", "within_price_limit", "in_service", "input", "output", "context_tokens"];
+  const notices = records.flatMap(({ key, problem, notices }) =>
+    // The problem already says that a model is not listed.
+    [problem, ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => detail)]
+      .filter((line) => line !== null)
+      .map((line) => `${key}: ${line}`),
   );
-  const hostColumns = [
-    "model",
-    "name",
-    "within_price_limit",
-    "in_service",
-    "input",
-    "output",
-    "context_tokens",
-  ] as const;
-  return [
-    changes.length === 0
-      ? "Every price that the aggregator lists is the registry's."
-      : `${textTable(changes, ["model", "rate", "band", "registry", "listed", "change"])}\n\nUSD per million tokens, or per request. LISTED: the price of the host that the aggregator prefers now.`,
-    ...(hosts.length === 0
-      ? []
-      : [`${textTable(hosts, hostColumns)}\n\nCalls with a price limit go only to the hosts within it.`]),
-    ...(notices.length === 0 ? [] : [["To look at:", ...notices].join("\n")]),
-  ].join("\n\n");
-}
-
-function usdOrNull(amount: number | undefined): string | null {
-  return amount === undefined ? null : formatUsd(amount);
-}
-
-function changeText(change: RateChange): string {
-  const growth = growthOf(change);
-  if (change.listed === undefined) return "not listed apart";
-  if (!Number.isFinite(growth)) return "new";
-  const percent = Math.round((growth - 1) * 1_000) / 10;
-  return `${isIncrease(change) ? "higher" : "lower"}, ${percent > 0 ? "+" : ""}${percent} %`;
+  const sections = [
+    changes.length === 0 ? "Every price that the aggregator lists is the registry's." : "",
+    changes.length === 0 ? "" : textTable(changes, ["model", "rate", "band", "registry", "listed", "change"]),
+    hosts.length === 0 ? "" : `USD per million tokens. Calls with a price limit go only to the hosts within it.\n`,
+    hosts.length === 0 ? "" : textTable(hosts, hostColumns),
+    ...notices,
+  ];
+  return sections.filter((section) => section !== "").join("\n");
 }
 
 /** One model of `--json`; prices as text, so that nothing is rounded. */
 function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDiff) {
+  const usdOrNull = (amount: number | undefined) => (amount === undefined ? null : formatUsd(amount));
   return {
     key: model.key,
     upstream_id: model.upstreamId,
@@ -205,17 +170,25 @@ function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDif
       change: changeText(change),
     })),
     notices: notices.map(({ reason, detail }) => ({ reason, detail })),
-    hosts: hosts.map(({ name, within, down, uptime, contextTokens, maxOutputTokens, price }) => ({
-      name,
-      within_price_limit: within,
-      in_service: !down,
-      uptime_percent: uptime ?? null,
-      context_tokens: contextTokens ?? null,
-      max_output_tokens: maxOutputTokens ?? null,
-      prices: price === undefined ? null : priceRecord(price),
+    hosts: hosts.map((host) => ({
+      name: host.name,
+      within_price_limit: host.within,
+      in_service: !host.down,
+      uptime_percent: host.uptime ?? null,
+      context_tokens: host.contextTokens ?? null,
+      max_output_tokens: host.maxOutputTokens ?? null,
+      prices: host.price === undefined ? null : priceRecord(host.price),
     })),
     problem: problem ?? null,
   };
+}
+
+function changeText(change: RateChange): string {
+  const growth = growthOf(change);
+  if (change.listed === undefined) return "not listed apart";
+  if (!Number.isFinite(growth)) return "new";
+  const percent = Math.round((growth - 1) * 1_000) / 10;
+  return `${isIncrease(change) ? "higher" : "lower"}, ${percent > 0 ? "+" : ""}${percent} %`;
 }
 
 /** A price as `--json` shows it: USD per million tokens, or per request, as text, so that nothing is rounded. */
@@ -225,14 +198,7 @@ export function priceRecord({ bands, ...price }: Price) {
     ...(window === undefined ? {} : { from: timeOf(window.fromMinute), to: timeOf(window.toMinute) }),
     ...ratesRecord(rates),
   }));
-  const { input, cachedInput, output } = price;
-  return {
-    ...ratesRecord(price),
-    input: formatUsd(input),
-    cached_input: formatUsd(cachedInput),
-    output: formatUsd(output),
-    ...(shown === undefined ? {} : { bands: shown }),
-  };
+  return { ...ratesRecord(price), ...(shown === undefined ? {} : { bands: shown }) };
 }
 
 /** The names that prices have in files and in output. */
@@ -244,11 +210,7 @@ const rateNames = {
   request: "request",
 } as const;
 
-function ratesRecord(rates: Partial<Rates>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(rateNames).flatMap(([rate, name]) => {
-      const value = rates[rate as keyof Rates]; // a key of `rateNames`
-      return value === undefined ? [] : [[name, formatUsd(value)]];
-    }),
-  );
+function ratesRecord(rates: Partial<Rates>): { readonly [N in (typeof rateNames)[keyof Rates]]?: string } {
+  const given = (Object.keys(rateNames) as (keyof Rates)[]).filter((rate) => rates[rate] !== undefined);
+  return Object.fromEntries(given.map((rate) => [rateNames[rate], formatUsd(rates[rate] ?? 0)]));
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { withLedger } from "#cli/databases.ts";
-import { type Aggregator, aggregatorSettings, utcDay } from "#cli/options.ts";
+import { withLedger, withStore } from "#cli/databases.ts";
+import { aggregatorSettings, utcDay } from "#cli/options.ts";
 import { exitCodes, failed, type OutputOptions, print, textOf } from "#cli/output.ts";
 import { ownCommand } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
@@ -25,31 +25,22 @@ export function addReconcileCommand(budgets: Command): void {
 }
 
 async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Promise<void> {
-  const { settings, upstream } = aggregatorSettings();
-  const nowMs = Date.now();
-  const today = utcDayOf(nowMs);
+  const { baseUrl, apiKey } = aggregatorSettings().upstream;
+  const today = utcDayOf(Date.now());
   const day = options.day === "today" ? today : options.day;
-  const counts = await withLedger(async (admin) => {
-    const counted =
-      day === today ? await countNow(upstream, nowMs) : await countThen(upstream, settings.databaseUrl, day);
-    const account = await admin.account(dayAccountOf(day));
-    return {
-      day,
-      ledgerSpent: account?.spent ?? 0,
-      ledgerHeld: account?.held ?? 0,
-      aggregatorSpent: counted.spent,
-      readMs: counted.readMs,
-    };
-  });
+  const account = await withLedger((admin) => admin.account(dayAccountOf(day)));
+  const counted = day === today ? await countNow(baseUrl, apiKey) : await countThen(baseUrl, day);
+  const { spent = 0, held = 0 } = account ?? {};
+  const counts = { day, ledgerSpent: spent, ledgerHeld: held, aggregatorSpent: counted.spent, readMs: counted.readMs };
   const notable = isNotable(counts);
   const value = {
     ok: !notable,
     day,
-    ledger_usd: formatUsd(counts.ledgerSpent),
-    held_usd: formatUsd(counts.ledgerHeld),
-    aggregator_usd: formatUsd(counts.aggregatorSpent),
+    ledger_usd: formatUsd(spent),
+    held_usd: formatUsd(held),
+    aggregator_usd: formatUsd(counted.spent),
     difference_usd: formatUsd(differenceOf(counts)),
-    read_at: new Date(counts.readMs).toISOString(),
+    read_at: new Date(counted.readMs).toISOString(),
   };
   const advice = `\nThe two differ by more than that explains: \`${ownCommand(process.env)} budgets holds --charged\` shows what is unresolved.`;
   print(value, options, `${textOf(value)}\n\n${explanation}${notable ? advice : ""}`);
@@ -59,35 +50,22 @@ async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Pro
 const explanation = `The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which
 it was admitted here, and to the day on which it was billed there. Money that is held may be billed already.`;
 
-interface Counted {
-  readonly spent: number;
-  readonly readMs: number;
-}
-
-async function countNow({ baseUrl, apiKey }: Aggregator, readMs: number): Promise<Counted> {
+async function countNow(baseUrl: string, apiKey: string | undefined) {
   if (apiKey === undefined) throw failed("without UPSTREAM_API_KEY there is no key to ask about");
-  const reply = await readKeyUsage({ baseUrl, apiKey, clock: systemClock, timers: timerWheel({ clock: systemClock }) });
-  switch (reply.kind) {
-    case "ok":
-      return { spent: spentInDay(reply.usage), readMs };
-    case "refused":
-      throw failed(`the aggregator does not accept the key (${reply.status})`);
-    case "unknown_page":
-      throw failed(`the upstream does not tell what a key has spent (GET /key: ${reply.status})`);
-    case "failed":
-      throw failed(`the aggregator's count could not be read: ${reply.detail}`);
-  }
+  const clock = systemClock;
+  const reply = await readKeyUsage({ baseUrl, apiKey, clock, timers: timerWheel({ clock }) });
+  if (reply.kind === "ok") return { spent: spentInDay(reply.usage), readMs: Date.now() };
+  if (reply.kind === "refused") throw failed(`the aggregator does not accept the key (${reply.status})`);
+  if (reply.kind === "failed") throw failed(`the aggregator's count could not be read: ${reply.detail}`);
+  throw failed(`the upstream does not tell what a key has spent (GET /key: ${reply.status})`);
 }
 
-async function countThen({ baseUrl }: Aggregator, databaseUrl: string, day: UtcDay): Promise<Counted> {
-  const store = await openKeyUsageStore(databaseUrl);
-  try {
-    const stored = await store.load(baseUrl, day);
-    if (stored !== undefined) return stored;
-    throw failed(
-      `no gateway on this database has read the aggregator's count on ${day}; the aggregator tells it only on the day itself`,
-    );
-  } finally {
-    await store.close();
-  }
+async function countThen(baseUrl: string, day: UtcDay) {
+  const stored = await withStore("The counts could not be read", openKeyUsageStore, (store) =>
+    store.load(baseUrl, day),
+  );
+  if (stored !== undefined) return stored;
+  throw failed(
+    `no gateway on this database has read the aggregator's count on ${day}; the aggregator tells it only on the day itself`,
+  );
 }

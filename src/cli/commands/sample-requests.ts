@@ -23,16 +23,10 @@ const hardAsks = [
   "Design a lock-free multi-producer queue, and prove that it is linearizable.",
   "Migrate the billing service from one database to shards by tenant, with both running side by side for a month. Plan every step and how to go back.",
 ];
-
 const securityAsks = ["Passwords are compared in plain text in login.ts. Fix it."];
-
 /** Joined here so that secret scanners do not report this repository; it is no valid token. */
 const fakeToken = ["ghp", "gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"].join("_");
 
-const parameters = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
-const runTests = { type: "function", function: { name: "run_tests", description: "Runs the tests.", parameters } };
-
-const user = (content: string) => ({ role: "user", content });
 const rework = { "x-goal-id": "rework" };
 const free = { model: "smart-router-free" };
 const security = { metadata: { kind: "SECURITY", risk_level: "HIGH" } };
@@ -46,7 +40,7 @@ const kinds: readonly ((n: number) => SampleRequest)[] = [
   (n) => ask("an ask on flash", easyAsks, n + 2, { model: "smart-router-flash" }),
   (n) => agentTurn(n + 1),
   (n) => ask("a hard ask on pro, streamed", hardAsks, n + 1, { model: "smart-router-pro", stream: true }, rework),
-  () => ask("an ask with a credential, which is replaced", [`Why does this token not work? ${fakeToken}`], 0),
+  (n) => ask("an ask with a credential, which is replaced", [`Why does this token not work? ${fakeToken}`], n),
   (n) => ask("a public ask on the free model", easyAsks, n, { ...free, metadata: { sensitive: false } }),
   (n) => ask("a private ask on the free model, which is refused", easyAsks, n, free),
   (n) => agentTurn(n + 2),
@@ -69,7 +63,7 @@ function ask(
   body: object = {},
   headers: object = {},
 ): SampleRequest {
-  const messages = [user(asks[n % asks.length] ?? "")];
+  const messages = [{ role: "user", content: asks[n % asks.length] }];
   return {
     shows,
     headers: { "x-session-id": "demo-traffic", ...headers },
@@ -82,23 +76,20 @@ const maxRuns = 4;
 
 function agentTurn(n: number): SampleRequest {
   const runs = (n % maxRuns) + 1;
+  const conversation = Math.floor(n / maxRuns);
   const content = "FAIL parser.test.ts\nTypeError: token.kind is undefined at parse (parser.ts:88)\nexit code 1";
-  const repairs = Array.from({ length: runs }, (_, at) => {
-    const id = `call_${Math.floor(n / maxRuns)}_${at}`;
+  const parameters = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
+  const tool = { name: "run_tests", description: "Runs the tests.", parameters };
+  const messages: object[] = [{ role: "user", content: `Make the tests of the parser pass (run ${conversation}).` }];
+  for (let at = 0; at < runs; at += 1) {
+    const id = `call_${conversation}_${at}`;
     const call = { id, type: "function", function: { name: "run_tests", arguments: '{"path":"parser"}' } };
     const said = at === 0 ? null : "I changed the parser.";
-    return [
+    messages.push(
       { role: "assistant", content: said, tool_calls: [call] },
       { role: "tool", tool_call_id: id, content },
-    ];
-  });
-  const messages = [user(`Make the tests of the parser pass (run ${Math.floor(n / maxRuns)}).`), ...repairs.flat()];
-  const goal = { "x-goal-id": "parser" };
-  return ask(
-    `an agent's turn after ${runs} failed test runs`,
-    [],
-    n,
-    { messages, tools: [runTests], stream: true },
-    goal,
-  );
+    );
+  }
+  const body = { messages, tools: [{ type: "function", function: tool }], stream: true };
+  return ask(`an agent's turn after ${runs} failed test runs`, easyAsks, n, body, { "x-goal-id": "parser" });
 }

@@ -78,9 +78,8 @@ function refuse(problems: readonly Problem[]): number {
 }
 
 /** The problems of the policy, the model registry and the list of keys. */
-async function problemsInFiles(files: ConfiguredFiles): Promise<readonly Problem[]> {
-  const keys = files.authKeysFile === undefined ? undefined : loadAuthKeys(files.authKeysFile);
-  const { policyPath, registryPath } = files;
+async function problemsInFiles({ policyPath, registryPath, authKeysFile }: ConfiguredFiles) {
+  const keys = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
   const loaded = [await loadConfig({ policyPath, registryPath }), keys];
   return loaded.flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
 }
@@ -99,10 +98,7 @@ function untilStopped(
     const force = new AbortController();
     let stopping = false;
     const stop = (reason: string, code: number, acceptMs: number) => {
-      if (stopping) {
-        force.abort();
-        return;
-      }
+      if (stopping) return force.abort();
       stopping = true;
       // The gateway's timers and connections do not keep the process alive, and the ledger still has to be flushed.
       setInterval(() => {}, 60_000);
@@ -132,10 +128,10 @@ function untilStopped(
 
 /** The cause of a failed start in the operator's words; never a connection string. */
 function startProblem(error: unknown, settings: Settings): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!(error instanceof Error)) return "unknown error";
+  const code = "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE") return `port ${settings.port} is taken. Set PORT to another one.`;
   if (code === "EACCES")
     return `no permission to listen on ${hostAndPort(settings.host, settings.port)}, or to open the database.`;
-  if (error instanceof Error) return error.message.replace(/\/\/[^@/\s]*@/g, "//…@");
-  return "unknown error";
+  return error.message.replace(/\/\/[^@/\s]*@/g, "//…@");
 }
