@@ -163,7 +163,7 @@ describe("smart-gateway route", () => {
       run(["route", "add two-factor authentication to the login"]),
     ]);
     expect(easy.json()).toMatchObject({ cause: "score_flash", model: "vendor_v4_flash" });
-    expect(easy.json().evidence).toContain("score_scale=agent");
+    expect(easy.json().evidence.join()).toContain("score_scale=");
     expect(guarded.json()).toMatchObject({ cause: "hard_pro_rule", hard_rule: true });
     for (const shown of ["AUTH", "reasoning requirement", "hard rules", "guarded_kind", "estimate usd"])
       expect(report.out).toContain(shown);

@@ -115,7 +115,7 @@ async function closeByHand(ids: readonly string[] | undefined, options: CloseOpt
       const { holds } = await admin.holds({ limit: some.length, charged: true, ids: some });
       const closing = holds.filter(({ state }) => options.force === true || state !== "live");
       const resolutions = closing.map(({ id }): Resolution => ({ ...ending, id, source: "operator", reason }));
-      const closed = await admin.resolve(operator, resolutions);
+      const closed = resolutions.length === 0 ? [] : await admin.resolve(operator, resolutions);
       notices.push(...closed);
       for (const id of some) {
         const hold = holds.find((one) => one.id === id);
