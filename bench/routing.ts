@@ -1,6 +1,7 @@
 /**
  * The quality and the cost of routing: prompts with recorded outcomes, captured requests and recorded runs of agents.
- * `bun bench/routing.ts [prompts] [captured] [runs] [--write]`; without a name all of them. `--write` puts the table into docs/routing.md. Needs the development data in ../shared; what is absent is left out.
+ * `bun bench/routing.ts [prompts] [captured] [runs] [--other CHECKOUT] [--write]`; without a name all of them. `--other` also measures
+ * the score of another checkout, `--write` puts the tables into docs/routing.md. Needs the development data in ../shared.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,93 +12,82 @@ import { measurePrompts } from "./routing/prompts.ts";
 const parts = ["prompts", "captured", "runs"] as const;
 const asked = parts.filter((part) => process.argv.includes(part));
 const wanted = new Set(asked.length === 0 ? parts : asked);
+const otherAt = process.argv.indexOf("--other");
 const lines: string[] = [];
 const say = (...text: string[]) => {
   lines.push(...text);
   for (const line of text) console.log(line);
 };
 const percent = (share: number, digits = 1) => `${(100 * share).toFixed(digits)} %`;
-const three = (value: number) => value.toFixed(3);
+const three = (value: number | undefined) => (value === undefined ? "" : value.toFixed(3));
 
-const prompts = wanted.has("prompts") ? measurePrompts() : undefined;
+const prompts = wanted.has("prompts")
+  ? await measurePrompts(otherAt < 0 ? undefined : process.argv[otherAt + 1])
+  : undefined;
 if (prompts !== undefined) {
+  const { sources, kinds, falseAlarms, judged, languages } = prompts;
+  const other = sources.some((source) => source.other !== undefined);
   say(
-    "| prompts: APGR (0.5 is chance) | rows | gap | score [95 %] | random | length | keywords |",
-    "|---|---|---|---|---|---|---|",
-  );
-  for (const { source, rows, gap, score, random, length, keywords, counts } of prompts.sources) {
-    say(
-      `| ${source}${counts ? "" : " (not in the means)"} | ${rows} | ${gap.toFixed(2)} | ${three(score.apgr)} [${score.low.toFixed(2)}, ${score.high.toFixed(2)}] | ${three(random)} | ${three(length)} | ${three(keywords)} |`,
-    );
-  }
-  const { score, random, length, keywords } = prompts.means;
-  for (const [name, key] of [
-    ["mean", "plain"],
-    ["mean by inverse variance", "weighted"],
-  ] as const) {
-    say(
-      `| **${name}** | | | **${three(score[key])}** | ${three(random[key])} | ${three(length[key])} | ${three(keywords[key])} |`,
-    );
-  }
-  const { kinds, guarded, falseAlarms, judged, languages, zones } = prompts;
-  say(
-    "",
-    "| words | |",
-    "|---|---|",
-    `| kind right | ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts |`,
-    `| guarded asks | recall ${percent(guarded.recall)}, precision ${percent(guarded.precision)}; ${guarded.of} asks |`,
-    `| false alarms | ${falseAlarms.found} of ${falseAlarms.of} prompts that are not guarded (${percent(falseAlarms.found / falseAlarms.of, 2)}) |`,
-    ...judged.map(
-      ({ name, recall, precision, guarded, ordinary }) =>
-        `| guarded asks, written to judge the rules: ${name} | recall ${percent(recall)}, precision ${percent(precision)}; ${guarded} asks, ${ordinary} others |`,
+    `| prompts: APGR | rows | gap | score | left out | length | six regexes |${other ? " other |" : ""} hard to flash | easy to pro | × all-pro |`,
+    `|---|---|---|---|---|---|---|${other ? "---|" : ""}---|---|---|`,
+    ...sources.map(
+      (each) =>
+        `| ${each.source} | ${each.rows} | ${each.gap.toFixed(2)} | ${three(each.score)} | ${three(each.leftOut)} | ${three(each.length)} | ${three(each.regexes)} |${other ? ` ${three(each.other)} |` : ""} ${percent(each.hardToFlash)} | ${percent(each.easyToPro)} | ${each.timesPro.toFixed(2)} |`,
     ),
-    `| guarded kinds in twelve languages | ${languages.right} of ${languages.of} |`,
-    `| zones, every source counting the same | flash ${percent(zones.flash)}, gray ${percent(zones.gray)}, pro ${percent(zones.pro)} |`,
+  );
+  const mean = (value: (source: (typeof sources)[number]) => number) =>
+    sources.reduce((sum, source) => sum + value(source), 0) / sources.length;
+  const better = (than: (source: (typeof sources)[number]) => number | undefined) =>
+    sources.filter((source) => source.leftOut > (than(source) ?? 0)).length;
+  say(
+    `| **mean** | | | ${three(mean(({ score }) => score))} | ${three(mean(({ leftOut }) => leftOut))} | ${three(mean(({ length }) => length))} | ${three(mean(({ regexes }) => regexes))} |${other ? ` ${three(mean((each) => each.other ?? 0))} |` : ""} ${percent(mean(({ hardToFlash }) => hardToFlash))} | ${percent(mean(({ easyToPro }) => easyToPro))} | ${mean(({ timesPro }) => timesPro).toFixed(2)} |`,
+    `| left out is better on | | | | | ${better(({ length }) => length)} of ${sources.length} | ${better(({ regexes }) => regexes)} of ${sources.length} |${other ? ` ${better((each) => each.other)} of ${sources.length} |` : ""} | | |`,
+    "",
+    "| words | guarded | missed (sent to flash) | ordinary | false alarms (sent to pro) |",
+    "|---|---|---|---|---|",
+    ...judged.map(
+      ({ name, guarded, missed, ordinary, falseAlarms }) =>
+        `| written asks: ${name} | ${guarded} | ${percent(missed)} | ${ordinary} | ${percent(falseAlarms)} |`,
+    ),
+    `| public prompts | | | ${falseAlarms.of} | ${percent(falseAlarms.found / falseAlarms.of, 2)} |`,
+    "",
+    `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; guarded kinds in twelve languages: ${percent(languages)}.`,
     "",
   );
 }
 
 const captured = wanted.has("captured") ? assessCaptured() : undefined;
 if (captured !== undefined) {
-  const { right, wrong } = captured;
-  say("| captured requests of agents | |", "|---|---|", `| right tier | ${right} of ${right + wrong.length} |`, "");
-  for (const file of wrong) console.log(`wrong: ${file}`);
+  const { right, hardToFlash, easyToPro } = captured;
+  say(
+    `Captured requests of agents: ${right} right, ${hardToFlash.length} hard ones sent to flash, ${easyToPro.length} easy ones sent to pro.`,
+    "",
+  );
+  for (const name of [...hardToFlash, ...easyToPro]) console.log(`wrong: ${name}`);
 }
 
 if (wanted.has("runs")) {
-  const replays = (
-    [
-      ["tool", 1],
-      ["raw", 1],
-      ["tool", 5],
-    ] as [Form, number][]
-  ).flatMap(([form, asks]) => {
+  const forms: readonly (readonly [Form, number])[] = [
+    ["tool", 1],
+    ["raw", 1],
+    ["tool", 5],
+  ];
+  const replays = forms.flatMap(([form, asks]) => {
     const replay = replayRuns(form, asks);
-    return replay === undefined ? [] : [{ form, asks, replay }];
+    return replay === undefined
+      ? []
+      : [{ name: `${form} calls, ${asks === 1 ? "one ask" : `${asks} asks`} a session`, replay }];
   });
   if (replays.length > 0) {
     say(
-      "| recorded runs | calls | calls on pro | met pro: resolved | failed | lift | × all-flash | without flagged asks | flagged asks: share | cost on top | × all-pro | switches |",
-      "|---|---|---|---|---|---|---|---|---|---|---|---|",
-      ...replays.map(({ form, asks, replay }) => {
+      "| recorded runs | calls on pro | failed left on flash | resolved sent to pro | lift | at the first call | × all-flash | × all-pro | switches |",
+      "|---|---|---|---|---|---|---|---|---|",
+      ...replays.map(({ name, replay }) => {
         const lift = replay.failedMeetingPro / replay.resolvedMeetingPro;
-        return `| ${form} calls, ${asks === 1 ? "one ask" : `${asks} asks`} a session | ${replay.calls} | ${percent(replay.proCalls)} | ${percent(replay.resolvedMeetingPro)} | ${percent(replay.failedMeetingPro)} | ${lift.toFixed(2)} | ${replay.timesFlash.toFixed(2)} | ${replay.flagged.others.toFixed(2)} | ${percent(replay.flagged.share)} | ${replay.flagged.extra.toFixed(2)} | ${replay.timesPro.toFixed(2)} | ${replay.switchesPerSession.toFixed(2)} |`;
+        return `| ${name} | ${percent(replay.proCalls)} | ${percent(1 - replay.failedMeetingPro)} | ${percent(replay.resolvedMeetingPro)} | ${lift.toFixed(2)} | ${percent(replay.atFirstCall)} | ${replay.timesFlash.toFixed(2)} | ${replay.timesPro.toFixed(2)} | ${replay.switchesPerSession.toFixed(2)} |`;
       }),
-      "",
     );
-    say(
-      "| what hard rules see, tool calls, one ask a session | met: resolved | failed | lift | share of calls |",
-      "|---|---|---|---|---|",
-      ...(replays[0]?.replay.conditions ?? []).map(
-        ({ name, resolved, failed, calls }) =>
-          `| ${name} | ${percent(resolved)} | ${percent(failed)} | ${resolved === 0 ? "" : (failed / resolved).toFixed(2)} | ${percent(calls)} |`,
-      ),
-      "",
-    );
-    for (const { form, asks, replay } of replays) {
-      const causes = [...replay.causes].map(([cause, count]) => `${cause} ${count}`).join(", ");
-      console.log(`${form}, ${asks}: ${replay.readingUs.toFixed(0)} µs a call; ${causes}`);
-    }
+    for (const { name, replay } of replays) console.log(`${name}: ${replay.readingUs.toFixed(0)} µs to assess a call`);
   }
 }
 
@@ -106,6 +96,6 @@ if (process.argv.includes("--write")) {
   const [begin, end] = ["<!-- bench/routing.ts: begin -->", "<!-- bench/routing.ts: end -->"];
   const text = readFileSync(file, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error("docs/routing.md has no place for the table");
+  if (from < 0 || to < from) throw new Error("docs/routing.md has no place for the tables");
   writeFileSync(file, `${text.slice(0, from + begin.length)}\n${lines.join("\n").trim()}\n${text.slice(to)}`);
 }

@@ -1,33 +1,42 @@
-import { Policy } from "#config/policy.ts";
+import { capsOf, Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
+import type { RoutingDecision } from "#domain/routing.ts";
+import { loadRegistry } from "#models/load-registry.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
 import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { decide } from "#pipeline/decide/decide.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
+import type { Affinity } from "#pipeline/decide/snapshot.ts";
+import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+
+type Body = JsonObject & { messages: ChatMessage[] };
+export type Tier = "flash" | "pro";
 
 /** The shipped policy. */
 export const benchPolicy = Policy.parse({});
+const loaded = loadRegistry(undefined);
+if (loaded.kind !== "ok") throw new Error("the shipped registry is invalid");
+const { registry } = loaded;
+const configuration = { policy: benchPolicy, registry, caps: capsOf(benchPolicy) };
 
-/** A chat request with that body, as the HTTP layer passes it to the pipeline. */
-export function requestWith(body: JsonObject & { messages: ChatMessage[] }, bodyBytes = 1_000): ChatRequest {
-  return {
+/** The assessment of a body, with an empty task memory. */
+export function assessedBody(body: Body, bodyBytes = 1_000): Assessment {
+  const limit = body["max_tokens"];
+  const request: ChatRequest = {
     requestId: "bench",
     alias: "smart-router",
     stream: false,
     caller: 0,
     body,
     bodyBytes,
-    requestedOutputTokens: null,
+    requestedOutputTokens: typeof limit === "number" ? limit : null,
     choices: 1,
     wantsUsage: false,
     routing: { forcePro: false, scoutFirst: false, taskFields: {} },
     receivedAtMs: 0,
   };
-}
-
-/** The assessment of a body, with an empty task memory. */
-export function assessedBody(body: JsonObject & { messages: ChatMessage[] }, bodyBytes?: number): Assessment {
   const memory = inMemoryTaskMemory(() => benchPolicy.tasks);
-  return assess(requestWith(body, bodyBytes), body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
+  return assess(request, body, memory, { now: 0, policy: benchPolicy, redactions: 0 });
 }
 
 /** The assessment of a prompt as the only message, with these tools offered. */
@@ -41,4 +50,14 @@ export function assessedPrompt({ prompt, tools }: { prompt: string; tools?: read
 /** The score of a chat request. */
 export function scoreOfAssessed({ task, runtime, scale }: Assessment): number {
   return scoreOf(task, runtime, benchPolicy, [], scale);
+}
+
+/** The decision on a chat request, and the tier that it goes to. */
+export function routed(
+  { task, runtime, size, scale, prose }: Assessment,
+  affinity?: Affinity,
+): { readonly decision: RoutingDecision; readonly tier: Tier } {
+  const snapshot = { ...takeSnapshot(configuration as never, {}, size), scale, prose }; // the fields that a snapshot reads
+  const decision = decide(task, runtime, affinity === undefined ? snapshot : { ...snapshot, affinity });
+  return { decision, tier: registry.models.get(decision.model ?? "")?.role === "worker" ? "flash" : "pro" };
 }

@@ -44,22 +44,15 @@ export interface Scored {
   readonly strong: number;
 }
 
-export interface Quality {
-  /** Area under the performance gap recovered, over the share sent to the strong model; random gives 0.5. */
-  readonly apgr: number;
-  /** Smallest shares that recover half and four fifths of the gap; random gives 0.5 and 0.8. */
-  readonly cpt50: number;
-  readonly cpt80: number;
-}
-
-/** How well a score selects the prompts for the strong model. Equal scores count as one straight segment. */
-export function qualityOf(rows: readonly Scored[]): Quality {
+/**
+ * The average performance gap recovered: how much of the strong model's advantage those prompts have that a score sends to it, over all
+ * shares sent; random gives 0.5. Equal scores count as one straight segment.
+ */
+export function apgr(rows: readonly Scored[]): number {
   const sorted = [...rows].sort((a, b) => b.score - a.score);
   const gap = sorted.reduce((sum, row) => sum + row.strong - row.weak, 0);
-  let share = 0;
   let recovered = 0;
-  let apgr = 0;
-  const reached: [number, number][] = [[0, 0]];
+  let area = 0;
   for (let from = 0; from < sorted.length; ) {
     let to = from;
     let gain = 0;
@@ -67,21 +60,9 @@ export function qualityOf(rows: readonly Scored[]): Quality {
       gain += (sorted[to]?.strong ?? 0) - (sorted[to]?.weak ?? 0);
       to++;
     }
-    const step = (to - from) / sorted.length;
-    apgr += step * (recovered + gain / gap / 2);
-    share += step;
+    area += ((to - from) / sorted.length) * (recovered + gain / gap / 2);
     recovered += gain / gap;
-    reached.push([share, recovered]);
     from = to;
   }
-  return { apgr, cpt50: shareFor(0.5, reached), cpt80: shareFor(0.8, reached) };
-}
-
-function shareFor(goal: number, reached: readonly [number, number][]): number {
-  for (let index = 1; index < reached.length; index++) {
-    const [x0, y0] = reached[index - 1] ?? [0, 0];
-    const [x1, y1] = reached[index] ?? [1, 1];
-    if (y1 >= goal) return y1 === y0 ? x1 : x0 + ((x1 - x0) * (goal - y0)) / (y1 - y0);
-  }
-  return 1;
+  return area;
 }

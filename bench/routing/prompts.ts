@@ -1,137 +1,119 @@
-import { randomSequence } from "#learning/fit/random-sequence.ts";
-import { zoneOf } from "#pipeline/decide/rules/score.ts";
-import { assessedPrompt, benchPolicy, scoreOfAssessed } from "./assessed.ts";
+import { join } from "node:path";
+import { readAskText } from "#pipeline/assess/ask/ask-text.ts";
+import { dimensionsOf } from "#pipeline/assess/ask/dimensions.ts";
+import { pointsOf } from "#pipeline/decide/rules/score.ts";
+import { assessedPrompt, benchPolicy, routed, scoreOfAssessed, type Tier } from "./assessed.ts";
 import { guardedKinds, judgedAsks, judgedSets } from "./guarded-asks.ts";
-import { qualityOf, type Row, routingDev, type Scored } from "./prompt-data.ts";
+import { apgr, type Row, routingDev } from "./prompt-data.ts";
 
-/** How well a score selects, with the bounds of its 95 % interval (bootstrap over the rows). */
-export interface Estimate {
-  readonly apgr: number;
-  readonly low: number;
-  readonly high: number;
-}
-
+/** How well a score selects the prompts for the strong model (APGR), and the two errors at the shipped thresholds. */
 export interface SourceQuality {
   readonly source: string;
   readonly rows: number;
   /** Mean advantage of the strong model. */
   readonly gap: number;
-  readonly score: Estimate;
-  readonly random: number;
+  readonly score: number;
+  /** With weights chosen on all other sources. */
+  readonly leftOut: number;
   readonly length: number;
-  readonly keywords: number;
-  /** Whether it counts in the means: enough rows, a large enough gap, a strong model that is not small. */
-  readonly counts: boolean;
+  readonly regexes: number;
+  /** The score of another checkout. */
+  readonly other: number | undefined;
+  /** Of the rows that only the strong model solves, the share sent to flash; of those that the weak one solves, the share sent to pro. */
+  readonly hardToFlash: number;
+  readonly easyToPro: number;
+  /** Cost as a share of pro alone, at list prices per token. */
+  readonly timesPro: number;
 }
 
-/** How well guarded asks are distinguished from ordinary ones. */
-export interface GuardedQuality {
-  readonly name: string;
-  readonly recall: number;
-  readonly precision: number;
-  readonly guarded: number;
-  readonly ordinary: number;
+/** Six regular expressions that nobody has tuned: code, reasons, technical words, steps, constraints, trivial openings. */
+const regexes: readonly (readonly [RegExp, number])[] = [
+  [/```|\b(?:def|class|function|import|return|const|let|var)\b|[{};]\s*$/gm, 1],
+  [/\b(?:prove|derive|explain|why|step by step|analy[sz]e|compare|evaluate|trade-?offs?)\b/gi, 1],
+  [
+    /\b(?:algorithm|architecture|distributed|database|concurren\w+|optimi[sz]\w+|protocol|complexity|theorem|equation|probability)\b/gi,
+    1,
+  ],
+  [/\b(?:first|then|next|finally|after that)\b|^\s*(?:\d+[.)]|[-*])\s/gim, 1],
+  [/\b(?:must|should|exactly|at least|at most|without|only|ensure|requires?)\b/gi, 1],
+  [/^(?:hi|hello|hey|thanks|what is|who is|when|where|define|translate)\b/gi, -1],
+];
+const proPrice = 0.87;
+const flashPrice = 0.28;
+
+interface Judged {
+  readonly row: Row;
+  readonly score: number;
+  readonly tier: Tier;
+  readonly kind: string;
+  readonly guarded: boolean;
 }
 
-export interface PromptQuality {
-  readonly sources: readonly SourceQuality[];
-  /** Over the sources that count: plain, and weighted by the inverse of each source's variance. */
-  readonly means: Readonly<Record<"score" | "random" | "length" | "keywords", { plain: number; weighted: number }>>;
-  /** Share of the rows of each kind of source above the shipped midpoint. */
-  readonly kinds: { readonly right: number; readonly of: number };
-  readonly guarded: { readonly recall: number; readonly precision: number; readonly of: number };
-  /** Prompts that are not labelled as guarded, and those of them that are taken for it. */
-  readonly falseAlarms: { readonly of: number; readonly found: number };
-  /** Asks written to judge the rules, by set. */
-  readonly judged: readonly GuardedQuality[];
-  readonly languages: { readonly right: number; readonly of: number };
-  /** Share of all prompts, every source counting the same, in each zone. */
-  readonly zones: Readonly<Record<"flash" | "gray" | "pro", number>>;
-}
-
-/** Sources whose strong model is small and also fails the hardest questions: they do not measure which model should answer. */
-const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
-const hardWords =
-  /\b(prove|design|architect\w*|optimi[sz]e|distributed|concurren\w*|algorithm|complex\w*|refactor|debug|analy[sz]e|implement|explain why|step by step|integral|derive|theorem|security|performance|trade-?offs?)\b/gi;
-
-/** Undefined if the prompts are absent. */
-export function measurePrompts(resamples = 1_000): PromptQuality | undefined {
+/** Undefined if the prompts are absent. `other` is the folder of another checkout, whose score is measured too. */
+export async function measurePrompts(other: string | undefined) {
   const data = routingDev();
   if (data === undefined) return undefined;
-  const random = randomSequence(7);
+  const otherScore = other === undefined ? undefined : await scoreOfCheckout(other);
   const sources: SourceQuality[] = [];
-  const zones = { flash: 0, gray: 0, pro: 0 };
-  const falseAlarms = { of: 0, found: 0 };
-  const guesses: { row: Row; kind: string; high: boolean }[] = [];
+  const all: Judged[] = [];
+  const paired = [...data].flatMap(([source, rows]) => {
+    const outcomes = rows.filter((row) => row.weak_score !== undefined && row.strong_score !== undefined);
+    return outcomes.length === 0 ? [] : [[source, outcomes] as const];
+  });
+  const leftOut = scoresLeftOut(new Map(paired));
   for (const [source, rows] of data) {
-    const judged = rows.map((row) => {
-      const assessment = assessedPrompt(row);
-      return { row, assessment, score: scoreOfAssessed(assessment) };
-    });
-    for (const { score } of judged) zones[zoneOf(score, benchPolicy)] += 1 / rows.length / data.size;
-    for (const { row, assessment } of judged) {
-      const { kind, risk_level } = assessment.task;
-      if (!isGuardedKind(row.kind)) {
-        falseAlarms.of++;
-        if (isGuardedKind(kind) && ["HIGH", "CRITICAL"].includes(risk_level)) falseAlarms.found++;
-      }
-      if (row.kind !== undefined) guesses.push({ row, kind, high: ["HIGH", "CRITICAL"].includes(risk_level) });
-    }
-    const paired = judged.flatMap(({ row, score }) =>
-      row.weak_score === undefined || row.strong_score === undefined
-        ? []
-        : [{ score, prompt: row.prompt, weak: row.weak_score, strong: row.strong_score }],
-    );
-    if (paired.length === 0) continue;
-    const gap = paired.reduce((sum, { weak, strong }) => sum + strong - weak, 0) / paired.length;
-    const by = (value: (prompt: string) => number) =>
-      qualityOf(paired.map((each) => ({ ...each, score: value(each.prompt) }))).apgr;
+    const judged = rows.map(judge);
+    all.push(...judged);
+    const outcomes = judged.filter(({ row }) => row.weak_score !== undefined && row.strong_score !== undefined);
+    if (outcomes.length === 0) continue;
+    const by = (score: (each: Judged) => number) =>
+      apgr(outcomes.map((each) => ({ ...outcome(each.row), score: score(each) })));
+    const hard = outcomes.filter(({ row }) => outcome(row).strong - outcome(row).weak >= 0.5);
+    const easy = outcomes.filter(({ row }) => outcome(row).weak >= 0.5);
+    const pro = share(outcomes, ({ tier }) => tier === "pro");
     sources.push({
       source,
-      rows: rows.length,
-      gap,
-      score: estimated(paired, resamples, random),
-      random: by(() => random()),
-      length: by((prompt) => prompt.length),
-      keywords: by((prompt) => prompt.match(hardWords)?.length ?? 0),
-      counts: gap >= 0.08 && rows.length >= 300 && !smallStrongModel.has(source),
+      rows: outcomes.length,
+      gap: mean(outcomes.map(({ row }) => outcome(row).strong - outcome(row).weak)),
+      score: by(({ score }) => score),
+      leftOut: leftOut.get(source) ?? 0,
+      length: by(({ row }) => row.prompt.length),
+      regexes: by(({ row }) => regexScore(row.prompt)),
+      other: otherScore && by(({ row }) => otherScore(row)),
+      hardToFlash: share(hard, ({ tier }) => tier === "flash"),
+      easyToPro: share(easy, ({ tier }) => tier === "pro"),
+      timesPro: pro + (1 - pro) * (flashPrice / proPrice),
     });
   }
+  const labelled = all.filter(({ row }) => row.kind !== undefined);
+  const ordinary = all.filter(({ row }) => !isGuardedKind(row.kind));
   return {
     sources,
-    means: {
-      score: meansOf(sources, ({ score }) => score.apgr),
-      random: meansOf(sources, (each) => each.random),
-      length: meansOf(sources, (each) => each.length),
-      keywords: meansOf(sources, (each) => each.keywords),
-    },
-    kinds: { right: guesses.filter(({ row, kind }) => row.kind === kind).length, of: guesses.length },
-    guarded: guardedOf(guesses),
-    falseAlarms,
-    judged: judgedQuality(),
-    languages: languagesRight(),
-    zones,
+    kinds: { right: labelled.filter(({ row, kind }) => row.kind === kind).length, of: labelled.length },
+    falseAlarms: { found: ordinary.filter(({ guarded }) => guarded).length, of: ordinary.length },
+    judged: judgedSets().map(({ name, guarded, ordinary }) => ({
+      name,
+      guarded: guarded.length,
+      ordinary: ordinary.length,
+      missed: share(guarded, (prompt) => !judge({ prompt }).guarded),
+      falseAlarms: share(ordinary, (prompt) => judge({ prompt }).guarded),
+    })),
+    languages: share(
+      judgedAsks.filter(({ kind }) => kind !== undefined),
+      ({ kind, prompt }) => judge({ prompt }).kind === kind,
+    ),
   };
 }
 
-function estimated(rows: readonly Scored[], resamples: number, random: () => number): Estimate {
-  const drawn = Array.from({ length: resamples }, () => {
-    const sample = rows.map(() => rows[Math.floor(random() * rows.length)] ?? { score: 0, weak: 0, strong: 0 });
-    return qualityOf(sample).apgr;
-  })
-    .filter(Number.isFinite)
-    .sort((a, b) => a - b);
-  const at = (share: number) => drawn[Math.floor(share * (drawn.length - 1))] ?? 0;
-  return { apgr: qualityOf(rows).apgr, low: at(0.025), high: at(0.975) };
-}
-
-function meansOf(sources: readonly SourceQuality[], value: (source: SourceQuality) => number) {
-  const counted = sources.filter(({ counts }) => counts);
-  const weightOf = ({ score }: SourceQuality) => 1 / (score.high - score.low) ** 2;
-  const weights = counted.reduce((sum, each) => sum + weightOf(each), 0);
+function judge(row: Pick<Row, "prompt" | "tools">): Judged {
+  const assessment = assessedPrompt(row);
+  const { kind, risk_level } = assessment.task;
   return {
-    plain: counted.reduce((sum, each) => sum + value(each), 0) / counted.length,
-    weighted: counted.reduce((sum, each) => sum + value(each) * weightOf(each), 0) / weights,
+    row: row as Row, // of a judged set only the prompt is read
+    score: scoreOfAssessed(assessment),
+    tier: routed(assessment).tier,
+    kind,
+    guarded: isGuardedKind(kind) && (risk_level === "HIGH" || risk_level === "CRITICAL"),
   };
 }
 
@@ -139,37 +121,67 @@ function isGuardedKind(kind: string | undefined): boolean {
   return guardedKinds.some((each) => each === kind);
 }
 
-function guardedOf(guesses: readonly { row: Row; kind: string; high: boolean }[]) {
-  const wanted = guesses.filter(
-    ({ row }) => isGuardedKind(row.kind) && (row.risk === undefined || ["high", "critical"].includes(row.risk)),
+type Scorer = (row: Pick<Row, "prompt" | "tools">) => number;
+
+/** The score of the same bench in another checkout. */
+async function scoreOfCheckout(folder: string): Promise<Scorer> {
+  const module = await import(join(folder, "bench/routing/assessed.ts"));
+  return (row) => module.scoreOfAssessed(module.assessedPrompt(row));
+}
+
+function regexScore(prompt: string): number {
+  return regexes.reduce((sum, [regex, sign]) => sum + sign * Math.min(4, prompt.match(regex)?.length ?? 0), 0);
+}
+
+/** Rows of a source that are enough to choose weights on. */
+const enoughRows = 300;
+
+/**
+ * The APGR of each source with the weights that are best on the mean of the others: each count's shipped weight, half of it, twice
+ * that, or none.
+ */
+function scoresLeftOut(data: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<string, number> {
+  const shipped = benchPolicy.routing.ask_weights;
+  const counts = ["formulas", "technical_words", "constraints", "steps"] as const;
+  const tries = counts.reduce(
+    (made, count) =>
+      made.flatMap((weights) => [0, 0.5, 1, 2].map((factor) => ({ ...weights, [count]: factor * shipped[count] }))),
+    [shipped],
   );
-  const found = guesses.filter(({ kind, high }) => high && isGuardedKind(kind));
-  const both = wanted.filter((each) => found.includes(each)).length;
-  return { recall: both / wanted.length, precision: both / found.length, of: wanted.length };
-}
-
-/** Guarded, and at high enough risk for the hard rule. */
-function isGuardedWork(prompt: string): boolean {
-  const { kind, risk_level } = assessedPrompt({ prompt }).task;
-  return isGuardedKind(kind) && ["HIGH", "CRITICAL"].includes(risk_level);
-}
-
-/** How well the guarded asks of each set are distinguished. */
-function judgedQuality(): GuardedQuality[] {
-  return judgedSets().map(({ name, guarded, ordinary }) => {
-    const [right, wrong] = [guarded.filter(isGuardedWork).length, ordinary.filter(isGuardedWork).length];
+  const results = [...data].map(([source, rows]) => {
+    const assessed = rows.map((row) => ({ row, text: readAskText(row.prompt), ...assessedPrompt(row) }));
+    const sample = assessed.filter((_, at) => at % Math.ceil(rows.length / 1_000) === 0);
+    const quality = (weights: typeof shipped, of: typeof assessed) =>
+      apgr(
+        of.map(({ row, text, task, runtime }) => ({
+          ...outcome(row),
+          score: pointsOf({ ...task, ...dimensionsOf(text, weights) }, runtime, benchPolicy, []),
+        })),
+      );
     return {
-      name,
-      recall: right / guarded.length,
-      precision: right / (right + wrong),
-      guarded: guarded.length,
-      ordinary: ordinary.length,
+      source,
+      of: rows.length,
+      tried: tries.map((weights) => quality(weights, sample)),
+      quality: (at: number) => quality(tries[at] ?? shipped, assessed),
     };
   });
+  return new Map(
+    results.map(({ source, quality }) => {
+      const others = results.filter((each) => each.source !== source && each.of >= enoughRows);
+      const means = tries.map((_, at) => mean(others.map(({ tried }) => tried[at] ?? 0)));
+      return [source, quality(means.indexOf(Math.max(...means)))];
+    }),
+  );
 }
 
-function languagesRight() {
-  const cases = judgedAsks.filter(({ kind }) => kind !== undefined);
-  const right = cases.filter(({ kind, prompt }) => assessedPrompt({ prompt }).task.kind === kind).length;
-  return { right, of: cases.length };
+function outcome({ weak_score = 0, strong_score = 0 }: Row): { weak: number; strong: number } {
+  return { weak: weak_score, strong: strong_score };
+}
+
+function share<T>(list: readonly T[], holds: (each: T) => boolean): number {
+  return list.length === 0 ? 0 : list.filter(holds).length / list.length;
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length);
 }
