@@ -13,7 +13,7 @@ export interface SourceQuality {
   /** Mean advantage of the strong model. */
   readonly gap: number;
   readonly score: number;
-  /** With weights chosen on all other sources. */
+  /** With the counts that all other sources would have kept. */
   readonly leftOut: number;
   readonly length: number;
   readonly regexes: number;
@@ -133,43 +133,42 @@ function regexScore(prompt: string): number {
   return regexes.reduce((sum, [regex, sign]) => sum + sign * Math.min(4, prompt.match(regex)?.length ?? 0), 0);
 }
 
-/** Rows of a source that are enough to choose weights on. */
-const enoughRows = 300;
+/** Their strong model is small, and also fails the hardest questions: they do not tell which model should answer. */
+const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
+const counts = ["formulas", "technical_words", "constraints", "steps"] as const;
 
 /**
- * The APGR of each source with the weights that are best on the mean of the others: each count's shipped weight, half of it, twice
- * that, or none.
+ * The APGR of each source with the counts that the other sources would have kept: not those whose absence makes the score better on
+ * most of the sources that it changes. Sources with few rows, or hardly a difference between the models, have no say.
  */
 function scoresLeftOut(data: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<string, number> {
   const shipped = benchPolicy.routing.ask_weights;
-  const counts = ["formulas", "technical_words", "constraints", "steps"] as const;
-  const tries = counts.reduce(
-    (made, count) =>
-      made.flatMap((weights) => [0, 0.5, 1, 2].map((factor) => ({ ...weights, [count]: factor * shipped[count] }))),
-    [shipped],
-  );
+  const without = (dropped: readonly string[]) => ({
+    ...shipped,
+    ...Object.fromEntries(dropped.map((count) => [count, 0])),
+  });
   const results = [...data].map(([source, rows]) => {
     const assessed = rows.map((row) => ({ row, text: readAskText(row.prompt), ...assessedPrompt(row) }));
-    const sample = assessed.filter((_, at) => at % Math.ceil(rows.length / 1_000) === 0);
-    const quality = (weights: typeof shipped, of: typeof assessed) =>
+    const quality = (weights: typeof shipped) =>
       apgr(
-        of.map(({ row, text, task, runtime }) => ({
+        assessed.map(({ row, text, task, runtime }) => ({
           ...outcome(row),
           score: pointsOf({ ...task, ...dimensionsOf(text, weights) }, runtime, benchPolicy, []),
         })),
       );
-    return {
-      source,
-      of: rows.length,
-      tried: tries.map((weights) => quality(weights, sample)),
-      quality: (at: number) => quality(tries[at] ?? shipped, assessed),
-    };
+    const whole = quality(shipped);
+    const gap = mean(rows.map((row) => outcome(row).strong - outcome(row).weak));
+    const telling = gap * Math.sqrt(rows.length) >= 2 && !smallStrongModel.has(source);
+    return { source, telling, quality, loss: counts.map((count) => whole - quality(without([count]))) };
   });
   return new Map(
     results.map(({ source, quality }) => {
-      const others = results.filter((each) => each.source !== source && each.of >= enoughRows);
-      const means = tries.map((_, at) => mean(others.map(({ tried }) => tried[at] ?? 0)));
-      return [source, quality(means.indexOf(Math.max(...means)))];
+      const others = results.filter((each) => each.telling && each.source !== source);
+      const dropped = counts.filter((_, at) => {
+        const losses = others.map(({ loss }) => loss[at] ?? 0);
+        return losses.filter((loss) => loss > 0).length < losses.filter((loss) => loss < 0).length;
+      });
+      return [source, quality(without(dropped))];
     }),
   );
 }

@@ -109,9 +109,7 @@ export function assess(
     continuation: conversation.inRun,
     housekeeping,
     features: text.features,
-    scale: statesDimensions(fields)
-      ? "declared"
-      : scaleFor(kind, { toolsOffered: conversation.tools.count > 0, repoContext }),
+    scale: statesDimensions(fields) ? "declared" : scaleFor(kind, conversation, repoContext),
     evidence,
     prose: housekeeping === undefined ? run.prose : 0,
   };

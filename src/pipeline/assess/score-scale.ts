@@ -1,19 +1,28 @@
+import { memoizeByMessage } from "#domain/known-message.ts";
 import type { TaskKind } from "#domain/routing.ts";
+import type { Conversation } from "./envelope/conversation.ts";
+import { textOf } from "./envelope/text-window.ts";
 
 /**
  * How points become a score. `chat`: the share of asks with fewer points. `agent`: the same for software work in an agent, kept below
- * the gray zone, because the words of such an ask say nothing of whether its run will go wrong: only the run's trouble leads from
- * there. `declared`: a task whose dimensions somebody has stated, which are not distributed like inferred ones.
+ * the gray zone, because the words of such an ask say nothing of whether its run will go wrong. `declared`: a task whose dimensions somebody has stated, which are not distributed like inferred ones.
  */
 export type ScoreScale = "declared" | "chat" | "agent";
 
 /** Kinds of work that are no work on software. */
 const chatKinds: ReadonlySet<TaskKind> = new Set(["OTHER", "SUMMARIZE", "CLASSIFY", "RESEARCH", "PUBLIC_REVIEW"]);
 
+/** What a system prompt says that sets a model to work on software. */
+const agentWords =
+  /\b(?:shell|terminal|bash|command line|coding|programming|software|code ?base|repository|workspace)\b/i;
+const readsLikeAgent = memoizeByMessage(({ content }) => agentWords.test(textOf(content).slice(0, 3_000)));
+
 /** The scale for a task inferred from a conversation. */
 export function scaleFor(
   kind: TaskKind,
-  work: { readonly toolsOffered: boolean; readonly repoContext: boolean },
+  { tools, system }: Pick<Conversation, "tools" | "system">,
+  repoContext: boolean,
 ): ScoreScale {
-  return work.repoContext || (work.toolsOffered && !chatKinds.has(kind)) ? "agent" : "chat";
+  if (repoContext || (system !== undefined && readsLikeAgent(system))) return "agent";
+  return tools.count > 0 && !chatKinds.has(kind) ? "agent" : "chat";
 }

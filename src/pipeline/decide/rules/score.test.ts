@@ -44,12 +44,17 @@ describe("the scale", () => {
     expect(scored(dimensions(0.5), "agent")).toBeGreaterThan(scored(dimensions(0.4), "agent"));
   });
 
-  test("is that of agents for software work with tools, and for all work in a repository", () => {
-    const chat = { toolsOffered: false, repoContext: false };
-    expect(scaleFor("CODING", chat)).toBe("chat");
-    expect(scaleFor("CODING", { ...chat, toolsOffered: true })).toBe("agent");
-    expect(scaleFor("OTHER", { ...chat, toolsOffered: true })).toBe("chat");
-    expect(scaleFor("OTHER", { ...chat, repoContext: true })).toBe("agent");
+  test("is that of agents for software work with tools, and for all work in a repository or of a coding agent", () => {
+    const conversation = (content: string | undefined, count = 0) => ({
+      tools: { count, workInRepository: false },
+      system: content === undefined ? undefined : { role: "system" as const, content },
+    });
+    const chat = conversation("You are a friendly cook.");
+    expect(scaleFor("CODING", chat, false)).toBe("chat");
+    expect(scaleFor("CODING", conversation(undefined, 1), false)).toBe("agent");
+    expect(scaleFor("OTHER", conversation(undefined, 1), false)).toBe("chat");
+    expect(scaleFor("OTHER", chat, true)).toBe("agent");
+    expect(scaleFor("OTHER", conversation("You solve programming tasks in a computer shell."), false)).toBe("agent");
   });
 
   test("of a snapshot is used, and is in the evidence with the points", () => {
