@@ -57,25 +57,26 @@ export function attachFactsOfCopy(copy: ChatMessage, message: ChatMessage): void
   attachFacts(copy, known);
 }
 
+/** Where the text of a known message is, once it is wanted. */
+export interface MessageSource {
+  parse(): ChatMessage;
+}
+
 /** A message that an earlier request has had: parsed when something of it is read, which is seldom. */
 class KnownMessage {
   readonly role: MessageRole;
-  #parse: (() => ChatMessage) | undefined;
+  readonly [facts]: Facts;
+  readonly #source: MessageSource;
   #parsed: ChatMessage | undefined;
 
-  constructor(role: MessageRole, known: Facts, parse: () => ChatMessage) {
+  constructor(role: MessageRole, known: Facts, source: MessageSource) {
     this.role = role;
     this[facts] = known;
-    this.#parse = parse;
+    this.#source = source;
   }
 
-  readonly [facts]: Facts;
-
   get parsed(): ChatMessage {
-    if (this.#parsed === undefined) {
-      this.#parsed = this.#parse?.() ?? { role: this.role };
-      this.#parse = undefined;
-    }
+    this.#parsed ??= this.#source.parse();
     return this.#parsed;
   }
 
@@ -95,8 +96,8 @@ for (const name of members.split(" ")) {
 }
 
 /** A message that need not be parsed yet. Its standard members can be read as those of any other; for the rest there is `wholeMessage`. */
-export function knownMessage(role: MessageRole, known: Facts, parse: () => ChatMessage): ChatMessage {
-  return new KnownMessage(role, known, parse) as unknown as ChatMessage; // the getters are its members
+export function knownMessage(role: MessageRole, known: Facts, source: MessageSource): ChatMessage {
+  return new KnownMessage(role, known, source) as unknown as ChatMessage; // the getters are its members
 }
 
 /** The message with all of its members. */

@@ -31,7 +31,7 @@ const bytesPerPiece = 512;
 
 /**
  * What is known of pieces of earlier bodies, under two hashes of their bytes of different kinds, together 128 bits, each with a random
- * key of 64 bits that never leaves the process. No text is kept. Pieces that were not found for the longest time are removed when there is no more room.
+ * key that never leaves the process. No text is kept. Pieces that were not found for the longest time are removed when there is no more room.
  */
 export class PieceCache {
   readonly counts = { hits: 0, misses: 0 };
@@ -108,6 +108,6 @@ export class PieceCache {
   }
 
   #check(piece: Uint8Array): bigint {
-    return Bun.hash.xxHash64(piece, this.#keys[1]);
+    return Bun.hash.xxHash3(piece, this.#keys[1]);
   }
 }

@@ -6,7 +6,7 @@ import {
   type MessageRole,
   type ReceivedBody,
 } from "#domain/chat.ts";
-import { attachFacts, knownMessage } from "#domain/known-message.ts";
+import { attachFacts, knownMessage, type MessageSource } from "#domain/known-message.ts";
 import { keepOddNumbers } from "#domain/raw-json.ts";
 import { isCached, type MemberRange, type Outline, type ValueRange } from "./outline.ts";
 import type { KnownPiece, PieceCache } from "./piece-cache.ts";
@@ -33,27 +33,42 @@ export function parseReceived(bytes: Uint8Array, { messages }: Outline, reviver?
   text += utf8.decode(at === 0 ? bytes : bytes.subarray(at));
   const value: unknown = JSON.parse(text, reviver);
   if (at > 0 && isObject(value) && Array.isArray(value["messages"])) {
-    let index = 0;
     const parsed = value["messages"];
-    value["messages"] = messages.map((range, place) => {
-      if (range.known === undefined) return parsed[index++] ?? null;
-      if (messages[place - 1]?.known === undefined) index++;
-      return unparsed(bytes, range, range.known);
-    });
+    const all: ChatMessage[] = [];
+    let index = 0;
+    let isInRun = false;
+    for (const range of messages) {
+      const { known } = range;
+      if (known === undefined)
+        all.push(parsed[index++] as ChatMessage); // it is checked later
+      else {
+        if (!isInRun) index++;
+        all.push(knownMessage(known.role ?? "user", known.facts, new UnparsedMessage(bytes, range)));
+      }
+      isInRun = known !== undefined;
+    }
+    value["messages"] = all;
   }
   return value;
 }
 
 type Reviver = NonNullable<Parameters<typeof JSON.parse>[1]>;
 
-function unparsed(
-  bytes: Uint8Array,
-  { from, to }: ValueRange,
-  { role, facts, hasOddNumbers }: KnownPiece,
-): ChatMessage {
-  const reviver = hasOddNumbers ? keepOddNumbers : undefined;
-  const parse = () => JSON.parse(utf8.decode(bytes.subarray(from, to)), reviver) as ChatMessage; // as it was before
-  return knownMessage(role ?? "user", facts, parse);
+/** A known message in the bytes of this body. */
+class UnparsedMessage implements MessageSource {
+  readonly #bytes: Uint8Array;
+  readonly #range: ValueRange;
+
+  constructor(bytes: Uint8Array, range: ValueRange) {
+    this.#bytes = bytes;
+    this.#range = range;
+  }
+
+  parse(): ChatMessage {
+    const { from, to, known } = this.#range;
+    const text = utf8.decode(this.#bytes.subarray(from, to));
+    return JSON.parse(text, known?.hasOddNumbers === true ? keepOddNumbers : undefined); // as it was before
+  }
 }
 
 /** What is found in the values that were parsed, and what of the body's bytes may be sent on. */
@@ -93,6 +108,7 @@ export class ReceivedJson {
       const { name, start, to } = member;
       if (name !== undefined && !this.#inexact.has(member)) ranges.set(name, { index, from: start, to });
     }
+    if (this.#inexact.size === 0) return { bytes: this.#bytes, parsed, members: ranges, messages };
     const exact = messages.map((range) => (this.#inexact.has(range) ? undefined : range));
     if (exact.includes(undefined)) ranges.delete("messages");
     return { bytes: this.#bytes, parsed, members: ranges, messages: exact };
@@ -108,8 +124,9 @@ export class ReceivedJson {
         attachFacts(value, this.#known(name, range, undefined, cache).facts);
     }
     let previous: KnownPiece | undefined;
-    for (const [index, range] of this.#outline.messages.entries()) {
-      const message = messages[index];
+    let index = 0;
+    for (const range of this.#outline.messages) {
+      const message = messages[index++];
       const length = range.to - range.from;
       if (message === undefined || !isCached("messages", length)) previous = undefined;
       else {
@@ -134,7 +151,8 @@ export class ReceivedJson {
     for (const key of Object.keys(body)) {
       const value = body[key];
       if (key === "messages" && Array.isArray(value) && value.length === messages.length) {
-        for (const [index, range] of messages.entries()) this.#inspect(value[index], range);
+        let index = 0;
+        for (const range of messages) this.#inspect(value[index++], range);
       } else {
         if (isCacheKey(key)) this.#cacheKeys += 1;
         this.#inspect(value, this.#members.get(key));

@@ -139,7 +139,8 @@ class BodyRedactor {
     let changed: ChatMessage[] | undefined;
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index];
-      if (message === undefined) continue;
+      // Nearly all messages of an agent's turn are known and clean.
+      if (message === undefined || this.#isClean(message)) continue;
       const redacted = this.#redactMessage(message, index);
       if (redacted === message) continue;
       changed ??= [...messages];
@@ -166,11 +167,16 @@ class BodyRedactor {
     }
   }
 
-  /** A piece of the body: if it is known, no text of it is scanned, and one that is clean is not even read. */
+  #isClean(piece: object): boolean {
+    const known = scanned.of(piece);
+    return known !== undefined && known.by === this.#by && known.spans.length === 0;
+  }
+
+  /** A piece of the body: if it is known, no text of it is scanned. */
   #redactPiece<T extends object>(piece: T, redact: () => T): T {
     const known = scanned.of(piece);
     const isKnown = known?.by === this.#by;
-    if (isKnown && (known.spans.length === 0 || this.isListing)) return piece;
+    if (isKnown && this.isListing) return piece;
     const found: (readonly Span[])[] = [];
     if (isKnown) this.#known = known.spans.values();
     else this.#found = found;
@@ -193,12 +199,12 @@ class BodyRedactor {
 
   /** A member that is forwarded unchanged: what is found in it is counted. */
   reportMember(value: Json, key: string): void {
-    if (typeof value === "object" && value !== null)
+    if (typeof value !== "object" || value === null) this.redactValue(value, key);
+    else if (!this.#isClean(value))
       this.#redactPiece(value, () => {
         this.redactValue(value, key);
         return value;
       });
-    else this.redactValue(value, key);
   }
 
   /** A member of the body beside its messages. */
