@@ -1,12 +1,18 @@
-import { afterAll, expect, test } from "bun:test";
-import { startDashboard } from "./fixture.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { closeBrowser, openPage } from "./page.ts";
 
-afterAll(closeBrowser);
+let dashboard: DashboardGateway;
+beforeAll(async () => {
+  dashboard = await startDashboard();
+  await dashboard.traffic();
+});
+afterAll(async () => {
+  await dashboard[Symbol.asyncDispose]();
+  await closeBrowser();
+});
 
 test("the first view is shown soon after a warm start and loads one script and one style sheet", async () => {
-  await using dashboard = await startDashboard();
-  await dashboard.traffic();
   await (await openPage(dashboard.url))[Symbol.asyncDispose](); // the browser itself is warm afterwards
   await using opened = await openPage("about:blank");
   const { page } = opened;
@@ -34,9 +40,6 @@ test.each([
   "?from_ms=1790000000000&to_ms=1790003600000",
   "/decisions?cause=score_flash&range=1h",
 ])("the data that every view needs is read once, while the script is still loading (%s)", async (address) => {
-  await using dashboard = await startDashboard();
-  await dashboard.gateway.chat();
-  await dashboard.recorded(1);
   await using opened = await openPage(dashboard.url + address);
   await opened.page.locator("h1").waitFor();
   const read =
@@ -56,9 +59,6 @@ test.each([
 });
 
 test("a tab in the background closes its live feed, and opens it again in the foreground", async () => {
-  await using dashboard = await startDashboard();
-  await dashboard.gateway.chat();
-  await dashboard.recorded(1);
   await using opened = await openPage(`${dashboard.url}/decisions`);
   const { page } = opened;
   await page.locator(".live[data-state=open]").waitFor();

@@ -2,11 +2,6 @@ import type { DecisionRecord } from "#dashboard/api-schema.ts";
 import { Money } from "../../components/marks.tsx";
 import { duration, words } from "../../format.ts";
 
-interface Props {
-  readonly record: Partial<DecisionRecord>;
-  readonly totalMs: number;
-}
-
 interface Span {
   readonly name: string;
   readonly fromMs: number;
@@ -14,13 +9,13 @@ interface Span {
   readonly kind: "gateway" | "waiting" | "answer" | "failed";
 }
 
-type Attempt = NonNullable<DecisionRecord["attempts"]>[number];
+type Attempt = DecisionRecord["attempts"][number];
 
 /** The attempts on one time line: deciding, reserving, waiting for the first token, the answer; fail-overs below each other. */
-export function Attempts({ record, totalMs }: Props) {
-  const attempts = record.attempts ?? [];
+export function Attempts({ record: { attempts, timings } }: { readonly record: DecisionRecord }) {
+  const totalMs = timings.total_ms;
   const whole = Math.max(totalMs, ...attempts.map(({ started_ms, duration_ms }) => started_ms + duration_ms), 0.1);
-  const gateway = gatewaySpans(record.timings);
+  const gateway = gatewaySpans(timings);
   return (
     <div className="stack">
       {gateway.length > 0 && (
@@ -52,12 +47,11 @@ export function Attempts({ record, totalMs }: Props) {
   );
 }
 
-function gatewaySpans(timings: DecisionRecord["timings"] | undefined): Span[] {
-  if (timings?.decision_ms === undefined || timings.decision_ms === null) return [];
-  const decided: Span = { name: "decision", fromMs: 0, toMs: timings.decision_ms, kind: "gateway" };
-  if (timings.ledger_ms === null) return [decided];
-  const end = timings.decision_ms + timings.ledger_ms;
-  return [decided, { name: "ledger", fromMs: timings.decision_ms, toMs: end, kind: "waiting" }];
+function gatewaySpans({ decision_ms: decision, ledger_ms: ledger }: DecisionRecord["timings"]): Span[] {
+  if (decision === null) return [];
+  const decided: Span = { name: "decision", fromMs: 0, toMs: decision, kind: "gateway" };
+  if (ledger === null) return [decided];
+  return [decided, { name: "ledger", fromMs: decision, toMs: decision + ledger, kind: "waiting" }];
 }
 
 function attemptSpans({ started_ms: start, first_token_ms: first, duration_ms: took, outcome }: Attempt): Span[] {

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useEffectEvent, useRef } from "react";
-import type { DecisionDetail, DecisionRecord } from "#dashboard/api-schema.ts";
+import type { DecisionDetail } from "#dashboard/api-schema.ts";
 import { useRead } from "../../api/queries.ts";
 import { Pipeline, Score, WouldChange } from "../../components/explanation.tsx";
 import { Money, Sentence, Time } from "../../components/marks.tsx";
@@ -37,7 +37,7 @@ export function DecisionPanel({ id, onClose }: Props) {
         </button>
       </header>
       <Loaded query={detail} what="the decision" height={720}>
-        {(data) => <Opened detail={data} record={data.record} />}
+        {(data) => <Opened detail={data} />}
       </Loaded>
     </aside>
   );
@@ -45,12 +45,10 @@ export function DecisionPanel({ id, onClose }: Props) {
 
 interface OpenedProps {
   readonly detail: DecisionDetail;
-  /** As the store has it; older ones may lack fields. */
-  readonly record: Partial<DecisionRecord>;
 }
 
-function Opened({ detail, record }: OpenedProps) {
-  const { row } = detail;
+function Opened({ detail }: OpenedProps) {
+  const { row, record } = detail;
   return (
     <div className="stack wide-gap">
       <div className="stack tight">
@@ -69,39 +67,40 @@ function Opened({ detail, record }: OpenedProps) {
       )}
       <WouldChange title="What would have changed it" changes={detail.would_change} />
       <Section title="Attempts">
-        <Attempts record={record} totalMs={row.total_ms} />
+        <Attempts record={record} />
       </Section>
       <Section title="Money">
         <dl className="pairs">
-          <Amounts detail={detail} record={record} />
+          <Amounts detail={detail} />
         </dl>
       </Section>
-      <Ids detail={detail} record={record} />
+      <Ids detail={detail} />
     </div>
   );
 }
 
 const costStates = { known: "known", estimated: "estimated", unknown: "not known yet" } as const;
 
-function Amounts({ detail: { row, saved }, record: { cost_source, price_band, price_version, tokens } }: OpenedProps) {
+function Amounts({ detail: { row, saved, record } }: OpenedProps) {
+  const { cost_source, price_band, price_version, tokens } = record;
   return (
     <>
       <Pair name="spent">
         <Money nano={row.cost_state === "unknown" ? null : row.cost_nano_usd} />{" "}
         <span className="muted">
           {costStates[row.cost_state]}
-          {cost_source != null && `, from ${words(cost_source)}`}
+          {cost_source !== null && `, from ${words(cost_source)}`}
         </span>
       </Pair>
       <Pair name="held">
         <Money nano={row.hold_nano_usd} />
       </Pair>
-      {price_band != null && (
+      {price_band !== null && (
         <Pair name="price band">
           {price_band} <span className="muted">{price_version}</span>
         </Pair>
       )}
-      {tokens != null && (
+      {tokens !== null && (
         <Pair name="tokens">
           {tokens.prompt} in ({share(tokens.cached, tokens.prompt)} from the cache), {tokens.completion} out
           {tokens.reasoning > 0 && `, ${tokens.reasoning} of them reasoning`}
@@ -128,19 +127,18 @@ function Pair({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-function Ids({ detail, record }: OpenedProps) {
+function Ids({ detail: { row, record } }: OpenedProps) {
   const place = usePlace();
-  const { row } = detail;
   const ids = [
     ["decision", row.decision_id],
     ["request", row.request_id],
     ["session", row.session],
     ["goal", row.goal],
-    ["task", record.task ?? null],
-    ...(record.generation_ids ?? []).map((id) => ["generation", id] as const),
-    ["policy hash", record.policy_hash ?? null],
+    ["task", record.task],
+    ...record.generation_ids.map((id) => ["generation", id] as const),
+    ["policy hash", record.policy_hash],
   ] as const;
-  const json = JSON.stringify(detail.record, null, 2);
+  const json = JSON.stringify(record, null, 2);
   return (
     <Section title="Ids">
       <dl className="pairs ids">
