@@ -1,9 +1,8 @@
+import health from "./migrations/0010-health.sql" with { type: "text" };
 import release from "./migrations/0210-release-1-1.sql" with { type: "text" };
 import postgresLedger from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
-import postgresHealth from "./migrations/postgres/0010-health.sql" with { type: "text" };
 import postgresRelease from "./migrations/postgres/0210-release-1-1.sql" with { type: "text" };
 import sqliteLedger from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
-import sqliteHealth from "./migrations/sqlite/0010-health.sql" with { type: "text" };
 import sqliteRelease from "./migrations/sqlite/0210-release-1-1.sql" with { type: "text" };
 
 /** One migration. Once released, it does not change. */
@@ -16,21 +15,24 @@ export interface Migration {
 
 export const sqliteMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: sqliteLedger },
-  { version: 10, name: "health", sql: sqliteHealth },
+  { version: 10, name: "health", sql: health },
   { version: 210, name: "release-1-1", sql: release + sqliteRelease },
 ];
 
-/** SQLite's words for what PostgreSQL says in others. */
-const inPostgres = release
-  .replaceAll(" WITHOUT ROWID", "")
-  .replaceAll("INTEGER PRIMARY KEY AUTOINCREMENT", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
-  .replaceAll("INTEGER", "bigint");
-
 export const postgresMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: postgresLedger },
-  { version: 10, name: "health", sql: postgresHealth },
-  { version: 210, name: "release-1-1", sql: inPostgres + postgresRelease },
+  { version: 10, name: "health", sql: inPostgres(health) },
+  { version: 210, name: "release-1-1", sql: inPostgres(release) + postgresRelease },
 ];
+
+/** SQL in SQLite's words in PostgreSQL's. Released migrations are made by it, so it does not change what it says of them. */
+function inPostgres(sql: string): string {
+  return sql
+    .replaceAll(" WITHOUT ROWID", "")
+    .replaceAll("INTEGER PRIMARY KEY AUTOINCREMENT", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+    .replaceAll(/INTEGER NOT NULL CHECK \(\w+ IN \(0, 1\)\)/g, "boolean NOT NULL")
+    .replaceAll("INTEGER", "bigint");
+}
 
 /**
  * The migrations that are missing in `applied`. Throws when the database has one that this program does not know: an older gateway

@@ -125,14 +125,13 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
 }
 
 function openStoredRecords(ledger: SharedConnection, context: GatewayContext): StoredRecords {
-  const { settings, configuration, time, log, metrics, sharesDatabase: shared } = context;
+  const { settings, configuration, time, log, metrics } = context;
   return new StoredRecords({
     ...time,
     openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.policy().records,
     taskLimits: () => configuration.policy().tasks,
-    shared,
     onDrop: (count) => metrics.recordsDropped(count),
     onStore: (state, problem) =>
       log("records_store_changed", {

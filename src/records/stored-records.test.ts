@@ -23,14 +23,13 @@ function append(records: StoredRecords, all: readonly DecisionRecord[]): void {
 interface Node {
   readonly store: RecordStore;
   readonly random?: number;
-  readonly shared?: boolean;
   readonly rules?: StoredRecordsOptions["rules"];
   /** Stands in for methods of the store. */
   readonly instead: Partial<RecordStore>;
 }
 
 /** The records of one process over a store, some of whose methods are replaced. */
-function recordsOver({ store, random = 0.5, shared = false, rules, instead }: Node, time: ManualTime) {
+function recordsOver({ store, random = 0.5, rules, instead }: Node, time: ManualTime) {
   const events = { dropped: [] as number[], states: [] as string[] };
   const replaced = new Proxy(store, {
     get(target, name) {
@@ -43,7 +42,6 @@ function recordsOver({ store, random = 0.5, shared = false, rules, instead }: No
     kind: "sqlite",
     rules: rules ?? (() => ({ enabled: true, retention_days: 30, max_bytes: 1_000_000_000 })),
     taskLimits: () => ({ remembered: 100, remembered_ms: 3_600_000 }),
-    shared,
     clock: time.clock,
     timers: time.timers,
     random: () => random,
@@ -187,7 +185,7 @@ async function twoNodes() {
       };
       return Object.assign(Object.create(follower), { read });
     };
-    return recordsOver({ store, random, shared: true, instead: { follow } }, time).records;
+    return recordsOver({ store, random, instead: { follow } }, time).records;
   };
   const [own, other] = [await node(0.25), await node(0.75)];
   let made = 0;

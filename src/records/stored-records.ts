@@ -15,8 +15,6 @@ export interface StoredRecordsOptions {
   readonly rules: () => { readonly enabled: boolean; readonly retention_days: number; readonly max_bytes: number };
   /** How many tasks are kept, and for how many milliseconds after their last change. */
   readonly taskLimits: () => { readonly remembered: number; readonly remembered_ms: number };
-  /** Whether other processes write to the same store. Then the store is polled for their records while there are subscribers. */
-  readonly shared: boolean;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -251,7 +249,6 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     }
     this.#batch = batch.map(({ record }) => record);
     this.#mayBeWritten = false;
-    if (!this.#options.shared) this.#deliver(this.#batch);
   }
 
   #nextSeq(recordedMs: number): number {
@@ -307,7 +304,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
 
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
     this.#listeners.set(onRecords, filter);
-    if (this.#options.shared && this.#cancelPoll === undefined) this.#follow();
+    if (this.#cancelPoll === undefined) this.#follow();
     return () => {
       this.#listeners.delete(onRecords);
       if (this.#listeners.size > 0) return;
@@ -322,7 +319,11 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     const poll = async () => {
       const store = await this.#store.opened();
       follower ??= store.follow();
-      this.#deliver(await follower.read(this.#options.clock.now()));
+      const records = await follower.read(this.#options.clock.now());
+      for (const [onRecords, filter] of this.#listeners) {
+        const wanted = records.filter((record) => matchesFilter(record, filter));
+        if (wanted.length > 0) onRecords(wanted);
+      }
     };
     const next = () => {
       const cancel = this.#options.timers.after(pollEveryMs, async () => {
@@ -334,12 +335,5 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     };
     poll().catch(() => {});
     next();
-  }
-
-  #deliver(records: readonly DecisionRecord[]): void {
-    for (const [onRecords, filter] of this.#listeners) {
-      const wanted = records.filter((record) => matchesFilter(record, filter));
-      if (wanted.length > 0) onRecords(wanted);
-    }
   }
 }

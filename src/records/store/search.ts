@@ -37,6 +37,8 @@ export async function findPage(
     from: Math.max(seqFrom(fromMs), after === undefined ? 0 : after + 1),
     to: Math.min(toMs === undefined ? before : seqFrom(toMs), before),
     newestFirst,
+    // A page is seldom in more blocks than these.
+    atOnce: Math.min(opensAtOnce, 1 + Math.ceil(limit / 64)),
   };
   for await (const { block, matches } of searchBlocks(db, search)) {
     // Blocks of several processes may overlap: a later one may still have a record that comes before those found.
