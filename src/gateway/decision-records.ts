@@ -1,7 +1,7 @@
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import { StoreFailure } from "#ledger/store.ts";
-import { redactId } from "#pipeline/redact-id.ts";
+import { redactId } from "#pipeline/redact-request.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";

@@ -1,8 +1,7 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
-import { CredentialNotReplaceable, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
+import { CredentialNotReplaceable, type PrivacyEngine, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
 import type { Configuration } from "./ports.ts";
-import { redactId } from "./redact-id.ts";
 import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/refusals.ts";
 import type { Refusal } from "./respond/reply.ts";
 
@@ -43,4 +42,14 @@ export function withRedactedIds(
   const task_id = task.task_id === requestId ? task.task_id : redactId(task.task_id, privacy);
   if (goal_id === task.goal_id && task_id === task.task_id) return assessment;
   return { ...assessment, task: { ...task, goal_id, task_id } };
+}
+
+/**
+ * An id that a caller has chosen, fit to be stored and logged. One that is itself a credential (it happens: a script passes
+ * the wrong variable) is replaced by a digest, so that it still tells one goal from another and says nothing else.
+ * `asWritten`: the text that the caller has sent, where the id is made from it.
+ */
+export function redactId(id: string, privacy: Pick<PrivacyEngine, "redactText">, asWritten = id): string {
+  if (privacy.redactText(asWritten).findings.length === 0) return id;
+  return `redacted-${new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 32)}`;
 }

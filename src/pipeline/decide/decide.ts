@@ -2,7 +2,6 @@ import { formatUsd } from "#domain/money/money.ts";
 import { policyVersion, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { Choice, Evidence } from "./choice.ts";
 import { confidenceOf } from "./confidence.ts";
-import { evidenceTexts } from "./evidence-texts.ts";
 import { withAffinity } from "./rules/affinity.ts";
 import { withExploration } from "./rules/exploration.ts";
 import { choose } from "./rules/precedence.ts";
@@ -18,7 +17,7 @@ import type { Snapshot } from "./snapshot.ts";
  */
 export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snapshot): RoutingDecision {
   const { policy } = snapshot;
-  const evidence: Evidence = [kindText(task.kind), riskText(task.risk_level)];
+  const evidence: Evidence = [`kind=${task.kind}`, `risk_level=${task.risk_level}`];
   const { surcharge } = snapshot.size;
   if (surcharge !== undefined) {
     evidence.push(`forwarded_fields=${surcharge.fields.join(",")}`);
@@ -50,9 +49,6 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
     policy_version: policyVersion,
   };
 }
-
-const kindText = evidenceTexts("kind");
-const riskText = evidenceTexts("risk_level");
 
 type Outcome = Pick<RoutingDecision, "action" | "model" | "purpose" | "cause">;
 

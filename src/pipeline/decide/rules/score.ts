@@ -2,7 +2,6 @@ import type { Policy } from "#config/policy.ts";
 import { type Level, levels, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
-import { evidenceTexts } from "#pipeline/decide/evidence-texts.ts";
 import { type LearnedInput, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { onScale } from "./score-scale.ts";
@@ -28,15 +27,15 @@ export function scoreOf(
   // A run in trouble is as hard as the hardest asks.
   const least = struggles ? policy.routing.pro_from : 0;
   const shipped = Math.max(least, hundredths(scale === "agent" ? agentScore(points, policy) : onScale(points, scale)));
-  evidence.push(sumText(points), scaleText(scale));
+  evidence.push(`points=${points}`, `score_scale=${scale}`);
   // What was learned is about inferred dimensions; stated ones are distributed differently.
   if (learned === undefined || scale === "declared") {
-    evidence.push(scoreText(shipped));
+    evidence.push(`score=${shipped}`);
     return shipped;
   }
   const score = Math.max(least, learnedScoreOf(learned, shipped));
   const change = hundredths(score - shipped);
-  evidence.push(`${shippedKey}${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, scoreText(score));
+  evidence.push(`${shippedKey}${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, `score=${score}`);
   return score;
 }
 
@@ -143,28 +142,8 @@ function shareOf(level: Level): number {
   return levels.indexOf(level) / (levels.length - 1);
 }
 
-const sumText = evidenceTexts<number>("points");
-const scaleText = evidenceTexts<ScoreScale>("score_scale");
-const scoreText = evidenceTexts<number>("score");
-
-const features = [
-  "reasoning_requirement",
-  "ambiguity",
-  "dependency_depth",
-  "verification_difficulty",
-  "risk_level",
-  "blast_radius",
-  "tool_depth",
-  "runtime_trouble",
-  "kind_bias",
-] as const;
-type Feature = (typeof features)[number];
-const pointTexts = Object.fromEntries(
-  features.map((feature) => [feature, evidenceTexts<number>(`points_${feature}`)]),
-) as { readonly [F in Feature]: (value: number) => string }; // each has one
-
-function points(feature: Feature, value: number, evidence: Evidence): number {
-  if (value !== 0) evidence.push(pointTexts[feature](hundredths(value)));
+function points(feature: string, value: number, evidence: Evidence): number {
+  if (value !== 0) evidence.push(`points_${feature}=${hundredths(value)}`);
   return value;
 }
 
