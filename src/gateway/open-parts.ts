@@ -1,6 +1,6 @@
 import type { Overrides } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
-import { healthSync } from "#health/health-sync.ts";
+import { HealthSync } from "#health/health-sync.ts";
 import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/sql-store.ts";
@@ -63,7 +63,7 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
   const { nodeId } = settings;
   const onStore = (state: "available" | "unavailable", problem?: string) =>
     log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") });
-  const sync = healthSync({ ...time, registry, store, nodeId, shared, onStore });
+  const sync = new HealthSync({ ...time, registry, store, nodeId, shared, onStore });
   closing.add(() => sync.close());
   await sync.start();
   return {

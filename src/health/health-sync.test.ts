@@ -7,7 +7,7 @@ import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import type { Verdict } from "./health.ts";
-import { healthSync } from "./health-sync.ts";
+import { HealthSync } from "./health-sync.ts";
 import { healthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/model-health.ts";
 import type { HealthStore } from "./store/health-store.ts";
@@ -65,7 +65,7 @@ function sharedStore() {
 function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shared = false) {
   const events: string[] = [];
   const registry = healthRegistry({ models: () => models, rules: () => rules, clock: time.clock, random: () => 0.5 });
-  const sync = healthSync({
+  const sync = new HealthSync({
     registry,
     store,
     clock: time.clock,

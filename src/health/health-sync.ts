@@ -26,18 +26,6 @@ export interface HealthSyncOptions {
   readonly onStore?: (state: "unavailable" | "available", problem: string | undefined) => void;
 }
 
-/** Stores model health over restarts, and shares it with other nodes and with operators' commands in other processes. */
-export interface HealthSync {
-  /** Restores what was stored, waiting at most a second for it, then synchronizes every second. Never rejects. */
-  start(): Promise<void>;
-  /** One exchange with the store. Never rejects: while the store is unavailable, health goes on from what it last knew. */
-  sync(): Promise<void>;
-  /** Stores an override of the operator and applies it here at once. Rejects when the store cannot be reached. */
-  override(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;
-  /** Writes what is unwritten, stops, and closes the store. Never rejects. */
-  close(): Promise<void>;
-}
-
 const syncEveryMs = 1_000;
 const reportEveryMs = 2_000;
 const startTimeoutMs = 1_000;
@@ -61,14 +49,9 @@ interface SyncState {
   forgivenMs: number;
 }
 
-class StoredHealthSync implements HealthSync {
-  readonly #registry: OperatedHealthRegistry;
-  readonly #store: HealthStore;
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #nodeId: string;
-  readonly #shared: boolean;
-  readonly #onStore: HealthSyncOptions["onStore"];
+/** Stores model health over restarts, and shares it with other nodes and with operators' commands in other processes. */
+export class HealthSync {
+  readonly #options: HealthSyncOptions;
   readonly #models = new Map<ModelKey, SyncState>();
   /** When each node's sample of each model last changed, by our own clock: clocks of nodes need not agree. */
   readonly #peerSamples = new Map<string, { sample: HealthSample; changedMs: number }>();
@@ -80,13 +63,7 @@ class StoredHealthSync implements HealthSync {
   readonly #job: BackgroundJob;
 
   constructor(options: HealthSyncOptions) {
-    this.#registry = options.registry;
-    this.#store = options.store;
-    this.#clock = options.clock;
-    this.#timers = options.timers;
-    this.#nodeId = options.nodeId;
-    this.#shared = options.shared;
-    this.#onStore = options.onStore;
+    this.#options = options;
     const { timers } = options;
     this.#job = new BackgroundJob({ run: () => this.sync(), pauseMs: () => syncEveryMs, timers });
   }
@@ -101,14 +78,14 @@ class StoredHealthSync implements HealthSync {
   }
 
   async #exchange(closing: boolean): Promise<void> {
-    const { rows, overrides, samples } = await this.#store.load();
+    const { rows, overrides, samples } = await this.#options.store.load();
     for (const row of rows) this.#applyRow(row);
     for (const override of overrides) this.#applyOverride(override, rows);
     this.#loaded = true;
     this.#receiveSamples(samples);
-    if (this.#shared && this.#clock.monotonic() - this.#reportedMs >= reportEveryMs) {
-      this.#reportedMs = this.#clock.monotonic();
-      await this.#store.saveSamples(this.#ownSamples());
+    if (this.#options.shared && this.#options.clock.monotonic() - this.#reportedMs >= reportEveryMs) {
+      this.#reportedMs = this.#options.clock.monotonic();
+      await this.#options.store.saveSamples(this.#ownSamples());
     }
     await this.#write(closing);
   }
@@ -119,30 +96,30 @@ class StoredHealthSync implements HealthSync {
     own.epoch = row.epoch;
     if (row.health === undefined) return;
     own.serving = isServing(row.health);
-    const before = this.#registry.health().get(row.model);
+    const before = this.#options.registry.health().get(row.model);
     if (before === undefined) return;
     // Excluded here alone, or before the store could first be read: that it served elsewhere, or once, is no news.
     const hasOwnEvidence = before.epoch > 1;
     if (own.serving && (own.excludedAlone || (!this.#loaded && hasOwnEvidence))) return;
-    this.#registry.restore(row.model, row.health, this.#loaded || hasOwnEvidence ? "running" : "restart");
+    this.#options.registry.restore(row.model, row.health, this.#loaded || hasOwnEvidence ? "running" : "restart");
     own.excludedAlone = false;
-    own.written = versionOf(this.#registry.health().get(row.model));
+    own.written = versionOf(this.#options.registry.health().get(row.model));
   }
 
   #applyOverride({ model, disabled, resetMs }: OverrideRow, rows: readonly HealthRow[]): void {
     const own = this.#stateOf(model);
-    this.#registry.override(model, disabled ? "disable" : "enable");
+    this.#options.registry.override(model, disabled ? "disable" : "enable");
     if (!this.#loaded) own.forgivenMs = rows.find((row) => row.model === model)?.updatedMs ?? resetMs;
     if (resetMs <= own.forgivenMs) return;
     own.forgivenMs = resetMs;
-    this.#registry.override(model, "reset");
+    this.#options.registry.override(model, "reset");
   }
 
   #receiveSamples(samples: readonly HealthSample[]): void {
-    const nowMs = this.#clock.monotonic();
+    const nowMs = this.#options.clock.monotonic();
     const current = new Set<string>();
     for (const sample of samples) {
-      if (sample.nodeId === this.#nodeId) continue;
+      if (sample.nodeId === this.#options.nodeId) continue;
       const key = JSON.stringify([sample.nodeId, sample.model]);
       current.add(key);
       const before = this.#peerSamples.get(key);
@@ -155,10 +132,10 @@ class StoredHealthSync implements HealthSync {
   }
 
   #ownSamples(): HealthSample[] {
-    const atMs = this.#clock.now();
-    return this.#registry.status().models.map(({ model, state, answers, failures }) => {
+    const atMs = this.#options.clock.now();
+    return this.#options.registry.status().models.map(({ model, state, answers, failures }) => {
       const excluded = state === "UNHEALTHY" || state === "HALF_OPEN";
-      return { nodeId: this.#nodeId, model, atMs, answers, failures, excluded };
+      return { nodeId: this.#options.nodeId, model, atMs, answers, failures, excluded };
     });
   }
 
@@ -167,7 +144,7 @@ class StoredHealthSync implements HealthSync {
     let nodes = 1;
     let excluding = 1;
     for (const { sample, changedMs } of this.#peerSamples.values()) {
-      if (sample.model !== model || this.#clock.monotonic() - changedMs > peerSampleMaxAgeMs) continue;
+      if (sample.model !== model || this.#options.clock.monotonic() - changedMs > peerSampleMaxAgeMs) continue;
       if (sample.answers === 0 && !sample.excluded) continue;
       nodes += 1;
       if (sample.excluded) excluding += 1;
@@ -182,11 +159,11 @@ class StoredHealthSync implements HealthSync {
       return true;
     }
     // The others have it serve: for all of them to leave it out, or to leave it to our probe, more must think as we do.
-    if (!this.#shared || this.#isAgreed(model)) {
+    if (!this.#options.shared || this.#isAgreed(model)) {
       own.excludedAlone = false;
       return true;
     }
-    if (!own.excludedAlone) this.#registry.pauseUntil(model, health.sinceMs + excludedAloneMs);
+    if (!own.excludedAlone) this.#options.registry.pauseUntil(model, health.sinceMs + excludedAloneMs);
     own.excludedAlone = true;
     return false;
   }
@@ -194,7 +171,7 @@ class StoredHealthSync implements HealthSync {
   async #write(closing: boolean): Promise<void> {
     const changes: RowChange[] = [];
     const versions = new Map<ModelKey, { version: string; serving: boolean }>();
-    for (const [model, health] of this.#registry.health()) {
+    for (const [model, health] of this.#options.registry.health()) {
       const own = this.#stateOf(model);
       const version = versionOf(health);
       if (version === own.written && !closing) continue;
@@ -203,13 +180,13 @@ class StoredHealthSync implements HealthSync {
         model,
         basedOn: own.epoch,
         health: toStored(health),
-        updatedMs: this.#clock.now(),
-        updatedBy: this.#nodeId,
+        updatedMs: this.#options.clock.now(),
+        updatedBy: this.#options.nodeId,
       });
       versions.set(model, { version, serving: isServing(health) });
     }
     if (changes.length === 0) return;
-    for (const model of await this.#store.save(changes)) {
+    for (const model of await this.#options.store.save(changes)) {
       const own = this.#stateOf(model);
       own.epoch = (own.epoch ?? 0) + 1;
       const { version, serving } = versions.get(model) ?? { version: "", serving: true };
@@ -222,15 +199,16 @@ class StoredHealthSync implements HealthSync {
   async #step(closing: boolean): Promise<void> {
     try {
       await this.#exchange(closing);
-      if (this.#failures >= unavailableAfterFailures) this.#onStore?.("available", undefined);
+      if (this.#failures >= unavailableAfterFailures) this.#options.onStore?.("available", undefined);
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === unavailableAfterFailures)
-        this.#onStore?.("unavailable", error instanceof Error ? error.message : String(error));
+        this.#options.onStore?.("unavailable", error instanceof Error ? error.message : String(error));
     }
   }
 
+  /** One exchange with the store. Never rejects: while the store is unavailable, health goes on from what it last knew. */
   sync(): Promise<void> {
     this.#running ??= this.#step(false).finally(() => {
       this.#running = undefined;
@@ -238,25 +216,28 @@ class StoredHealthSync implements HealthSync {
     return this.#running;
   }
 
+  /** Restores what was stored, waiting at most a second for it, then synchronizes every second. Never rejects. */
   async start(): Promise<void> {
     let stopWaiting: (() => void) | undefined;
     const waited = new Promise<void>((resolve) => {
-      stopWaiting = this.#timers.after(startTimeoutMs, resolve);
+      stopWaiting = this.#options.timers.after(startTimeoutMs, resolve);
     });
     await Promise.race([this.sync(), waited]);
     stopWaiting?.();
     this.#job.schedule();
   }
 
+  /** Stores an override of the operator and applies it here at once. Rejects when the store cannot be reached. */
   async override(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model"> {
-    if (!this.#registry.health().has(model)) return "unknown_model";
-    const atMs = this.#clock.now();
-    await this.#store.override({ model, action, atMs, by });
+    if (!this.#options.registry.health().has(model)) return "unknown_model";
+    const atMs = this.#options.clock.now();
+    await this.#options.store.override({ model, action, atMs, by });
     const own = this.#stateOf(model);
     if (action === "reset") own.forgivenMs = Math.max(own.forgivenMs, atMs);
-    return this.#registry.override(model, action);
+    return this.#options.registry.override(model, action);
   }
 
+  /** Writes what is unwritten, stops, and closes the store. Never rejects. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -264,15 +245,11 @@ class StoredHealthSync implements HealthSync {
     await this.#running;
     if (this.#loaded) await this.#step(true);
     try {
-      await this.#store.close();
+      await this.#options.store.close();
     } catch {
       // It is closed as far as we are concerned; what could be written is written.
     }
   }
-}
-
-export function healthSync(options: HealthSyncOptions): HealthSync {
-  return new StoredHealthSync(options);
 }
 
 /** What makes a row worth writing anew. Evidence does not: it changes with every answer. */

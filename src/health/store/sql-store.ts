@@ -71,28 +71,21 @@ export function sqlHealthStore(database: StoreDatabase): HealthStore {
 }
 
 /** Writes one row over the epoch it is based on, and says so by returning it. */
-function saveStatement({ model, basedOn, health, updatedMs, updatedBy }: RowChange): Statement {
-  const values = [
-    health.state,
-    Math.round(health.sinceMs),
-    health.reason,
-    JSON.stringify(health.detail),
+function saveStatement({ model, basedOn = 0, health, updatedMs, updatedBy }: RowChange): Statement {
+  const { state, sinceMs, reason, detail } = health;
+  return [
+    `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (model) DO UPDATE SET epoch = excluded.epoch, state = excluded.state, since_ms = excluded.since_ms,
+       reason = excluded.reason, detail = excluded.detail, updated_ms = excluded.updated_ms, updated_by = excluded.updated_by
+     WHERE model_health.epoch = excluded.epoch - 1 RETURNING model`,
+    model,
+    basedOn + 1,
+    state,
+    Math.round(sinceMs),
+    reason,
+    JSON.stringify(detail),
     Math.round(updatedMs),
     updatedBy,
-    model,
-  ] as const;
-  if (basedOn === undefined) {
-    return [
-      `INSERT INTO model_health (state, since_ms, reason, detail, updated_ms, updated_by, model, epoch)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT (model) DO NOTHING RETURNING model`,
-      ...values,
-    ];
-  }
-  return [
-    `UPDATE model_health SET epoch = epoch + 1, state = ?, since_ms = ?, reason = ?, detail = ?, updated_ms = ?, updated_by = ?
-     WHERE model = ? AND epoch = ? RETURNING model`,
-    ...values,
-    basedOn,
   ];
 }
 
