@@ -58,7 +58,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /** How many letters to insert, delete, replace or swap with their neighbour to make one word of the other. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
   for (let row = 1; row <= a.length; row++) {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextOf, valuesOf } from "#platform/receiver.ts";
+import { nextOf } from "#platform/receiver.ts";
 import { HttpAgent } from "./http-agent.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
@@ -61,21 +61,6 @@ test("a connection whose exchange is cancelled during its last text is not reuse
   expect((await next.head()).status).toBe(200);
   expect(await nextOf(next)).toBe("hello");
   expect(upstream.connections()).toBe(2);
-});
-
-test("a connection whose text was read to the end is reused", async () => {
-  using upstream = server(whole);
-  for (let count = 0; count < 3; count++) expect(await Array.fromAsync(valuesOf(upstream.post()))).toEqual(["hello"]);
-  expect(upstream.connections()).toBe(1);
-});
-
-test("a reader that waits for text is notified at once when the exchange is cancelled", () => {
-  using upstream = server(whole);
-  const exchange = upstream.post();
-  const errors: unknown[] = [];
-  exchange.read({ onValue: () => {}, onEnd: () => {}, onError: (error) => errors.push(error) });
-  exchange.cancel();
-  expect(errors).toHaveLength(1);
 });
 
 test("a request is sent whole though its bytes are freed once the response has begun", async () => {

@@ -128,19 +128,6 @@ describe("without a script", () => {
     expect(second.choices[0].message.tool_calls).toBeUndefined();
   });
 
-  test("calls no tools unless requested or forced", async () => {
-    const upstream = await simulator();
-    const call = async (choice: JsonObject): Promise<Answer> => {
-      const answer: Answer = await (await postChat(upstream, { tools: [weatherTool], ...choice })).json();
-      return answer.choices[0].message.tool_calls?.[0].function.name;
-    };
-    expect(await call({})).toBeUndefined();
-    expect(await call({ tool_choice: "required" })).toBe("get_weather");
-    expect(await call({ tool_choice: { type: "function", function: { name: "get_weather" } } })).toBe("get_weather");
-    const asked = { messages: [{ role: "user", content: "the weather?" }] };
-    expect(await call({ ...asked, tool_choice: "none" })).toBeUndefined();
-  });
-
   test("JSON mode answers in JSON, a schema with an instance of it", async () => {
     const upstream = await simulator();
     const content = async (format: JsonObject): Promise<Answer> => {
@@ -156,36 +143,10 @@ describe("without a script", () => {
     expect(await content({ type: "json_schema", json_schema: { name: "x", schema } })).toEqual({ ok: true, n: 1 });
   });
 
-  test("a scout gives a verdict by the words of the request", async () => {
-    const upstream = await simulator();
-    const system = {
-      role: "system",
-      content: "You triage requests for a model router. Reply with one word: FLASH or PRO.",
-    };
-    const verdict = async (content: string) => {
-      const messages = [system, { role: "user", content }];
-      const answer: Answer = await (
-        await postChat(upstream, { model: "vendor/scout", messages, max_tokens: 64 })
-      ).json();
-      return answer.choices[0].message.content;
-    };
-    expect(await verdict("Rename a variable.")).toBe("FLASH [simulated]");
-    expect(await verdict("Find the deadlock between these two workers.")).toBe("PRO [simulated]");
-  });
-
   test("respects max_tokens, and reports the length", async () => {
     const answer: Answer = await (await postChat(await simulator(), { max_tokens: 3 })).json();
     expect(answer.choices[0].finish_reason).toBe("length");
     expect(answer.usage.completion_tokens).toBe(3);
-  });
-
-  test("refuses like an aggregator: a wrong key, an unknown model, an unknown path", async () => {
-    const upstream = await simulator({ apiKey: "the-right-key" });
-    expect((await postChat(upstream, {})).status).toBe(401);
-    const headers = { authorization: "Bearer the-right-key" };
-    expect((await postChat(upstream, {}, { headers })).status).toBe(200);
-    expect((await postChat(upstream, { model: "nobody/knows" }, { headers })).status).toBe(400);
-    expect((await fetch(`${upstream.url}/embeddings`, { method: "POST" })).status).toBe(404);
   });
 
   test("delays its answers when given timers, and stops when the caller disconnects", async () => {

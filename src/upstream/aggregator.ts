@@ -37,19 +37,21 @@ function failed(detail: string): FailedQuery {
 }
 
 /** What a question to the aggregator beside the calls is made with. */
-export interface AggregatorQuery {
+export interface QueryOptions {
   readonly baseUrl: string;
   /** Sent as bearer token; absent: none is sent. */
   readonly apiKey?: string;
   readonly clock: Pick<Clock, "monotonic">;
   readonly timers: Timers;
-  /** The whole exchange may take so long. */
-  readonly timeoutMs: number;
   /** Ends it early. */
   readonly signal?: AbortSignal;
+  /** The whole exchange may take so long. */
+  readonly timeoutMs?: number;
   /** A larger answer is not read. */
-  readonly maxBytes: number;
+  readonly maxBytes?: number;
 }
+
+export type AggregatorQuery = QueryOptions & Required<Pick<QueryOptions, "timeoutMs" | "maxBytes">>;
 
 export type JsonReply =
   /** `date` is the answer's `Date` header. */
@@ -126,10 +128,6 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Asked at `{baseUrl}/generation?id=ID`. */
-export type GenerationLookupOptions = Pick<AggregatorQuery, "baseUrl" | "apiKey" | "clock" | "timers"> &
-  Partial<Pick<AggregatorQuery, "timeoutMs">>;
-
 export type GenerationReply =
   /** The whole cost of the call, in nano-USD. */
   | { readonly kind: "billed"; readonly costNanoUsd: number }
@@ -138,8 +136,7 @@ export type GenerationReply =
   | FailedQuery;
 
 /** Asks the aggregator what it has billed for one call. Proxies as for calls, no redirects. Never rejects. */
-export async function readGeneration(options: GenerationLookupOptions, id: string): Promise<GenerationReply> {
-  // A record is some kilobytes.
+export async function readGeneration(options: QueryOptions, id: string): Promise<GenerationReply> {
   const query = { timeoutMs: 10_000, maxBytes: 65_536, ...options };
   const reply = await getJson(query, `/generation?id=${encodeURIComponent(id)}`);
   if (reply.kind === "failed") return reply;
@@ -158,11 +155,6 @@ function billedIn(record: Json): GenerationReply {
   });
   // A record without its cost is not finished.
   return costNanoUsd === undefined ? { kind: "not_found" } : { kind: "billed", costNanoUsd };
-}
-
-export interface KeyUsageOptions extends Pick<AggregatorQuery, "baseUrl" | "apiKey" | "clock" | "timers" | "signal"> {
-  /** The whole exchange may take so long. Default 10 s. */
-  readonly timeoutMs?: number;
 }
 
 /** What the aggregator says of the key that calls are made with. All amounts in nano-USD. */
@@ -185,7 +177,7 @@ export type KeyUsageReply = { readonly date?: string } & (
 );
 
 /** Asks the aggregator what was spent with the key today (`GET /key`). It costs nothing. Never rejects. */
-export async function readKeyUsage(options: KeyUsageOptions): Promise<KeyUsageReply> {
+export async function readKeyUsage(options: QueryOptions): Promise<KeyUsageReply> {
   const reply = await getJson({ timeoutMs: 10_000, maxBytes: 65_536, ...options }, "/key");
   if (reply.kind === "failed") return reply;
   const dated = reply.date === undefined ? {} : { date: reply.date };
@@ -220,8 +212,6 @@ function amountIn(value: Json | undefined): NanoUsd | undefined {
   return typeof value === "number" ? usdToNano(Math.max(0, value)) : undefined;
 }
 
-export type ModelHostsOptions = Pick<AggregatorQuery, "baseUrl" | "apiKey" | "clock" | "timers" | "signal">;
-
 export type ModelHostsReply =
   | { readonly kind: "ok"; readonly answer: Json }
   /** The aggregator has no such model. */
@@ -232,7 +222,7 @@ export type ModelHostsReply =
  * The hosts of one model (`GET /models/{author}/{slug}/endpoints`) with their prices and limits, as JSON that is not
  * validated. Never rejects.
  */
-export async function readModelHosts(options: ModelHostsOptions, modelId: string): Promise<ModelHostsReply> {
+export async function readModelHosts(options: QueryOptions, modelId: string): Promise<ModelHostsReply> {
   // A colon (`:free`) stands as it is in the aggregator's own links.
   const path = modelId.split("/").map((part) => encodeURIComponent(part).replaceAll("%3A", ":"));
   const reply = await getJson(
@@ -244,18 +234,10 @@ export async function readModelHosts(options: ModelHostsOptions, modelId: string
   return reply.status === 404 ? { kind: "not_found" } : { kind: "failed", detail: `it answered ${reply.status}` };
 }
 
-/** No key is sent: the list is public. */
-export interface ModelListOptions extends Pick<AggregatorQuery, "baseUrl" | "clock" | "timers" | "signal"> {
-  /** The whole exchange may take so long. Default 15 s. */
-  readonly timeoutMs?: number;
-  /** A larger list is not read. Default 32 MiB. */
-  readonly maxBytes?: number;
-}
-
 export type ModelListReply = { readonly kind: "ok"; readonly list: Json } | FailedQuery;
 
-/** The aggregator's public list of models (`GET /models`), as JSON that is not validated. Never rejects. */
-export async function readModelList(options: ModelListOptions): Promise<ModelListReply> {
+/** The aggregator's public list of models (`GET /models`, without the key), as JSON that is not validated. Never rejects. */
+export async function readModelList(options: Omit<QueryOptions, "apiKey">): Promise<ModelListReply> {
   const reply = await getJson({ timeoutMs: 15_000, maxBytes: 32 * 1_048_576, ...options }, "/models");
   if (reply.kind === "status") return { kind: "failed", detail: `it answered ${reply.status}` };
   return reply.kind === "ok" ? { kind: "ok", list: reply.value } : reply;

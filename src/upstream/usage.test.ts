@@ -8,13 +8,6 @@ describe("usage", () => {
     for (const usage of [undefined, null, 0, "0", [], {}]) expect(usageReport(usage as Json)).toEqual({});
   });
 
-  test("of zero is zero", () => {
-    expect(usageReport({ prompt_tokens: 0, completion_tokens: 0, cost: 0 })).toEqual({
-      usage: { input: 0, cachedInput: 0, output: 0, reasoning: 0 },
-      costNanoUsd: 0,
-    });
-  });
-
   test("counts cached and reasoning tokens, in both dialects", () => {
     const details = { prompt_tokens_details: { cached_tokens: 7 }, completion_tokens_details: { reasoning_tokens: 2 } };
     const expected = { usage: { input: 10, cachedInput: 7, output: 5, reasoning: 2 } };
@@ -68,17 +61,9 @@ describe("usage", () => {
         ownAccount: true,
       });
     });
-    test("sums above the largest amount stay at that amount", () => {
-      expect(report(0.05, 1e300).costNanoUsd).toBe(Number.MAX_SAFE_INTEGER);
-    });
     test.each<Json>([-1, "free"])("a host's part of %p says that the report is broken", (value) => {
       expect(report(0.05, value)).toEqual({});
     });
-  });
-
-  test("does not accept more cached tokens than there are tokens", () => {
-    const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 11 } };
-    expect(usageReport(usage).usage?.cachedInput).toBe(0);
   });
 
   test("with an absurd count is rejected as a whole, but its cost is used", () => {

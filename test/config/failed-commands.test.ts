@@ -45,11 +45,6 @@ describe("a command that fails", () => {
       { ok: false, problem: expect.stringContaining("--url must be") },
     ]);
   });
-
-  test("for the way in which it was called ends with 2, whatever the store says", async () => {
-    expect((await runCommand(["budgets", "set"], { cwd: folder })).code).toBe(2);
-    expect((await runCommand(["budgets", "release"], { cwd: folder })).code).toBe(2);
-  });
 });
 
 /** One for each way to print: values as JSON, tables, texts of a file's length, help, completions. */

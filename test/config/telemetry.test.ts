@@ -155,10 +155,6 @@ describe("the log", () => {
     expect(none).toBe(true);
   });
 
-  test("reduces an id that a caller chose to harmless characters", () => {
-    expect(logId(`a\n{"level":"fatal"} ${"x".repeat(500)}`) as string).toMatch(/^[\w.:@/+=-]{128}$/);
-  });
-
   test("has the name and location of an error, never its message, because parsers quote their input", () => {
     const secret = ["sk", "test", "0123456789abcdef"].join("-");
     let caught: unknown;
@@ -278,34 +274,6 @@ describe("metrics", () => {
       'smart_gateway_budget_cap_usd{scope="day",level="soft"}': 20,
       'smart_gateway_budget_day_usd{part="spent"}': 0.0015,
       smart_gateway_event_loop_delay_seconds: 0.04,
-    });
-  });
-
-  test("count refusals at the edge, dry runs, reservations, overruns, health changes and reloads", async () => {
-    const metrics = createMetrics();
-    metrics.requestRejected("chat_completions", 401);
-    metrics.dryRunFinished({ cause: "hard_pro_rule" }, 0.05);
-    metrics.reservationAnswered("held", 2_000_000);
-    metrics.reservationAnswered("refused_goal");
-    metrics.overrun("vendor_v4_pro", 1_000);
-    metrics.costDistrusted("vendor_v4_pro");
-    metrics.chargedWithoutProof(2_000_000_000);
-    metrics.chargeCorrected(500_000_000);
-    metrics.chargeCorrected(-1);
-    metrics.healthChanged("vendor_v4_pro", "DEGRADED");
-    metrics.configReloaded("refused");
-    expect(Object.fromEntries(await samples(metrics))).toMatchObject({
-      'smart_gateway_rejections_total{route="chat_completions",status="401"}': 1,
-      'smart_gateway_dry_runs_total{cause="hard_pro_rule"}': 1,
-      'smart_gateway_reservations_total{answer="held"}': 1,
-      'smart_gateway_reservations_total{answer="refused_goal"}': 1,
-      smart_gateway_held_usd_total: 0.002,
-      'smart_gateway_overrun_usd_total{model="vendor_v4_pro"}': 0.000_001,
-      'smart_gateway_distrusted_costs_total{model="vendor_v4_pro"}': 1,
-      smart_gateway_charged_without_proof_usd_total: 2,
-      smart_gateway_charges_corrected_usd_total: 0.5,
-      'smart_gateway_model_health_changes_total{model="vendor_v4_pro",to="DEGRADED"}': 1,
-      'smart_gateway_config_reloads_total{result="refused"}': 1,
     });
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Price } from "#domain/model.ts";
@@ -75,27 +75,6 @@ describe("smart-gateway models", () => {
     });
     expect(modelOf(json(), "vendor_emergency")).toMatchObject({ price_source: { kind: "registry_file" } });
     expect(modelOf(json(), "vendor_free_scout")).toMatchObject({ price_source: { kind: "shipped" } });
-  });
-
-  test("shows the registry's prices for another upstream, and if the policy reads no list", async () => {
-    const policy = join(folder, "policy.json");
-    writeFileSync(policy, JSON.stringify({ upstream: { price_book: "off" } }));
-    const [other, off] = await Promise.all([
-      run(["models", "--json"], { ...aggregator, UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" }),
-      run(["models", "--json"], { ...aggregator, ROUTING_POLICY_PATH: policy }),
-    ]);
-    for (const { json } of [other, off]) {
-      expect(modelOf(json(), "vendor_v4_flash")).toMatchObject({
-        price_source: { kind: "shipped" },
-        prices: { input: "0.14" },
-      });
-    }
-  });
-
-  test("creates no database if there is none", async () => {
-    const path = join(folder, "none.db");
-    const { code } = await run(["models"], { ...aggregator, DATABASE_URL: `sqlite:${path}` });
-    expect([code, existsSync(path)]).toEqual([0, false]);
   });
 });
 

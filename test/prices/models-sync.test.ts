@@ -146,22 +146,6 @@ models:
     await upstream.stop();
   });
 
-  test("creates a new file, and writes JSON if the file is JSON", async () => {
-    const upstream = await aggregator(withFlashAt(higherPrice));
-    const fresh = join(folder, "fresh.yaml");
-    const json = fileWith('{"models": {"vendor_v4_flash": {"prices": {"input": 0.1, "output": 0.2}}}}', "json");
-    expect((await sync([fresh, "--write"], upstream.url)).code).toBe(0);
-    expect((await sync([json, "--write"], upstream.url)).code).toBe(0);
-    for (const path of [fresh, json]) {
-      const loaded = loadRegistry(path);
-      expect(loaded.kind === "ok" && loaded.registry.models.get(flash)?.price).toEqual(higherPrice);
-    }
-    expect(JSON.parse(readFileSync(json, "utf8")).models.vendor_v4_flash.prices.tiers).toEqual([
-      { from_input_tokens: 200_001, input: 0.56 },
-    ]);
-    await upstream.stop();
-  });
-
   test("refuses to write while the aggregator's data is not complete: a model removed, or without hosts", async () => {
     const gone = await aggregator((model) =>
       model.key === "vendor_v4_pro" ? undefined : withFlashAt(higherPrice)(model),
@@ -190,15 +174,6 @@ models:
     expect(half.out).toContain("vendor_v4_pro: the prices of the hosts of deepseek/deepseek-v4-pro cannot be read");
     await unreadable.stop();
     expect(readFileSync(path, "utf8")).toBe("models: {}\n");
-  });
-
-  test("ignores a removed model that is disabled", async () => {
-    const upstream = await aggregator((model) =>
-      model.key === "vendor_emergency" ? undefined : withFlashAt(higherPrice)(model),
-    );
-    const path = fileWith("models:\n  vendor_emergency:\n    enabled: false\n");
-    expect((await sync([path, "--write"], upstream.url)).code).toBe(0);
-    await upstream.stop();
   });
 
   test("refuses prices that a registry file cannot state, and leaves no temporary file", async () => {

@@ -81,20 +81,6 @@ describe("a call", () => {
     );
   });
 
-  test("sends no authorization without a key", async () => {
-    await withUpstream(
-      async ({ socket, request }) => {
-        const sent = await request();
-        socket.write(jsonAnswer({ ...completion, sent }));
-      },
-      async ({ send }) => {
-        const reply = await send(callOf(false));
-        if (reply.kind !== "answer") throw new Error(JSON.stringify(reply));
-        expect(String(reply.answer["sent"]).toLowerCase()).not.toContain("authorization");
-      },
-    );
-  });
-
   test("refuses a key that is not valid in a header, without showing it", async () => {
     const key = `secret${"\n"}line`;
     await expect(
@@ -113,29 +99,6 @@ describe("a call", () => {
       answer: completion,
       report: { usage: { input: 21, cachedInput: 0, output: 8, reasoning: 0 }, costNanoUsd: 5_180 },
     });
-  });
-
-  test("reads a chunked answer, split anywhere", async () => {
-    const bytes = Buffer.from(JSON.stringify(completion));
-    const pieces = [...bytes].map((_, i) => chunked(bytes.subarray(i, i + 1)));
-    const head = headOf("application/json", "chunked");
-    const reply = await answered(Buffer.concat([Buffer.from(head), ...pieces, Buffer.from("0\r\n\r\n")]));
-    expect(reply).toMatchObject({ kind: "answer", answer: completion });
-  });
-
-  test("reuses the connection", async () => {
-    await withUpstream(
-      async ({ socket, request }) => {
-        for (;;) {
-          await request();
-          socket.write(jsonAnswer(completion));
-        }
-      },
-      async ({ server, send }) => {
-        for (let i = 0; i < 3; i++) expect((await send(callOf(false))).kind).toBe("answer");
-        expect(server.connections).toBe(1);
-      },
-    );
   });
 });
 
@@ -202,13 +165,6 @@ describe("a status", () => {
       async ({ send }) => send(callOf(false)),
     );
     expect(failureOf(reply)).toMatchObject({ kind: "upstream_error", status: 500 });
-  });
-
-  test("is kept even if its body is cut off", async () => {
-    for (const ending of ["end", "reset"] as const) {
-      const cut = `${headOf("application/json", 100, "401 X")}{"error":`;
-      expect(failureOf(await answered(cut, { ending }))).toMatchObject({ kind: "unauthorized", status: 401 });
-    }
   });
 
   const waits: [string, number | undefined][] = [
@@ -302,29 +258,6 @@ describe("a 200", () => {
     }
   });
 
-  test("with endless headers is garbage, long before memory runs short", async () => {
-    for (const line of [`x: ${"a".repeat(1_000)}\r\n`, "a".repeat(1_000)]) {
-      let sent = 0;
-      const reply = await withUpstream(
-        async ({ socket, request, closed }) => {
-          await request();
-          const more = () => {
-            while (!socket.destroyed && sent < 64_000_000) {
-              sent += line.length;
-              if (!socket.write(line)) return;
-            }
-          };
-          socket.on("drain", more);
-          socket.write("HTTP/1.1 200 OK\r\nx: ", more);
-          await closed;
-        },
-        async ({ send }) => send(callOf(false)),
-      );
-      expect(failureOf(reply)).toMatchObject({ kind: "garbage", dispatched: true });
-      expect(sent).toBeLessThan(64_000_000);
-    }
-  });
-
   const text = Buffer.from(JSON.stringify(completion));
   const codings: [string, Uint8Array][] = [
     ["gzip", Bun.gzipSync(text)],
@@ -351,16 +284,6 @@ describe("a 200", () => {
       const failure = failureOf(await answered(Buffer.concat([Buffer.from(head), text])));
       expect([coding, failure.kind, failure.dispatched]).toEqual([coding, "garbage", true]);
     }
-  });
-
-  test("that is a compressed stream is read event by event", async () => {
-    const chunk = { choices: [{ index: 0, delta: { content: "Grüße" }, finish_reason: "stop" }] };
-    const zipped = Bun.gzipSync(Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`));
-    const head = headOf("text/event-stream\r\nContent-Encoding: gzip", "chunked");
-    const pieces = [...zipped].map((_, i) => chunked(zipped.subarray(i, i + 1)));
-    const bytes = Buffer.concat([Buffer.from(head), ...pieces, Buffer.from("0\r\n\r\n")]);
-    const events = await eventsOf(await answered(bytes, { stream: true }));
-    expect(events).toMatchObject([{ kind: "chunk", chunk }, { kind: "end" }]);
   });
 
   test("with a whole completion instead of a requested stream becomes a stream of one chunk", async () => {

@@ -136,22 +136,6 @@ describe("an idle connection", () => {
       },
     );
   });
-
-  test("is not reused after an answer that arrived before the request was sent", async () => {
-    await withUpstream(
-      ({ socket, number }) => {
-        // The first request is far larger than the buffers of the system.
-        if (number === 1) socket.pause();
-        socket.write(jsonAnswer(answer));
-      },
-      async ({ server, send }) => {
-        const body = { messages: [{ role: "user", content: "x".repeat(32_000_000) }] };
-        expect((await send(callOf(false, { body }))).kind).toBe("answer");
-        expect((await send(callOf(false))).kind).toBe("answer");
-        expect(server.connections).toBe(2);
-      },
-    );
-  });
 });
 
 describe("`Connection: close` in an answer's head", () => {
@@ -254,40 +238,6 @@ test("without free descriptors a call fails at once, and nothing was sent", asyn
     },
   );
 }, 4_500);
-
-test("a large request arrives complete, whatever its characters", async () => {
-  for (const text of ["x", "é", "🌍"]) {
-    await withUpstream(
-      async ({ socket, request }) => {
-        const sent = await request();
-        const { length } = JSON.parse(sent.slice(sent.indexOf("\r\n\r\n"))).messages[0].content;
-        socket.write(jsonAnswer({ ...answer, length }));
-      },
-      async ({ send }) => {
-        const content = text.repeat(8_000_000 / text.length);
-        const reply = await send(callOf(false, { body: { messages: [{ role: "user", content }] } }));
-        if (reply.kind !== "answer") throw new Error(JSON.stringify(reply));
-        expect(reply.answer["length"]).toBe(content.length);
-      },
-    );
-  }
-});
-
-test("text received before a cut is delivered before the cut is reported", async () => {
-  for (const ending of ["end", "resetAndDestroy"] as const) {
-    await withUpstream(
-      async ({ socket, request }) => {
-        await request();
-        socket.write(headOf("text/event-stream", "chunked"));
-        socket.write(Buffer.concat([chunked(contentChunk("a")), chunked(contentChunk("b"))]), () => socket[ending]());
-      },
-      async ({ send }) => {
-        const kinds = (await eventsOf(await send(callOf(true)))).map((event) => event.kind);
-        expect(kinds).toEqual(["chunk", "chunk", "broken"]);
-      },
-    );
-  }
-});
 
 test("a stream is read in the same way, however the network splits and frames it", async () => {
   const texts = ["Grüße ", "🌍", " 你好", "!"];

@@ -101,18 +101,6 @@ test.each(["while a read is under way", "between two reads"])(
   },
 );
 
-test("the caller counts as disconnected as well if the abort reaches the upstream call first", () => {
-  const events = new Scripted();
-  const { stream, ends, receiver } = setUp(events);
-  stream.read(receiver);
-  events.give(chunk("one"));
-  stream.read(receiver);
-  events.give(broken);
-  stream.cancel();
-  expect(ends).toMatchObject([{ kind: "caller_gone" }]);
-  expect(ends[0]).toHaveProperty("outputBytesSeen");
-});
-
 test("events that stop without an end are a broken stream", () => {
   const events = new Scripted();
   const { stream, ends, received, receiver } = setUp(events);

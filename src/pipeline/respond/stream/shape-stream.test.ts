@@ -102,16 +102,6 @@ describe("what a caller of a stream can rely on", () => {
     });
   });
 
-  test("reasoning in the first content delta is unchanged if none was held before it", () => {
-    const event = delta({ role: "assistant", content: "a", reasoning: "r" });
-    expect(shaped([event])).toBe(`data: ${event.kind === "chunk" ? event.raw : ""}\n\n`);
-  });
-
-  test("reasoning after the first content is passed on unchanged", () => {
-    const events = [delta({ content: "a" }), delta({ reasoning: "hm" }), delta({ content: "b" }), stop(), end];
-    expect(deltasOf(events)).toEqual([{ role: "assistant", content: "a" }, { reasoning: "hm" }, { content: "b" }, {}]);
-  });
-
   test("reasoning after a tool call never becomes text of the answer", () => {
     const events = [delta({ tool_calls: [call] }), delta({ reasoning: "done" }), delta({}, "tool_calls"), end];
     expect(deltasOf(events)).toEqual([{ role: "assistant", tool_calls: [call] }, { reasoning: "done" }, {}]);
@@ -199,25 +189,6 @@ describe("what a caller of a stream can rely on", () => {
     const { chunks, done } = read(shaped([delta({ content: "a" }), delta({}, "stop"), broken]));
     expect(chunks.some((chunk) => chunk.error !== undefined)).toBe(false);
     expect(done).toBe(true);
-  });
-
-  test("choices are handled separately", () => {
-    const at = (index: number, fields: JsonObject, finish: string | null = null) =>
-      chunkOf({ index, delta: fields, finish_reason: finish });
-    const events = [
-      at(0, { reasoning: "r0" }),
-      at(1, { content: "c1" }),
-      at(0, { content: "c0" }),
-      at(1, {}, "stop"),
-      at(0, {}, "length"),
-      end,
-    ];
-    const { chunks } = read(shaped(events));
-    expect([contentOf(chunks, 0), contentOf(chunks, 1)]).toEqual(["c0", "c1"]);
-    expect(chunks.flatMap((chunk) => chunk.choices).filter(({ delta }) => "reasoning" in delta)).toEqual([
-      { index: 0, delta: { role: "assistant", content: "c0", reasoning: "r0" }, finish_reason: null },
-    ]);
-    expect([finishes(chunks, 0), finishes(chunks, 1)]).toEqual([["length"], ["stop"]]);
   });
 
   test("for any mixture of deltas no text is lost, with one role, one finish, one [DONE]", () => {
