@@ -8,34 +8,15 @@ import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord } from "#records/record.ts";
-import type { DecisionRecords } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
 import { correctionOf, openRecordStore, type ReportedOutcome } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
-import type { TaskStates } from "#records/task-memory.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
 /** The decision records of a gateway, and what feeds them. */
-export interface GatewayRecords {
-  /** Where records are read. */
-  readonly records: DecisionRecords;
-  /** The `policy_hash` of decisions made now; null while no records are kept. */
-  policyHash(): string | null;
-  requestFinished(record: RequestRecord): void;
-  requestRejected(rejection: Rejection): void;
-  /** A hold has been closed: its record gets the cost at once. */
-  holdClosed(notice: LedgerNotice): void;
-  /** Where the states of tasks are kept. */
-  readonly tasks: TaskStates;
-  /** What a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
-  reportOutcome(report: ReportedOutcome): Promise<boolean>;
-  /** By decision id or request id. Rejects when the store does not answer. */
-  explained(id: string): Promise<ExplainedDecision | undefined>;
-  /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
-  explainNow(record: RequestRecord): object;
-}
+export type GatewayRecords = ReturnType<typeof openRecords>;
 
 /** How often the records that stand for floods of rejections are written, and how often the ledger is asked for open costs. */
 const flushRejectionsMs = 15_000;
@@ -44,7 +25,7 @@ const flushRejectionsMs = 15_000;
 const maxOpenCosts = 10_000;
 const maxSessions = 1_000;
 
-export function openRecords(ledger: Ledger & SharedConnection, context: GatewayContext): GatewayRecords {
+export function openRecords(ledger: Ledger & SharedConnection, context: GatewayContext) {
   const { configuration, time, closing } = context;
   const { clock, timers } = time;
   const stored = openStoredRecords(ledger, context);
@@ -96,31 +77,38 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     if (late || openCosts.get(event.requestId) === true) holdClosed(event);
   });
   return {
+    /** Where records are read. */
     records: stored,
+    /** The `policy_hash` of decisions made now; null while no records are kept. */
     policyHash() {
       const { policy, registry, learned } = configuration.current();
       return enabled() ? names.nameOf(policy, registry, learned) : null;
     },
-    requestFinished(record) {
+    requestFinished(record: RequestRecord) {
       if (!enabled()) return;
       stored.append(recordOf(record), record.routed?.conversationKey);
       if (!record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) return;
       openCosts.set(record.decisionId, true);
       openCosts.trim(maxOpenCosts);
     },
-    requestRejected(rejection) {
+    requestRejected(rejection: Rejection) {
       if (enabled()) rejections.add(rejection);
     },
+    /** A hold has been closed: its record gets the cost at once. */
     holdClosed,
+    /** Where the states of tasks are kept. */
     tasks: stored,
-    reportOutcome: async (report) => enabled() && stored.reportOutcome(report),
-    async explained(id) {
+    /** What a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
+    reportOutcome: async (report: ReportedOutcome) => enabled() && stored.reportOutcome(report),
+    /** By decision id or request id. Rejects when the store does not answer. */
+    async explained(id: string): Promise<ExplainedDecision | undefined> {
       const record = await stored.get(id);
       if (record === undefined) return undefined;
       const config = record.policy_hash === null ? undefined : await stored.configuration(record.policy_hash);
       return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
     },
-    explainNow: (record) => explainedNow(recordOf(record), record.routed),
+    /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
+    explainNow: (record: RequestRecord): object => explainedNow(recordOf(record), record.routed),
   };
 }
 

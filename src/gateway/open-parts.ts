@@ -1,7 +1,6 @@
 import type { Overrides } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { HealthSync } from "#health/health-sync.ts";
-import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
 import { healthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/sql-store.ts";
 import { ChargedWithoutProof } from "#ledger/admin/charged-without-proof.ts";
@@ -45,13 +44,9 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
   return ledger;
 }
 
-export interface OpenHealth {
-  readonly registry: OperatedHealthRegistry;
-  /** Overrides of the models' health by operators. */
-  readonly overrides: Overrides;
-}
+export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;
 
-export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
+export async function openHealth(context: GatewayContext) {
   const { settings, configuration, time, log, closing, sharesDatabase: shared } = context;
   const registry = healthRegistry({
     ...time,
@@ -66,13 +61,12 @@ export async function openHealth(context: GatewayContext): Promise<OpenHealth> {
   const sync = new HealthSync({ ...time, registry, store, nodeId, shared, onStore });
   closing.add(() => sync.close());
   await sync.start();
-  return {
-    registry,
-    overrides: {
-      set: (model, action, by) => sync.override(model, action, by),
-      list: async () => (await store.load()).overrides,
-    },
+  /** Overrides of the models' health by operators. */
+  const overrides: Overrides = {
+    set: (model, action, by) => sync.override(model, action, by),
+    list: async () => (await store.load()).overrides,
   };
+  return { registry, overrides };
 }
 
 /** The built-in upstream of demo mode; undefined with an aggregator. */

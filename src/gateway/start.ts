@@ -1,9 +1,8 @@
 import { type AuthKeys, loadAuthKeys } from "#config/auth-keys.ts";
-import { type LiveConfig, liveConfig, type ReloadReport } from "#config/live-config.ts";
+import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
 import type { ModelKey } from "#domain/model.ts";
-import type { HttpServer } from "#http/server.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { inMemoryConversationMemory } from "#pipeline/conversation-memory.ts";
@@ -16,12 +15,9 @@ import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
 import type { RequestRecord } from "#records/record.ts";
-import type { DecisionRecords } from "#records/records.ts";
 import { storedTaskMemory } from "#records/task-memory.ts";
-import type { Simulator } from "#simulator/simulator.ts";
 import { type Log, requestFields, silentLog } from "#telemetry/log/log.ts";
-import { createMetrics, type Metrics } from "#telemetry/metrics/metrics.ts";
-import type { MetricSnapshot } from "#telemetry/metrics/snapshot.ts";
+import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import pkg from "../../package.json" with { type: "json" };
 import { Closing } from "./closing.ts";
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
@@ -58,26 +54,7 @@ export interface Overrides {
 }
 
 /** A gateway that listens. */
-export interface Gateway {
-  readonly url: string;
-  readonly version: string;
-  readonly settings: Settings;
-  readonly ports: Ports;
-  readonly metrics: Metrics;
-  readonly records: DecisionRecords;
-  readonly http: HttpServer;
-  /** The metrics of this process alone. */
-  metricsSnapshot(): MetricSnapshot[];
-  /** Present in demo mode. */
-  readonly simulator?: Simulator;
-  /** Reads policy and model registry again, as on SIGHUP. */
-  reload(): Promise<ReloadReport>;
-  /**
-   * Shuts down gracefully: `/readyz` answers 503 while requests are accepted for `acceptMs`, requests in progress get `streamsMs`
-   * to end, the rest get an error, and the ledger is flushed. Aborting `forceSignal` skips to the flush.
-   */
-  drain(acceptMs: number, streamsMs: number, forceSignal?: AbortSignal): Promise<void>;
-}
+export type Gateway = Awaited<ReturnType<typeof assemble>>;
 
 export type Started =
   | { readonly kind: "ok"; readonly gateway: Gateway }
@@ -130,7 +107,7 @@ async function assemble(
   accepted: AuthKeys | undefined,
   { workers, idleSeconds }: Overrides,
   context: GatewayContext,
-): Promise<Gateway> {
+) {
   const { settings, configuration, time, metrics, closing, sharesDatabase: shared } = context;
   const { clock } = time;
   const { version } = pkg;
@@ -198,13 +175,20 @@ async function assemble(
     metrics,
     records: records.records,
     http,
+    /** The metrics of this process alone. */
     metricsSnapshot() {
       finished.flush();
       return metrics.snapshot();
     },
-    ...(simulator === undefined ? {} : { simulator }),
+    /** Present in demo mode. */
+    simulator,
+    /** Reads policy and model registry again, as on SIGHUP. */
     reload: () => live.reload(),
-    async drain(acceptMs, streamsMs, forceSignal = neverAborted) {
+    /**
+     * Shuts down gracefully: `/readyz` answers 503 while requests are accepted for `acceptMs`, requests in progress get `streamsMs`
+     * to end, the rest get an error, and the ledger is flushed. Aborting `forceSignal` skips to the flush.
+     */
+    async drain(acceptMs: number, streamsMs: number, forceSignal = new AbortController().signal) {
       await drainRequests({ http, timers: time.timers, acceptMs, streamsMs, forceSignal });
       await closing.closeAll();
     },
@@ -221,8 +205,6 @@ const maxGoals = 1_000;
 
 /** Finished requests are logged and counted in batches of at most `size`, at the latest after `withinMs`. */
 const recordBatching = { size: 32, withinMs: 20 };
-
-const neverAborted = new AbortController().signal;
 
 /** Passes the records of finished requests on to the metrics and the log. */
 function finishedRequests(prices: PriceBookReader, kept: GatewayRecords, context: GatewayContext) {
