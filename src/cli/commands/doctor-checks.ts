@@ -66,7 +66,9 @@ export function checkSqlite(path: string): Check {
     // A gateway holds the lock for milliseconds.
     db.run("BEGIN IMMEDIATE");
     db.run("ROLLBACK");
-    return ok("database", `${full}, ${(statSync(full).size / 1_048_576).toFixed(1)} MiB`);
+    // What was written last is in the write-ahead log until SQLite moves it into the file.
+    const bytes = statSync(full).size + (statSync(`${full}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    return ok("database", `${full}, ${(bytes / 1_048_576).toFixed(1)} MiB`);
   } catch (error) {
     const code = errorCode(error);
     if (code.startsWith("SQLITE_BUSY")) {
