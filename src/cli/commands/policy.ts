@@ -96,9 +96,7 @@ function diffPolicies(first: string, second: string | undefined, options: Output
   const [from, to] = [oldPath ?? defaultPolicyName, second ?? first];
   const text =
     changes.length === 0 ? `${to} changes nothing of ${from}.` : `From ${from} to ${to}:\n${textTable(changes)}`;
-  // What one side does not have is null, so that every change has the same fields.
-  const value = changes.map((change) => ({ key: change.key, from: change.from ?? null, to: change.to ?? null }));
-  print({ from, to, changes: value }, options, text);
+  print({ from, to, changes }, options, text);
 }
 
 function keysIn({ $schema: _, ...keys }: Policy): object {
@@ -114,16 +112,10 @@ function changedFrom(base: unknown, value: unknown): unknown {
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** A key with different values; `undefined` where one side does not have it. */
-interface KeyChange {
-  readonly key: string;
-  readonly from: unknown;
-  readonly to: unknown;
-}
-
-/** All keys whose values differ, as dotted paths, in order. A list counts as one value. */
-function changesBetween(from: unknown, to: unknown, path = ""): readonly KeyChange[] {
-  if (!isSection(from) || !isSection(to)) return Bun.deepEquals(from, to) ? [] : [{ key: path, from, to }];
+/** All keys whose values differ, as dotted paths, in order. A list counts as one value; null is what one side does not have. */
+function changesBetween(from: unknown, to: unknown, key = ""): readonly { key: string; from: unknown; to: unknown }[] {
+  if (!isSection(from) || !isSection(to))
+    return Bun.deepEquals(from, to) ? [] : [{ key, from: from ?? null, to: to ?? null }];
   const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])].toSorted();
-  return keys.flatMap((key) => changesBetween(from[key], to[key], path === "" ? key : `${path}.${key}`));
+  return keys.flatMap((name) => changesBetween(from[name], to[name], key === "" ? name : `${key}.${name}`));
 }
