@@ -1,6 +1,5 @@
-import { matchAt } from "#platform/text-search/match-at.ts";
 import { base64Characters, base64End, decodeHead } from "#privacy/text/base64.ts";
-import { byteSet, classes, inToken, matchEnd } from "#privacy/text/characters.ts";
+import { byteSet, classes, inToken, matchAt, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { isDummyValue } from "./randomness.ts";

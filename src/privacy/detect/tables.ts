@@ -1,5 +1,4 @@
-import { matchAt } from "#platform/text-search/match-at.ts";
-import { byteSet, LF } from "#privacy/text/characters.ts";
+import { byteSet, LF, matchAt } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { type KeyName, readKeyName } from "./key-names.ts";
