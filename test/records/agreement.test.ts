@@ -170,13 +170,10 @@ describe("a decision", () => {
   for (const changed of [
     {},
     { sensitive: false },
-    { sensitive: false, repo_context_present: true },
     { sensitive: false, repo_context_present: true, repo_free_opt_in: true },
     { kind: "PAYMENT", risk_level: "HIGH" },
     { blast_radius: "CRITICAL", explicit_route: "FLASH" },
-    { explicit_route: "PRO" },
     { explicit_route: "FREE_SCOUT" },
-    { estimated_tool_depth: 16 },
     { ambiguity: 0, reasoning_requirement: 0.1, verification_difficulty: 0.1, dependency_depth: 0 },
   ])
     test(`of a chat request is the dry run's in every field: ${JSON.stringify(changed)}`, async () => {

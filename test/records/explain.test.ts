@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -174,43 +174,44 @@ test("a caller's report about an answer is in the decision's record", async () =
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a score that would have reached the middle of the gray zone is named exactly, whatever the score was", async () => {
-  await using gateway = await start();
-  for (const content of ["Say hello", "x", "Rename tmp to remaining.", "Explain this regular expression."]) {
-    const messages = [{ role: "user", content }];
-    const reply = await gateway.chat({ model: "smart-router", messages }, explain);
-    const { smart_gateway: decision } = await reply.json();
-    const nearest = decision.explanation.would_change.find(({ input }: Answer) => input === "score");
-    expect([content, nearest?.to, nearest?.cause]).toEqual([content, "93.5", "gray_zone_pro"]);
-  }
-});
+describe("the nearest changes are exact", () => {
+  const gateway = start();
+  afterAll(async () => (await gateway).stop());
+  const decisionOf = async (body: JsonObject) =>
+    (await (await (await gateway).chat({ model: "smart-router", ...body }, explain)).json()).smart_gateway;
 
-test("the spend at which a request would have stepped down is exact: the soft cap less the estimate", async () => {
-  await using gateway = await start();
-  const body = { model: "smart-router", metadata: { reasoning: "high" }, max_tokens: 1_000 };
-  const { smart_gateway: decision } = await (await gateway.chat(body, explain)).json();
-  const inputs = decision.inputs.size;
-  const estimateUsd = (inputs.input_tokens_estimate * 0.435 + 1_000 * 0.87) / 1e6;
-  const found = (input: string) =>
-    decision.explanation.would_change.find((change: Answer) => change.input === input && change.leads_to === "flash");
-  for (const [input, softUsd] of [
-    ["goal's spend (USD)", 2],
-    ["day's spend (USD)", 20],
-  ] as const) {
-    expect(found(input)?.cause).toBe("budget_soft_cap");
-    expect(Number(found(input)?.to)).toBeCloseTo(softUsd - estimateUsd, 6);
-  }
-});
+  // First: nothing is held yet.
+  test("the spend at which a request steps down is the soft cap less the estimate", async () => {
+    const decision = await decisionOf({ metadata: { reasoning: "high" }, max_tokens: 1_000 });
+    const estimateUsd = (decision.inputs.size.input_tokens_estimate * 0.435 + 1_000 * 0.87) / 1e6;
+    for (const [input, softUsd] of [
+      ["goal's spend (USD)", 2],
+      ["day's spend (USD)", 20],
+    ] as const) {
+      const found = decision.explanation.would_change.find(
+        (change: Answer) => change.input === input && change.leads_to === "flash",
+      );
+      expect(found?.cause).toBe("budget_soft_cap");
+      expect(Number(found?.to)).toBeCloseTo(softUsd - estimateUsd, 6);
+    }
+  });
 
-test("a score in the gray zone would have led to the scout, where it may see the request", async () => {
-  await using gateway = await start();
-  const reply = await gateway.chat({ model: "smart-router", metadata: { sensitive: false } }, explain);
-  const { smart_gateway: decision } = await reply.json();
-  const scores = decision.explanation.would_change.filter(({ input }: Answer) => input === "score");
-  expect(scores.map(({ to, leads_to, cause }: Answer) => [to, leads_to, cause])).toEqual([
-    ["90", "scout", "gray_zone_scout"],
-    ["97", "pro", "score_pro"],
-  ]);
+  test("a score that reaches the middle of the gray zone, whatever the score was", async () => {
+    for (const content of ["Say hello", "Rename tmp to remaining.", "Explain this regular expression."]) {
+      const decision = await decisionOf({ messages: [{ role: "user", content }] });
+      const nearest = decision.explanation.would_change.find(({ input }: Answer) => input === "score");
+      expect([content, nearest?.to, nearest?.cause]).toEqual([content, "93.5", "gray_zone_pro"]);
+    }
+  });
+
+  test("a score in the gray zone leads to the scout, where it may see the request", async () => {
+    const decision = await decisionOf({ metadata: { sensitive: false } });
+    const scores = decision.explanation.would_change.filter(({ input }: Answer) => input === "score");
+    expect(scores.map(({ to, leads_to, cause }: Answer) => [to, leads_to, cause])).toEqual([
+      ["90", "scout", "gray_zone_scout"],
+      ["97", "pro", "score_pro"],
+    ]);
+  });
 });
 
 test("a request that ends while the scout is asked did not go to the free tier", async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
-import { aDecisionRecord } from "#records/fixtures.ts";
 import { recordStoreContract } from "#records/store/record-store.contract.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
 import { eventually, start } from "../harness/gateway.ts";
@@ -29,20 +28,6 @@ if (missing !== undefined) {
       const store = await openRecordStore(url);
       await empty();
       return store;
-    });
-    test("the terms of blocks are searched as they are stored", async () => {
-      const store = await openRecordStore(url);
-      await empty();
-      await store.append(Array.from({ length: 128 }, (_, n) => aDecisionRecord(n, { goal: `team/goal-${n}` })));
-      const admin = new PostgresConnection(url, 5_000);
-      const [rows] = await admin.run(
-        "SELECT COUNT(*) AS blocks, COUNT(*) FILTER (WHERE pg_column_size(terms) < octet_length(terms)) AS compressed FROM decision_block",
-      );
-      expect(rows).toEqual([{ blocks: "1", compressed: "0" }]);
-      const { records } = await store.query({ goal: "team/goal-7" }, { limit: 9 });
-      expect(records.map(({ goal }) => goal)).toEqual(["team/goal-7"]);
-      await admin.close();
-      await store.close();
     });
     test("a gateway on a server that takes no writes says why, and writes what waited when it does again", async () => {
       const own = await server.createDatabase();

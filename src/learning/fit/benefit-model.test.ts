@@ -73,12 +73,6 @@ test("a failure that was never tried on pro counts with the share of those that 
   expect(solved.rescue_trials).toBe(1);
 });
 
-test("an ask with the weight 5 counts as five asks", () => {
-  const extra = trial(0.13, true, true);
-  const heavy = fit([...trials, { ...extra, weight: 5 }]);
-  expect(worth(0.13, heavy)).toBeGreaterThan(worth(0.13, fit([...trials, extra])));
-});
-
 test("more rescue trials give the learned rank more weight, and never all", () => {
   expect(fit(trials.slice(0, 90)).blend).toBeLessThan(weights.blend);
   const most = fit([...trials, ...trials, ...trials]).blend;
