@@ -325,6 +325,15 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(summary).toMatchObject({ cost_nano_usd: 555, cost_unknown: 0 });
     });
 
+    test("loses nothing if records are added to a block while one in it is changed", async () => {
+      await store.append([openRecord(1)]);
+      for (let n = 2; n < 12; n++) {
+        await Promise.all([store.append([record(n)]), store.correct([costOf("d1", n)])]);
+        expect((await store.get("d1"))?.cost_nano_usd).toBe(n);
+        expect(await ids({})).toHaveLength(n);
+      }
+    });
+
     test("keeps what a caller reports, the last report, of a known decision", async () => {
       await store.append([record(1), record(2, { model: null })]);
       for (const outcome of ["failed", "solved"] as const) {

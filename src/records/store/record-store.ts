@@ -118,18 +118,29 @@ export class RecordStore {
 
   /** Writes new records with their sums, in one transaction. */
   async append(records: readonly DecisionRecord[]): Promise<void> {
+    const unfilled = this.#unfilled;
+    this.#unfilled = undefined;
+    const last = await this.#append(records, unfilled).catch((error: unknown) => {
+      // A record in that block has been changed meanwhile: then these get a block of their own.
+      if (unfilled === undefined || !isConflict(error)) throw error;
+      return this.#append(records, undefined);
+    });
+    this.#unfilled = last !== undefined && hasRoom(last, []) ? last : undefined;
+  }
+
+  /** Returns the last block. */
+  async #append(records: readonly DecisionRecord[], unfilled: Block | undefined): Promise<Block | undefined> {
     const statements: Statement[] = [];
-    let unfilled = this.#unfilled;
+    let last = unfilled;
     for (let from = 0; from < records.length; from += maxLines) {
       const [first, ...others] = records.slice(from, from + maxLines);
       if (first === undefined) break;
       const group = [first, ...others] as const;
-      unfilled = blockWith(group, unfilled !== undefined && hasRoom(unfilled, group) ? unfilled : undefined);
-      statements.push(...blockStatements(unfilled));
+      last = blockWith(group, last !== undefined && hasRoom(last, group) ? last : undefined);
+      statements.push(...blockStatements(last));
     }
-    this.#unfilled = undefined;
     await this.#write(...statements, ...sumStatements(records));
-    this.#unfilled = unfilled !== undefined && hasRoom(unfilled, []) ? unfilled : undefined;
+    return last;
   }
 
   async #write(...statements: readonly Statement[]): Promise<void> {
@@ -305,8 +316,7 @@ export class RecordStore {
         }
         return count;
       } catch (error) {
-        // The same version of the block is there already: another process has changed it meanwhile.
-        if (tries === changeTries || !/unique/i.test(String(error))) throw error;
+        if (tries === changeTries || !isConflict(error)) throw error;
       }
     }
   }
@@ -341,6 +351,11 @@ export class RecordStore {
   close(): Promise<void> {
     return this.#db.close();
   }
+}
+
+/** Whether the next version of a block is there already: another write has changed it meanwhile. */
+function isConflict(error: unknown): boolean {
+  return /unique/i.test(String(error));
 }
 
 /** The record with that cost; undefined where it has it already. */
