@@ -68,16 +68,12 @@ export class Attempt {
   failureFrom(error: unknown): UpstreamFailure {
     const stopped = this.#stopped;
     if (stopped === undefined) return transportFailure(error, this.answered);
-    if (stopped.kind === "aborted") return { ...callerAborted, dispatched: this.exchange?.sent ?? false };
-    const { timeoutsMs } = this;
     const dispatched = this.exchange?.sent ?? false;
+    if (stopped.kind === "aborted") return { kind: "aborted", message: "the caller disconnected", dispatched };
     const { phase } = stopped;
     const awaited = (dispatched ? undefined : awaitedBy(error)) ?? waitedFor[phase];
-    return {
-      kind: "timed_out",
-      message: `timed out waiting for ${awaited} (${phase}, ${timeoutsMs[phase]} ms)`,
-      dispatched,
-    };
+    const message = `timed out waiting for ${awaited} (${phase}, ${this.timeoutsMs[phase]} ms)`;
+    return { kind: "timed_out", message, dispatched };
   }
 }
 
@@ -89,5 +85,3 @@ const waitedFor: { readonly [phase in Phase]: string } = {
   idle_data: "more data between keep-alives",
   total: "the whole answer",
 };
-
-const callerAborted = { kind: "aborted", message: "the caller disconnected" } as const;

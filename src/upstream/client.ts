@@ -66,8 +66,6 @@ export const defaultAnswerLimits: AnswerLimits = {
   maxValues: 500_000,
 };
 
-const noReport: UsageReport = {};
-const emptyErrorBody: ErrorBody = { message: "" };
 const tooLargeBody: WholeBody = { kind: "too_large", text: "" };
 
 /** Bytes read of an error answer at most. */
@@ -82,24 +80,19 @@ export function upstreamClient(options: UpstreamClientOptions): Upstream {
 }
 
 class UpstreamClient implements Upstream {
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #limits: () => AnswerLimits;
-  readonly #asksBilling: () => boolean;
+  readonly #options: UpstreamClientOptions;
   readonly #now: () => number;
   readonly #agent: HttpAgent;
   readonly #streamHead: RequestHead;
   readonly #wholeHead: RequestHead;
 
-  constructor({ baseUrl, apiKey, clock, timers, limits, asksBilling, keepAliveMs }: UpstreamClientOptions) {
+  constructor(options: UpstreamClientOptions) {
+    const { baseUrl, apiKey, clock, keepAliveMs } = options;
     // Checked here, so that the error names the key and not a header.
     if (apiKey !== undefined && !isHeaderValue(apiKey)) {
       throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
     }
-    this.#clock = clock;
-    this.#timers = timers;
-    this.#limits = limits ?? (() => defaultAnswerLimits);
-    this.#asksBilling = asksBilling ?? (() => false);
+    this.#options = options;
     this.#now = () => clock.monotonic();
     this.#agent = new HttpAgent({
       url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
@@ -121,21 +114,19 @@ class UpstreamClient implements Upstream {
     });
   }
 
-  #headOf({ stream, trace }: UpstreamCall): RequestHead {
-    const head = stream ? this.#streamHead : this.#wholeHead;
-    // The caller's own tracestate is not sent on: it may hold anything.
-    return trace === undefined ? head : withHeader(head, "traceparent", trace.traceparent);
-  }
-
   async send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply> {
     if (signal.aborted) {
       return failed({ kind: "aborted", message: "the caller disconnected", dispatched: false });
     }
-    const attempt = new Attempt(call, signal, this.#clock, this.#timers, this.#asksBilling());
+    const { clock, timers, asksBilling } = this.#options;
+    const attempt = new Attempt(call, signal, clock, timers, asksBilling?.());
     const { connect, headers } = call.timeoutsMs;
+    const own = call.stream ? this.#streamHead : this.#wholeHead;
+    // The caller's own tracestate is not sent on: it may hold anything.
+    const requestHead = call.trace === undefined ? own : withHeader(own, "traceparent", call.trace.traceparent);
     attempt.deadlines.await("connect", attempt.startedAt + connect);
     const exchange = this.#agent.post(
-      this.#headOf(call),
+      requestHead,
       call.received === undefined ? JSON.stringify(call.body) : spliceBody(call.body, call.received),
       attempt.freshConnection,
       () => attempt.deadlines.await("headers", attempt.startedAt + headers),
@@ -154,21 +145,17 @@ class UpstreamClient implements Upstream {
   #failed(error: unknown, exchange: HttpExchange, attempt: Attempt): UpstreamReply {
     attempt.end(true);
     const failure = attempt.failureFrom(error);
+    const { reused } = exchange;
     // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
-    if (exchange.reused && !attempt.answered && failure.kind === "timed_out")
-      this.#agent.closeIdleSince(attempt.startedAt);
-    const reply = failed(this.#isStale(failure, exchange, attempt) ? { ...failure, staleSocket: true } : failure);
-    return withIdentity(reply, attempt);
-  }
-
-  #isStale({ kind }: UpstreamFailure, { reused }: HttpExchange, { answered, startedAt }: Attempt): boolean {
-    if (!reused || answered || this.#now() - startedAt >= staleWithinMs) return false;
-    return kind === "cut_off" || kind === "unreachable";
+    if (reused && !attempt.answered && failure.kind === "timed_out") this.#agent.closeIdleSince(attempt.startedAt);
+    const isEarly = reused && !attempt.answered && this.#now() - attempt.startedAt < staleWithinMs;
+    const isStale = isEarly && (failure.kind === "cut_off" || failure.kind === "unreachable");
+    return withIdentity(failed(isStale ? { ...failure, staleSocket: true } : failure), attempt);
   }
 
   async #answer(head: ResponseHead, exchange: HttpExchange, attempt: Attempt): Promise<UpstreamReply> {
     const { status, headers } = head;
-    const wait = () => waitOf(headers, this.#clock);
+    const wait = () => retryWaitMs(headers, this.#options.clock);
     const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
     if (status >= 400 || status < 200) return this.#refused(status, body, attempt, wait);
     const contentType = headers.get("content-type") ?? "";
@@ -192,7 +179,7 @@ class UpstreamClient implements Upstream {
     attempt: Attempt,
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
-    const { message, error } = body === undefined ? emptyErrorBody : await this.#errorBody(body, attempt);
+    const { message, error } = body === undefined ? { message: "" } : await this.#errorBody(body, attempt);
     attempt.end(true);
     attempt.identity.readError(error);
     return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
@@ -204,7 +191,7 @@ class UpstreamClient implements Upstream {
       return errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
     } catch (error) {
       if (attempt.failureFrom(error).kind === "aborted") throw error;
-      return emptyErrorBody;
+      return { message: "" };
     }
   }
 
@@ -216,7 +203,7 @@ class UpstreamClient implements Upstream {
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
     const firstByteMs = this.#now() - attempt.startedAt;
-    const { maxAnswerBytes, maxValues } = this.#limits();
+    const { maxAnswerBytes, maxValues } = this.#options.limits?.() ?? defaultAnswerLimits;
     const length = headers.get("content-length");
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
@@ -250,7 +237,7 @@ class UpstreamClient implements Upstream {
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, this.#limits(), this.#now);
+    const events = new StreamEvents(body, attempt, this.#options.limits?.() ?? defaultAnswerLimits, this.#now);
     const failure = await events.open();
     if (failure !== undefined) {
       events.close();
@@ -265,7 +252,7 @@ class UpstreamClient implements Upstream {
 type RetryAfter = () => number | undefined;
 
 /** Milliseconds, by `retry-after-ms` or `Retry-After`; undefined if absent or nonsense. */
-function waitOf(headers: ResponseHead["headers"], clock: Clock): number | undefined {
+function retryWaitMs(headers: ResponseHead["headers"], clock: Clock): number | undefined {
   const ms = headers.get("retry-after-ms");
   if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
   return retryAfterMs(headers.get("retry-after"), clock.now());
@@ -279,9 +266,8 @@ function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamRep
 /** The reply with what the aggregator has said of the call. The report of an answer or a stream includes it already. */
 function withIdentity(reply: UpstreamReply, { identity }: Attempt): UpstreamReply {
   if (reply.kind !== "failure") return reply;
-  const before = reply.report ?? noReport;
-  const report = identity.addTo(before);
-  return report === before ? reply : { ...reply, report };
+  const report = identity.addTo(reply.report ?? {});
+  return Object.keys(report).length === 0 ? reply : { ...reply, report };
 }
 
 /** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */

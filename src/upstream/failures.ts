@@ -201,24 +201,18 @@ function unsentMessage({ code, stage, proxyStatus }: ConnectionError): string {
 export function transportFailure(error: unknown, answered: boolean): UpstreamFailure {
   if (error instanceof Http2Error) return onlyHttp2;
   if (error instanceof HttpSyntaxError) {
-    return { kind: "garbage", message: `the upstream's answer is not valid HTTP: ${error.message}`, dispatched: true };
+    return garbageFailure(`the upstream's answer is not valid HTTP: ${error.message}`);
   }
   const code = errorCodeOf(error);
   if (error instanceof ConnectionError) {
-    if (!error.sent) {
-      return { kind: "unreachable", message: unsentMessage(error), dispatched: false };
-    }
+    if (!error.sent) return { kind: "unreachable", message: unsentMessage(error), dispatched: false };
     if (code === "ETIMEDOUT") {
       return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };
     }
     const when = answered ? "before the answer was whole" : "before an answer came";
-    return { kind: "cut_off", message: `the upstream closed the connection ${when} (${code})`, dispatched: true };
+    return cutOffFailure(`the upstream closed the connection ${when} (${code})`);
   }
-  return {
-    kind: "garbage",
-    message: `the upstream's answer cannot be read (${code || "no error code"})`,
-    dispatched: true,
-  };
+  return garbageFailure(`the upstream's answer cannot be read (${code || "no error code"})`);
 }
 
 /** An answer that breaks the protocol. */

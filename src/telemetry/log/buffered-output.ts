@@ -44,14 +44,14 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
   /** The descriptor failed for good (the reader has closed it): nothing is written any more. */
   let closed = false;
 
+  /** Adds a line; before it, where lines are missing, the one that says how many. */
   function add(line: string): void {
-    lines.push(line);
-    waiting += line.length;
-  }
-
-  function addDropped(): void {
-    if (droppedLines > 0) add(dropped(droppedLines));
+    const missing = droppedLines === 0 ? "" : dropped(droppedLines);
     droppedLines = 0;
+    for (const each of [missing, line]) {
+      if (each !== "") lines.push(each);
+      waiting += each.length;
+    }
   }
 
   /** As many lines as fit into a piece, and one at least; undefined when none waits. */
@@ -65,7 +65,7 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
     if (count === 0) return undefined;
     const text = lines.splice(0, count).join("");
     waiting -= text.length;
-    if (lines.length === 0) addDropped();
+    if (lines.length === 0) add("");
     return Buffer.from(text);
   }
 
@@ -110,7 +110,6 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
         droppedLines += 1;
         return;
       }
-      addDropped();
       add(line);
       if (waiting >= batchSize) begin();
       else beginLater();

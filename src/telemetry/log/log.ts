@@ -94,13 +94,9 @@ export type PriceDrift =
   | "repointed";
 export type LogEvent = keyof LogEvents;
 
-interface ReconciledFields {
-  day: LogId;
-  ledger_nano_usd: number;
-  held_nano_usd: number;
-  aggregator_nano_usd: number;
-  difference_nano_usd: number;
-}
+type ReconciledFields = { day: LogId } & {
+  [N in "ledger" | "held" | "aggregator" | "difference" as `${N}_nano_usd`]: number;
+};
 
 /** What can be said about an error without repeating what it was about. */
 export interface LoggedError {
@@ -190,10 +186,8 @@ const levels = new Map(logEvents.map(({ event, level }) => [event, level]));
 /** `atMs` (milliseconds since the epoch) is for what is logged later than it happened. */
 export type Log = <E extends LogEvent>(event: E, fields: LogEvents[E], atMs?: number) => void;
 
-export interface ClosableLog extends Log {
-  /** Writes out what is buffered. */
-  flush(): void;
-}
+/** `flush` writes out what is buffered. */
+export type ClosableLog = Log & { flush(): void };
 
 export interface LogOptions {
   readonly level: LogLevel;

@@ -42,12 +42,10 @@ const scope = "smart-gateway";
 
 export function openTelemetry(options: TracingOptions): Tracing {
   const { version, nodeId, traces, metrics, metricIntervalMs, onProblem } = options;
-  // Only that something failed is passed on: messages of the libraries quote URLs and answers.
   const silent = () => undefined;
-  diag.setLogger(
-    { error: onProblem, warn: silent, info: silent, debug: silent, verbose: silent },
-    { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
-  );
+  // Only that something failed is passed on: messages of the libraries quote URLs and answers.
+  const logger = { error: onProblem, warn: silent, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
   const own = resourceFromAttributes({
     "service.name": "smart-gateway",
     "service.version": version,

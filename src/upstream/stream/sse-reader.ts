@@ -48,7 +48,8 @@ export class SseReader {
   push(input: string, sink: SseSink): SsePush {
     let text = input;
     if (text === "") return "read";
-    if (this.#shortcut !== undefined && this.isBetweenEvents) {
+    const betweenEvents = this.#heldLength === 0 && this.#data === undefined && this.#name === "" && !this.#afterCr;
+    if (this.#shortcut !== undefined && betweenEvents) {
       // Most reads bring nothing but events that the shortcut takes.
       const taken = this.#shortcut(text, 0, text.length);
       if (taken === text.length) return "read";
@@ -81,11 +82,6 @@ export class SseReader {
     const last = this.#takeHeld();
     if (last !== "") this.#lines(`${last}\n`, 0, sink);
     this.#dispatch(sink);
-  }
-
-  /** All that was read is whole events. */
-  get isBetweenEvents(): boolean {
-    return this.#heldLength === 0 && this.#data === undefined && this.#name === "" && !this.#afterCr;
   }
 
   #takeHeld(): string {
