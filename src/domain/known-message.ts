@@ -46,15 +46,16 @@ export function memoizeByMessage<T>(compute: (message: ChatMessage) => T): (mess
   };
 }
 
-/** Where redacted copies of a known message have their facts: all copies say the same, but for the numbers of placeholders. */
-const factsOfCopies = new Fact<Facts>();
+/** Where redacted copies of a known message have their facts: those of one policy say the same, but for the numbers of placeholders. */
+const factsOfCopies = new Fact<{ readonly policy: object; readonly facts: Facts }>();
 
-/** Gives a redacted copy the facts of earlier copies of the same message. */
-export function attachFactsOfCopy(copy: ChatMessage, message: ChatMessage): void {
+/** Gives a redacted copy the facts of earlier copies of the same message under the same policy. */
+export function attachFactsOfCopy(copy: ChatMessage, message: ChatMessage, policy: object): void {
   if (factsOf(message) === undefined) return;
-  const known = factsOfCopies.of(message) ?? [];
-  factsOfCopies.set(message, known);
-  attachFacts(copy, known);
+  const known = factsOfCopies.of(message);
+  const copyFacts = known?.policy === policy ? known.facts : [];
+  factsOfCopies.set(message, { policy, facts: copyFacts });
+  attachFacts(copy, copyFacts);
 }
 
 /** Where the text of a known message is, once it is wanted. */

@@ -158,7 +158,7 @@ class BodyRedactor {
         // Roles are names: a copy keeps its own.
         return read === whole ? message : (read as ChatMessage);
       });
-      if (redacted !== message) attachFactsOfCopy(redacted, message);
+      if (redacted !== message) attachFactsOfCopy(redacted, message, this.#by);
       return redacted;
     } catch (error) {
       throw withPathSegment(withPathSegment(error, index), "messages");
