@@ -138,6 +138,8 @@ const retryHeaders = {
   "x-should-retry": shouldRetry,
 };
 
+const decided = { ...decisionHeaders, ...retryHeaders };
+
 function decisionField(field: "action" | "cause"): object {
   return jsonSchema(RoutingDecision.shape[field], "output");
 }
@@ -153,27 +155,43 @@ function answer(description: string, schema: string, more: { headers?: object; e
 }
 
 /** An error: why it comes, and one of the sentences it may come with. */
-function failure(description: string, detail: string, headers: object = {}) {
+function failure(description: string, detail: string, headers: object = retryHeaders) {
   return answer(description, "Error", { headers, example: { detail } });
 }
 
-const unauthorized = failure("`Authorization` is missing, malformed or too short.", examples.unauthorized, {
-  "WWW-Authenticate": header("`Bearer`"),
-  "x-should-retry": shouldRetry,
-});
+const unauthorized = failure(
+  "`Authorization` is missing, malformed or too short.",
+  "Send `Authorization: Bearer <API_KEY>` with a token of at least 8 characters.",
+  {
+    "WWW-Authenticate": header("`Bearer`"),
+    "x-should-retry": shouldRetry,
+  },
+);
 const tooLarge = failure(
   "The body has more bytes than MAX_REQUEST_BYTES, or more JSON values than MAX_REQUEST_VALUES.",
-  examples.tooLarge,
-  retryHeaders,
+  "The request body is larger than the limit of 16777216 bytes.",
 );
 const foreign = failure(
   "`Host` names a host that the gateway does not answer to (ALLOWED_HOSTS), or `Origin` is not its own.",
-  examples.foreignHost,
+  "The Host header names a host that this gateway does not answer to (protection from DNS rebinding). Use localhost, 127.0.0.1 or [::1], or add the name to ALLOWED_HOSTS.",
   { "x-should-retry": shouldRetry },
 );
 const overloaded = "No room for the request now: too many streams, too much memory, or MAX_BYTES_IN_FLIGHT is reached";
 
-const chatCompletions = {
+/** What callers with a token may ask for. */
+function secured<T extends { readonly responses: object }>(operation: T) {
+  return {
+    ...operation,
+    security: bearer,
+    responses: { 401: unauthorized, 403: foreign, ...operation.responses },
+  };
+}
+
+function probe(operationId: string, summary: string, responses: object) {
+  return { operationId, tags: ["operation"], summary, responses: { ...responses, 403: foreign } };
+}
+
+const chatCompletions = secured({
   operationId: "createChatCompletion",
   tags: ["chat"],
   summary: "A chat completion, from the model that policy picks",
@@ -182,7 +200,6 @@ const chatCompletions = {
     "forwarded unchanged, but for those that may change the model, the provider's terms or the price (`models`, `plugins`, " +
     "`service_tier` …): they get 422 unless the operator's policy allows them (`upstream.fields`). With `stream: true` the answer is server-sent events, one chunk per `data:` line, the last " +
     "of them `data: [DONE]`. A header beats the `metadata` key that says the same.",
-  security: bearer,
   parameters: chatParameters,
   requestBody: {
     required: true,
@@ -200,49 +217,51 @@ const chatCompletions = {
     },
     400: failure(
       "Not JSON, not an object, the wrong content type, or content other than text, such as images.",
-      examples.imagePart,
+      "messages[0].content[1] is not a text part: only text content is supported (no images, audio or files).",
       { "x-should-retry": shouldRetry },
     ),
-    401: unauthorized,
     403: failure(
       "Refused by policy: privacy, budget, exhausted attempts, or no model that can serve; the cause is in the headers. " +
         "Without them: a `Host` or `Origin` that is not the gateway's.",
-      examples.freeDenied,
-      { ...decisionHeaders, ...retryHeaders },
+      'A free model was asked for, but this request is sensitive, as every request is by default. Send "metadata": {"sensitive": false} if it holds nothing private, or use smart-router.',
+      decided,
     ),
     413: tooLarge,
-    422: failure("A field, header or metadata value is missing, wrong or not allowed.", examples.negativeMaxTokens, {
-      ...decisionHeaders,
-      ...retryHeaders,
-    }),
+    422: failure(
+      "A field, header or metadata value is missing, wrong or not allowed.",
+      "max_tokens must be a whole number from 0 to 2147483647.",
+      decided,
+    ),
     500: failure(
       "The upstream refused with a 4xx that a repeat cannot mend, or all attempts ended in an upstream error.",
-      examples.upstreamRefused,
-      { ...decisionHeaders, ...retryHeaders },
+      "The upstream refused the request (400): this field is not supported.",
+      decided,
     ),
-    502: failure("The upstream could not be reached, or broke off, in every attempt.", examples.unreachable, {
-      ...decisionHeaders,
-      ...retryHeaders,
-    }),
-    503: failure(`${overloaded}; no model has capacity, or the budget store is unavailable.`, examples.overloaded, {
-      ...decisionHeaders,
-      ...retryHeaders,
-    }),
-    504: failure("The upstream took too long in every attempt.", examples.timedOut, {
-      ...decisionHeaders,
-      ...retryHeaders,
-    }),
+    502: failure(
+      "The upstream could not be reached, or broke off, in every attempt.",
+      "The upstream could not be reached, also after repeated attempts.",
+      decided,
+    ),
+    503: failure(
+      `${overloaded}; no model has capacity, or the budget store is unavailable.`,
+      "The gateway is overloaded. Try again shortly.",
+      decided,
+    ),
+    504: failure(
+      "The upstream took too long in every attempt.",
+      "The upstream took too long, also after repeated attempts.",
+      decided,
+    ),
   },
-};
+});
 
-const routeDecision = {
+const routeDecision = secured({
   operationId: "decideRoute",
   tags: ["routing"],
   summary: "Where a task would go, and why",
   description:
     "The dry run: the same decision as for a chat request, with nothing spent, no upstream call, and nothing written. " +
     "Unknown keys are ignored and `null` counts as absent.",
-  security: bearer,
   requestBody: {
     required: true,
     content: { "application/json": { schema: ref("DecisionRequest"), examples: examples.decisionRequests } },
@@ -252,43 +271,43 @@ const routeDecision = {
       ...answer("The decision.", "RoutingDecision"),
       content: { "application/json": { schema: ref("RoutingDecision"), examples: examples.decisions } },
     },
-    401: unauthorized,
-    403: foreign,
     413: tooLarge,
-    422: failure("Not JSON, or a field is missing or wrong.", examples.ambiguityTooLarge, retryHeaders),
-    503: failure(`${overloaded}.`, examples.overloaded, retryHeaders),
+    422: failure("Not JSON, or a field is missing or wrong.", "task.ambiguity: must be at most 1"),
+    503: failure(`${overloaded}.`, "The gateway is overloaded. Try again shortly."),
   },
-};
+});
 
-const routeOutcome = {
+const routeOutcome = secured({
   operationId: "reportOutcome",
   tags: ["routing"],
   summary: "What became of an answer",
   description:
     "Recorded beside the decision, for `smart-gateway policy learn`; the last report counts. No routing changes by itself. " +
     "Unknown keys are ignored.",
-  security: bearer,
   requestBody: {
     required: true,
-    content: { "application/json": { schema: ref("OutcomeReport"), examples: examples.outcomeReports } },
+    content: { "application/json": { schema: ref("OutcomeReport"), example: examples.outcomeReport } },
   },
   responses: {
     204: { description: "Recorded.", headers: commonHeaders },
-    401: unauthorized,
-    403: foreign,
-    404: failure("No such decision is recorded.", examples.unknownDecision, retryHeaders),
-    413: failure("The body has more than 16,384 bytes.", examples.tooLarge, retryHeaders),
-    422: failure("Not JSON, or a field is missing or wrong.", examples.wrongOutcome, retryHeaders),
-    503: failure(`${overloaded}, or the database is unavailable.`, examples.overloaded, retryHeaders),
+    404: failure(
+      "No such decision is recorded.",
+      "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer (not of housekeeping) within the retention (policy: records).",
+    ),
+    413: failure(
+      "The body has more than 16,384 bytes.",
+      "The request body is larger than the limit of 16777216 bytes.",
+    ),
+    422: failure("Not JSON, or a field is missing or wrong.", "outcome: must be one of solved, failed"),
+    503: failure(`${overloaded}, or the database is unavailable.`, "The gateway is overloaded. Try again shortly."),
   },
-};
+});
 
-const routeStatus = {
+const routeStatus = secured({
   operationId: "getStatus",
   tags: ["routing"],
   summary: "What a goal and the day have spent, and which model the goal was last sent to",
   description: "For status bars: one read of the ledger. Without a goal, that of requests without one.",
-  security: bearer,
   parameters: ["session", "goal"].map((name) => ({
     name,
     in: "query",
@@ -298,21 +317,18 @@ const routeStatus = {
   })),
   responses: {
     200: answer("The accounts; amounts in US dollars.", "RouteStatus", { example: examples.routeStatus }),
-    401: unauthorized,
-    403: foreign,
-    422: failure("A parameter is empty or too long.", examples.wrongStatus, retryHeaders),
-    503: failure("The database is unavailable.", examples.overloaded, retryHeaders),
+    422: failure("A parameter is empty or too long.", "goal: must have 1 to 256 characters."),
+    503: failure("The database is unavailable.", "The gateway is overloaded. Try again shortly."),
   },
-};
+});
 
-const decisionRecord = {
+const decisionRecord = secured({
   operationId: "getDecisionRecord",
   tags: ["routing"],
   summary: "Why a request went where it went, and what it cost",
   description:
     "What is recorded of a decision, with its explanation: a sentence, what each stage of the pipeline said, and what would " +
     "have changed it. Numbers and words of the gateway's own; never text of a prompt or an answer.",
-  security: bearer,
   parameters: [
     {
       name: "id",
@@ -324,86 +340,50 @@ const decisionRecord = {
   ],
   responses: {
     200: answer("The record.", "DecisionRecord"),
-    401: unauthorized,
-    403: foreign,
-    404: failure("No such decision is recorded.", examples.unknownRecord, retryHeaders),
-    503: failure("The database is unavailable.", examples.overloaded, retryHeaders),
+    404: failure(
+      "No such decision is recorded.",
+      "No such decision is recorded: the id is X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, at least a second old, within the retention (policy: records).",
+    ),
+    503: failure("The database is unavailable.", "The gateway is overloaded. Try again shortly."),
   },
-};
+});
 
-const models = {
+const models = secured({
   operationId: "listModels",
   tags: ["chat"],
   summary: "The four routing aliases",
-  security: bearer,
   responses: {
     200: answer("The aliases.", "ModelList", { example: examples.modelList }),
-    401: unauthorized,
-    403: foreign,
   },
-};
+});
 
-const healthz = {
-  operationId: "getHealth",
-  tags: ["operation"],
-  summary: "How the gateway, its store and its models are",
-  responses: {
-    200: answer("Requests can be served.", "Health", { example: examples.health }),
-    503: answer("The budget store is unavailable, or no model of the senior fallback chain can serve.", "Health"),
-    403: foreign,
-  },
-};
+const healthz = probe("getHealth", "How the gateway, its store and its models are", {
+  200: answer("Requests can be served.", "Health", { example: examples.health }),
+  503: answer("The budget store is unavailable, or no model of the senior fallback chain can serve.", "Health"),
+});
 
-const livez = {
-  operationId: "getLiveness",
-  tags: ["operation"],
-  summary: "Whether the process lives",
-  responses: {
-    200: answer("It does.", "Live", { example: { status: "ok" } }),
-    503: answer("Its budget store has failed for good: only a restart mends it.", "Live", {
-      example: { status: "restart_needed" },
-    }),
-    403: foreign,
-  },
-};
+const livez = probe("getLiveness", "Whether the process lives", {
+  200: answer("It does.", "Live", { example: { status: "ok" } }),
+  503: answer("Its budget store has failed for good: only a restart mends it.", "Live"),
+});
 
-const readyz = {
-  operationId: "getReadiness",
-  tags: ["operation"],
-  summary: "Whether to send requests here",
-  responses: {
-    200: answer("Yes.", "Ready", { example: { status: "ok" } }),
-    503: answer("No: draining before it ends, or without its budget store.", "Ready", {
-      example: { status: "draining" },
-    }),
-    403: foreign,
-  },
-};
+const readyz = probe("getReadiness", "Whether to send requests here", {
+  200: answer("Yes.", "Ready", { example: { status: "ok" } }),
+  503: answer("No: draining before it ends, or without its budget store.", "Ready"),
+});
 
-const metrics = {
-  operationId: "getMetrics",
-  tags: ["operation"],
-  summary: "Metrics for Prometheus",
-  responses: {
-    200: {
-      description: "Prometheus text.",
-      headers: commonHeaders,
-      content: { "text/plain": { schema: { type: "string" } } },
-    },
-    403: foreign,
+const metrics = probe("getMetrics", "Metrics for Prometheus", {
+  200: {
+    description: "Prometheus text.",
+    headers: commonHeaders,
+    content: { "text/plain": { schema: { type: "string" } } },
   },
-};
+});
 
-const openApi = {
-  operationId: "getOpenApi",
-  tags: ["operation"],
-  summary: "This document",
-  responses: {
-    200: {
-      description: "OpenAPI 3.1.",
-      headers: commonHeaders,
-      content: { "application/json": { schema: { type: "object" } } },
-    },
-    403: foreign,
+const openApi = probe("getOpenApi", "This document", {
+  200: {
+    description: "OpenAPI 3.1.",
+    headers: commonHeaders,
+    content: { "application/json": { schema: { type: "object" } } },
   },
-};
+});
