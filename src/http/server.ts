@@ -6,10 +6,8 @@ import { type EndpointTable, type Handler, jsonResponse, type RouteLabel } from 
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
 import { type HealthReport, healthReport } from "./endpoints/health.ts";
-import { metricsEndpoint } from "./endpoints/metrics.ts";
 import { modelsEndpoint } from "./endpoints/models.ts";
-import { openApiEndpoint } from "./endpoints/openapi.ts";
-import { livenessEndpoint, readinessEndpoint } from "./endpoints/probes.ts";
+import { livenessEndpoint, metricsEndpoint, openApiEndpoint, readinessEndpoint } from "./endpoints/operation.ts";
 import { routeDecisionEndpoint } from "./endpoints/route-decision.ts";
 import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
 import { routeStatusEndpoint } from "./endpoints/route-status.ts";
@@ -19,7 +17,7 @@ import { leavesBody, withLingeringClose } from "./limits/lingering-close.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
 import { withOverloadCheck } from "./limits/overload-check.ts";
 import { notFound } from "./not-found.ts";
-import { requestIdOf } from "./request/request-id.ts";
+import { requestIdOf } from "./request/headers.ts";
 import type { RequestTraces, ServerConnection, ServerOptions } from "./server-options.ts";
 
 export interface HttpServer {

@@ -3,7 +3,7 @@ import type { DashboardAccess, Operator } from "#dashboard/access/access.ts";
 import { type DashboardEndpoint, dashboardApi } from "#dashboard/api-schema.ts";
 import { jsonResponse } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
-import { isJsonContentType } from "#http/request/content-type.ts";
+import { isJsonContentType } from "#http/request/headers.ts";
 import { readBody } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { Timers } from "#platform/time.ts";

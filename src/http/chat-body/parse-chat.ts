@@ -11,15 +11,20 @@ import {
 import { keepOddNumbers } from "#domain/raw-json.ts";
 import type { Alias } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
-import { infiniteNumber, problemOfFields, problemOfModel } from "./fields.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
-import { problemOfMessages } from "./messages.ts";
-import { problemOfMetadata } from "./metadata.ts";
 import { type Outline, outlineOf } from "./outline.ts";
 import type { PieceCache } from "./piece-cache.ts";
-import { type Problem, refused } from "./problem.ts";
 import { parseReceived, ReceivedJson } from "./received-json.ts";
 import type { Metadata } from "./schema.ts";
+import {
+  infiniteNumber,
+  type Problem,
+  problemOfFields,
+  problemOfMessages,
+  problemOfMetadata,
+  problemOfModel,
+  refused,
+} from "./validate.ts";
 
 /**
  * The check of `POST /v1/chat/completions` on the hot path, written by hand: a coding agent's body of hundreds of messages is

@@ -1,9 +1,9 @@
-import { errorFormProblem } from "#http/chat-body/headers.ts";
+import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
-import { isJsonContentType } from "#http/request/content-type.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
+import { isJsonContentType } from "#http/request/headers.ts";
 import { readBytes } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 import { decide } from "#pipeline/decide/decide.ts";

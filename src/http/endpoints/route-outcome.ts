@@ -1,8 +1,8 @@
-import { errorFormProblem } from "#http/chat-body/headers.ts";
+import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import type { Handler } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
-import { isJsonContentType } from "#http/request/content-type.ts";
+import { isJsonContentType } from "#http/request/headers.ts";
 import { maxOutcomeBytes, parseOutcome } from "#http/request/outcome-request.ts";
 import { readBody } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";

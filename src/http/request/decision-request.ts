@@ -95,7 +95,7 @@ function problemsIn(error: z.ZodError, given: unknown): string {
 /**
  * What a field must be; never what it was, which may be a prompt or a secret. That is why the sentences are not those of
  * `settings/config-file.ts` and `settings/settings.ts`: an operator sees the value found, the nearest known word and how to
- * write it, and reads of YAML's "text" and "section". `chat-body/metadata.ts` has one sentence per key, for the same reason.
+ * write it, and reads of YAML's "text" and "section". `chat-body/validate.ts` has one sentence per key, for the same reason.
  */
 function requirementOf(issue: z.core.$ZodIssue, given: unknown): string {
   switch (issue.code) {

@@ -1,5 +1,16 @@
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 
+/** Whether a request says that its body is JSON: `application/json`, with or without parameters. */
+export function isJsonContentType(headers: Headers): boolean {
+  const type = headers.get("content-type");
+  return type !== null && /^\s*application\/json\s*(?:;|$)/i.test(type);
+}
+
+/** Whether a request says that its body is compressed. */
+export function isCompressed(headers: Headers): boolean {
+  return !/^\s*(?:identity)?\s*$/i.test(headers.get("content-encoding") ?? "");
+}
+
 const acceptedId = /^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,127}$/;
 
 /** The caller's `X-Request-Id` if it is short, plain and no credential (it is logged and echoed), else a new one. */
