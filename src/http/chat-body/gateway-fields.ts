@@ -66,7 +66,7 @@ function isHigh(reasoning: string): boolean {
 }
 
 /** A header's text; undefined when it is absent or empty, as templates and proxies leave it. */
-export function headerValue(headers: Headers, name: string): string | undefined {
+function headerValue(headers: Headers, name: string): string | undefined {
   return headers.get(name) || undefined;
 }
 
@@ -94,7 +94,7 @@ export function errorFormProblem(headers: Headers): Problem | undefined {
 }
 
 /** Boolean text, as any language prints it: true, True. */
-export function flagHeader(headers: Headers, name: string): boolean | Problem {
+function flagHeader(headers: Headers, name: string): boolean | Problem {
   const value = headerValue(headers, name)?.toLowerCase();
   if (value === undefined || value === "false") return false;
   return value === "true" ? true : invalidField(name, "must be true or false");
@@ -104,12 +104,12 @@ export function flagHeader(headers: Headers, name: string): boolean | Problem {
  * The session id of agents that do not know this gateway: opencode and kilo send `X-Session-Id`. An invalid one is
  * ignored, since it was not meant for the gateway.
  */
-export function agentSession(headers: Headers): string | undefined {
+function agentSession(headers: Headers): string | undefined {
   const value = headerValue(headers, "X-Session-Id");
   return value !== undefined && idPattern.test(value) ? value : undefined;
 }
 
-export interface Ids {
+interface Ids {
   session?: string;
   goal?: string;
   ownGoal?: string;
@@ -123,7 +123,7 @@ const idHeaderNames = [
   ["task", "X-Task-Id"],
 ] as const;
 
-export function idHeaders(headers: Headers): Ids | Problem {
+function idHeaders(headers: Headers): Ids | Problem {
   const ids: Ids = {};
   for (const [key, name] of idHeaderNames) {
     const value = utf8HeaderValue(headers, name);
