@@ -21,7 +21,11 @@ const sameWord = 4;
 const longestTerm = 3;
 
 export class Vocabulary<Tag extends string> {
-  readonly #words = new Map<string, Tag[]>();
+  readonly #terms = new Map<string, Tag[]>();
+  /** Beginnings of terms, by their first characters. */
+  readonly #beginnings = new Map<string, (readonly [beginning: string, tag: Tag])[]>();
+  /** First words of terms of several words. */
+  readonly #firstWords = new Set<string>();
   /** Terms that are looked for anywhere: their script has no blanks. */
   readonly #unspaced: (readonly [term: string, tag: Tag])[] = [];
 
@@ -33,7 +37,10 @@ export class Vocabulary<Tag extends string> {
 
   add(term: string, tag: Tag): void {
     if (/[\u3040-\u30ff\u3400-\u9fff]/.test(term)) this.#unspaced.push([term, tag]);
-    else this.#words.set(term, [...(this.#words.get(term) ?? []), tag]);
+    else if (term.endsWith("*")) append(this.#beginnings, term.slice(0, shortestBeginning), [term.slice(0, -1), tag]);
+    else append(this.#terms, term, tag);
+    const end = term.indexOf("_");
+    if (end > 0) this.#firstWords.add(term.slice(0, end));
   }
 
   /** Reads the first words of a text, all when no reach is given. The longest term that begins at a word wins. */
@@ -48,8 +55,9 @@ export class Vocabulary<Tag extends string> {
     };
     const end = Math.min(reach, words.length);
     for (let at = 0; at < end; ) {
-      let taken = Math.min(longestTerm, end - at);
-      let term = words.slice(at, at + taken).join("_");
+      const word = words[at] ?? "";
+      let taken = this.#firstWords.has(word) ? Math.min(longestTerm, end - at) : 1;
+      let term = taken === 1 ? word : words.slice(at, at + taken).join("_");
       let tags = this.#tagsOf(term);
       while (tags.length === 0 && taken > 1) {
         taken--;
@@ -73,13 +81,25 @@ export class Vocabulary<Tag extends string> {
   }
 
   /** Of a term itself, without a plural's end, and of all beginnings of it. */
-  #tagsOf(word: string): readonly Tag[] {
-    const tags = [...(this.#words.get(word) ?? [])];
-    if (word.endsWith("s")) tags.push(...(this.#words.get(word.slice(0, -1)) ?? []));
+  #tagsOf(term: string): readonly Tag[] {
+    const whole = this.#terms.get(term);
+    const singular = term.endsWith("s") ? this.#terms.get(term.slice(0, -1)) : undefined;
+    const beginnings = this.#beginnings.get(term.slice(0, shortestBeginning));
+    if (singular === undefined && beginnings === undefined) return whole ?? none;
+    const tags = new Set([...(whole ?? none), ...(singular ?? none)]);
     // A beginning leaves only the end of the last word open.
-    for (let end = Math.max(shortestBeginning, word.lastIndexOf("_") + 2); end <= word.length; end++) {
-      tags.push(...(this.#words.get(`${word.slice(0, end)}*`) ?? []));
+    const lastWord = term.lastIndexOf("_") + 1;
+    for (const [beginning, tag] of beginnings ?? []) {
+      if (beginning.length > lastWord && term.startsWith(beginning)) tags.add(tag);
     }
-    return new Set(tags).size === tags.length ? tags : [...new Set(tags)];
+    return [...tags];
   }
+}
+
+const none: readonly never[] = [];
+
+function append<Key, Value>(map: Map<Key, Value[]>, key: Key, value: Value): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, [value]);
+  else values.push(value);
 }
