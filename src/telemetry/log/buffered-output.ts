@@ -1,12 +1,5 @@
 import { write, writeSync } from "node:fs";
 
-/** Lines on their way to a file descriptor. Writing one never waits and never throws. */
-export interface BufferedOutput {
-  write(line: string): void;
-  /** Writes out what waits, now; for the end of the process. Gives up on a reader that does not read. */
-  flush(): void;
-}
-
 export interface BufferedOutputOptions {
   /** Lines are written out when this much has gathered (in characters), or after `flushEveryMs`. */
   readonly batchSize?: number;
@@ -30,7 +23,7 @@ const flushTimeoutMs = 500;
  * A line costs no system call of its own, and a reader that stalls (a full disk, a stopped pager) never stops the event loop:
  * one write at a time is under way in the background, what comes meanwhile waits, in order, up to a bound.
  */
-export function bufferedOutput(fd: number, options: BufferedOutputOptions): BufferedOutput {
+export function bufferedOutput(fd: number, options: BufferedOutputOptions) {
   const { batchSize = 16_384, flushEveryMs = 100, maxWaiting = 8_388_608, pieceBytes = 65_536, dropped } = options;
   let lines: string[] = [];
   /** Characters in `lines`. */
@@ -104,7 +97,7 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
   }
 
   return {
-    write(line) {
+    write(line: string): void {
       if (closed) return;
       if (waiting + line.length > maxWaiting) {
         droppedLines += 1;
@@ -114,7 +107,8 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions): Buff
       if (waiting >= batchSize) begin();
       else beginLater();
     },
-    flush() {
+    /** Writes out what waits, now; for the end of the process. Gives up on a reader that does not read. */
+    flush(): void {
       clearTimeout(timer);
       // Nobody reads: a write that waits for the reader would keep the process from ending.
       if (piece !== undefined && performance.now() - pieceSinceMs > flushTimeoutMs) return;

@@ -99,11 +99,7 @@ type ReconciledFields = { day: LogId } & {
 };
 
 /** What can be said about an error without repeating what it was about. */
-export interface LoggedError {
-  readonly error: LogId;
-  readonly code?: LogId;
-  readonly at: OperatorText;
-}
+export type LoggedError = { readonly error: LogId; readonly code?: LogId; readonly at: OperatorText };
 
 /** What each event means to operators, by its level; `docs/reference/log.md` is generated from this. */
 const meanings = {
@@ -227,14 +223,10 @@ export function loggedError(error: unknown): LoggedError {
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
   const shortened = frames.slice(0, 6).map((line) => line.trim().slice(0, 200));
   const at = operatorText(shortened.join(" | "));
-  const code = codeOf(error);
-  return { error: logId(error.name), ...(code === undefined ? {} : { code: logId(code) }), at };
-}
-
-/** Errors that a PostgreSQL server reports all have one `code`; what they mean is in `errno`, the SQLSTATE. */
-function codeOf(error: Error): string | undefined {
-  if ("errno" in error && typeof error.errno === "string" && /^[0-9A-Z]{5}$/.test(error.errno)) return error.errno;
-  return "code" in error ? String(error.code) : undefined;
+  // Errors that a PostgreSQL server reports all have one `code`; what they mean is in `errno`, the SQLSTATE.
+  const { code: own, errno } = error as NodeJS.ErrnoException & { errno?: unknown };
+  const code = typeof errno === "string" && /^[0-9A-Z]{5}$/.test(errno) ? errno : own;
+  return { error: logId(error.name), ...(code === undefined ? {} : { code: logId(String(code)) }), at };
 }
 
 /** The fields of a finished request, from its record: its decision, cost and timings, without a word of its text. */

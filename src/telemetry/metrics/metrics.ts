@@ -184,10 +184,8 @@ function keyed<Name extends string, T>(
   return Object.fromEntries(declarations.map(({ name }) => [name, make(name)])) as Record<Name, T>; // one for each name
 }
 
-function withSamples(
-  { name, help, type, aggregation }: Declaration,
-  values: readonly SampleSnapshot[],
-): MetricSnapshot {
+function withSamples(declared: Declaration, values: readonly SampleSnapshot[]): MetricSnapshot {
+  const { name, help, type, aggregation } = declared;
   return { name, help, type, aggregator: aggregation, values };
 }
 /** Distinct values that a label from the operator's files may take before the rest count as `other`. */

@@ -1,10 +1,7 @@
 import type { Declaration } from "./declarations.ts";
 import type { SampleSnapshot } from "./snapshot.ts";
 
-/**
- * What a request adds to is found by its labels alone. The metrics library checks and hashes them at each of the dozen additions of a
- * request, which cost more than everything that is counted.
- */
+/** Found by their labels alone: the metrics library checks and hashes them at each of a request's dozen additions. */
 
 /** An upstream's figures end up here: an absurd one must not spoil the scrape. */
 function isCountable(value: number): boolean {

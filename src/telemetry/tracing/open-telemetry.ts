@@ -112,9 +112,10 @@ function startRequest(
     context: writeContext(span),
     end(status, headers) {
       span.setAttribute("http.response.status_code", status);
-      for (const [attribute, header] of routingHeaders) {
+      for (const name of routingHeaders) {
+        const header = name === "request_id" ? "x-request-id" : `x-smart-gateway-${name.replace("_", "-")}`;
         const value = headers.get(header);
-        if (value !== null && value !== "") span.setAttribute(attribute, value);
+        if (value) span.setAttribute(`smart_gateway.${name}`, value);
       }
       // By the conventions, what the caller did wrong is no error of the server.
       if (status >= 500) {
@@ -126,15 +127,7 @@ function startRequest(
   };
 }
 
-const routingHeaders = [
-  ["smart_gateway.request_id", "x-request-id"],
-  ["smart_gateway.decision_id", "x-smart-gateway-decision-id"],
-  ["smart_gateway.action", "x-smart-gateway-action"],
-  ["smart_gateway.cause", "x-smart-gateway-cause"],
-  ["smart_gateway.kind", "x-smart-gateway-kind"],
-  ["smart_gateway.rule", "x-smart-gateway-rule"],
-  ["smart_gateway.answered_by", "x-smart-gateway-answered-by"],
-] as const;
+const routingHeaders = ["request_id", "decision_id", "action", "cause", "kind", "rule", "answered_by"] as const;
 
 type Histograms = ReturnType<typeof createHistograms>;
 
@@ -175,9 +168,9 @@ class OpenCall implements CallSpan {
 
   chunk(): void {
     const nowMs = performance.now();
-    if (this.#chunkMs === undefined)
-      this.#histograms.firstChunk.record((nowMs - this.#startedMs) / 1_000, this.#attributes);
-    else this.#histograms.chunk.record((nowMs - this.#chunkMs) / 1_000, this.#attributes);
+    const { firstChunk, chunk } = this.#histograms;
+    const histogram = this.#chunkMs === undefined ? firstChunk : chunk;
+    histogram.record((nowMs - (this.#chunkMs ?? this.#startedMs)) / 1_000, this.#attributes);
     this.#chunkMs = nowMs;
   }
 
@@ -214,9 +207,8 @@ class OpenCall implements CallSpan {
 
 const propagator = new W3CTraceContextPropagator();
 
-function readContext(parent: TraceContext | undefined): Context {
-  return propagator.extract(ROOT_CONTEXT, parent ?? {}, defaultTextMapGetter);
-}
+const readContext = (parent: TraceContext | undefined): Context =>
+  propagator.extract(ROOT_CONTEXT, parent ?? {}, defaultTextMapGetter);
 
 /** The headers that carry a span's context. */
 function writeContext(span: Span): TraceContext {

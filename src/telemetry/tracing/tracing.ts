@@ -1,3 +1,4 @@
+import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
 
 /**
@@ -50,10 +51,5 @@ export interface CallEnd {
   readonly responseModel?: string;
   readonly responseId?: string;
   readonly finishReasons?: readonly string[];
-  readonly usage?: {
-    readonly input: number;
-    readonly cachedInput: number;
-    readonly cacheWrite?: number;
-    readonly output: number;
-  };
+  readonly usage?: Omit<TokenUsage, "reasoning">;
 }
