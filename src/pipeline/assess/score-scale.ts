@@ -12,17 +12,22 @@ export type ScoreScale = "declared" | "chat" | "agent";
 /** Kinds of work that are no work on software. */
 const chatKinds: ReadonlySet<TaskKind> = new Set(["OTHER", "SUMMARIZE", "CLASSIFY", "RESEARCH", "PUBLIC_REVIEW"]);
 
-/** What a system prompt says that sets a model to work on software. */
+/** What instructions say that set a model to work on software. */
 const agentWords =
   /\b(?:shell|terminal|bash|command line|coding|programming|software|code ?base|repository|workspace)\b/i;
-const readsLikeAgent = memoizeByMessage(({ content }) => agentWords.test(textOf(content).slice(0, 3_000)));
+const readsLikeAgent = memoizeByMessage(({ content }) => agentWords.test(textOf(content).slice(0, 8_000)));
+/** Characters around an ask from which on they are instructions. */
+const instructions = 400;
 
 /** The scale for a task inferred from a conversation. */
 export function scaleFor(
   kind: TaskKind,
-  { tools, system }: Pick<Conversation, "tools" | "system">,
+  { tools, system, newest, ask }: Pick<Conversation, "tools" | "system" | "newest" | "ask">,
   repoContext: boolean,
 ): ScoreScale {
   if (repoContext || (system !== undefined && readsLikeAgent(system))) return "agent";
+  if (newest !== undefined && textOf(newest.content).length > ask.length + instructions && readsLikeAgent(newest)) {
+    return "agent";
+  }
   return tools.count > 0 && !chatKinds.has(kind) ? "agent" : "chat";
 }

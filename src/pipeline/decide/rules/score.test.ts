@@ -48,12 +48,16 @@ describe("the scale", () => {
     const conversation = (content: string | undefined, count = 0) => ({
       tools: { count, workInRepository: false },
       system: content === undefined ? undefined : { role: "system" as const, content },
+      newest: { role: "user" as const, content: "Add a flag." },
+      ask: "Add a flag.",
     });
     const chat = conversation("You are a friendly cook.");
     expect(scaleFor("CODING", chat, false)).toBe("chat");
     expect(scaleFor("CODING", conversation(undefined, 1), false)).toBe("agent");
     expect(scaleFor("OTHER", conversation(undefined, 1), false)).toBe("chat");
     expect(scaleFor("OTHER", chat, true)).toBe("agent");
+    const content = `Add a flag.\n${"One command at a time, in a shell. ".repeat(20)}`;
+    expect(scaleFor("OTHER", { ...chat, newest: { role: "user", content } }, false)).toBe("agent");
     expect(scaleFor("OTHER", conversation("You solve programming tasks in a computer shell."), false)).toBe("agent");
   });
 
