@@ -135,6 +135,8 @@ function regexScore(prompt: string): number {
 
 /** Their strong model is small, and also fails the hardest questions: they do not tell which model should answer. */
 const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
+/** Smaller differences of APGR say nothing. */
+const noise = 0.0015;
 const counts = ["formulas", "technical_words", "constraints", "steps"] as const;
 
 /**
@@ -166,7 +168,7 @@ function scoresLeftOut(data: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<s
       const others = results.filter((each) => each.telling && each.source !== source);
       const dropped = counts.filter((_, at) => {
         const losses = others.map(({ loss }) => loss[at] ?? 0);
-        return losses.filter((loss) => loss > 0).length < losses.filter((loss) => loss < 0).length;
+        return losses.filter((loss) => loss > noise).length < losses.filter((loss) => loss < -noise).length;
       });
       return [source, quality(without(dropped))];
     }),

@@ -130,6 +130,27 @@ describe("a backtest", () => {
     );
   });
 
+  test("tells the two errors apart, where outcomes of flash are known", async () => {
+    async function* reported() {
+      const scored = records.filter(({ cause, tier }) => cause === "score_flash" && tier === "flash");
+      yield scored.slice(0, 5).map((record, at) => ({
+        ...record,
+        reported: { outcome: at < 2 ? ("failed" as const) : ("solved" as const), score: null },
+      }));
+    }
+    const budget = { per_goal_soft_usd: 100, per_goal_hard_usd: 100 };
+    const errorsUnder = async (routing: object) => {
+      const options = {
+        registry: { models: new Map(), byRole: {} },
+        configuration: (hash: string) => store.config(hash),
+      };
+      const result = await backtest({ ...options, records: reported(), policy: withKeys({ routing, budget }) });
+      return [result.hard, result.hard_to_flash, result.easy, result.easy_to_pro];
+    };
+    expect(await errorsUnder({})).toEqual([2, 2, 3, 0]);
+    expect(await errorsUnder({ flash_below: 0, pro_from: 0 })).toEqual([2, 0, 3, 3]);
+  });
+
   test("with caps of 0 every request that costs is refused, and costs nothing", async () => {
     const result = await under(withKeys({ budget: { per_goal_soft_usd: 0, per_goal_hard_usd: 0 } }));
     expect(result.after.cost_nano_usd).toBe(0);

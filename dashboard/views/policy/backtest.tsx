@@ -28,6 +28,8 @@ export function Backtest({ result, tookMs }: Props & { readonly tookMs: number }
             `${counted(result.relabelled, "request")} would go to the same model for another cause. `}
           {result.estimated > 0 &&
             `The cost of ${counted(result.estimated, "request")} is a guess: nothing answered it. `}
+          {result.hard + result.easy > 0 &&
+            `Of ${counted(result.hard, "answer")} of flash reported as failed, ${count(result.hard_to_flash)} would go to flash again; of ${count(result.easy)} reported as solved, ${count(result.easy_to_pro)} would go to pro. `}
           {result.skipped > 0 && `${counted(result.skipped, "record")} cannot be replayed. `}It took {duration(tookMs)}.
         </span>
       </p>

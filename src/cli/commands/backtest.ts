@@ -57,7 +57,7 @@ async function run(file: string, options: BacktestOptions): Promise<void> {
 const maxChangesShown = 20;
 
 function reportText({ from_ms, to_ms, skipped, estimated, relabelled, changes, ...result }: BacktestResult): string {
-  const { requests, changed, before, after } = result;
+  const { requests, changed, before, after, hard, easy, hard_to_flash, easy_to_pro } = result;
   if (requests === 0) {
     return `Nothing to replay: ${skipped === 0 ? "there are no decision records" : `${skipped} refusals before a decision`} in this span.`;
   }
@@ -69,6 +69,11 @@ function reportText({ from_ms, to_ms, skipped, estimated, relabelled, changes, .
   const notes = [
     `From ${isoTime(from_ms)} to ${isoTime(to_ms)}.`,
     `${skipped} refusals before a decision are left out.`,
+    ...(hard + easy === 0
+      ? []
+      : [
+          `Of ${hard} answers of flash reported as failed, ${hard_to_flash} would go to flash again; of ${easy} reported as solved, ${easy_to_pro} would go to pro.`,
+        ]),
     ...(estimated === 0 ? [] : [`The cost of ${estimated} requests is a guess, because they brought no answer.`]),
     "Kinds, dimensions and redactions are as they were recorded: they come from text, which is not kept.",
   ];

@@ -117,6 +117,10 @@ export const BacktestResult = z.object({
     .number()
     .describe("What requests that stay where they went would cost more, because their context was cached elsewhere."),
   estimated: Count.describe("Requests whose cost after is a guess, because they brought no answer."),
+  hard: Count.describe("Answers of flash that a caller has reported as failed."),
+  easy: Count.describe("Answers of flash that a caller has reported as solved."),
+  hard_to_flash: Count.describe("Of `hard`, those that would go to flash again."),
+  easy_to_pro: Count.describe("Of `easy`, those that would go to pro."),
   ...fields(BacktestSide, "before", "after"),
   days: z.array(
     z.object({

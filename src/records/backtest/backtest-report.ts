@@ -28,6 +28,12 @@ export interface BacktestResult {
   readonly cache_delta_nano_usd: number;
   /** Requests whose cost under the other policy is an estimate, because they had no answer when they were recorded. */
   readonly estimated: number;
+  /** Of the answers of flash whose outcome a caller has reported: those that failed, and those that solved the task. */
+  readonly hard: number;
+  readonly easy: number;
+  /** The two errors under the other policy: failed ones that it sends to flash again, solved ones that it sends to pro. */
+  readonly hard_to_flash: number;
+  readonly easy_to_pro: number;
   readonly before: BacktestSide;
   readonly after: BacktestSide;
   /** Per UTC day; a cap hit is a request that a soft cap moved or a hard cap refused. */
@@ -77,6 +83,10 @@ export class BacktestReport {
     relabelled: 0,
     cache_delta_nano_usd: 0,
     estimated: 0,
+    hard: 0,
+    easy: 0,
+    hard_to_flash: 0,
+    easy_to_pro: 0,
   };
   readonly #before = new Side();
   readonly #after = new Side();
@@ -97,6 +107,7 @@ export class BacktestReport {
     this.#before.add(record.model, registry, record.cost_nano_usd);
     this.#after.add(decision.model, registry, cost.nanoUsd);
     this.#addToDay(record, decision, cost);
+    this.#addOutcome(record, decision, registry);
     if (record.model !== decision.model) sums.changed += 1;
     else if (record.cause !== decision.cause) sums.relabelled += 1;
     else {
@@ -116,6 +127,19 @@ export class BacktestReport {
     this.#changes.set(key, change);
     change.requests += 1;
     change.delta_nano_usd += delta;
+  }
+
+  /** Only what flash has answered tells what it could do. */
+  #addOutcome({ reported, model }: DecisionRecord, decision: RoutingDecision, registry: ModelRegistry): void {
+    if (reported === null || tierOf(model, registry) !== "flash") return;
+    const tier = tierOf(decision.model, registry);
+    if (reported.outcome === "failed") {
+      this.#sums.hard += 1;
+      if (tier === "flash") this.#sums.hard_to_flash += 1;
+    } else {
+      this.#sums.easy += 1;
+      if (tier === "pro") this.#sums.easy_to_pro += 1;
+    }
   }
 
   #addToDay(record: DecisionRecord, decision: RoutingDecision, cost: CostUnder): void {
@@ -140,14 +164,18 @@ export class BacktestReport {
   }
 }
 
+function tierOf(model: string | null, { models }: ModelRegistry): Tier | null {
+  const role = models.get(model ?? "")?.role;
+  return role === undefined ? null : tierOfRole[role];
+}
+
 class Side {
   readonly #tiers = new Map<Tier | null, number>();
   #refused = 0;
   #cost = 0;
 
-  add(model: string | null, { models }: ModelRegistry, cost: number): void {
-    const role = models.get(model ?? "")?.role;
-    const tier = role === undefined ? null : tierOfRole[role];
+  add(model: string | null, registry: ModelRegistry, cost: number): void {
+    const tier = tierOf(model, registry);
     this.#tiers.set(tier, (this.#tiers.get(tier) ?? 0) + 1);
     if (model === null) this.#refused += 1;
     this.#cost += cost;

@@ -43,7 +43,7 @@ export function kindOf(text: AskText, guarded: Guarded | undefined): TaskKind {
   if (words.length + unspaced.length === 0 || (features.options >= 3 && features.code_lines < 3)) return "OTHER";
   if (guarded !== undefined) return guarded.kind;
   // A list of words asks for nothing.
-  if (2 * features.commas > words.length) return "OTHER";
+  if (2 * features.commas > features.words && features.numbers + features.code_lines === 0) return "OTHER";
   const code = features.code_lines >= 3 || features.trace_lines > 0;
   const technical = code || features.identifiers > 0 || named.count("software") > 0;
   const orders = within("order", opening) || (verbLast.test(unspaced) && named.count("order") > 0);
