@@ -45,12 +45,14 @@ export class Vocabulary<Tag extends string> {
 
   /** Reads the first words of a text, all when no reach is given. The longest term that begins at a word wins. */
   read({ words, unspaced }: AskText, reach = Number.POSITIVE_INFINITY): Named<Tag> {
-    const places = new Map<Tag, number[]>();
-    const different = new Map<Tag, Set<string>>();
+    const places = new Map<Tag, { count: number; first: number; readonly different: Set<string> }>();
     const found = (term: string, tags: readonly Tag[], at: number) => {
       for (const tag of tags) {
-        places.set(tag, [...(places.get(tag) ?? []), at]);
-        different.set(tag, (different.get(tag) ?? new Set()).add(term.slice(0, sameWord)));
+        const place = places.get(tag) ?? { count: 0, first: at, different: new Set() };
+        places.set(tag, place);
+        place.count += 1;
+        place.first = Math.min(place.first, at);
+        place.different.add(term.slice(0, sameWord));
       }
     };
     const end = Math.min(reach, words.length);
@@ -74,25 +76,25 @@ export class Vocabulary<Tag extends string> {
       }
     }
     return {
-      count: (tag) => places.get(tag)?.length ?? 0,
-      distinct: (tag) => different.get(tag)?.size ?? 0,
-      first: (tag) => Math.min(...(places.get(tag) ?? []), Number.POSITIVE_INFINITY),
+      count: (tag) => places.get(tag)?.count ?? 0,
+      distinct: (tag) => places.get(tag)?.different.size ?? 0,
+      first: (tag) => places.get(tag)?.first ?? Number.POSITIVE_INFINITY,
     };
   }
 
   /** Of a term itself, without a plural's end, and of all beginnings of it. */
   #tagsOf(term: string): readonly Tag[] {
-    const whole = this.#terms.get(term);
-    const singular = term.endsWith("s") ? this.#terms.get(term.slice(0, -1)) : undefined;
-    const beginnings = this.#beginnings.get(term.slice(0, shortestBeginning));
-    if (singular === undefined && beginnings === undefined) return whole ?? none;
-    const tags = new Set([...(whole ?? none), ...(singular ?? none)]);
+    let tags: readonly Tag[] = this.#terms.get(term) ?? none;
+    const add = (tag: Tag) => {
+      if (!tags.includes(tag)) tags = [...tags, tag];
+    };
+    if (term.endsWith("s")) this.#terms.get(term.slice(0, -1))?.forEach(add);
     // A beginning leaves only the end of the last word open.
     const lastWord = term.lastIndexOf("_") + 1;
-    for (const [beginning, tag] of beginnings ?? []) {
-      if (beginning.length > lastWord && term.startsWith(beginning)) tags.add(tag);
+    for (const [beginning, tag] of this.#beginnings.get(term.slice(0, shortestBeginning)) ?? none) {
+      if (beginning.length > lastWord && term.startsWith(beginning)) add(tag);
     }
-    return [...tags];
+    return tags;
   }
 }
 
