@@ -31,12 +31,14 @@ const vocabulary = new Vocabulary({
 /** Words into an ask within which its deed is named, and those within which it opens. */
 const early = 12;
 const opening = 5;
+/** Words that are read at all. */
+const reach = 100;
 const verbLast = /[\u3040-\u30ff\uac00-\ud7af\u0900-\u097f]/;
 
 /** The kind of work an ask is. What is to be done goes before what it is about: a summary of a text on logins is a summary. */
 export function kindOf(text: AskText, guarded: Guarded | undefined): TaskKind {
   const { features, words, unspaced } = text;
-  const named = vocabulary.read(text);
+  const named = vocabulary.read(text, reach);
   type Tag = Parameters<typeof named.first>[0];
   const within = (tag: Tag, reach: number) => named.first(tag) < reach;
   // A question with answers to choose from is a quiz, whatever words stand in it.
