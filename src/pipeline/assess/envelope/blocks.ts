@@ -16,16 +16,6 @@ const markup =
 const userTag = /<user_(?:request|query|message|input|prompt|question|task)>/;
 const openTag = /<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,400})?>/g;
 
-function normalized(name: string): string {
-  return name.toLowerCase().replaceAll("-", "_");
-}
-
-/** Whether a block of that name holds what the user typed. */
-function isAskTag(name: string): boolean {
-  const normal = normalized(name);
-  return askName.test(normal) && !addedName.test(normal);
-}
-
 /** The text without blocks; what stands inside of ask blocks, where there are any. Linear in the text. */
 export function withoutTagBlocks(text: string, depth = 0): string {
   if (!text.includes("</")) return text;
@@ -37,9 +27,10 @@ export function withoutTagBlocks(text: string, depth = 0): string {
   for (let match = open.exec(text); match !== null; match = open.exec(text)) {
     const [whole, name = ""] = match;
     if (unclosed.has(name)) continue;
-    const isAsk = isAskTag(name);
-    const isAdded = !isAsk && addedName.test(normalized(name));
-    if (!isAsk && !isAdded && (markup.test(name.toLowerCase()) || !beginsLine(text, match.index))) continue;
+    const normal = name.toLowerCase().replaceAll("-", "_");
+    const isAdded = addedName.test(normal);
+    const isAsk = !isAdded && askName.test(normal);
+    if (!isAsk && !isAdded && (markup.test(normal) || !beginsLine(text, match.index))) continue;
     const start = match.index + whole.length;
     const close = `</${name}>`;
     const end = text.indexOf(close, start);

@@ -117,6 +117,7 @@ const gap =
 /** Rules in a list, as a program writes them behind what it asks for. */
 const listOfRules = /(?:^|\n)(?:[-*•]|\d\.) [^\n]+\n(?:[-*•]|\d\.) |\bpreamble\b|\bpunctuation\b/;
 
+const noSystem: ChatMessage = { role: "system" };
 /** Longest system prompt of a call that does one small thing, and of one that can hardly say anything else. */
 const maxInstructionLength = 8_000;
 const shortInstruction = 200;
@@ -140,7 +141,7 @@ export function housekeepingOf(
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
   if (conversation.tools.count > 0) return undefined;
-  const system = conversation.system === undefined ? noInstruction : systemInstruction(conversation.system);
+  const system = systemInstruction(conversation.system ?? noSystem);
   if (system.length > maxInstructionLength) return undefined;
   const newest = windowOf(textOf(conversation.newest?.["content"]), newestHead, newestTail);
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;
@@ -164,18 +165,9 @@ export function housekeepingOf(
 }
 
 /** What a system prompt orders of every message. */
-interface Instruction {
-  readonly length: number;
-  readonly kind: HousekeepingKind | undefined;
-  readonly isBare: boolean;
-}
-
-const noInstruction: Instruction = { length: 0, kind: undefined, isBare: false };
-
-const systemInstruction = memoizeByMessage(({ content }): Instruction => {
+const systemInstruction = memoizeByMessage(({ content }) => {
   const text = textOf(content);
-  if (text.length > maxInstructionLength) return { ...noInstruction, length: text.length };
-  const head = text.slice(0, systemHead);
+  const head = text.length > maxInstructionLength ? "" : text.slice(0, systemHead);
   const kind = kindSaidIn(head) ?? (text.length < 1_500 && chooses.test(head) ? "labels" : undefined);
   return { length: text.length, kind, isBare: bareResult.test(head) };
 });

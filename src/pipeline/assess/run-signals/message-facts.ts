@@ -1,4 +1,4 @@
-import { type ChatMessage, isObject, type Json } from "#domain/chat.ts";
+import { type ChatMessage, isObject, isSystemRole, type Json } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
 import { askIn, asksForHighReasoning, isCompactionRequest, isContinuePrompt } from "#pipeline/assess/envelope/ask.ts";
 import { callInText, harnessTurnIn, holdsEdit } from "#pipeline/assess/envelope/harness-turn.ts";
@@ -52,20 +52,15 @@ export function observedIn(message: ChatMessage, call: CallFacts): Observation {
   const known = kept(message);
   if (known.observation?.call.hash === call.hash) return known.observation;
   const text = textOf(message["content"]);
-  known.observation = observe(call, message.role === "tool" ? text : (harnessTurnIn(text)?.text ?? text));
+  const turn = message.role === "user" || isSystemRole(message.role) ? harnessTurnIn(text) : undefined;
+  known.observation = observe(call, turn?.text ?? text);
   return known.observation;
-}
-
-/** What a harness says in the user's role: the call that was made, or, without its arguments, the tool that it names. */
-interface TurnFacts {
-  readonly kind: "result" | "note";
-  readonly call: CallFacts | undefined;
-  readonly tool: CallFacts | undefined;
 }
 
 /** What a message in the user's role is: words of the user, or a turn of the harness. */
 interface UserFacts {
-  readonly turn: TurnFacts | undefined;
+  /** What the harness says: the call that was made, or, without its arguments, the tool that it names. */
+  readonly turn: { readonly kind: "result" | "note"; readonly call?: CallFacts; readonly tool?: CallFacts } | undefined;
   /** Nothing in it is the user's. */
   readonly isEmpty: boolean;
   /** It only says to go on, or asks to compact the conversation. */
@@ -81,12 +76,11 @@ export const userFacts = memoizeByMessage((message): UserFacts => {
   const turn = harnessTurnIn(shown);
   if (turn !== undefined) {
     const { kind, command, tool } = turn;
-    const facts: TurnFacts = {
-      kind,
-      call: command === undefined ? undefined : callFacts({ name: "bash", args: command }),
-      tool: tool === undefined ? undefined : callFacts({ name: tool, args: "" }),
+    const called = {
+      ...(command !== undefined && { call: callFacts({ name: "bash", args: command }) }),
+      ...(tool !== undefined && { tool: callFacts({ name: tool, args: "" }) }),
     };
-    return { turn: facts, isEmpty: true, continues: false, compacts: false, asksForHighReasoning: false };
+    return { turn: { kind, ...called }, isEmpty: true, continues: false, compacts: false, asksForHighReasoning: false };
   }
   const ask = askIn(shown);
   return {

@@ -23,16 +23,6 @@ export interface RunSignals {
   readonly evidence: readonly string[];
 }
 
-const noSignals: RunSignals = {
-  toolDepth: 0,
-  filesTouched: 0,
-  testsFailed: 0,
-  errorSignature: null,
-  sameErrorCount: 0,
-  prose: 0,
-  evidence: [],
-};
-
 /** One error in one check. */
 interface Failure {
   readonly errorType: string;
@@ -46,7 +36,6 @@ interface Failure {
 
 /** @param proseCalls over how many calls the model's prose is summed up */
 export function runSignalsOf(steps: readonly RunStep[], proseCalls: number): RunSignals {
-  if (steps.length === 0) return noSignals;
   const run = new Run();
   const files = new Set<number>();
   const prose: number[] = [];

@@ -22,6 +22,7 @@ export interface CallFacts {
   readonly command: boolean;
   /** Hash of what it checks. */
   readonly check: string;
+  /** On its files, or in a shell. */
   readonly worksInRepository: boolean;
   /** Hashes of the files that it edits. */
   readonly files: readonly number[];
@@ -30,13 +31,7 @@ export interface CallFacts {
 }
 
 /** What a tool does, as far as its name tells. */
-interface ToolKind {
-  readonly changes: boolean;
-  readonly runs: boolean;
-  /** It works in a repository: on its files, or in a shell. */
-  readonly worksInRepository: boolean;
-  readonly speaker: Speaker | undefined;
-}
+type ToolKind = Pick<CallFacts, "changes" | "runs" | "worksInRepository" | "speaker">;
 
 /** Names are compared in snake_case: `MultiEdit` and `multi-edit` are one. */
 const changing =

@@ -56,12 +56,7 @@ export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
 
   function recall(key: string, nowMs: number): RememberedTask | undefined {
     const kept = tasks.get(key);
-    if (kept === undefined) return undefined;
-    if (nowMs - kept.lastRequestMs > limits().remembered_ms) {
-      tasks.delete(key);
-      return undefined;
-    }
-    return kept.task;
+    return kept !== undefined && nowMs - kept.lastRequestMs <= limits().remembered_ms ? kept.task : undefined;
   }
 
   function remember(key: string, task: RememberedTask, nowMs: number): void {
