@@ -117,7 +117,6 @@ const gap =
 /** Rules in a list, as a program writes them behind what it asks for. */
 const listOfRules = /(?:^|\n)(?:[-*•]|\d\.) [^\n]+\n(?:[-*•]|\d\.) |\bpreamble\b|\bpunctuation\b/;
 
-const noSystem: ChatMessage = { role: "system" };
 /** Longest system prompt of a call that does one small thing, and of one that can hardly say anything else. */
 const maxInstructionLength = 8_000;
 const shortInstruction = 200;
@@ -141,7 +140,7 @@ export function housekeepingOf(
   requestedOutputTokens: number | null,
 ): HousekeepingKind | undefined {
   if (conversation.tools.count > 0) return undefined;
-  const system = systemInstruction(conversation.system ?? noSystem);
+  const system = systemInstruction(conversation.system ?? { role: "system" });
   if (system.length > maxInstructionLength) return undefined;
   const newest = windowOf(textOf(conversation.newest?.["content"]), newestHead, newestTail);
   const smallAnswer = requestedOutputTokens !== null && requestedOutputTokens <= smallAnswerTokens;

@@ -58,12 +58,9 @@ const errorTypeIn =
 const failures =
   /(?<!=)\b(\d{1,6}) (?:tests? )?(?:failed|failing|failures?|errors?)\b|\b(?:failures|errors)=(\d{1,6})/gi;
 
-/** How much of a result is read: its status and its last error stand at the edges. */
-const resultHead = 500;
-const resultTail = 1_500;
-
 export function observe(call: CallFacts, whole: string): Observation {
-  const shown = windowOf(whole, resultHead, resultTail);
+  // The status and the last error stand at the edges.
+  const shown = windowOf(whole, 500, 1_500);
   // The output of a program may stand in an object, its lines in one.
   const text = /^\s*\{/.test(shown) ? shown.replaceAll("\\n", "\n") : shown;
   const counted = call.runs ? [...text.matchAll(failures)].at(-1) : undefined;
