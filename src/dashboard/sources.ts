@@ -3,7 +3,7 @@ import type { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { HealthState } from "#health/health.ts";
-import type { OperatedHealthRegistry } from "#health/operated-registry.ts";
+import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import type { ConfigStatus } from "#http/endpoints/health.ts";
 import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
@@ -33,7 +33,7 @@ export interface DashboardSources {
   readonly records: DecisionRecords;
   /** The `policy_hash` of decisions made now; null while no records are kept. */
   readonly policyHash: () => string | null;
-  readonly health: OperatedHealthRegistry;
+  readonly health: Pick<ProcessHealthRegistry, "view" | "status">;
   readonly overrides: Overrides;
   /** Events since the start that an operator should see. */
   readonly notices: Notices;

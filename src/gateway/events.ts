@@ -1,6 +1,6 @@
 import type { DriftNotice, HealthNotice, Notices } from "#dashboard/sources.ts";
 import type { ModelKey } from "#domain/model.ts";
-import type { HealthChange } from "#health/operated-registry.ts";
+import type { HealthChange } from "#health/health.ts";
 import type { Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";

@@ -1,8 +1,8 @@
 import type { Overrides } from "#dashboard/sources.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { HealthSync } from "#health/health-sync.ts";
-import { healthRegistry } from "#health/registry.ts";
-import { openHealthStore } from "#health/store/sql-store.ts";
+import { ProcessHealthRegistry } from "#health/registry.ts";
+import { openHealthStore } from "#health/store/health-store.ts";
 import { ChargedWithoutProof } from "#ledger/admin/charged-without-proof.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { adhocGoal, type BillingLookups, type Ledger, type SharedConnection } from "#ledger/ledger.ts";
@@ -48,7 +48,7 @@ export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;
 
 export async function openHealth(context: GatewayContext) {
   const { settings, configuration, time, log, closing, sharesDatabase: shared } = context;
-  const registry = healthRegistry({
+  const registry = new ProcessHealthRegistry({
     ...time,
     models: () => configuration.current().registry,
     rules: () => configuration.policy().health,

@@ -8,10 +8,9 @@ import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import type { Verdict } from "./health.ts";
 import { HealthSync } from "./health-sync.ts";
-import { healthRegistry } from "./registry.ts";
+import { ProcessHealthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/model-health.ts";
-import type { HealthStore } from "./store/health-store.ts";
-import { sqlHealthStore } from "./store/sql-store.ts";
+import { type HealthStore, sqlHealthStore } from "./store/health-store.ts";
 
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";
@@ -64,7 +63,12 @@ function sharedStore() {
 
 function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shared = false) {
   const events: string[] = [];
-  const registry = healthRegistry({ models: () => models, rules: () => rules, clock: time.clock, random: () => 0.5 });
+  const registry = new ProcessHealthRegistry({
+    models: () => models,
+    rules: () => rules,
+    clock: time.clock,
+    random: () => 0.5,
+  });
   const sync = new HealthSync({
     registry,
     store,

@@ -1,7 +1,7 @@
 import type { ModelKey } from "#domain/model.ts";
 import { BackgroundJob } from "#platform/background-job.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import type { OperatedHealthRegistry } from "./operated-registry.ts";
+import type { ProcessHealthRegistry } from "./registry.ts";
 import { isServing } from "./routability.ts";
 import type { Health } from "./state-machine/model-health.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "./store/health-store.ts";
 
 export interface HealthSyncOptions {
-  readonly registry: OperatedHealthRegistry;
+  readonly registry: ProcessHealthRegistry;
   readonly store: HealthStore;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -78,3 +78,43 @@ export type Verdict =
   | { readonly kind: "aggregator_failure"; readonly reason: string }
   /** Caller-caused 4xx, caller aborts: proves nothing. */
   | { readonly kind: "ignored" };
+
+export type BreakerState = "closed" | "open" | "half_open";
+
+/** A change of state, reported once. */
+export type HealthChange =
+  | {
+      readonly kind: "model";
+      readonly model: ModelKey;
+      readonly from: HealthState;
+      readonly to: HealthState;
+      readonly reason: string;
+      readonly epoch: number;
+      readonly atMs: number;
+    }
+  | {
+      readonly kind: "aggregator";
+      readonly from: BreakerState;
+      readonly to: BreakerState;
+      readonly reason: string;
+      readonly atMs: number;
+    };
+
+/** One model as metrics and the operator's command show it. */
+export interface ModelHealthStatus extends ModelHealth {
+  readonly model: ModelKey;
+  readonly trips: number;
+  /** Verdicts in the window, and how many of them were failures and slow answers. */
+  readonly answers: number;
+  readonly failures: number;
+  readonly slow: number;
+  readonly shedShare: number;
+  readonly firstTokenP95Ms: number | undefined;
+}
+
+export interface AggregatorStatus {
+  readonly state: BreakerState;
+  readonly sinceMs?: number;
+  readonly reason?: string;
+  readonly retryAtMs?: number;
+}

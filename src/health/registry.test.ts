@@ -3,9 +3,8 @@ import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
-import type { Permit, Verdict } from "./health.ts";
-import type { HealthChange } from "./operated-registry.ts";
-import { healthRegistry } from "./registry.ts";
+import type { HealthChange, Permit, Verdict } from "./health.ts";
+import { ProcessHealthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/model-health.ts";
 import { toStored } from "./store/health-store.ts";
 
@@ -44,7 +43,7 @@ function setUp(rules: Partial<HealthRules> = {}, models: ModelRegistry = all) {
     rules: { ...Policy.parse({}).health, ...rules } as HealthRules,
     changes: [] as HealthChange[],
   };
-  const health = healthRegistry({
+  const health = new ProcessHealthRegistry({
     models: () => world.models,
     rules: () => world.rules,
     clock: { now: () => world.ms, monotonic: () => world.ms },
@@ -546,7 +545,7 @@ test("every change of state is reported once, with its reason", () => {
 test("a clock set back does not prolong a pause", () => {
   let wall = 1_000_000;
   let monotonic = 0;
-  const health = healthRegistry({
+  const health = new ProcessHealthRegistry({
     models: () => all,
     rules: () => Policy.parse({}).health,
     clock: { now: () => wall, monotonic: () => monotonic },

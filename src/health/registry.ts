@@ -1,23 +1,17 @@
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { Clock, Random } from "#platform/time.ts";
 import { FirstTokenTimes } from "./first-token-times.ts";
-import type { HealthView, ModelHealth, Permit, Verdict } from "./health.ts";
 import type {
   AggregatorStatus,
-  HealthRegistryOptions,
+  HealthChange,
+  HealthRegistry,
+  HealthView,
+  ModelHealth,
   ModelHealthStatus,
-  OperatedHealthRegistry,
-} from "./operated-registry.ts";
-import {
-  breakerRetryAt,
-  isLeased,
-  isRoutable,
-  isServing,
-  mayAdopt,
-  nextChange,
-  ownRetryAt,
-  reasonOf,
-} from "./routability.ts";
+  Permit,
+  Verdict,
+} from "./health.ts";
+import { isRoutable, isServing, mayAdopt, nextChange, ownRetryAt, reasonOf } from "./routability.ts";
 import {
   afterAnswer,
   afterFailure,
@@ -38,6 +32,16 @@ import {
 import { next } from "./state-machine/transitions.ts";
 import { type OverrideAction, restoredHealth, type StoredModelHealth } from "./store/health-store.ts";
 
+export interface HealthRegistryOptions {
+  /** The model registry in force; another object after a reload. */
+  readonly models: () => ModelRegistry;
+  readonly rules: () => HealthRules;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Called after each change of state, for the log, the metrics and the record. Must not throw. */
+  readonly onChange?: (change: HealthChange) => void;
+}
+
 interface Entry {
   health: Health;
   readonly firstTokens: FirstTokenTimes;
@@ -54,8 +58,8 @@ class AttemptPermit implements Permit {
   readonly entry: Entry;
   readonly epoch: number;
   readonly probe: boolean;
-  /** The number of the breaker's probe that the attempt is, if it is one. */
-  readonly breakerProbe: number | undefined;
+  /** The aggregator's outage that the attempt is a probe of, if it is one. */
+  readonly outage: number | undefined;
   readonly #registry: ProcessHealthRegistry;
   #reported = false;
 
@@ -64,14 +68,14 @@ class AttemptPermit implements Permit {
     model: ModelKey,
     entry: Entry,
     probe: boolean,
-    breakerProbe: number | undefined,
+    outage: number | undefined,
   ) {
     this.#registry = registry;
     this.model = model;
     this.entry = entry;
     this.epoch = entry.health.epoch;
     this.probe = probe;
-    this.breakerProbe = breakerProbe;
+    this.outage = outage;
   }
 
   answering(): void {
@@ -86,17 +90,13 @@ class AttemptPermit implements Permit {
 }
 
 /** Model health in this process: applies the table to what the pipeline reports, and keeps the cheap view it reads. */
-class ProcessHealthRegistry implements OperatedHealthRegistry {
+export class ProcessHealthRegistry implements HealthRegistry {
   readonly #options: HealthRegistryOptions;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #onChange: HealthRegistryOptions["onChange"];
   readonly #entries = new Map<ModelKey, Entry>();
   #known: ModelRegistry | undefined;
   #knownRules: HealthRules | undefined;
   #enabledModels = 0;
   #breaker: Breaker = closedBreaker;
-  #probes = 0;
   #lastUrgentMs = Number.NEGATIVE_INFINITY;
   #nowMs = Number.NEGATIVE_INFINITY;
   #lastMonotonic: number;
@@ -105,23 +105,21 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
 
   constructor(options: HealthRegistryOptions) {
     this.#options = options;
-    this.#clock = options.clock;
-    this.#random = options.random;
-    this.#onChange = options.onChange;
     this.#lastMonotonic = options.clock.monotonic();
     this.#refresh(this.now());
   }
 
   /** Wall-clock time that never goes back: a clock set back by an hour must not keep a model out for an hour. */
   now(): number {
-    const monotonic = this.#clock.monotonic();
-    this.#nowMs = Math.max(this.#clock.now(), this.#nowMs + Math.max(0, monotonic - this.#lastMonotonic));
+    const { clock } = this.#options;
+    const monotonic = clock.monotonic();
+    this.#nowMs = Math.max(clock.now(), this.#nowMs + Math.max(0, monotonic - this.#lastMonotonic));
     this.#lastMonotonic = monotonic;
     return this.#nowMs;
   }
 
   #moment(ms: number): TransitionContext {
-    return { ms, jitter: this.#random(), rules: this.#options.rules() };
+    return { ms, jitter: this.#options.random(), rules: this.#options.rules() };
   }
 
   /** Takes over a reloaded model registry: new models start HEALTHY, removed ones are forgotten. */
@@ -150,12 +148,12 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     for (const [key, entry] of this.#entries) this.#settleDisabled(key, entry, ms);
   }
 
+  /** Whether a model is disabled is for this node's own files and the operator to say. */
   #settleDisabled(key: ModelKey, entry: Entry, ms: number): void {
     const inFile = this.#known?.models.get(key)?.enabled ?? false;
-    if (!inFile) this.#apply(key, entry, { kind: "disabled", reason: "disabled in the model registry" }, ms);
-    else if (entry.disabledByOperator)
-      this.#apply(key, entry, { kind: "disabled", reason: "disabled by the operator" }, ms);
-    else this.#apply(key, entry, { kind: "enabled" }, ms);
+    const by = inFile ? "by the operator" : "in the model registry";
+    const isDisabled = !inFile || entry.disabledByOperator;
+    this.#apply(key, entry, isDisabled ? { kind: "disabled", reason: `disabled ${by}` } : { kind: "enabled" }, ms);
   }
 
   #apply(model: ModelKey, entry: Entry, event: HealthEvent, ms: number): void {
@@ -166,47 +164,31 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     const before = entry.health;
     if (after === before) return;
     entry.health = after;
-    if (
-      after.epoch !== before.epoch ||
-      after.limitedUntilMs !== before.limitedUntilMs ||
-      isLeased(after) !== isLeased(before)
-    ) {
-      this.#cached = undefined;
-    }
-    // The view's end depends on the last verdict only through the silence that makes a model STALE, and that moves later.
+    // The view of a healthy model depends on its verdicts only through the silence that makes it STALE, which moves later.
+    const isSteady = before.state === "HEALTHY" && after.state === "HEALTHY";
+    if (!isSteady || after.limitedUntilMs !== before.limitedUntilMs) this.#cached = undefined;
     if (after.state === before.state) return;
-    this.#onChange?.({
-      kind: "model",
-      model,
-      from: before.state,
-      to: after.state,
-      reason: after.reason,
-      epoch: after.epoch,
-      atMs: after.sinceMs,
-    });
+    const { state: to, reason, epoch, sinceMs: atMs } = after;
+    this.#options.onChange?.({ kind: "model", model, from: before.state, to, reason, epoch, atMs });
   }
 
   #setBreaker(after: Breaker, ms: number): void {
     const before = this.#breaker;
     if (after === before) return;
     this.#breaker = after;
-    if (after.kind === "closed" && before.kind === "closed") return;
-    this.#cached = undefined;
+    if (after.kind !== "closed" || before.kind !== "closed") this.#cached = undefined;
     if (after.kind === before.kind) return;
     const reason = after.kind === "closed" ? "the aggregator answers again" : after.reason;
-    this.#onChange?.({ kind: "aggregator", from: before.kind, to: after.kind, reason, atMs: ms });
+    this.#options.onChange?.({ kind: "aggregator", from: before.kind, to: after.kind, reason, atMs: ms });
   }
 
   /** Whose turn an early probe is: the most senior model of the chain that is out, once no model of the chain can serve. */
   #urgentModel(ms: number): ModelKey | undefined {
-    const rules = this.#options.rules();
-    const chain = rules.senior_fallback_chain.filter((key) => this.#known?.models.get(key)?.enabled === true);
-    const seniorFirst = [
-      ...chain.filter((key) => this.#known?.models.get(key)?.role === "senior"),
-      ...chain.filter((key) => this.#known?.models.get(key)?.role !== "senior"),
-    ];
+    const chain = this.#options.rules().senior_fallback_chain.flatMap((key) => this.#known?.models.get(key) ?? []);
+    const enabled = chain.filter(({ enabled }) => enabled);
+    const seniorFirst = enabled.toSorted((a, b) => Number(b.role === "senior") - Number(a.role === "senior"));
     let candidate: ModelKey | undefined;
-    for (const key of seniorFirst) {
+    for (const { key } of seniorFirst) {
       const health = this.#entries.get(key)?.health;
       if (health === undefined) continue;
       if (isRoutable(health, ms)) return undefined;
@@ -235,7 +217,8 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     const urgent = open ? this.#urgentModel(ms) : undefined;
     const urgentAtMs = this.#lastUrgentMs + rules.urgent_probe_every_ms;
     const view: { [key: ModelKey]: ModelHealth } = {};
-    let untilMs = open ? Number.POSITIVE_INFINITY : (breakerRetryAt(this.#breaker) ?? ms);
+    const openAtMs = this.#breaker.kind === "closed" ? 0 : this.#breaker.untilMs;
+    let untilMs = open ? Number.POSITIVE_INFINITY : openAtMs;
     for (const [key, entry] of this.#entries) {
       const { health } = entry;
       const turn = key === urgent;
@@ -243,14 +226,13 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
         open && (isRoutable(health, ms) || this.#servesWithoutAlternative(entry, ms) || (turn && urgentAtMs <= ms));
       const own = ownRetryAt(health, ms);
       let retryAtMs = turn && own !== undefined ? Math.min(own, urgentAtMs) : own;
-      if (!open && health.state !== "DISABLED")
-        retryAtMs = Math.max(retryAtMs ?? 0, breakerRetryAt(this.#breaker) ?? ms);
+      if (!open && health.state !== "DISABLED") retryAtMs = Math.max(retryAtMs ?? 0, openAtMs);
       untilMs = Math.min(untilMs, nextChange(health, ms, rules), turn && urgentAtMs > ms ? urgentAtMs : untilMs);
       view[key] = {
         state: health.state,
         routable,
         sinceMs: health.sinceMs,
-        reason: reasonOf(health, open ? undefined : this.#breaker, ms),
+        reason: reasonOf(health, this.#breaker, ms),
         ...(routable || retryAtMs === undefined ? {} : { retryAtMs }),
       };
     }
@@ -287,26 +269,26 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
       if (wanted.urgentRetryAtMs !== null && before.state !== "HALF_OPEN") this.#lastUrgentMs = ms;
       this.#replace(model, entry, wanted);
     }
-    const probe = this.#breaker.kind === "closed" ? undefined : ++this.#probes;
-    if (probe !== undefined) this.#setBreaker(withProbe(this.#breaker, probe, ms), ms);
-    return new AttemptPermit(this, model, entry, !serving, probe);
+    this.#setBreaker(withProbe(this.#breaker, ms), ms);
+    const outage = this.#breaker.kind === "closed" ? undefined : this.#breaker.outage;
+    return new AttemptPermit(this, model, entry, !serving, outage);
   }
 
   /** From a permit: its answer has begun. */
-  answering({ model, entry, epoch, breakerProbe }: AttemptPermit): void {
+  answering({ model, entry, epoch, outage }: AttemptPermit): void {
     if (this.#entries.get(model) !== entry) return;
     const ms = this.now();
-    this.#setBreaker(afterAnswer(this.#breaker, breakerProbe), ms);
+    this.#setBreaker(afterAnswer(this.#breaker, outage), ms);
     this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
   }
 
   /** From a permit: how its attempt has ended. */
   ended(permit: AttemptPermit, verdict: Verdict): void {
-    const { model, entry, breakerProbe } = permit;
+    const { model, entry, outage } = permit;
     const ms = this.now();
     // A model that a reload removed and brought back is another one.
     if (this.#entries.get(model) !== entry) {
-      this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), ms);
+      this.#setBreaker(afterNeutral(this.#breaker, outage), ms);
       return;
     }
     this.#refresh(ms);
@@ -314,11 +296,11 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   }
 
   /** What a verdict means for the model; the breaker and the model's statistics have it afterwards. */
-  #eventOf(verdict: Verdict, { model, entry, epoch, breakerProbe }: AttemptPermit, ms: number): HealthEvent {
+  #eventOf(verdict: Verdict, { model, entry, epoch, outage }: AttemptPermit, ms: number): HealthEvent {
     const leaseReturned: HealthEvent = { kind: "lease_returned", epoch };
     if (verdict.kind === "aggregator_failure") {
       const rules = this.#options.rules();
-      const failure = { model, probe: breakerProbe, reason: verdict.reason, enabledModels: this.#enabledModels, ms };
+      const failure = { model, outage, reason: verdict.reason, enabledModels: this.#enabledModels, ms };
       const after = afterFailure(this.#breaker, failure, rules);
       this.#setBreaker(after.breaker, ms);
       return after.blame
@@ -326,12 +308,11 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
         : leaseReturned;
     }
     if (verdict.kind === "ignored") {
-      this.#setBreaker(afterNeutral(this.#breaker, breakerProbe), ms);
+      this.#setBreaker(afterNeutral(this.#breaker, outage), ms);
       return leaseReturned;
     }
     // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends no run, but it ends the probe.
-    if (verdict.kind !== "failure" || breakerProbe !== undefined)
-      this.#setBreaker(afterAnswer(this.#breaker, breakerProbe), ms);
+    if (verdict.kind !== "failure" || outage !== undefined) this.#setBreaker(afterAnswer(this.#breaker, outage), ms);
     const frozen = this.#breaker.kind !== "closed";
     switch (verdict.kind) {
       case "success": {
@@ -373,9 +354,10 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
   shed(model: ModelKey): boolean {
     const entry = this.#entries.get(model);
     if (entry?.health.state !== "DEGRADED") return false;
-    return this.#random() < shedShare(entry.health, this.now(), this.#options.rules());
+    return this.#options.random() < shedShare(entry.health, this.now(), this.#options.rules());
   }
 
+  /** What the operator says about a model. `enable` lifts the operator's `disable`, never the file's `enabled: false`. */
   override(model: ModelKey, action: OverrideAction): "done" | "unknown_model" {
     const ms = this.now();
     this.#refresh(ms);
@@ -384,7 +366,6 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     if (action === "reset") {
       entry.priceBreachesAtMs = [];
       this.#apply(model, entry, { kind: "reset" }, ms);
-      this.#cached = undefined;
     } else {
       entry.disabledByOperator = action === "disable";
       this.#settleDisabled(model, entry, ms);
@@ -392,11 +373,16 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     return "done";
   }
 
+  /** Every model's whole health, to be stored. */
   health(): ReadonlyMap<ModelKey, Health> {
     this.view();
     return new Map([...this.#entries].map(([model, { health }]) => [model, health]));
   }
 
+  /**
+   * Takes over what was kept: as it was before a `restart`, or as another node has it now (`running`): then a model that
+   * serves here keeps its own evidence, one that is out there is out here, and one that serves there again serves here.
+   */
   restore(model: ModelKey, stored: StoredModelHealth, when: "restart" | "running"): void {
     const ms = this.now();
     this.#refresh(ms);
@@ -406,18 +392,17 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
     const limited = { ...before, limitedUntilMs: Math.max(before.limitedUntilMs, stored.detail.limitedUntilMs) };
     const takeOver = when === "restart" || (mayAdopt(before, stored.state) && before.state !== "DISABLED");
     this.#replace(model, entry, takeOver ? restoredHealth(stored, limited, ms, when) : limited);
-    this.#cached = undefined;
-    // Whether a model is disabled is for this node's own files and the operator to say.
     this.#settleDisabled(model, entry, ms);
   }
 
+  /** Sets the end of an UNHEALTHY model's pause: this node alone thinks so. */
   pauseUntil(model: ModelKey, retryAtMs: number): void {
     const entry = this.#entries.get(model);
     if (entry?.health.state !== "UNHEALTHY") return;
     this.#replace(model, entry, { ...entry.health, retryAtMs });
-    this.#cached = undefined;
   }
 
+  /** For the operator: what the view leaves out. */
   status(): { readonly models: readonly ModelHealthStatus[]; readonly aggregator: AggregatorStatus } {
     const current = this.view();
     const ms = this.#nowMs;
@@ -428,7 +413,6 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
         ...(current[model] as ModelHealth), // the view holds every entry
         model,
         trips: health.trips,
-        limitedUntilMs: health.limitedUntilMs,
         answers: seen.ok + seen.failed,
         failures: seen.failed,
         slow: seen.slow,
@@ -436,17 +420,9 @@ class ProcessHealthRegistry implements OperatedHealthRegistry {
         firstTokenP95Ms: firstTokens.p95(ms),
       };
     });
-    const aggregator: AggregatorStatus = {
-      state: this.#breaker.kind,
-      sinceMs: this.#breaker.kind === "closed" ? undefined : this.#breaker.sinceMs,
-      reason: this.#breaker.kind === "closed" ? undefined : this.#breaker.reason,
-      retryAtMs: breakerRetryAt(this.#breaker),
-    };
-    return { models, aggregator };
+    const breaker = this.#breaker;
+    if (breaker.kind === "closed") return { models, aggregator: { state: "closed" } };
+    const { kind: state, sinceMs, reason, untilMs } = breaker;
+    return { models, aggregator: { state, sinceMs, reason, ...(untilMs > 0 && { retryAtMs: untilMs }) } };
   }
-}
-
-/** A registry for this process. */
-export function healthRegistry(options: HealthRegistryOptions): OperatedHealthRegistry {
-  return new ProcessHealthRegistry(options);
 }

@@ -1,5 +1,5 @@
 import type { HealthState } from "./health.ts";
-import type { Breaker } from "./state-machine/aggregator-breaker.ts";
+import { allowsAttempt, type Breaker } from "./state-machine/aggregator-breaker.ts";
 import type { Health, HealthRules } from "./state-machine/model-health.ts";
 
 /** What a model's health and the aggregator's breaker mean for sending it traffic, now and later. Pure. */
@@ -13,26 +13,12 @@ export function mayAdopt(own: Health, state: HealthState): boolean {
   return state !== "DISABLED" && !(isServing(own) && isServing({ state }));
 }
 
-export function isLeased(health: Health): boolean {
-  return health.state === "HALF_OPEN" && health.leaseUntilMs !== null;
-}
-
 /** May be sent traffic now, as far as this model is concerned. */
 export function isRoutable(health: Health, ms: number): boolean {
   if (health.limitedUntilMs > ms) return false;
-  switch (health.state) {
-    case "HEALTHY":
-    case "DEGRADED":
-    case "STALE":
-      return true;
-    case "UNHEALTHY":
-    case "QUARANTINE":
-      return health.retryAtMs <= ms;
-    case "HALF_OPEN":
-      return health.leaseUntilMs === null || health.leaseUntilMs <= ms;
-    case "DISABLED":
-      return false;
-  }
+  if (health.state === "UNHEALTHY" || health.state === "QUARANTINE") return health.retryAtMs <= ms;
+  if (health.state === "HALF_OPEN") return (health.leaseUntilMs ?? 0) <= ms;
+  return isServing(health);
 }
 
 export function ownRetryAt(health: Health, ms: number): number | undefined {
@@ -52,13 +38,8 @@ export function nextChange(health: Health, ms: number, rules: HealthRules): numb
   return Math.min(...times.filter((time) => time > ms));
 }
 
-export function reasonOf(health: Health, breaker: Breaker | undefined, ms: number): string {
+export function reasonOf(health: Health, breaker: Breaker, ms: number): string {
   if (health.state === "DISABLED") return health.reason;
-  if (breaker !== undefined && breaker.kind !== "closed") return breaker.reason;
+  if (!allowsAttempt(breaker, ms)) return (breaker as Exclude<Breaker, { kind: "closed" }>).reason;
   return health.limitedUntilMs > ms ? "rate limited by the upstream" : health.reason;
-}
-
-export function breakerRetryAt(breaker: Breaker): number | undefined {
-  if (breaker.kind === "open") return breaker.untilMs;
-  return breaker.kind === "half_open" && breaker.leaseUntilMs !== null ? breaker.leaseUntilMs : undefined;
 }

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { HealthStore } from "#health/store/health-store.ts";
-import { openHealthStore } from "#health/store/sql-store.ts";
+import { type HealthStore, openHealthStore } from "#health/store/health-store.ts";
 import { runCommand } from "../harness/command-line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "override-"));

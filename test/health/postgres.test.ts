@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { healthStoreContract } from "#health/store/health-store.contract.ts";
-import type { HealthStore } from "#health/store/health-store.ts";
-import { openHealthStore } from "#health/store/sql-store.ts";
+import { type HealthStore, openHealthStore } from "#health/store/health-store.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 describeOnPostgres("the health store", (postgres) => {

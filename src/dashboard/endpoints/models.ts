@@ -3,7 +3,7 @@ import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
 import { counted, failedOutcomes, firstToken, namedRange, sumsOfKeys, timeRange } from "#dashboard/api/query.ts";
 import type { ModelView } from "#dashboard/schema/operating.ts";
 import type { Range } from "#dashboard/schema/shared.ts";
-import type { ModelHealthStatus } from "#health/operated-registry.ts";
+import type { ModelHealthStatus } from "#health/health.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 
 /** Each model's state, errors, latency and prices, an operator's overrides, and what operators have done. */

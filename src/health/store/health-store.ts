@@ -1,31 +1,9 @@
 import { z } from "zod";
+import { openStoreDatabase, type Statement, type StoreDatabase, type StoreRow } from "#db/store-database.ts";
 import type { ModelKey } from "#domain/model.ts";
 import { healthStates } from "#health/health.ts";
 import { emptyTally } from "#health/state-machine/evidence.ts";
-import { type CommonData, type Health, quarantineCauses, type StateData } from "#health/state-machine/model-health.ts";
-
-/**
- * Where model health is kept over restarts and shared between nodes. Health fails static: while the store is unavailable every
- * node goes on with what it last knew. All forms pass `health-store.contract.ts`; every method may reject.
- */
-export interface HealthStore {
-  load(): Promise<StoredHealth>;
-  /**
-   * Writes each row if the store still holds the epoch it is based on (undefined: none yet), with an epoch one higher.
-   * Answers the models whose rows were written; the others have been changed by another node meanwhile.
-   */
-  save(rows: readonly RowChange[]): Promise<readonly ModelKey[]>;
-  /** Replaces what this node has said of these models, and forgets what nodes said that have been silent for long. */
-  saveSamples(samples: readonly HealthSample[]): Promise<void>;
-  override(change: OverrideChange): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface StoredHealth {
-  readonly rows: readonly HealthRow[];
-  readonly overrides: readonly OverrideRow[];
-  readonly samples: readonly HealthSample[];
-}
+import { type Health, noEvidence, quarantineCauses, type StateData } from "#health/state-machine/model-health.ts";
 
 /** The part of a model's health that outlives the process: everything but the evidence of the last minute. */
 export interface HealthRow {
@@ -38,12 +16,10 @@ export interface HealthRow {
   readonly updatedBy: string;
 }
 
-export interface RowChange {
-  readonly model: ModelKey;
+/** A row to write over the one with the epoch `basedOn`; undefined: there is none yet. */
+export interface RowChange extends Omit<HealthRow, "epoch" | "health"> {
   readonly basedOn: number | undefined;
   readonly health: StoredModelHealth;
-  readonly updatedMs: number;
-  readonly updatedBy: string;
 }
 
 export interface OverrideRow {
@@ -102,13 +78,131 @@ type StoredDetail = z.infer<typeof StoredDetail>;
 
 const State = z.enum(healthStates);
 
+interface StoredHealth {
+  readonly rows: readonly HealthRow[];
+  readonly overrides: readonly OverrideRow[];
+  readonly samples: readonly HealthSample[];
+}
+
+/** The health store that a database URL names. Brings the schema up to date. Rejects when the database cannot be reached. */
+export async function openHealthStore(databaseUrl: string): Promise<HealthStore> {
+  return sqlHealthStore(await openStoreDatabase(databaseUrl));
+}
+
+/**
+ * Where model health is kept over restarts and shared between nodes, over an open database, which it closes with itself. Health
+ * fails static: while the store is unavailable every node goes on with what it last knew. Every method may reject.
+ */
+export type HealthStore = ReturnType<typeof sqlHealthStore>;
+
+export function sqlHealthStore(database: StoreDatabase) {
+  return {
+    async load(): Promise<StoredHealth> {
+      const [rows = [], overrides = [], samples = []] = await database.read(
+        ["SELECT model, epoch, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health"],
+        ["SELECT model, disabled, reset_ms, changed_ms, changed_by FROM model_override"],
+        ["SELECT node_id, model, at_ms, answers, failures, excluded FROM model_health_sample"],
+      );
+      // Numbers arrive as text where the database has larger ones than JavaScript.
+      return {
+        rows: rows.map((row) => ({
+          model: String(row["model"]),
+          epoch: Number(row["epoch"]),
+          health: readHealth(row),
+          updatedMs: Number(row["updated_ms"]),
+          updatedBy: String(row["updated_by"]),
+        })),
+        overrides: overrides.map((row) => ({
+          model: String(row["model"]),
+          disabled: Boolean(row["disabled"]),
+          resetMs: Number(row["reset_ms"]),
+          changedMs: Number(row["changed_ms"]),
+          changedBy: String(row["changed_by"]),
+        })),
+        samples: samples.map((row) => ({
+          nodeId: String(row["node_id"]),
+          model: String(row["model"]),
+          atMs: Number(row["at_ms"]),
+          answers: Number(row["answers"]),
+          failures: Number(row["failures"]),
+          excluded: Boolean(row["excluded"]),
+        })),
+      };
+    },
+    /**
+     * Writes each row if the store still holds the epoch it is based on (undefined: none yet), with an epoch one higher.
+     * Answers the models whose rows were written; the others have been changed by another node meanwhile. A save whose answer is
+     * lost may have happened: the next load shows it.
+     */
+    async save(changes: readonly RowChange[]): Promise<readonly ModelKey[]> {
+      if (changes.length === 0) return [];
+      // In one order everywhere, so that two nodes never wait for each other.
+      const sorted = changes.toSorted((a, b) => (a.model < b.model ? -1 : 1));
+      const written = await database.write(...sorted.map(saveStatement));
+      return written.flat().map((row) => String(row["model"]));
+    },
+    /** Replaces what this node has said of these models, and forgets what nodes said that have been silent for long. */
+    async saveSamples(samples: readonly HealthSample[]): Promise<void> {
+      if (samples.length === 0) return;
+      const newest = Math.max(...samples.map(({ atMs }) => atMs));
+      await database.write(
+        ...samples.map(
+          ({ nodeId, model, atMs, answers, failures, excluded }): Statement => [
+            `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES (?, ?, ?, ?, ?, ?)
+             ON CONFLICT (node_id, model) DO UPDATE SET at_ms = excluded.at_ms, answers = excluded.answers,
+               failures = excluded.failures, excluded = excluded.excluded`,
+            nodeId,
+            model,
+            Math.round(atMs),
+            answers,
+            failures,
+            excluded,
+          ],
+        ),
+        ["DELETE FROM model_health_sample WHERE at_ms < ?", Math.round(newest - sampleRetentionMs)],
+      );
+    },
+    async override({ model, action, atMs, by }: OverrideChange): Promise<void> {
+      const changed = action === "reset" ? "reset_ms = excluded.reset_ms" : "disabled = excluded.disabled";
+      await database.write([
+        `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (model) DO UPDATE SET ${changed}, changed_ms = excluded.changed_ms, changed_by = excluded.changed_by`,
+        model,
+        action === "disable",
+        action === "reset" ? Math.round(atMs) : 0,
+        Math.round(atMs),
+        by,
+      ]);
+    },
+    close: (): Promise<void> => database.close(),
+  };
+}
+
+/** Writes one row over the epoch it is based on, and says so by returning it. */
+function saveStatement({ model, basedOn = 0, health, updatedMs, updatedBy }: RowChange): Statement {
+  const { state, sinceMs, reason, detail } = health;
+  return [
+    `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (model) DO UPDATE SET epoch = excluded.epoch, state = excluded.state, since_ms = excluded.since_ms,
+       reason = excluded.reason, detail = excluded.detail, updated_ms = excluded.updated_ms, updated_by = excluded.updated_by
+     WHERE model_health.epoch = excluded.epoch - 1 RETURNING model`,
+    model,
+    basedOn + 1,
+    state,
+    Math.round(sinceMs),
+    reason,
+    JSON.stringify(detail),
+    Math.round(updatedMs),
+    updatedBy,
+  ];
+}
+
 /** The health that a row holds; undefined where another release wrote what this one cannot read. */
-export function readHealth(state: string, sinceMs: number, reason: string, detail: string): HealthRow["health"] {
-  const readState = State.safeParse(state);
-  const readDetail = StoredDetail.safeParse(jsonIn(detail));
-  return readState.success && readDetail.success
-    ? { state: readState.data, sinceMs, reason, detail: readDetail.data }
-    : undefined;
+function readHealth(row: StoreRow): HealthRow["health"] {
+  const state = State.safeParse(row["state"]);
+  const detail = StoredDetail.safeParse(jsonIn(String(row["detail"])));
+  if (!state.success || !detail.success) return undefined;
+  return { state: state.data, sinceMs: Number(row["since_ms"]), reason: String(row["reason"]), detail: detail.data };
 }
 
 function jsonIn(text: string): unknown {
@@ -136,9 +230,8 @@ export function restoredHealth(
   when: "restart" | "running",
 ): Health {
   const epoch = own.epoch + 1;
-  const { lastVerdictMs, garbageInARow, notFound, trips, tripsAtMs, quarantines } = detail;
   const { passed = 0, unproven = false, rampFromMs = null, retryAtMs = nowMs, cause = "flapping" } = detail;
-  const { leaseUntilMs = null, urgentRetryAtMs = null } = detail;
+  const { leaseUntilMs = null, urgentRetryAtMs = null, ...common } = detail;
   const none = emptyTally(nowMs);
   const byState: StateData = {
     HEALTHY: {},
@@ -149,20 +242,7 @@ export function restoredHealth(
     HALF_OPEN: { passed, urgentRetryAtMs, leaseUntilMs: when === "restart" ? null : leaseUntilMs },
     QUARANTINE: { retryAtMs, cause },
   };
-  const common: CommonData = {
-    epoch,
-    countsFrom: epoch,
-    sinceMs,
-    reason,
-    lastVerdictMs,
-    slices: [],
-    failedInARow: 0,
-    garbageInARow,
-    notFound,
-    trips,
-    tripsAtMs,
-    quarantines,
-    limitedUntilMs: Math.max(own.limitedUntilMs, detail.limitedUntilMs),
-  };
-  return { ...common, ...byState[state], state } as Health; // the state with its own data
+  const limitedUntilMs = Math.max(own.limitedUntilMs, detail.limitedUntilMs);
+  const version = { state, sinceMs, reason, epoch, countsFrom: epoch, limitedUntilMs };
+  return { ...noEvidence, ...common, ...version, ...byState[state] } as Health; // the state with its own data
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { healthRegistry } from "#health/registry.ts";
+import { ProcessHealthRegistry } from "#health/registry.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -13,7 +13,7 @@ const flash = "vendor_v4_flash";
 function retryAfter(clock: Clock, pass: () => void): number | undefined {
   const policy = aPolicy();
   const registry = aRegistry();
-  const health = healthRegistry({ models: () => registry, rules: () => policy.health, clock, random: () => 0.5 });
+  const health = new ProcessHealthRegistry({ models: () => registry, rules: () => policy.health, clock, random: () => 0.5 });
   pass();
   const limited = { kind: "limited", retryAfterMs: 20_000 } as const;
   for (const model of registry.models.keys()) health.admit(model)?.report(limited);

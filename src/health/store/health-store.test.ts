@@ -6,8 +6,7 @@ import { openSqlite } from "#db/sqlite.ts";
 import { sqliteDatabase } from "#db/store-database.ts";
 import { initialHealth } from "#health/state-machine/model-health.ts";
 import { healthStoreContract } from "./health-store.contract.ts";
-import { toStored } from "./health-store.ts";
-import { openHealthStore, sqlHealthStore } from "./sql-store.ts";
+import { openHealthStore, sqlHealthStore, toStored } from "./health-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "health-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
