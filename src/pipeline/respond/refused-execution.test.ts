@@ -13,7 +13,12 @@ const flash = "vendor_v4_flash";
 function retryAfter(clock: Clock, pass: () => void): number | undefined {
   const policy = aPolicy();
   const registry = aRegistry();
-  const health = new ProcessHealthRegistry({ models: () => registry, rules: () => policy.health, clock, random: () => 0.5 });
+  const health = new ProcessHealthRegistry({
+    models: () => registry,
+    rules: () => policy.health,
+    clock,
+    random: () => 0.5,
+  });
   pass();
   const limited = { kind: "limited", retryAfterMs: 20_000 } as const;
   for (const model of registry.models.keys()) health.admit(model)?.report(limited);
