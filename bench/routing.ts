@@ -27,21 +27,59 @@ const prompts = wanted.has("prompts")
 if (prompts !== undefined) {
   const { sources, kinds, falseAlarms, judged, languages } = prompts;
   const other = sources.some((source) => source.other !== undefined);
+  const whole = (share: number) => (100 * share).toFixed(0);
+  const row = (name: string, cells: readonly (string | number)[]) => `| ${name} | ${cells.join(" | ")} |`;
+  const optional = (value: string) => (other ? [value] : []);
   say(
-    `| prompts: APGR | rows | gap | score | left out | length | six regexes |${other ? " other |" : ""} hard to flash | easy to pro | × all-pro |`,
-    `|---|---|---|---|---|---|---|${other ? "---|" : ""}---|---|---|`,
-    ...sources.map(
-      (each) =>
-        `| ${each.source} | ${each.rows} | ${each.gap.toFixed(2)} | ${three(each.score)} | ${three(each.leftOut)} | ${three(each.length)} | ${three(each.regexes)} |${other ? ` ${three(each.other)} |` : ""} ${percent(each.hardToFlash)} | ${percent(each.easyToPro)} | ${each.timesPro.toFixed(2)} |`,
+    row("prompts: APGR", [
+      "score",
+      "left out",
+      "length",
+      "regexes",
+      ...optional("other"),
+      "hard to flash, %",
+      "easy to pro, %",
+      "× all-pro",
+    ]),
+    row("---", ["---", "---", "---", "---", ...optional("---"), "---", "---", "---"]),
+    ...sources.map((each) =>
+      row(each.source.replace(/^llmrouter-/, ""), [
+        three(each.score),
+        three(each.leftOut),
+        three(each.length),
+        three(each.regexes),
+        ...optional(three(each.other)),
+        whole(each.hardToFlash),
+        whole(each.easyToPro),
+        each.timesPro.toFixed(2),
+      ]),
     ),
   );
   const mean = (value: (source: (typeof sources)[number]) => number) =>
     sources.reduce((sum, source) => sum + value(source), 0) / sources.length;
   const better = (than: (source: (typeof sources)[number]) => number | undefined) =>
-    sources.filter((source) => source.leftOut > (than(source) ?? 0)).length;
+    `${sources.filter((source) => source.leftOut > (than(source) ?? 0)).length} of ${sources.length}`;
   say(
-    `| **mean** | | | ${three(mean(({ score }) => score))} | ${three(mean(({ leftOut }) => leftOut))} | ${three(mean(({ length }) => length))} | ${three(mean(({ regexes }) => regexes))} |${other ? ` ${three(mean((each) => each.other ?? 0))} |` : ""} ${percent(mean(({ hardToFlash }) => hardToFlash))} | ${percent(mean(({ easyToPro }) => easyToPro))} | ${mean(({ timesPro }) => timesPro).toFixed(2)} |`,
-    `| left out is better on | | | | | ${better(({ length }) => length)} of ${sources.length} | ${better(({ regexes }) => regexes)} of ${sources.length} |${other ? ` ${better((each) => each.other)} of ${sources.length} |` : ""} | | |`,
+    row("**mean**", [
+      three(mean(({ score }) => score)),
+      three(mean(({ leftOut }) => leftOut)),
+      three(mean(({ length }) => length)),
+      three(mean(({ regexes }) => regexes)),
+      ...optional(three(mean((each) => each.other ?? 0))),
+      whole(mean(({ hardToFlash }) => hardToFlash)),
+      whole(mean(({ easyToPro }) => easyToPro)),
+      mean(({ timesPro }) => timesPro).toFixed(2),
+    ]),
+    row("left out is better on", [
+      "",
+      "",
+      better(({ length }) => length),
+      better(({ regexes }) => regexes),
+      ...optional(better((each) => each.other)),
+      "",
+      "",
+      "",
+    ]),
     "",
     "| words | guarded | missed (sent to flash) | ordinary | false alarms (sent to pro) |",
     "|---|---|---|---|---|",

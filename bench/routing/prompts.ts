@@ -135,13 +135,11 @@ function regexScore(prompt: string): number {
 
 /** Their strong model is small, and also fails the hardest questions: they do not tell which model should answer. */
 const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
-/** Smaller differences of APGR say nothing. */
-const noise = 0.0015;
 const counts = ["formulas", "technical_words", "constraints", "steps"] as const;
 
 /**
- * The APGR of each source with the counts that the other sources would have kept: not those whose absence makes the score better on
- * most of the sources that it changes. Sources with few rows, or hardly a difference between the models, have no say.
+ * The APGR of each source with the counts that the other sources would have kept: not those whose absence makes their
+ * mean better. Sources with few rows, or hardly a difference between the models, have no say.
  */
 function scoresLeftOut(data: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<string, number> {
   const shipped = benchPolicy.routing.ask_weights;
@@ -166,10 +164,7 @@ function scoresLeftOut(data: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<s
   return new Map(
     results.map(({ source, quality }) => {
       const others = results.filter((each) => each.telling && each.source !== source);
-      const dropped = counts.filter((_, at) => {
-        const losses = others.map(({ loss }) => loss[at] ?? 0);
-        return losses.filter((loss) => loss > noise).length < losses.filter((loss) => loss < -noise).length;
-      });
+      const dropped = counts.filter((_, at) => mean(others.map(({ loss }) => loss[at] ?? 0)) < 0);
       return [source, quality(without(dropped))];
     }),
   );

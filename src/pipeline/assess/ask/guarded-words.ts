@@ -20,7 +20,7 @@ export const guardedWords = {
     сесси* токен* доступ* аккаунт* пользовател* роль роли сесії користувач* sesj* konto kont dostęp* użytkownik* oturum* hesap* kullanıcı* erişim* सेशन टोकन खाता खाते الجلسة الحساب الوصول المستخدم* phiên tài_khoản truy_cập người_dùng quản_trị_viên nhân_viên sesi akun pengguna
     会话 令牌 账号 账户 用户 管理员 员工 访问 越权 セッション トークン アカウント ユーザー アクセス 管理者 管理画面 社員 세션* 토큰* 계정* 회원* 사용자* 관리자* 접근* 직원*`,
   /** What attackers look for, and what keeps them out. */
-  security: `security parameterized_quer* parametrized_quer* prepared_statement enumeration denial_of_service redos directory_listing cryptograph* vulnerab* cve exploit* xss csrf xsrf ssrf sqli rce xxe sql_injection injection_sql sql_injectie command_injection code_injection html_injection header_injection template_injection script_injection prompt_injection sanitiz* sanitis* encrypt* decrypt* unencrypted openssl mtls hmac
+  security: `security bucket_private parameterized_quer* parametrized_quer* prepared_statement enumeration denial_of_service redos directory_listing cryptograph* vulnerab* cve exploit* xss csrf xsrf ssrf sqli rce xxe sql_injection injection_sql sql_injectie command_injection code_injection html_injection header_injection template_injection script_injection prompt_injection sanitiz* sanitis* encrypt* decrypt* unencrypted openssl mtls hmac
       secret credential* api_key private_key signing_key encryption_key access_key aws_key ssh_key secret_key keystore hashicorp traversal zip_slip
       open_redirect clickjack* deserializ* unserializ* unpickl* prototype_pollution brute_forc* bruteforc* stuffing attacker* malicious untrusted backdoor pentest*
       plaintext plain_text cleartext clear_text firewall security_group cors content_security md5 sha1 pii personal_data sensitive_data card_number social_security_number passport_number
@@ -62,7 +62,7 @@ export const guardedWords = {
     线上 生产 本番 운영* 프로덕션*`,
   everything: `all every everything old older inactive unused legacy entire whole never alle alten alte inaktiv* oude tous toutes anciens ancien todos todas antigu* antig* tutti vecch* все всё стар* неактивн* wszystk* stare eski tüm सभी पुराने सारा القديمة غير_النشطة cũ lama 所有 全部 旧 三年前 两年前 古い 全て 모두 모든 오래된*`,
   /** Acts that secure something, and faults that leave it open: with one of the words that have other meanings they name a topic. */
-  act: `secure secured lock_account account_lock predictable guessable lifetime valid validity ttl private rotat* revok* expir* invalidat* leak* expos* harden* redact* mask* lock_down lock_it_down lock_out hijack* steal* stolen forg* spoof* bypass* tamper* anyone anybody
+  act: `secure secured lock_account account_lock predictable guessable lifetime valid validity ttl rotat* revok* expir* invalidat* leak* expos* harden* redact* mask* lock_down lock_it_down lock_out hijack* steal* stolen forg* spoof* bypass* tamper* anyone anybody
       everyone everybody others somebody someone_else other_users other_customers another without_checking only_admins only_owners unsigned restrict* block* forbid* grant* reject* require* sign_out deactivat* disabled suspend* not_checked never_checked trust*
       promote* guess* fixation
     gültigkeit* sperre* sperrt abdicht* absicher* widerruf* ablauf* anderer fremde* jeder jemand verlopen blokkeer* anderen spärr*
