@@ -42,6 +42,7 @@ const placeholder = /\[REDACTED:\w{1,64}:\d{1,9}\]/g;
 const newWording =
   /(?:\b(?:to|into|as|says?|zu|in|en|par|por|para|su|naar)|\s(?:на|в)|[为成])\s?(?:["“«„「][^"”»“」\n]{1,40}["”»“」]|'[^'\n]{1,40}')/g;
 const word = /[\p{L}\p{M}\p{N}_]+(?:[./@:\\][\p{L}\p{M}\p{N}_]+)*/gu;
+const asciiWord = /\w+(?:[./@:\\]\w+)*/g;
 const name = /[_./@:\\]|^\p{N}+$/u;
 const codeLine =
   /^(?: {2,}|\t+).*[=()[\]{};].*$|^.*(?:[;{}]|\)\s*:|=>|==)\s*$|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b.*[.()=:;].*$/gm;
@@ -49,15 +50,17 @@ const unspacedLetters = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]/g;
 
 export function readAskText(ask: string): AskText {
   const shown = windowOf(ask, head, tail);
-  const outside = shown.replace(fence, " ").replace(logLine, " ");
+  // Properties of Unicode take several times as long to look for; most asks need none.
+  const isAscii = /^[\x00-\x7f]*$/.test(shown);
+  const outside = (shown.includes("```") ? shown.replace(fence, " ") : shown).replace(logLine, " ");
   // Code or a log alone is all there is to be read.
-  const own = (outside.trim() === "" ? shown : outside)
-    .replace(placeholder, " ")
-    .replace(newWording, " ")
-    .toLowerCase();
-  const letters = own.match(unspacedLetters) ?? [];
+  let own = outside.trim() === "" ? shown : outside;
+  if (own.includes("[REDACTED:")) own = own.replace(placeholder, " ");
+  if (/["“«„「']/.test(own)) own = own.replace(newWording, " ");
+  own = own.toLowerCase();
+  const letters = isAscii ? [] : (own.match(unspacedLetters) ?? []);
   const spaced = letters.length > 0 ? own.replace(unspacedLetters, " ") : own;
-  const words = (spaced.match(word) ?? []).filter((each) => !name.test(each));
+  const words = (spaced.match(isAscii ? asciiWord : word) ?? []).filter((each) => !name.test(each));
   const packed = 0.6;
   return {
     words,
@@ -73,7 +76,7 @@ export function readAskText(ask: string): AskText {
       numbers: count(shown, /\d+(?:\.\d+)?/g),
       commas: count(own, /[,、，]/g),
       math_signs: count(shown, /[$\\^√∑∫≤≥π=<>+*/]/g),
-      identifiers: count(shown, /\p{Ll}\p{Lu}|\p{Ll}_\p{Ll}|`\w/gu),
+      identifiers: count(shown, isAscii ? /[a-z](?:[A-Z]|_[a-z])|`\w/g : /\p{Ll}\p{Lu}|\p{Ll}_\p{Ll}|`\w/gu),
     },
   };
 }

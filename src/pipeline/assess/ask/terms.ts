@@ -19,6 +19,8 @@ const shortestBeginning = 2;
 const sameWord = 4;
 /** Words of the longest term. */
 const longestTerm = 3;
+/** Words and terms whose meaning is kept. */
+const maxKnown = 5_000;
 
 export class Vocabulary<Tag extends string> {
   readonly #terms = new Map<string, Tag[]>();
@@ -28,6 +30,8 @@ export class Vocabulary<Tag extends string> {
   readonly #firstWords = new Set<string>();
   /** Terms that are looked for anywhere: their script has no blanks. */
   readonly #unspaced: (readonly [term: string, tag: Tag])[] = [];
+  /** What words and terms that were read before stand for: most words of an ask have stood in another. */
+  readonly #known = new Map<string, readonly Tag[]>();
 
   constructor(lists: TermLists<Tag>) {
     for (const [tag, terms] of Object.entries(lists) as [Tag, string][]) {
@@ -60,13 +64,13 @@ export class Vocabulary<Tag extends string> {
       const word = words[at] ?? "";
       let taken = this.#firstWords.has(word) ? Math.min(longestTerm, end - at) : 1;
       let term = taken === 1 ? word : words.slice(at, at + taken).join("_");
-      let tags = this.#tagsOf(term);
+      let tags = this.#known.get(term) ?? this.#tagsOf(term);
       while (tags.length === 0 && taken > 1) {
         taken--;
         term = words.slice(at, at + taken).join("_");
-        tags = this.#tagsOf(term);
+        tags = this.#known.get(term) ?? this.#tagsOf(term);
       }
-      found(term, tags, at);
+      if (tags.length > 0) found(term, tags, at);
       at += taken;
     }
     for (const [term, tag] of unspaced === "" ? [] : this.#unspaced) {
@@ -94,6 +98,8 @@ export class Vocabulary<Tag extends string> {
     for (const [beginning, tag] of this.#beginnings.get(term.slice(0, shortestBeginning)) ?? none) {
       if (beginning.length > lastWord && term.startsWith(beginning)) add(tag);
     }
+    if (this.#known.size >= maxKnown) this.#known.clear();
+    this.#known.set(term, tags);
     return tags;
   }
 }
