@@ -159,7 +159,7 @@ export function housekeepingOf(
   if (isLong && !messages.some(({ role }) => role === "tool") && !listOfRules.test(newest)) return undefined;
   const order = windowOf(newest, orderHead, orderTail);
   // A short system prompt may say no more than how short the answer is to be.
-  if (!mayOrder(order) || (!isBare(order) && !(isShort && system.isBare))) return undefined;
+  if (!mayOrder.test(order) || (!isBare(order) && !(isShort && system.isBare))) return undefined;
   return makesCode.test(order) ? undefined : kindSaidIn(order);
 }
 
@@ -181,22 +181,15 @@ function closingOf(messages: readonly ChatMessage[]): string {
   return harnessTurnIn(text) === undefined ? windowOf(text, newestHead, newestTail) : "";
 }
 
-/** The first four letters of words of which each order in English holds one. */
-const beginnings = new Set(
-  (
-    "titl tite titr titu head slug name file bran labe emoj comm pull pr prs chan rele summ reca foll zusa fass resu rias same pods tags quer sear keyw " +
-    "next path fact pref memo trip enti noun info work tool clas cate rout isne new sent grad mode guar situ unsa reph rewr refo extr anal comp fim_ " +
-    "curs hole fill auto clea corr fix fixe fixi poli proo punc tran prom korr trad corr"
-  ).split(" "),
+/** Beginnings of words of which each order holds one: most texts hold none, which takes a tenth of the time to find out. */
+const mayOrder = new RegExp(
+  String.raw`\b(?:tit[leru]|head|slug|names?\b|file|branch|label|emoj|comm|pull|prs?\b|change|release|summ|reca|follow|zusa|fass|resu|rias|same|pods|tags|quer|sear|keyw|next|` +
+    "path|fact|pref|memo|trip|enti|noun|info|work|tool|clas|cate|rout|isne|new|sent|grad|mode|guar|situ|unsa|reph|rewr|refo|extr|anal|comp|fim_|curs|hole|fill|auto|" +
+    String.raw`clea|corr|fix|poli|proo|punc|tran|prom|korr|trad)|[^\x00-\x7f]`,
+  "i",
 );
 
-/** Whether an order may stand in the text: says no of most texts, many times faster than the patterns do. */
-function mayOrder(text: string): boolean {
-  if (/[^\x00-\x7f]/.test(text)) return true;
-  return (text.match(/[a-z_]{2,}/gi) ?? []).some((word) => beginnings.has(word.slice(0, 4).toLowerCase()));
-}
-
 function kindSaidIn(text: string): HousekeepingKind | undefined {
-  if (!mayOrder(text)) return undefined;
+  if (!mayOrder.test(text)) return undefined;
   return instructions.find(([, words, says]) => words.test(text) && says.test(text))?.[0];
 }
