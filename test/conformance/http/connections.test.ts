@@ -1,7 +1,13 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chunk, streams } from "#simulator/testing/scripted.ts";
-import { eventually, start, token } from "../../harness/gateway.ts";
+import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start();
+});
+afterAll(() => gateway.stop());
 
 const common = `Host: localhost\r\nAuthorization: Bearer ${token}\r\n`;
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\n${common}${more}\r\n`;
@@ -23,16 +29,16 @@ describe("an idle connection is closed", () => {
     ["after an invalid request", chat({ n: 0 }), "}"],
     ["after a dry run", dryRun, "}"],
   ];
-  for (const [what, request, end] of rows) {
-    test.concurrent(what, async () => {
-      await using gateway = await start({ overrides: { idleSeconds: 1 } });
-      const caller = new RawCaller(gateway).send(request);
+  test("after each kind of answer", async () => {
+    await using gateway = await start({ overrides: { idleSeconds: 1 } });
+    const callers = rows.map(([what, request, end]) => ({ what, end, caller: new RawCaller(gateway).send(request) }));
+    for (const { what, end, caller } of callers) {
       await eventually(() => caller.closed);
-      expect(caller.text).toContain(end);
-    });
-  }
+      expect([what, caller.text.includes(end)]).toEqual([what, true]);
+    }
+  });
 
-  test.concurrent("but not while its answer is pending, however long that takes", async () => {
+  test("but not while its answer is pending, however long that takes", async () => {
     await using gateway = await start({ overrides: { idleSeconds: 1 } });
     const gate = Promise.withResolvers<void>();
     const events = [chunk({ content: "a" }), chunk({}, "stop")];
@@ -59,7 +65,6 @@ describe("pipelined requests", () => {
   ];
   for (const [what, first, second] of pairs) {
     test(`${what} are answered in order, in one segment or split anywhere`, async () => {
-      await using gateway = await start();
       const alone = async (request: string) => {
         const caller = new RawCaller(gateway).send(request);
         await eventually(() => caller.statuses.length === 1);
@@ -97,7 +102,6 @@ describe("pipelined requests", () => {
   }
 
   test("are not those sent as soon as the answer has arrived", async () => {
-    await using gateway = await start();
     const caller = new RawCaller(gateway);
     for (let count = 1; count <= 3; count++) {
       caller.send(chat({ stream: true }));
@@ -114,16 +118,13 @@ describe("`Connection: close` of a caller is honoured", () => {
     ["by a refusal", chat({ n: 0 }, "Connection: close\r\n"), "}"],
     ["by a GET", get("/livez", "Connection: close\r\n"), "}"],
   ];
-  for (const [what, request, end] of rows) {
-    test(what, async () => {
-      await using gateway = await start();
-      const begun = performance.now();
-      const caller = new RawCaller(gateway).send(request);
-      await eventually(() => caller.closed);
-      expect(caller.text).toContain(end);
-      expect(caller.text.toLowerCase()).toContain("\r\nconnection: close\r\n");
-      // Not because of the idle timeout.
-      expect(performance.now() - begun).toBeLessThan(5_000);
-    });
-  }
+  test.each(rows)("%s", async (_, request, end) => {
+    const begun = performance.now();
+    const caller = new RawCaller(gateway).send(request);
+    await eventually(() => caller.closed);
+    expect(caller.text).toContain(end);
+    expect(caller.text.toLowerCase()).toContain("\r\nconnection: close\r\n");
+    // Not because of the idle timeout.
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
 });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { goalIdOf } from "#domain/goal.ts";
 import { completes } from "#simulator/behaviours.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
@@ -41,55 +40,57 @@ async function route(body: JsonObject, headers: Record<string, string> = {}): Pr
 const asking = (content: string) => ({ messages: [{ role: "user", content }] });
 const open = { sensitive: false };
 
-describe("aliases", () => {
-  test("smart-router uses the pipeline: an easy request goes to flash", async () => {
-    const routed = await route(asking("Say hello."));
-    expect(routed).toMatchObject({
-      status: 200,
-      called: ["vendor_v4_flash"],
-      action: "ROUTE",
-      model: "vendor_v4_flash",
-    });
-  });
+const easy = asking("Say hello.");
+const hard = { reasoning_requirement: 1, ambiguity: 1, dependency_depth: 1, verification_difficulty: 1 };
+const newestAsk = (content: string) => ({ messages: [{ role: "user", content: "Hi" }, ...asking(content).messages] });
+const elsewhere = [
+  { role: "system", content: "[reasoning:high]" },
+  { role: "user", content: "[reasoning:high] before" },
+  { role: "assistant", content: "[reasoning:high]" },
+  ...easy.messages,
+];
+const flash = "vendor_v4_flash";
+const pro = "vendor_v4_pro";
+const scout = "vendor_free_scout";
+const failure = (value: string) => ({ "x-failure-class": value });
+const errors = (value: string) => ({ "x-same-error-count": value });
 
-  test("smart-router-flash goes to flash", async () => {
-    expect(await route({ model: "smart-router-flash" })).toMatchObject({
-      called: ["vendor_v4_flash"],
-      cause: "explicit_flash",
-    });
-  });
+/** What the caller states, and the cause and the model of its answer. */
+const routes: [what: string, body: JsonObject, headers: Record<string, string>, cause: string, model: string][] = [
+  ["smart-router: the pipeline decides", easy, {}, "score_flash", flash],
+  ["smart-router-flash", { model: "smart-router-flash" }, {}, "explicit_flash", flash],
+  ["smart-router-pro", { model: "smart-router-pro" }, {}, "explicit_pro", pro],
+  ["smart-router-free, not sensitive", { model: "smart-router-free", metadata: open }, {}, "explicit_free", scout],
+  ["reasoning: high", { metadata: { reasoning: "high" } }, {}, "reasoning_high", pro],
+  ["[reasoning:high] in the newest message", newestAsk("[reasoning:high] Hi"), {}, "reasoning_high", pro],
+  ["[reasoning:high] elsewhere", { messages: elsewhere }, {}, "score_flash", flash],
+  ["routing: pro", { metadata: { routing: "pro" } }, {}, "hint_pro", pro],
+  ["routing: flash", { metadata: { routing: "flash" } }, {}, "hint_flash", flash],
+  ["routing: free, not sensitive", { metadata: { routing: "free", ...open } }, {}, "hint_free", scout],
+  ["routing: free, sensitive: the hint is dropped", { metadata: { routing: "free" } }, {}, "score_flash", flash],
+  ["an alias before a hint", { model: "smart-router-pro", metadata: { routing: "flash" } }, {}, "explicit_pro", pro],
+  ["a kind and a risk", { metadata: { kind: "AUTH", risk_level: "HIGH" } }, {}, "hard_pro_rule", pro],
+  ["stated dimensions", { metadata: hard }, {}, "score_pro", pro],
+  ["X-Pro", {}, { "x-pro": "true" }, "explicit_pro", pro],
+  ["X-Pro in capitals, before an alias", { model: "smart-router-flash" }, { "x-pro": "TRUE" }, "explicit_pro", pro],
+  ["X-Pro: false", {}, { "x-pro": "false" }, "score_flash", flash],
+  ["a structural failure", {}, failure("STRUCTURAL"), "hard_pro_rule", pro],
+  ["a local failure", {}, failure("LOCAL"), "score_flash", flash],
+  ["no failure", {}, failure("NONE"), "score_flash", flash],
+  ["the same error twice", {}, errors("2"), "hard_pro_rule", pro],
+  ["the same error once", {}, errors("1"), "score_flash", flash],
+  ["a hard rule before an alias", { model: "smart-router-flash" }, failure("STRUCTURAL"), "hard_pro_rule", pro],
+];
 
-  test("smart-router-pro goes to pro", async () => {
-    expect(await route({ model: "smart-router-pro" })).toMatchObject({
-      called: ["vendor_v4_pro"],
-      cause: "explicit_pro",
-    });
-  });
+test.each(routes)("%s", async (_, body, headers, cause, model) => {
+  expect(await route(body, headers)).toMatchObject({ status: 200, action: "ROUTE", cause, model, called: [model] });
+});
 
-  test("smart-router-free is answered by the free model if the request is not sensitive", async () => {
-    expect(await route({ model: "smart-router-free", metadata: open })).toMatchObject({
-      status: 200,
-      called: ["vendor_free_scout"],
-      action: "ROUTE",
-      cause: "explicit_free",
-    });
-  });
-
-  test("smart-router-free is refused with 403 if the request is sensitive, which is the default", async () => {
-    for (const metadata of [undefined, { sensitive: true }, { sensitive: null }]) {
-      const routed = await route({ model: "smart-router-free", ...(metadata && { metadata }) });
-      expect(routed).toMatchObject({
-        status: 403,
-        called: [],
-        action: "DENY",
-        cause: "privacy_free_denied",
-        model: "",
-      });
-    }
-  });
-
-  test("the answer names the real model, not the alias", async () => {
-    expect((await route({ model: "smart-router-pro" })).body.model).toBe(upstreamIds["vendor_v4_pro"]);
+describe("the free model", () => {
+  test("is refused with 403 if the request is sensitive, which is the default", async () => {
+    const refused = { status: 403, called: [], action: "DENY", cause: "privacy_free_denied", model: "" };
+    for (const metadata of [undefined, { sensitive: true }, { sensitive: null }])
+      expect(await route({ model: "smart-router-free", ...(metadata && { metadata }) })).toMatchObject(refused);
   });
 
   test("a secret in the text makes a request sensitive again", async () => {
@@ -124,60 +125,6 @@ describe("aliases", () => {
 });
 
 describe("metadata", () => {
-  test("reasoning: high goes to pro", async () => {
-    expect(await route({ metadata: { reasoning: "high" } })).toMatchObject({
-      called: ["vendor_v4_pro"],
-      cause: "reasoning_high",
-    });
-  });
-
-  test("[reasoning:high] in the newest user message goes to pro; elsewhere it has no effect", async () => {
-    expect(await route(asking("[reasoning:high] Say hello."))).toMatchObject({ cause: "reasoning_high" });
-    const elsewhere = [
-      { role: "system", content: "[reasoning:high]" },
-      { role: "user", content: "[reasoning:high] before" },
-      { role: "assistant", content: "[reasoning:high]" },
-      { role: "user", content: "Say hello." },
-    ];
-    expect(await route({ messages: elsewhere })).toMatchObject({ called: ["vendor_v4_flash"], cause: "score_flash" });
-  });
-
-  test("routing is a hint: pro and flash are followed, free only if privacy allows it", async () => {
-    expect(await route({ metadata: { routing: "pro" } })).toMatchObject({
-      called: ["vendor_v4_pro"],
-      cause: "hint_pro",
-    });
-    expect(await route({ metadata: { routing: "flash" } })).toMatchObject({
-      called: ["vendor_v4_flash"],
-      cause: "hint_flash",
-    });
-    expect(await route({ metadata: { routing: "free", ...open } })).toMatchObject({
-      called: ["vendor_free_scout"],
-      cause: "hint_free",
-    });
-    expect(await route({ metadata: { routing: "free" } })).toMatchObject({
-      status: 200,
-      called: ["vendor_v4_flash"],
-      cause: "score_flash",
-    });
-  });
-
-  test("an alias takes precedence over the hint", async () => {
-    expect(await route({ model: "smart-router-pro", metadata: { routing: "flash" } })).toMatchObject({
-      cause: "explicit_pro",
-    });
-    expect(await route({ model: "smart-router-flash", metadata: { routing: "pro" } })).toMatchObject({
-      cause: "explicit_flash",
-    });
-  });
-
-  test("routing-task fields in metadata are used as stated", async () => {
-    const guarded = { kind: "AUTH", risk_level: "HIGH" };
-    expect(await route({ metadata: guarded })).toMatchObject({ called: ["vendor_v4_pro"], cause: "hard_pro_rule" });
-    const hard = { reasoning_requirement: 1, ambiguity: 1, dependency_depth: 1, verification_difficulty: 1 };
-    expect(await route({ metadata: hard })).toMatchObject({ called: ["vendor_v4_pro"], cause: "score_pro" });
-  });
-
   test("the gateway's keys are not forwarded; the caller's are; an empty object is not", async () => {
     const ours = {
       ...open,
@@ -198,13 +145,6 @@ describe("metadata", () => {
 });
 
 describe("headers", () => {
-  test("X-Pro forces pro, in any letter case; false does not", async () => {
-    expect(await route({}, { "x-pro": "true" })).toMatchObject({ called: ["vendor_v4_pro"], cause: "explicit_pro" });
-    expect(await route({}, { "x-pro": "TRUE" })).toMatchObject({ cause: "explicit_pro" });
-    expect(await route({}, { "x-pro": "false" })).toMatchObject({ cause: "score_flash" });
-    expect(await route({ model: "smart-router-flash" }, { "x-pro": "true" })).toMatchObject({ cause: "explicit_pro" });
-  });
-
   test("X-Scout asks the scout first, and its verdict selects the model that answers", async () => {
     const routeWithVerdict = async (verdict: string) => {
       gateway.upstream.next(completes({ text: verdict }));
@@ -232,27 +172,6 @@ describe("headers", () => {
     });
   });
 
-  test("X-Failure-Class STRUCTURAL and X-Same-Error-Count of 2 escalate to pro", async () => {
-    expect(await route({}, { "x-failure-class": "STRUCTURAL" })).toMatchObject({
-      called: ["vendor_v4_pro"],
-      cause: "hard_pro_rule",
-    });
-    expect(await route({}, { "x-failure-class": "LOCAL" })).toMatchObject({ called: ["vendor_v4_flash"] });
-    expect(await route({}, { "x-failure-class": "NONE" })).toMatchObject({ called: ["vendor_v4_flash"] });
-    expect(await route({}, { "x-same-error-count": "2" })).toMatchObject({
-      called: ["vendor_v4_pro"],
-      cause: "hard_pro_rule",
-    });
-    expect(await route({}, { "x-same-error-count": "1" })).toMatchObject({ called: ["vendor_v4_flash"] });
-  });
-
-  test("a hard rule takes precedence over an explicit flash", async () => {
-    expect(await route({ model: "smart-router-flash" }, { "x-failure-class": "STRUCTURAL" })).toMatchObject({
-      called: ["vendor_v4_pro"],
-      cause: "hard_pro_rule",
-    });
-  });
-
   test("goals: a header takes precedence over metadata, X-Goal-Id over X-Smart-Gateway-Goal", async () => {
     const chargedGoals = async (session: string, headers: Record<string, string>): Promise<string[]> => {
       await route({ metadata: { session_id: session, goal_id: "a" } }, headers);
@@ -268,16 +187,6 @@ describe("headers", () => {
     expect(await chargedGoals("two", { "x-smart-gateway-goal": "b" })).toEqual(["b"]);
     expect(await chargedGoals("three", { "x-smart-gateway-goal": "b", "x-goal-id": "c" })).toEqual(["c"]);
     expect(await chargedGoals("four", { "x-smart-gateway-session": "five" })).toEqual([]);
-  });
-
-  test("goals: session a/b with goal c is not session a with goal b/c", async () => {
-    const spentBy = async (sessionId: string, goalId: string) => {
-      const spend = await gateway.gateway.ports.ledger.read(goalIdOf({ sessionId, goalId }));
-      return (spend?.goalAccount.spent ?? 0) + (spend?.goalAccount.held ?? 0);
-    };
-    await route({ metadata: { session_id: "slash/a", goal_id: "b" } }, {});
-    expect(await spentBy("slash/a", "b")).toBeGreaterThan(0);
-    expect(await spentBy("slash", "a/b")).toBe(0);
   });
 
   test("no gateway header is forwarded", async () => {

@@ -3,9 +3,8 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PieceCache } from "#http/chat-body/piece-cache.ts";
-import { startServer } from "#http/server.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
+import type { Behaviour } from "#simulator/simulated-exchange.ts";
 import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
 
@@ -16,14 +15,6 @@ const bodies = {
   [chat]: { model: "smart-router-flash", messages },
   [decision]: { task: { task_id: "t", instruction: "x" } },
 };
-
-const wholeCompletion = JSON.stringify({
-  id: "c",
-  object: "chat.completion",
-  created: 1,
-  model: "m",
-  choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
-});
 
 const post = (gateway: TestGateway, path: string, body: string | Buffer | ReadableStream) =>
   call(gateway.url + path, { method: "POST", headers: { ...authorization, "content-type": "application/json" }, body });
@@ -82,21 +73,16 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
 
   test("accepts requests of real agents: thousands of messages with tool calls, or text of 800 KB", async () => {
     await using gateway = await start();
+    const tool_calls = [{ id: "c", type: "function", function: { name: "read", arguments: "{}" } }];
     const turn = [
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "c", type: "function", function: { name: "read", arguments: "{}" } }],
-      },
+      { role: "assistant", content: null, tool_calls },
       { role: "tool", tool_call_id: "c", content: "x".repeat(200) },
     ];
     const history = [...messages, ...Array.from({ length: 2_500 }, () => turn).flat(), ...messages];
-    const tools = Array.from({ length: 200 }, (_, index) => ({
+    const parameters = { type: "object", properties: { a: { type: "string" }, b: { type: "number" } } };
+    const tools = Array.from({ length: 200 }, (_, at) => ({
       type: "function",
-      function: {
-        name: `f${index}`,
-        parameters: { type: "object", properties: { a: { type: "string" }, b: { type: "number" } } },
-      },
+      function: { name: `f${at}`, parameters },
     }));
     const body =
       path === chat
@@ -143,99 +129,47 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     expect((await post(gateway, path, bytes)).status).toBe(path === chat ? 400 : 422);
     expect((await post(gateway, path, body)).status).toBe(200);
   });
-
-  test("is refused unread while the gateway is overloaded", async () => {
-    await using gateway = await start();
-    const { ports } = gateway.gateway;
-    const http = startServer({
-      host: "127.0.0.1",
-      port: 0,
-      reusePort: false,
-      version: "1",
-      demo: false,
-      maxRequestBytes: 1_000,
-      maxRequestValues: 1_000,
-      maxBytesInFlight: 1_000,
-      pieces: new PieceCache(() => 0),
-      allowedHosts: [],
-      auth: () => ({ minTokenLength: 8 }),
-      ports,
-      reportOutcome: async () => false,
-      lastModel: () => undefined,
-      configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
-      metricsText: async () => undefined,
-      shedReason: () => "memory_high",
-      onRejected: () => undefined,
-      onDryRun: () => undefined,
-      decisionRecord: async () => undefined,
-      explain: () => ({}),
-      onCrash: () => undefined,
-    });
-    const init = { method: "POST", headers: { ...authorization, "content-type": "application/json" } };
-    const response = await call(http.url + path, { ...init, body: JSON.stringify(bodies[path]) });
-    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect((await response.json()).detail).toContain("memory_high");
-    await http.stop();
-  });
 });
 
-describe("a text with more credentials than can be replaced in time", () => {
+test("a text with more credentials than can be replaced in time is refused with 413, and sensitive in a dry run", async () => {
   const name = ["pass", "word"].join("");
   const text = Array.from({ length: 51_000 }, (_, index) => `${name} = x7Gk2m${index}Q9vB;`).join("\n");
-
-  test("is refused with 413 in a chat", async () => {
-    await using gateway = await start();
-    const body = JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: text }] });
-    const refused = await post(gateway, chat, body);
-    expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([413, "false"]);
-    expect(await refused.json()).toEqual({ detail: expect.stringContaining("credentials") });
-    expect(gateway.upstream.requests.length).toBe(0);
-  });
-
-  test("counts as sensitive in a dry run", async () => {
-    await using gateway = await start();
-    const task = { task_id: "t", instruction: text, explicit_route: "FREE_SCOUT", sensitive: false };
-    const dry = await (await post(gateway, decision, JSON.stringify({ task }))).json();
-    expect(dry).toMatchObject({ action: "DENY", sensitive_block_applied: true });
-  });
+  await using gateway = await start();
+  const body = JSON.stringify({ model: "smart-router", messages: [{ role: "user", content: text }] });
+  const refused = await post(gateway, chat, body);
+  expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([413, "false"]);
+  expect(await refused.json()).toEqual({ detail: expect.stringContaining("credentials") });
+  expect(gateway.upstream.requests.length).toBe(0);
+  const task = { task_id: "t", instruction: text, explicit_route: "FREE_SCOUT", sensitive: false };
+  const dry = await (await post(gateway, decision, JSON.stringify({ task }))).json();
+  expect(dry).toMatchObject({ action: "DENY", sensitive_block_applied: true });
 });
 
-test("a reloaded bound on answers applies from then on", async () => {
+test("reloaded bounds on answers and on events of a stream apply from then on", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
-  const policy = (stream: object) => writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 }, stream }));
-  policy({});
+  const bounded = (stream: object) => writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 }, stream }));
+  bounded({});
   await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
-  const text = "x".repeat(6_000);
-  const asked = async (body: object) => {
-    gateway.upstream.next(completes({ text }));
+  const reload = async (stream: object) => {
+    bounded(stream);
+    expect((await gateway.gateway.reload()).kind).toBe("reloaded");
+  };
+  const status = async (upstream: Behaviour, body: object = {}) => {
+    gateway.upstream.next(upstream);
     const response = await gateway.chat({ max_tokens: 10_000, ...body });
-    return [response.status, (await response.text()).length > text.length];
+    await response.text();
+    return response.status;
   };
-  expect(await asked({})).toEqual([200, true]);
-  policy({ max_answer_bytes: 4_096, max_event_bytes: 4_096 });
-  expect((await gateway.gateway.reload()).kind).toBe("reloaded");
-  expect(await asked({})).toEqual([502, false]);
-  policy({ max_answer_values: 1_000 });
-  expect((await gateway.gateway.reload()).kind).toBe("reloaded");
-  expect(await asked({})).toEqual([200, true]);
-  gateway.upstream.next(replies(200, { ...JSON.parse(wholeCompletion), extra: Array(1_000).fill([]) }));
-  expect((await gateway.chat()).status).toBe(502);
-});
-
-test("a reloaded bound on one event of a stream applies too", async () => {
-  const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-test-")), "policy.json");
-  writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 } }));
-  await using gateway = await start({ env: { ROUTING_POLICY_PATH: path } });
+  const long = completes({ text: "x".repeat(6_000) });
   // Longer than one read.
-  const event = chunk({ content: "x".repeat(1_000_000) });
-  const asked = async () => {
-    gateway.upstream.next(streams({ events: [event, chunk({}, "stop")] }));
-    return (await gateway.chat({ stream: true })).status;
-  };
-  expect(await asked()).toBe(200);
-  writeFileSync(path, JSON.stringify({ upstream: { max_attempts: 1 }, stream: { max_event_bytes: 4_096 } }));
-  expect((await gateway.gateway.reload()).kind).toBe("reloaded");
-  expect(await asked()).toBe(502);
+  const longEvent = streams({ events: [chunk({ content: "x".repeat(1_000_000) }), chunk({}, "stop")] });
+  expect([await status(long), await status(longEvent, { stream: true })]).toEqual([200, 200]);
+  await reload({ max_answer_bytes: 4_096, max_event_bytes: 4_096 });
+  expect([await status(long), await status(longEvent, { stream: true })]).toEqual([502, 502]);
+  await reload({ max_answer_values: 1_000 });
+  expect(await status(long)).toBe(200);
+  const choices = [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }];
+  expect(await status(replies(200, { id: "c", choices, extra: Array(1_000).fill([]) }))).toBe(502);
 });
 
 test("a body counts as in flight until its answer begins", async () => {
