@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { connect } from "node:net";
+import type { JsonObject } from "#domain/chat.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
+import type { RecordedRequest } from "#simulator/simulated-exchange.ts";
 import { after, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
-import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { authorization, eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { RawCaller } from "../../harness/raw-caller.ts";
 import { contentOf, readStream } from "../../harness/sse.ts";
 import { afterFirst, bill, idle, json, stop, usage, word } from "./faults.ts";
 
@@ -12,35 +14,34 @@ describe("callers", () => {
     expect(totals.spent).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());
   };
 
-  for (const stream of [false, true])
-    test(`who disconnect before the headers${stream ? ", streaming" : ""}: the upstream is aborted, the hold charged`, async () => {
-      await using gateway = await start();
-      gateway.upstream.next(silent({ bills: bill }));
-      const caller = new AbortController();
-      const pending = gateway
-        .chat({ stream, max_tokens: 1_000 }, {}, { signal: caller.signal })
-        .catch((error) => error.name);
-      const request = await gateway.upstream.request(0);
-      caller.abort();
-      expect(await pending).toBe("AbortError");
-      expect(await request.ended).toBe("caller_gone");
-      await charged(gateway);
-      expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
-      await idle(gateway);
-    });
-
-  test("who disconnect while a whole answer is being read", async () => {
-    await using gateway = await start();
-    gateway.upstream.next(writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill }));
+  /** Aborts a chat request as soon as `when` has come; what the upstream saw. */
+  async function abort(gateway: TestGateway, body: JsonObject, when: (request: RecordedRequest) => Promise<unknown>) {
     const caller = new AbortController();
-    const pending = gateway.chat({ max_tokens: 1_000 }, {}, { signal: caller.signal }).catch((error) => error.name);
+    const pending = gateway
+      .chat({ max_tokens: 1_000, ...body }, {}, { signal: caller.signal })
+      .catch(({ name }) => name);
     const request = await gateway.upstream.request(0);
-    await eventually(() => request.bytesSent > 0);
+    await when(request);
     caller.abort();
     expect(await pending).toBe("AbortError");
-    expect(await request.ended).toBe("caller_gone");
-    await charged(gateway);
+    const ended = await request.ended;
     await idle(gateway);
+    expect(gateway.upstream.received()).toBe(1);
+    return ended;
+  }
+
+  const halfAnswer = writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence", { bills: bill });
+  const atOnce = async () => undefined;
+  test.each([
+    ["before the headers", silent({ bills: bill }), {}, atOnce],
+    ["before the headers of a stream", silent({ bills: bill }), { stream: true }, atOnce],
+    ["while a whole answer is being read", halfAnswer, {}, (it: RecordedRequest) => eventually(() => it.bytesSent > 0)],
+  ] as const)("who disconnect %s: the upstream is aborted, the hold charged", async (_, upstream, body, when) => {
+    await using gateway = await start();
+    gateway.upstream.next(upstream);
+    expect(await abort(gateway, body, when)).toBe("caller_gone");
+    await charged(gateway);
+    expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
   });
 
   test("who disconnect in mid-stream", async () => {
@@ -61,28 +62,14 @@ describe("callers", () => {
       overrides: { random: () => 0.99 },
     });
     gateway.upstream.next(fails(503));
-    const caller = new AbortController();
-    const pending = gateway.chat({}, {}, { signal: caller.signal }).catch((error) => error.name);
-    await (await gateway.upstream.request(0)).ended;
-    caller.abort();
-    expect(await pending).toBe("AbortError");
-    await idle(gateway);
-    expect(gateway.upstream.received()).toBe(1);
+    await abort(gateway, {}, ({ ended }) => ended);
   });
 
   test("who disconnect while the scout is asked", async () => {
     await using gateway = await start({ policy: { routing: { flash_below: 0, pro_from: 100 } } });
     gateway.upstream.next(silent());
-    const caller = new AbortController();
-    const pending = gateway
-      .chat({ model: "smart-router", metadata: { sensitive: false } }, {}, { signal: caller.signal })
-      .catch((error) => error.name);
-    const request = await gateway.upstream.request(0);
-    caller.abort();
-    expect(await pending).toBe("AbortError");
-    expect(await request.ended).toBe("caller_gone");
-    await idle(gateway);
-    expect(gateway.upstream.received()).toBe(1);
+    const open = { model: "smart-router", metadata: { sensitive: false } };
+    expect(await abort(gateway, open, atOnce)).toBe("caller_gone");
   });
 
   test("who do not read pause the upstream, and are cut off in the end", async () => {
@@ -92,7 +79,20 @@ describe("callers", () => {
       await exchange.head(200, { "content-type": "text/event-stream" }, "chunked");
       while (!exchange.over) await exchange.event(filler);
     });
-    const socket = await unreadStream(gateway);
+    const body = JSON.stringify({
+      model: "smart-router-flash",
+      stream: true,
+      messages: [{ role: "user", content: "x" }],
+    });
+    const head = [
+      "POST /v1/chat/completions HTTP/1.1",
+      "Host: localhost",
+      `Authorization: ${authorization.authorization}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+    ];
+    const { socket } = new RawCaller(gateway).send(`${head.join("\r\n")}\r\n\r\n${body}`);
+    socket.pause();
     const request = await gateway.upstream.request(0);
     expect(await request.ended).toBe("caller_gone");
     // Kernel buffers on both sides hold some megabytes; the gateway adds almost nothing.
@@ -148,19 +148,3 @@ describe("callers", () => {
     await idle(gateway);
   });
 });
-
-/** A streaming request on a raw socket that never reads its answer. */
-async function unreadStream(gateway: TestGateway) {
-  const { hostname, port } = new URL(gateway.url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  socket.pause();
-  const body = JSON.stringify({
-    model: "smart-router-flash",
-    stream: true,
-    messages: [{ role: "user", content: "x" }],
-  });
-  socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a-token-of-a-test\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  return socket;
-}

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { fails, replies } from "#simulator/behaviours.ts";
 import type { Behaviour, Outcome } from "#simulator/simulated-exchange.ts";
-import { chunk, disconnects, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
+import { chunk, disconnects, type StreamScript, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
 import {
@@ -67,201 +67,102 @@ function row(fault: string, stream: boolean, upstream: Row["upstream"], ends: st
 const both = (fault: string, upstream: Row["upstream"], ends: string): Row[] =>
   [false, true].map((stream) => row(fault, stream, upstream, ends));
 
-const rows: Row[] = [
-  ...both("silence before the headers", () => silent({ bills: bill }), "504 caller_gone held failed"),
-  ...both("FIN on arrival", () => disconnects("fin", { bills: bill }), "502 cut held failed"),
-  ...both("RST on arrival", () => disconnects("rst", { bills: bill }), "502 cut held failed"),
+const cutBody =
+  (head: string, part: string, end: "fin" | "silence" = "fin") =>
+  () =>
+    writesRaw(`${json}${head}\r\n\r\n${part}`, end);
+const bills = { bills: bill };
+const answers = (body: object | string) => () => replies(200, body as JsonObject, bills);
+const events =
+  (list: readonly (JsonObject | string)[], end: StreamScript["end"] = "done") =>
+  () =>
+    streams({ events: list, end, bills: bill });
+const large = "x".repeat(2_000_000);
+const errorBody = { error: { code: 503, message: "x" } };
+const stopsWithNothing = whole({
+  choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }],
+  usage: usage["usage"] ?? null,
+});
+const finishError = { ...chunk({ content: "" }, "error"), error: { code: 500, message: "x" } };
+const providerGone = { error: { code: 502, message: "provider gone" } };
+const half = 'data: {"choices":[{"ind';
 
-  // Whole answers: nothing is sent to the caller before the answer is complete.
-  row(
-    "silence after the headers",
-    false,
-    () => writesRaw(`${json}content-length: 9\r\n\r\n`, "silence"),
-    "504 caller_gone held failed",
-  ),
-  row(
-    "silence in mid-body",
-    false,
-    () => writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "silence"),
-    "504 caller_gone held failed",
-  ),
-  row(
-    "a body that is cut short, by length",
-    false,
-    () => writesRaw(`${json}content-length: 99\r\n\r\n{"id"`, "fin"),
-    "502 cut held failed",
-  ),
-  row(
-    "a body that is cut short, in chunks",
-    false,
-    () => writesRaw(`${json}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`, "fin"),
-    "502 cut held failed",
-  ),
-  row(
-    "a body that is cut short, delimited by closing",
-    false,
-    () => writesRaw(`${json}\r\n{"id"`, "fin"),
-    "502 cut held failed",
-  ),
-  row("200 that is not JSON", false, () => replies(200, "<html>", { bills: bill }), "502 answered held garbage"),
-  row("200 without choices", false, () => replies(200, "{}", { bills: bill }), "502 answered held garbage"),
-  row(
-    "200 with an error body",
-    false,
-    () => replies(200, { error: { code: 503, message: "x" } }),
+/** Whole answers: nothing is sent to the caller before the answer is complete. */
+const wholeAnswers: [fault: string, upstream: Row["upstream"], ends: string][] = [
+  ["silence after the headers", cutBody("content-length: 9", "", "silence"), "504 caller_gone held failed"],
+  ["silence in mid-body", cutBody("content-length: 99", '{"id"', "silence"), "504 caller_gone held failed"],
+  ["a body cut short, by length", cutBody("content-length: 99", '{"id"'), "502 cut held failed"],
+  ["a body cut short, in chunks", cutBody("transfer-encoding: chunked", '5\r\n{"id"\r\n'), "502 cut held failed"],
+  ["a body cut short, delimited by closing", cutBody("x-a: b", '{"id"'), "502 cut held failed"],
+  ["200 that is not JSON", answers("<html>"), "502 answered held garbage"],
+  ["200 without choices", answers("{}"), "502 answered held garbage"],
+  ["200 with an error body", () => replies(200, errorBody), "500 answered held failed"],
+  ["200 with an error body and usage", answers({ ...errorBody, ...usage }), "500 answered billed failed"],
+  ["an answer that is too large", answers(whole({ padding: "x".repeat(100_000) })), "502 answered held garbage"],
+  ["an empty answer that claims to have stopped", answers(stopsWithNothing), "200 answered billed garbage"],
+  ["429 without Retry-After", () => fails(429), "500 answered free limited"],
+];
+
+/** Streams, before the first event: a failure still has its own status. */
+const beforeFirst: typeof wholeAnswers = [
+  ...[500, 502, 503, 529, 408].map((status): (typeof wholeAnswers)[0] => [
+    `status ${status}`,
+    () => fails(status),
     "500 answered held failed",
-  ),
-  row(
-    "200 with an error body and usage",
-    false,
-    () => replies(200, { error: { code: 503, message: "x" }, usage: usage["usage"] ?? null }, { bills: bill }),
-    "500 answered billed failed",
-  ),
-  row(
-    "an answer that is too large",
-    false,
-    () => replies(200, { ...whole(), padding: "x".repeat(100_000) }, { bills: bill }),
-    "502 answered held garbage",
-  ),
-  row(
-    "an empty answer that claims to have stopped",
-    false,
-    () =>
-      replies(
-        200,
-        whole({
-          choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }],
-          usage: usage["usage"] ?? null,
-        }),
-        { bills: bill },
-      ),
-    "200 answered billed garbage",
-  ),
+  ]),
+  // 401, 402 and 403 are about the gateway's account, not the model.
+  ...[400, 401, 402, 403, 413, 422].map((status): (typeof wholeAnswers)[0] => [
+    `status ${status}`,
+    () => fails(status),
+    "500 answered free unchanged",
+  ]),
+  ...["1", "86400", "soon", new Date(Date.now() + 60_000).toUTCString()].map((value): (typeof wholeAnswers)[0] => [
+    `429 with Retry-After: ${value.length > 10 ? "a date" : value}`,
+    () => fails(429, "slow", { "retry-after": value }),
+    "500 answered free limited",
+  ]),
+  ["silence after the headers", () => writesRaw(sse, "silence"), "504 caller_gone held failed"],
+  ["comments for ever", endlessComments([]), "504 caller_gone held failed"],
+  ["a stream that ends at once", events([], "clean"), "502 answered held failed"],
+  ["[DONE] and nothing else", events([]), "502 answered held failed"],
+  ["FIN before the first event", events([], "fin"), "502 cut held failed"],
+  ["a first event that is malformed", events(["data: {not json\n\n"], "silence"), "502 caller_gone held garbage"],
+  ["a first event that is an error", events([providerGone]), "500 answered held failed"],
+  ["an event that is too large", events([word(large)], "silence"), "502 caller_gone held garbage"],
+  ["an event without end", () => writesRaw(`${sse}data: ${large}`, "silence", bills), "502 caller_gone held garbage"],
+];
 
-  // Statuses.
-  ...[500, 502, 503, 529, 408].map((status) =>
-    row(`status ${status}`, true, () => fails(status), "500 answered held failed"),
-  ),
-  ...[400, 413, 422].map((status) => row(`status ${status}`, true, () => fails(status), "500 answered free unchanged")),
-  ...[401, 402, 403].map((status) =>
-    row(`status ${status}: ours, not the model's`, true, () => fails(status), "500 answered free unchanged"),
-  ),
-  ...["1", "86400", "soon", new Date(Date.now() + 60_000).toUTCString()].map((value) =>
-    row(
-      `429 with Retry-After: ${value.length > 10 ? "a date" : value}`,
-      true,
-      () => fails(429, "slow", { "retry-after": value }),
-      "500 answered free limited",
-    ),
-  ),
-  row("429 without Retry-After", false, () => fails(429), "500 answered free limited"),
-
-  // Streams, before the first event: a failure still has its own status.
-  row("silence after the headers", true, () => writesRaw(sse, "silence"), "504 caller_gone held failed"),
-  row("comments for ever", true, endlessComments([]), "504 caller_gone held failed"),
-  row(
-    "a stream that ends at once",
-    true,
-    () => streams({ events: [], end: "clean", bills: bill }),
-    "502 answered held failed",
-  ),
-  row("[DONE] and nothing else", true, () => streams({ events: [], bills: bill }), "502 answered held failed"),
-  row(
-    "FIN before the first event",
-    true,
-    () => streams({ events: [], end: "fin", bills: bill }),
-    "502 cut held failed",
-  ),
-  row(
-    "a first event that is malformed",
-    true,
-    () => streams({ events: ["data: {not json\n\n"], end: "silence", bills: bill }),
-    "502 caller_gone held garbage",
-  ),
-  row(
-    "a first event that is an error",
-    true,
-    () => streams({ events: [{ error: { code: 502, message: "provider" } }], bills: bill }),
-    "500 answered held failed",
-  ),
-  row(
-    "an event that is too large",
-    true,
-    () => streams({ events: [word("x".repeat(2_000_000))], end: "silence", bills: bill }),
-    "502 caller_gone held garbage",
-  ),
-  row(
-    "an event that never ends",
-    true,
-    () => writesRaw(`${sse}data: ${"x".repeat(2_000_000)}`, "silence", { bills: bill }),
-    "502 caller_gone held garbage",
-  ),
-
-  // Streams, after the caller has read something: errors are in the stream, never a regular end.
-  row("silence in mid-stream", true, afterFirst([], "silence"), "cut caller_gone held failed"),
-  row("comments for ever in mid-stream", true, endlessComments(begun), "cut caller_gone held failed"),
-  ...(["chunked", "close"] as const).flatMap((framing) =>
-    (["fin", "rst"] as const).flatMap((how): Row[] => [
-      row(`${how} after one event, ${framing}`, true, afterFirst([], how, framing), "cut cut held failed"),
-      row(
-        `${how} after half an event, ${framing}`,
-        true,
-        afterFirst(['data: {"choices":[{"ind'], how, framing),
-        "cut cut held failed",
-      ),
-    ]),
-  ),
-  ...(["chunked", "close"] as const).map((framing) =>
-    row(
-      `a clean end without a finish reason, ${framing}`,
-      true,
-      afterFirst([], "clean", framing),
-      "cut answered held failed",
-    ),
-  ),
-  row("[DONE] without a finish reason", true, afterFirst([], "done"), "cut answered held failed"),
-  row(
-    "a malformed event in mid-stream",
-    true,
-    afterFirst(["data: {not json\n\n"], "silence"),
-    "cut caller_gone held garbage",
-  ),
-  row(
-    "an event that is no object in mid-stream",
-    true,
-    afterFirst(["data: [1,2]\n\n"], "silence"),
-    "cut caller_gone held garbage",
-  ),
-  row(
-    "an oversized event in mid-stream",
-    true,
-    afterFirst([word("x".repeat(2_000_000))], "silence"),
-    "cut caller_gone held garbage",
-  ),
-  row(
-    "an error event in mid-stream",
-    true,
-    afterFirst([{ error: { code: 502, message: "provider gone" } }], "silence"),
-    "cut caller_gone held failed",
-  ),
-  row(
-    "finish_reason error in mid-stream",
-    true,
-    afterFirst([{ ...chunk({ content: "" }, "error"), error: { code: 500, message: "x" } }], "silence"),
-    "cut caller_gone held failed",
-  ),
-  row("a break after usage, before the finish reason", true, endAfterLast([usage], "rst"), "cut cut billed failed"),
-
+/** Streams, after the caller has read something: errors are in the stream, never a regular end. */
+const midStream: typeof wholeAnswers = [
+  ["silence in mid-stream", afterFirst([], "silence"), "cut caller_gone held failed"],
+  ["comments for ever in mid-stream", endlessComments(begun), "cut caller_gone held failed"],
+  ...(["chunked", "close"] as const).flatMap((framing): typeof wholeAnswers => [
+    [`fin after one event, ${framing}`, afterFirst([], "fin", framing), "cut cut held failed"],
+    [`rst after one event, ${framing}`, afterFirst([], "rst", framing), "cut cut held failed"],
+    [`fin after half an event, ${framing}`, afterFirst([half], "fin", framing), "cut cut held failed"],
+    [`rst after half an event, ${framing}`, afterFirst([half], "rst", framing), "cut cut held failed"],
+    [`an end without a finish reason, ${framing}`, afterFirst([], "clean", framing), "cut answered held failed"],
+  ]),
+  ["[DONE] without a finish reason", afterFirst([], "done"), "cut answered held failed"],
+  ["a malformed event", afterFirst(["data: {not json\n\n"], "silence"), "cut caller_gone held garbage"],
+  ["an event that is no object", afterFirst(["data: [1,2]\n\n"], "silence"), "cut caller_gone held garbage"],
+  ["an oversized event", afterFirst([word(large)], "silence"), "cut caller_gone held garbage"],
+  ["an error event", afterFirst([providerGone], "silence"), "cut caller_gone held failed"],
+  ["finish_reason error", afterFirst([finishError], "silence"), "cut caller_gone held failed"],
+  ["a break after usage, before the finish reason", endAfterLast([usage], "rst"), "cut cut billed failed"],
   // Not faults: unusual ends of complete answers.
-  row("nothing wrong", true, afterFirst([stop, usage], "done"), "complete answered billed unchanged"),
-  row(
-    "no [DONE] after the finish reason",
-    true,
-    afterFirst([stop, usage], "clean"),
-    "complete answered billed unchanged",
-  ),
-  row("FIN in place of [DONE], chunked", true, endAfterLast([stop, usage], "fin"), "complete cut billed unchanged"),
-  row("the end by closing", true, endAfterLast([stop, usage], "fin", "close"), "complete cut billed unchanged"),
+  ["nothing wrong", afterFirst([stop, usage], "done"), "complete answered billed unchanged"],
+  ["no [DONE] after the finish reason", afterFirst([stop, usage], "clean"), "complete answered billed unchanged"],
+  ["FIN in place of [DONE], chunked", endAfterLast([stop, usage], "fin"), "complete cut billed unchanged"],
+  ["the end by closing", endAfterLast([stop, usage], "fin", "close"), "complete cut billed unchanged"],
+];
+
+const rows: Row[] = [
+  ...both("silence before the headers", () => silent(bills), "504 caller_gone held failed"),
+  ...both("FIN on arrival", () => disconnects("fin", bills), "502 cut held failed"),
+  ...both("RST on arrival", () => disconnects("rst", bills), "502 cut held failed"),
+  ...wholeAnswers.map(([fault, upstream, ends]) => row(fault, false, upstream, ends)),
+  ...[...beforeFirst, ...midStream].map(([fault, upstream, ends]) => row(fault, true, upstream, ends)),
 ];
 
 describe("fault matrix", () => {
@@ -284,15 +185,11 @@ describe("fault matrix", () => {
           if (text.includes('"content":"a"')) contentRead.resolve();
           if (text.includes('"usage":{')) usageRead.resolve();
         });
-        expect([read.done, read.broken]).toEqual([true, undefined]);
-        expect(contentOf(read.chunks)).toBe("a");
+        expect([read.done, read.broken, contentOf(read.chunks)]).toEqual([true, undefined, "a"]);
         if (row.caller === "cut") {
           const last = read.chunks.at(-1);
-          expect(last.error).toMatchObject({
-            code: expect.any(Number),
-            message: expect.any(String),
-            metadata: { error_type: expect.any(String) },
-          });
+          const metadata = { error_type: expect.any(String) };
+          expect(last.error).toMatchObject({ code: expect.any(Number), message: expect.any(String), metadata });
           expect(last.choices).toEqual([{ index: 0, delta: { content: "" }, finish_reason: "error" }]);
           expect(finishReasonsOf(read.chunks)).toEqual(["error"]);
         } else {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "#domain/chat.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
-import { type Answer, authorization, call, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -20,24 +20,26 @@ async function forwarded(body: JsonObject): Promise<{ raw: string; sent: JsonObj
 
 const deep = (levels: number): Json => (levels === 0 ? "bottom" : { [`level_${levels}`]: [deep(levels - 1), null] });
 
-const tools = [
-  {
-    type: "function",
-    function: {
-      name: "edit_file",
-      description: 'Ändert 文件 🙂 \u0000 \u2028 "quoted" \\ back',
-      strict: true,
-      parameters: {
-        type: "object",
-        properties: { path: { type: "string", pattern: "^\\S+$" }, nested: deep(20) },
-        required: ["path"],
-        additionalProperties: false,
-        $defs: { x: { const: null }, y: { minimum: -1.5e-7, maximum: 1e21 } },
-      },
-    },
-    vendor_extension: [[[]], {}, null, false, 0, -0.5, ""],
-  },
-];
+const parameters = {
+  type: "object",
+  properties: { path: { type: "string", pattern: "^\\S+$" }, nested: deep(20) },
+  additionalProperties: false,
+  $defs: { x: { const: null }, y: { minimum: -1.5e-7, maximum: 1e21 } },
+};
+const description = 'Ändert 文件 🙂 \u0000 \u2028 "quoted" \\ back';
+const edit = { name: "edit_file", description, strict: true, parameters };
+const tools = [{ type: "function", function: edit, vendor_extension: [[[]], {}, null, false, 0, -0.5, ""] }];
+const schema = { type: "object", properties: { a: { enum: [null, 1, "x"] } } };
+const unknownFields = {
+  logit_bias: { "50256": -100 },
+  parallel_tool_calls: false,
+  prediction: { type: "content", content: "x" },
+  provider: { order: ["a"], allow_fallbacks: false },
+  reasoning: { effort: "low" },
+  vendor_x: deep(30),
+  unknown_list: [],
+  unknown_object: {},
+};
 
 describe("what is forwarded unchanged", () => {
   const cases: [name: string, fields: JsonObject][] = [
@@ -45,42 +47,18 @@ describe("what is forwarded unchanged", () => {
     ["tool_choice as a word", { tools, tool_choice: "auto" }],
     ["tool_choice as an object", { tools, tool_choice: { type: "function", function: { name: "edit_file" } } }],
     ["response_format: JSON mode", { response_format: { type: "json_object" } }],
-    [
-      "response_format: a schema",
-      {
-        response_format: {
-          type: "json_schema",
-          json_schema: {
-            name: "x",
-            strict: true,
-            schema: { type: "object", properties: { a: { enum: [null, 1, "x"] } } },
-          },
-        },
-      },
-    ],
+    ["response_format: a schema", { response_format: { type: "json_schema", json_schema: { name: "x", schema } } }],
     ["sampling fields", { temperature: 0, top_p: 1, stop: ["\n\n", "END"], user: "user-7", seed: 12345, n: 2 }],
     ["one stop sequence", { stop: "###" }],
-    [
-      "fields that the gateway does not know",
-      {
-        logit_bias: { "50256": -100 },
-        parallel_tool_calls: false,
-        prediction: { type: "content", content: "x" },
-        provider: { order: ["a"], allow_fallbacks: false },
-        reasoning: { effort: "low" },
-        vendor_x: deep(30),
-      },
-    ],
+    ["fields that the gateway does not know", unknownFields],
     ["nulls", { stop: null, user: null, unknown: null, tool_choice: null }],
-    ["an empty list and an empty object", { unknown_list: [], unknown_object: {} }],
     ["max_tokens that the caller set", { max_tokens: 7 }],
     ["max_completion_tokens that the caller set", { max_completion_tokens: 9 }],
   ];
-  for (const [name, fields] of cases)
-    test(name, async () => {
-      const { sent } = await forwarded(fields);
-      for (const [field, value] of Object.entries(fields)) expect({ [field]: sent[field] }).toEqual({ [field]: value });
-    });
+  test.each(cases)("%s", async (_, fields) => {
+    const { sent } = await forwarded(fields);
+    for (const [field, value] of Object.entries(fields)) expect({ [field]: sent[field] }).toEqual({ [field]: value });
+  });
 
   test("messages of every kind, with unicode, control characters, names and tool calls", async () => {
     const messages: JsonObject[] = [
@@ -106,32 +84,17 @@ describe("what is forwarded unchanged", () => {
     expect((await forwarded({ messages })).sent["messages"]).toEqual(messages);
   });
 
-  test("integers that a double cannot hold", async () => {
+  test("integers that a double cannot hold, and keys that are special in JavaScript", async () => {
     const schema = `{"type":"integer","format":"uint64","minimum":-9223372036854775808,"maximum":18446744073709551615}`;
-    const tools = `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"id":${schema}}}}}]`;
+    const properties = `{"__proto__":{"type":"string"},"constructor":{"type":"number"},"toString":{},"id":${schema}}`;
+    const tools = `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":${properties}}}}]`;
+    const messages = '[{"role":"user","content":"12345678901234567890"}]';
+    const kept = [`"messages":${messages}`, '"seed":9007199254740993', '"__proto__":{"a":1}', `"tools":${tools}`];
     const before = gateway.upstream.received();
-    const response = await call(`${gateway.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { ...authorization, "content-type": "application/json" },
-      body: `{"model":"smart-router-flash","messages":[{"role":"user","content":"12345678901234567890"}],"seed":9007199254740993,"tools":${tools}}`,
-    });
+    const response = await gateway.chat({}, {}, { body: `{"model":"smart-router-flash",${kept.join()}}` });
     expect(response.status).toBe(200);
     const { rawBody } = await gateway.upstream.request(before);
-    expect(rawBody).toContain(`"tools":${tools}`);
-    expect(rawBody).toContain('"seed":9007199254740993');
-    expect(rawBody).toContain('"content":"12345678901234567890"');
-  });
-
-  test("keys that are special in JavaScript stay keys", async () => {
-    const raw =
-      '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"number"},"toString":{}}}';
-    const body = `{"model":"smart-router-flash","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1},"tools":[{"type":"function","function":{"name":"f","parameters":${raw}}}]}`;
-    const before = gateway.upstream.received();
-    const headers = { ...authorization, "content-type": "application/json" };
-    await call(`${gateway.url}/v1/chat/completions`, { method: "POST", headers, body });
-    const { rawBody } = await gateway.upstream.request(before);
-    expect(rawBody).toContain(raw);
-    expect(rawBody).toContain('"__proto__":{"a":1}');
+    for (const member of kept) expect(rawBody).toContain(member);
   });
 
   test("a long conversation of a coding agent arrives complete", async () => {
@@ -190,32 +153,27 @@ describe("what is changed, and nothing else", () => {
 });
 
 describe("the answer", () => {
+  /** A whole answer of this message. */
+  const whole = (message: JsonObject, more: JsonObject = {}): JsonObject => ({
+    id: "gen-123",
+    object: "chat.completion",
+    created: 1_700_000_000,
+    model: upstreamIds["vendor_v4_flash"] ?? "",
+    choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: "stop" }],
+    ...more,
+  });
+
   test("is the upstream's object, with every field", async () => {
-    const upstream = {
-      id: "gen-123",
-      object: "chat.completion",
-      created: 1_700_000_000,
-      model: upstreamIds["vendor_v4_flash"] ?? "",
-      provider: "Somebody",
-      system_fingerprint: null,
-      choices: [
-        {
-          index: 0,
-          finish_reason: "stop",
-          native_finish_reason: "end",
-          logprobs: { content: [] },
-          message: { role: "assistant", content: "hi", annotations: [{ type: "x" }], refusal: null },
-        },
-      ],
-      usage: {
-        prompt_tokens: 3,
-        completion_tokens: 1,
-        total_tokens: 4,
-        cost: 0.000001,
-        prompt_tokens_details: { cached_tokens: 0 },
-      },
-      vendor_extra: deep(5),
+    const usage = {
+      prompt_tokens: 3,
+      completion_tokens: 1,
+      cost: 0.000001,
+      prompt_tokens_details: { cached_tokens: 0 },
     };
+    const upstream = whole(
+      { content: "hi", annotations: [{ type: "x" }], refusal: null },
+      { provider: "Somebody", system_fingerprint: null, usage, vendor_extra: deep(5) },
+    );
     gateway.upstream.next(replies(200, upstream, { bills: 1_000 }));
     const response = await gateway.chat();
     expect(response.headers.get("content-type")).toStartWith("application/json");
@@ -223,39 +181,25 @@ describe("the answer", () => {
   });
 
   test("names the requested model, also if the upstream adds its release date", async () => {
-    gateway.upstream.next(
-      replies(200, {
-        id: "x",
-        object: "chat.completion",
-        created: 1,
-        model: `${upstreamIds["vendor_v4_flash"]}-20260115`,
-        choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
-      }),
-    );
+    const model = `${upstreamIds["vendor_v4_flash"]}-20260115`;
+    gateway.upstream.next(replies(200, whole({ content: "hi" }, { model })));
     const answer: Answer = await (await gateway.chat()).json();
     expect(answer.model).toBe(upstreamIds["vendor_v4_flash"]);
   });
 
-  const message = async (fields: JsonObject): Promise<Answer> => {
-    const answer = {
-      id: "x",
-      object: "chat.completion",
-      created: 1,
-      model: "m",
-      choices: [{ index: 0, message: { role: "assistant", ...fields }, finish_reason: "stop" }],
-    };
-    gateway.upstream.next(replies(200, answer));
-    const body: Answer = await (await gateway.chat()).json();
-    return body.choices[0].message;
-  };
-
   test("has the reasoning as its content if the content is null or absent, and only then", async () => {
-    expect((await message({ content: null, reasoning: "because" })).content).toBe("because");
-    expect((await message({ reasoning: "because" })).content).toBe("because");
-    expect((await message({ content: null, reasoning_content: "since" })).content).toBe("since");
-    expect((await message({ content: "answer", reasoning: "because" })).content).toBe("answer");
-    expect((await message({ content: "", reasoning: "because" })).content).toBe("");
-    expect(await message({ content: null, reasoning: "because" })).toMatchObject({ reasoning: "because" });
+    const rows: [message: JsonObject, content: string][] = [
+      [{ content: null, reasoning: "because" }, "because"],
+      [{ reasoning: "because" }, "because"],
+      [{ content: null, reasoning_content: "since" }, "since"],
+      [{ content: "answer", reasoning: "because" }, "answer"],
+      [{ content: "", reasoning: "because" }, ""],
+    ];
+    for (const [message, content] of rows) {
+      gateway.upstream.next(replies(200, whole(message)));
+      const body: Answer = await (await gateway.chat()).json();
+      expect(body.choices[0].message).toMatchObject({ ...message, content });
+    }
   });
 
   test("has unchanged tool calls", async () => {
