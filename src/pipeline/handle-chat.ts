@@ -13,12 +13,19 @@ import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
 import { RequestRecorder } from "./request-recorder.ts";
-import { inBandErrorOf, inBandErrorOfRefusal } from "./respond/failure-answer.ts";
-import { callerGone, fieldRefused, freeTermsRefused, refusalOf, storeUnavailable } from "./respond/refusals.ts";
-import { refusalOfExecution } from "./respond/refused-execution.ts";
+import { inBandError } from "./respond/failure-answer.ts";
+import {
+  callerGone,
+  fieldRefused,
+  freeTermsRefused,
+  refusedDecision,
+  refusedExecution,
+  storeUnavailable,
+} from "./respond/refusals.ts";
 import type { Head, Refusal, Reply } from "./respond/reply.ts";
-import { type BegunStream, LateStream, wholeStream } from "./respond/stream/late-stream.ts";
-import { identityOf, openStream } from "./respond/stream/open-stream.ts";
+import { completionIdentity, openStream } from "./respond/stream/answer-stream.ts";
+import { type BegunStream, LateStream } from "./respond/stream/late-stream.ts";
+import { StreamShaper } from "./respond/stream/shape-stream.ts";
 import { wholeAnswer } from "./respond/whole-answer.ts";
 import { recordAnswer, settleAnswer } from "./settle/settle.ts";
 
@@ -71,7 +78,7 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   }
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
-  if (decision.model === null) return recordRefusal(recorder, refusalOf(head, decided.retryAdvice, findings));
+  if (decision.model === null) return recordRefusal(recorder, refusedDecision(head, decided.retryAdvice, findings));
 
   const executing = execute(new RequestPlan(context, decided, ports), ports, caller.signal);
   const execution = request.stream ? await untilSilence(executing, context, ports) : await executing;
@@ -105,7 +112,7 @@ function recordedBy(recorder: RequestRecorder): NonNullable<Head["explained"]> {
   return () => recorder.recorded();
 }
 
-/** Finishes the record of a request that is refused before it is executed. */
+/** Finishes the record of a request that is refused, or that nothing has answered. */
 function recordRefusal(recorder: RequestRecorder, refusal: Refusal): Refusal {
   const outcome = refusal.status === 499 ? "caller_gone" : refusal.status === 403 ? "refused" : "failed";
   recorder.finish(outcome, refusal.status, refusal.code);
@@ -138,7 +145,7 @@ function respond(
   const { recorder } = context;
   recorder.attempts.push(...execution.attempts);
   if (execution.kind !== "answered" && execution.kind !== "streaming")
-    return refusalOfExecution(execution, context, routed, head, ports);
+    return recordRefusal(recorder, refusedExecution(execution, context, routed, head, ports));
   const { attempt, firstTokenMs } = execution;
   const answeredHead = { ...head, answeredBy: attempt.model.key };
   recordAnswer(attempt.model, routed, context, firstTokenMs, ports);
@@ -165,11 +172,14 @@ function lateReply(
 ): Reply {
   const begun = executing.then((execution): BegunStream => {
     const reply = respond(execution, context, routed, head, ports);
-    if (execution.kind === "failed") return inBandErrorOf(execution.failure);
-    if (reply.kind === "refusal") return inBandErrorOfRefusal(reply);
-    return reply.kind === "stream" ? reply.stream : wholeStream(reply.body);
+    if (execution.kind === "failed") return inBandError(execution.failure);
+    if (reply.kind === "refusal")
+      return { code: reply.status, message: reply.detail, metadata: { error_type: reply.code } };
+    return reply.kind === "stream" ? reply.stream : reply.body;
   });
   const model = context.configuration.registry.models.get(routed.decision.model ?? "")?.upstreamId ?? "";
-  const stream = new LateStream(begun, context.caller, model, identityOf(context.recorder.decisionId, ports));
+  const identity = completionIdentity(context.recorder.decisionId, ports);
+  const shaper = new StreamShaper({ model, identity, wantsUsage: false, reasoning: "field", maxHeldCharacters: 0 });
+  const stream = new LateStream(begun, context.caller, shaper);
   return { kind: "stream", stream, head, isCalling: true };
 }

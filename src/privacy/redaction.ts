@@ -68,10 +68,8 @@ export interface JsonPieces {
 }
 
 export interface GuardedStream {
-  /** Whether the next piece, the inside of a JSON string, may go out as it came. If so it counts as pushed. */
-  passesUnchanged(json: string): boolean;
-  /** The same for pieces in a row, as long as they pass: gives back the index of the first that does not. */
-  passUnchanged(pieces: JsonPieces, from: number): number;
+  /** Whether all pieces from one on may go out as they came. If so they count as pushed. */
+  passUnchanged(pieces: JsonPieces, from: number): boolean;
   /** What may go out now; the beginning of what may be the key is held back. */
   push(text: string): string;
   /** What was held back, once the text has ended. */

@@ -1,69 +1,85 @@
 import type { ErrorCode } from "#domain/codes/error-codes.ts";
 import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
-import type { Refusal } from "./reply.ts";
 
 /** An upstream failure as the caller reads it: a status before the first byte, an error chunk after it. */
-
-/** The status each failure ends in once nothing more can be tried. An answer with an upstream status is always a 500. */
-const statuses = {
-  unreachable: 502,
-  cut_off: 502,
-  timed_out: 504,
-  upstream_error: 500,
-  rate_limited: 500,
-  rejected: 500,
-  constraint_filtered: 500,
-  unauthorized: 500,
-  garbage: 502,
-  redirected: 502,
-  aborted: 499,
-} as const satisfies Record<FailureKind, number>;
-
-export function statusOf(failure: UpstreamFailure): (typeof statuses)[FailureKind] {
-  return statuses[failure.kind];
+interface FailureAnswer {
+  /** What it ends in once nothing more can be tried. An answer with an upstream status is always a 500. */
+  readonly status: 499 | 500 | 502 | 504;
+  /** Asking again leads to the same. */
+  readonly isFinal?: true;
+  /** The sentence where the upstream's own words stand behind what failed. `words` begins with a colon, or is empty. */
+  readonly detail?: (words: string, status: number | undefined) => string;
+  /** The sentence where the message, which is ours and needs no introduction, is empty. */
+  readonly withoutMessage?: string;
 }
 
-/** What programs know a failure by: `error.code` before the first byte, `error_type` (without `upstream_`) after it. */
-export function codeOf({ kind }: UpstreamFailure): ErrorCode {
+const answers: { readonly [K in FailureKind]: FailureAnswer } = {
+  unreachable: {
+    status: 502,
+    detail: (words) => `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`,
+  },
+  cut_off: { status: 502, withoutMessage: "The upstream closed the connection before its answer was whole." },
+  timed_out: {
+    status: 504,
+    detail: (words) => `The upstream did not answer in time${words.replace(/^: timed out waiting/, ": waited")}.`,
+  },
+  upstream_error: {
+    status: 500,
+    detail: (words, status = 500) => `The upstream failed with status ${status}${words}.`,
+  },
+  rate_limited: {
+    status: 500,
+    detail: (words, status = 429) => `The upstream is rate limiting (status ${status})${words}.`,
+  },
+  rejected: {
+    status: 500,
+    isFinal: true,
+    detail: (words, status = 400) => `The upstream refused the request with status ${status}${words}.`,
+  },
+  constraint_filtered: {
+    status: 500,
+    isFinal: true,
+    detail: (words, status = 404) =>
+      `No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own \`provider\` (status ${status})${words}. Compare the prices of the model registry with the aggregator's: \`smart-gateway doctor\`.`,
+  },
+  unauthorized: {
+    status: 500,
+    isFinal: true,
+    detail: (words, status = 401) =>
+      `The upstream refused the gateway's credentials or credit with status ${status}${words}. Check UPSTREAM_API_KEY and the account.`,
+  },
+  garbage: { status: 502, withoutMessage: "The upstream's answer could not be understood." },
+  redirected: {
+    status: 502,
+    isFinal: true,
+    detail: (_, status = 302) =>
+      `The upstream answered with a redirect (status ${status}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.`,
+  },
+  aborted: { status: 499, detail: () => "The caller disconnected." },
+};
+
+/** The status and whether asking again leads to the same; `error.code`, as `error_type` without `upstream_`; and one sentence. */
+export function failureAnswer(failure: UpstreamFailure) {
+  const { status, isFinal = false } = answers[failure.kind];
+  return { status, isFinal, code: errorCode(failure.kind), detail: failureDetail(failure) };
+}
+
+function errorCode(kind: FailureKind): ErrorCode {
   if (kind === "aborted") return "caller_gone";
   return kind === "upstream_error" ? kind : `upstream_${kind}`;
 }
 
-/** One sentence for `detail`: what failed, and the upstream's own words, redacted already, where it had any. */
-export function detailOf(failure: UpstreamFailure): string {
+/** What failed, and the upstream's own words, redacted already, where it had any. */
+function failureDetail(failure: UpstreamFailure): string {
+  const { detail, withoutMessage = "" } = answers[failure.kind];
   const message = failure.message.replace(/[.\s]+$/, "");
-  if (failure.byGateway === true) return sentence(message);
+  if (detail === undefined || failure.byGateway === true) {
+    if (message === "" && failure.byGateway !== true) return withoutMessage;
+    return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  }
   // A message of our own for a bare status would only repeat the status.
   const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
-  switch (failure.kind) {
-    case "unreachable":
-      return `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`;
-    case "cut_off":
-      return message === "" ? "The upstream closed the connection before its answer was whole." : sentence(message);
-    case "timed_out":
-      return `The upstream did not answer in time${words.replace(/^: timed out waiting/, ": waited")}.`;
-    case "rate_limited":
-      return `The upstream is rate limiting (status ${failure.status ?? 429})${words}.`;
-    case "upstream_error":
-      return `The upstream failed with status ${failure.status ?? 500}${words}.`;
-    case "rejected":
-      return `The upstream refused the request with status ${failure.status ?? 400}${words}.`;
-    case "constraint_filtered":
-      return `No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own \`provider\` (status ${failure.status ?? 404})${words}. Compare the prices of the model registry with the aggregator's: \`smart-gateway doctor\`.`;
-    case "unauthorized":
-      return `The upstream refused the gateway's credentials or credit with status ${failure.status ?? 401}${words}. Check UPSTREAM_API_KEY and the account.`;
-    case "garbage":
-      return message === "" ? "The upstream's answer could not be understood." : sentence(message);
-    case "redirected":
-      return `The upstream answered with a redirect (status ${failure.status ?? 302}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.`;
-    case "aborted":
-      return "The caller disconnected.";
-  }
-}
-
-/** Failures whose message is ours and needs no introduction. */
-function sentence(message: string): string {
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return detail(words, failure.status);
 }
 
 /** The `error` member of the last chunk of a broken stream. */
@@ -73,14 +89,11 @@ export interface InBandError {
   readonly metadata: { readonly error_type: string };
 }
 
-export function inBandErrorOf(failure: UpstreamFailure): InBandError {
+export function inBandError(failure: UpstreamFailure): InBandError {
+  const { status, detail } = failureAnswer(failure);
   return {
-    code: failure.status ?? (statusOf(failure) === 499 ? 502 : statusOf(failure)),
-    message: detailOf(failure),
+    code: failure.status ?? (status === 499 ? 502 : status),
+    message: detail,
     metadata: { error_type: failure.kind },
   };
-}
-
-export function inBandErrorOfRefusal({ status, detail, code }: Refusal): InBandError {
-  return { code: status, message: detail, metadata: { error_type: code } };
 }

@@ -40,18 +40,6 @@ export class StreamGuard {
     return (mayContainKey && replaceIn(chunk, this.#guard)) || changed;
   }
 
-  /**
-   * Whether chunks that differ from this one in their content only hold no part of the key beside it: it stands nowhere in them,
-   * and their deltas have no other text of which a part of it could be. May change the chunk.
-   */
-  isOnlyInContent(raw: string, chunk: JsonObject): boolean {
-    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-    for (const choice of choices) {
-      if (isObject(choice) && isObject(choice.delta) && !hasContentOnly(choice.delta)) return false;
-    }
-    return !(this.#guard.mayContainKey(raw) && replaceIn(chunk, this.#guard));
-  }
-
   /** The delta with what was held back of its choice, which has ended; undefined where there is nothing. */
   rest(index: number, delta: JsonObject): JsonObject | undefined {
     let found = false;

@@ -1,11 +1,13 @@
 import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
-import { type LedgerStatus, outageOf, type ReserveReply } from "#ledger/ledger.ts";
-import { deniedByHardCap } from "#pipeline/decide/select/budget.ts";
-import type { RetryAdvice } from "#pipeline/retry-advice.ts";
-import { type CredentialNotReplaceable, type Finding, maxSecrets } from "#privacy/redaction.ts";
-import type { UpstreamFailure } from "#upstream/upstream.ts";
-import { codeOf, detailOf, statusOf } from "./failure-answer.ts";
+import { type LedgerStatus, outageOf } from "#ledger/ledger.ts";
+import { addHardCapEvidence, deniedByHardCap } from "#pipeline/decide/select/budget.ts";
+import type { Execution } from "#pipeline/execute/execute.ts";
+import type { Ports } from "#pipeline/ports.ts";
+import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
+import { type RetryAdvice, retryAfterFailure, retryAfterOf } from "#pipeline/retry-advice.ts";
+import { type CredentialNotReplaceable, type Finding, findingsIn, maxSecrets } from "#privacy/redaction.ts";
+import { failureAnswer } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
 
 /** How each refusing cause is said to a caller: what is wrong and what to do. A cause that never refuses has no entry. */
@@ -43,112 +45,49 @@ function sensitiveByFindings(findings: readonly Finding[]): string {
   return `the privacy gate found a credential or another private value in it (${named.join(", ")}${more}), so it is sensitive whatever metadata.sensitive is`;
 }
 
+/** A refusal; unless `more` says otherwise, one that the caller's SDK must not repeat by itself. */
+function refusal(
+  status: Refusal["status"],
+  code: Refusal["code"],
+  detail: string,
+  more: Partial<Refusal> = {},
+): Refusal {
+  return { kind: "refusal", status, code, detail, shouldRetry: false, ...more };
+}
+
 /** A decision that is neither ROUTE nor SCOUT. */
-export function refusalOf(
+export function refusedDecision(
   head: Head,
   advice: RetryAdvice = { shouldRetry: false },
   findings: readonly Finding[] = [],
 ): Refusal {
-  const { decision } = head;
+  const { cause, evidence } = head.decision;
   const { shouldRetry, retryAfterS } = advice;
-  return {
-    kind: "refusal",
-    status: 403,
-    code: decision.cause,
-    detail:
-      decision.cause === "budget_hard_cap_exceeded"
-        ? budgetSentence(decision, advice)
-        : (sentences[decision.cause]?.(decision.evidence, findings) ?? `The request was refused: ${decision.cause}.`),
-    shouldRetry,
-    head,
-    ...(retryAfterS === undefined ? {} : { retryAfterS }),
-  };
-}
-
-/** The decision after the ledger has refused its reservation. */
-export function deniedByLedger(
-  decision: RoutingDecision,
-  reply: ReserveReply & { kind: "refused" },
-  evidence: readonly string[],
-): RoutingDecision {
-  return {
-    ...deniedByHardCap(decision),
-    evidence: [
-      ...decision.evidence,
-      ...evidence.filter((entry) => !decision.evidence.includes(entry)),
-      `refused_by=ledger_${reply.binding}`,
-    ],
-  };
+  const detail =
+    cause === "budget_hard_cap_exceeded"
+      ? budgetSentence(evidence, advice)
+      : (sentences[cause]?.(evidence, findings) ?? `The request was refused: ${cause}.`);
+  return refusal(403, cause, detail, { head, shouldRetry, retryAfterS });
 }
 
 /** The budget store does not answer: nothing is sent. */
-export function storeUnavailable(head: Head | undefined, status: LedgerStatus): Refusal {
-  const outage = outageOf(status);
-  return {
-    kind: "refusal",
-    status: 503,
-    code: "budget_store_unavailable",
-    ...outage,
-    shouldRetry: outage.retryAfterS !== undefined,
-    ...(head === undefined ? {} : { head }),
-  };
+export function storeUnavailable(head: Head, status: LedgerStatus): Refusal {
+  const { detail, retryAfterS } = outageOf(status);
+  const shouldRetry = retryAfterS !== undefined;
+  return refusal(503, "budget_store_unavailable", detail, { head, shouldRetry, retryAfterS });
 }
-
-export function noCapacity(head: Head, retryAfterS: number): Refusal {
-  return {
-    kind: "refusal",
-    status: 503,
-    code: "no_capacity",
-    detail: "Every model that may answer is pausing after failures. Try again shortly.",
-    retryAfterS,
-    shouldRetry: retryAfterS < sdkMaxRetryAfterS,
-    head,
-  };
-}
-
-const notRetryable: ReadonlySet<UpstreamFailure["kind"]> = new Set([
-  "rejected",
-  "constraint_filtered",
-  "unauthorized",
-  "redirected",
-]);
-
-/** All that could be tried was tried, or nothing more made sense. */
-export function failedUpstream(head: Head, failure: UpstreamFailure, retryAfterS: number): Refusal {
-  const status = statusOf(failure);
-  const common = { kind: "refusal", status, code: codeOf(failure), detail: detailOf(failure), head } as const;
-  return notRetryable.has(failure.kind)
-    ? { ...common, shouldRetry: false }
-    : { ...common, retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS };
-}
-
-/** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
-const sdkMaxRetryAfterS = 60;
 
 /** Nobody is left to read it; the status is for the record. */
-export function callerGone(head: Head | undefined): Refusal {
-  return {
-    kind: "refusal",
-    status: 499,
-    code: "caller_gone",
-    detail: "The caller disconnected.",
-    shouldRetry: false,
-    ...(head === undefined ? {} : { head }),
-  };
+export function callerGone(head: Head): Refusal {
+  return refusal(499, "caller_gone", "The caller disconnected.", { head });
 }
 
 /** A field that may change model, terms or price, with a value that is not harmless. `param` says where in it. */
 export function fieldRefused(field: string, param: string): Refusal {
-  return {
-    kind: "refusal",
-    status: 422,
-    code: "field_refused",
-    param,
-    detail:
-      `${param} may change which model answers, on what terms or at what price, so this gateway does not forward it. ` +
-      `Leave it out, or ask the operator to allow it (policy: upstream.fields.${field}).`,
-    shouldRetry: false,
-  };
+  const detail =
+    `${param} may change which model answers, on what terms or at what price, so this gateway does not forward it. ` +
+    `Leave it out, or ask the operator to allow it (policy: upstream.fields.${field}).`;
+  return refusal(422, "field_refused", detail, { param });
 }
 
 /** The operator lets the field through, but not for what is sensitive. */
@@ -157,57 +96,95 @@ export function freeTermsRefused(field: string, findings: readonly Finding[]): R
     findings.length > 0
       ? `${sensitiveByFindings(findings)}. Leave the field out.`
       : 'this request is sensitive. Leave it out, or send "metadata": {"sensitive": false} if the request holds nothing private.';
-  return {
-    kind: "refusal",
-    status: 403,
-    code: "privacy_free_denied",
-    param: field,
-    detail: `${field} names a free model, or lets providers keep what they are sent, and ${obstacle}`,
-    shouldRetry: false,
-  };
+  const detail = `${field} names a free model, or lets providers keep what they are sent, and ${obstacle}`;
+  return refusal(403, "privacy_free_denied", detail, { param: field });
 }
 
 export function privacyGateFailed(): Refusal {
-  return {
-    kind: "refusal",
-    status: 403,
-    code: "privacy_gate_failed",
-    detail: "The privacy gate could not examine this request, so nothing was sent.",
-    shouldRetry: false,
-  };
+  const detail = "The privacy gate could not examine this request, so nothing was sent.";
+  return refusal(403, "privacy_gate_failed", detail);
 }
 
 /** Names the place and the rule; never the value. */
 export function credentialInName({ path, rule, isKey }: CredentialNotReplaceable): Refusal {
   const place = isKey ? `A key of ${path === "" ? "the body" : path}` : path;
   const why = isKey ? "The key of an object" : "An id, a type or the name of a function";
-  return {
-    kind: "refusal",
-    status: 422,
-    code: "credential_not_replaceable",
-    ...(path === "" ? {} : { param: path }),
-    detail:
-      `${place} holds what looks like a credential (rule ${rule}). ${why} cannot be replaced by a placeholder, so nothing was sent. ` +
-      "Take it out, or ask the operator to let it through (policy: privacy.allow, privacy.disabled_rules).",
-    shouldRetry: false,
-  };
+  const detail =
+    `${place} holds what looks like a credential (rule ${rule}). ${why} cannot be replaced by a placeholder, so nothing was sent. ` +
+    "Take it out, or ask the operator to let it through (policy: privacy.allow, privacy.disabled_rules).";
+  return refusal(422, "credential_not_replaceable", detail, path === "" ? {} : { param: path });
 }
 
 /** Nothing is lost by refusing: a body with so many is a list of credentials, not a conversation. */
 export function tooManySecrets(): Refusal {
-  return {
-    kind: "refusal",
-    status: 413,
-    code: "too_many_secrets",
-    detail: `The request holds more than ${maxSecrets} credentials. Take them out, or send it in parts.`,
-    shouldRetry: false,
+  const detail = `The request holds more than ${maxSecrets} credentials. Take them out, or send it in parts.`;
+  return refusal(413, "too_many_secrets", detail);
+}
+
+/** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
+const sdkMaxRetryAfterS = 60;
+
+/** An execution that brought no answer. */
+type FailedExecution = Exclude<Execution, { kind: "answered" | "streaming" }>;
+
+/** The refusal for an execution that brought no answer. */
+export function refusedExecution(
+  execution: FailedExecution,
+  context: RequestContext,
+  routed: RoutedDecision,
+  head: Head,
+  ports: Ports,
+): Refusal {
+  switch (execution.kind) {
+    case "refused": {
+      const decision = deniedByLedger(execution, context, routed, head.decision);
+      return refusedDecision({ ...head, decision }, execution.retryAdvice);
+    }
+    case "unavailable":
+      return storeUnavailable(head, ports.ledger.status());
+    case "no_capacity": {
+      const retryAfterS = retryAfterOf(routed, ports.health.view(), ports.health.now());
+      const detail = "Every model that may answer is pausing after failures. Try again shortly.";
+      return refusal(503, "no_capacity", detail, { head, retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS });
+    }
+    case "caller_gone":
+      return callerGone(head);
+    case "failed": {
+      // All that could be tried was tried, or nothing more made sense.
+      const { status, code, detail, isFinal } = failureAnswer(execution.failure);
+      const answeredHead = { ...head, answeredBy: execution.model };
+      if (isFinal) return refusal(status, code, detail, { head: answeredHead });
+      const retryAfterS = retryAfterFailure(routed, execution.failure, ports.health.view(), ports.health.now());
+      const shouldRetry = retryAfterS < sdkMaxRetryAfterS;
+      return refusal(status, code, detail, { head: answeredHead, retryAfterS, shouldRetry });
+    }
+  }
+}
+
+/** Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial. */
+function deniedByLedger(
+  { reply, model }: Extract<Execution, { kind: "refused" }>,
+  { recorder, redacted }: RequestContext,
+  { snapshot }: RoutedDecision,
+  decided: RoutingDecision,
+): RoutingDecision {
+  const evidence: string[] = [];
+  const spend = { goal: reply.spend.goalAccount, day: reply.spend.dayAccount };
+  addHardCapEvidence(model, { ...snapshot, spend }, evidence);
+  const added = evidence.filter((entry) => !decided.evidence.includes(entry));
+  const decision: RoutingDecision = {
+    ...deniedByHardCap(decided),
+    evidence: [...decided.evidence, ...added, `refused_by=ledger_${reply.binding}`],
   };
+  recorder.recordDecision(decision, findingsIn(redacted));
+  recorder.recordLedgerRefusal(decision, spend);
+  return decision;
 }
 
 /** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
-function budgetSentence(decision: RoutingDecision, advice: RetryAdvice): string {
+function budgetSentence(evidence: readonly string[], advice: RetryAdvice): string {
   const facts = new Map(
-    decision.evidence.map((entry) => {
+    evidence.map((entry) => {
       const at = entry.indexOf("=");
       return [entry.slice(0, at), entry.slice(at + 1)];
     }),

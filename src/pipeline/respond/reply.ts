@@ -42,7 +42,7 @@ export interface Refusal {
   /** The request field at fault, where it is one. */
   readonly param?: string;
   /** Seconds after which asking again makes sense; absent: waiting cannot mend it, or nobody knows. */
-  readonly retryAfterS?: number;
+  readonly retryAfterS?: number | undefined;
   /** False: the caller's SDK must not repeat the request by itself. */
   readonly shouldRetry: boolean;
   /** Absent when the pipeline did not get as far as a decision. */

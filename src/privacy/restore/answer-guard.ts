@@ -97,19 +97,15 @@ class KeyGuardStream implements GuardedStream {
     this.#own = own;
   }
 
-  passesUnchanged(json: string): boolean {
-    return this.#passes(json.includes("\\") ? String(JSON.parse(`"${json}"`)) : json);
-  }
-
-  passUnchanged({ json, ends, first, gap }: JsonPieces, from: number): number {
+  passUnchanged({ json, ends, first, gap }: JsonPieces, from: number): boolean {
     let begin = from === 0 ? first : (ends[from - 1] ?? 0) + gap;
-    let at = from;
-    for (; at < ends.length; at++) {
+    let text = "";
+    for (let at = from; at < ends.length; at++) {
       const end = ends[at] ?? 0;
-      if (!this.passesUnchanged(json.slice(begin, end))) break;
+      text += json.slice(begin, end);
       begin = end + gap;
     }
-    return at;
+    return this.#passes(text.includes("\\") ? String(JSON.parse(`"${text}"`)) : text);
   }
 
   /** Whether nothing is held back or left out, and no form may begin in a text, as in nearly all. */

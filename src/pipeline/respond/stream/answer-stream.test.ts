@@ -21,15 +21,14 @@ const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
 /** Events that a test delivers; `onAbort` is the upstream call's reaction to an abort. */
 function setUp(events: EventStream, onAbort: () => void = () => {}) {
   const ends: AnswerEnd[] = [];
-  const stream = new AnswerStream({
-    events,
-    shaper: new StreamShaper({
-      model: "m",
-      identity: { id: "c", created: 1 },
-      wantsUsage: false,
-      reasoning: "live",
-      maxHeldCharacters: 1_000,
-    }),
+  const shaper = new StreamShaper({
+    model: "m",
+    identity: { id: "c", created: 1 },
+    wantsUsage: false,
+    reasoning: "live",
+    maxHeldCharacters: 1_000,
+  });
+  const stream = new AnswerStream(events, shaper, {
     redactFailure: (failure) => failure,
     abort: onAbort,
     ended: (end) => ends.push(end),

@@ -1,10 +1,66 @@
-import { isObject, type Json } from "#domain/chat.ts";
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { type Execution, redactFailure } from "#pipeline/execute/execute.ts";
+import type { Configuration, Ports } from "#pipeline/ports.ts";
+import type { RequestContext } from "#pipeline/request-context.ts";
+import type { RequestRecorder } from "#pipeline/request-recorder.ts";
 import type { CallerStream } from "#pipeline/respond/reply.ts";
 import { endedByLimit } from "#pipeline/respond/whole-answer.ts";
-import type { AnswerEnd } from "#pipeline/settle/settle.ts";
+import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
+import { type AnswerEnd, settleAnswer, streamOutcomes } from "#pipeline/settle/settle.ts";
+import type { AbortControllerLike } from "#platform/abort.ts";
 import type { Receiver } from "#platform/receiver.ts";
 import type { ChunkEvent, EventBatch, EventStream, UpstreamFailure } from "#upstream/upstream.ts";
-import type { StreamShaper } from "./shape-stream.ts";
+import { type CompletionIdentity, type ReasoningMode, StreamShaper } from "./shape-stream.ts";
+
+/** The stream of an execution, for its caller. When it ends its attempt is settled and the request recorded. */
+export function openStream(
+  { attempt, events, firstTokenMs }: Extract<Execution, { kind: "streaming" }>,
+  { configuration, request, redacted, caller, recorder }: RequestContext,
+  ports: Ports,
+): AnswerStream {
+  const shaper = new StreamShaper({
+    model: attempt.model.upstreamId,
+    identity: completionIdentity(recorder.decisionId, ports),
+    wantsUsage: request.wantsUsage,
+    reasoning: reasoningMode(request.body, configuration),
+    maxHeldCharacters: configuration.policy.stream.max_event_bytes,
+    restore: redacted.restore,
+    guard: configuration.privacy.answerGuard,
+  });
+  return new AnswerStream(events, shaper, streamEnding(attempt, firstTokenMs, recorder, caller, ports));
+}
+
+/** Id and time of chunks for which the upstream has given none. */
+export function completionIdentity(decisionId: string, ports: Ports): CompletionIdentity {
+  return { id: `chatcmpl-${decisionId}`, created: Math.floor(ports.clock.now() / 1_000) };
+}
+
+/** Reasoning in front of an answer would break the answer's format, where one is asked for. */
+function reasoningMode({ response_format }: JsonObject, { policy }: Configuration): ReasoningMode {
+  const mode = policy.stream.reasoning;
+  return mode === "content" && response_format != null ? "field" : mode;
+}
+
+/**
+ * A function of its own, without access to the request context: a closure keeps its scope alive, and the
+ * conversation must not live as long as thousands of streams that last for minutes.
+ */
+function streamEnding(
+  attempt: OpenAttempt,
+  firstTokenMs: number,
+  recorder: RequestRecorder,
+  caller: AbortControllerLike,
+  ports: Ports,
+): StreamEnding {
+  return {
+    redactFailure: (failure) => redactFailure(failure, attempt.configuration),
+    abort: () => caller.abort(),
+    ended: (end) => {
+      settleAnswer(end, attempt, firstTokenMs, recorder, ports);
+      recorder.finish(streamOutcomes[end.kind], 200);
+    },
+  };
+}
 
 /** What an event is beside its data. */
 const eventFraming = "data: \n\n";
@@ -14,6 +70,15 @@ const endless: EventBatch = [
   { kind: "broken", failure: { kind: "cut_off", message: "", dispatched: true }, report: {} },
 ];
 
+/** How a stream ends. */
+interface StreamEnding {
+  /** Redacts the message of an upstream failure: it may echo the prompt. */
+  redactFailure(failure: UpstreamFailure): UpstreamFailure;
+  /** Makes the upstream stop; the events end soon after. */
+  abort(): void;
+  ended(end: AnswerEnd): void;
+}
+
 /**
  * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
  * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
@@ -21,29 +86,17 @@ const endless: EventBatch = [
 export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   readonly #events: EventStream;
   readonly #shaper: StreamShaper;
-  readonly #redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
-  readonly #abort: () => void;
-  readonly #ended: (end: AnswerEnd) => void;
+  readonly #ending: StreamEnding;
   #outputBytes = 0;
   #contentSeen = false;
   #receiver: Receiver<string> | undefined;
   #cancelled = false;
   #done = false;
 
-  constructor(parts: {
-    events: EventStream;
-    shaper: StreamShaper;
-    /** Redacts the message of an upstream failure: it may echo the prompt. */
-    redactFailure: (failure: UpstreamFailure) => UpstreamFailure;
-    /** Makes the upstream stop; the events end soon after. */
-    abort: () => void;
-    ended: (end: AnswerEnd) => void;
-  }) {
-    this.#events = parts.events;
-    this.#shaper = parts.shaper;
-    this.#redactFailure = parts.redactFailure;
-    this.#abort = parts.abort;
-    this.#ended = parts.ended;
+  constructor(events: EventStream, shaper: StreamShaper, ending: StreamEnding) {
+    this.#events = events;
+    this.#shaper = shaper;
+    this.#ending = ending;
   }
 
   /** All of the text, if the upstream's end has come already; undefined, and nothing is taken, if not. */
@@ -98,7 +151,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     this.#cancelled = true;
     // A read under way sees the abort itself; otherwise somebody has to read what it leaves behind.
     const isReading = this.#receiver !== undefined;
-    this.#abort();
+    this.#ending.abort();
     if (!isReading && !this.#done) this.#events.read(this);
   }
 
@@ -116,7 +169,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     for (const event of batch) {
       if (this.#done) break;
       if (event.kind === "broken") {
-        const failure = this.#redactFailure(event.failure);
+        const failure = this.#ending.redactFailure(event.failure);
         text += this.#shaper.shape({ ...event, failure });
         const { report } = event;
         // The caller's abort may reach the upstream call before it reaches this stream.
@@ -159,6 +212,6 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     if (this.#done) return;
     this.#done = true;
     const { otherModel } = this.#shaper;
-    this.#ended(otherModel === undefined ? end : { ...end, otherModel });
+    this.#ending.ended(otherModel === undefined ? end : { ...end, otherModel });
   }
 }

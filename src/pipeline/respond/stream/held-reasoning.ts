@@ -36,11 +36,11 @@ export function holdReasoning(before: HeldReasoning | undefined, delta: JsonObje
   return held;
 }
 
-export function textOf({ texts }: HeldReasoning): string {
+export function heldText({ texts }: HeldReasoning): string {
   return texts.reasoning ?? texts.reasoning_content ?? "";
 }
 
 /** Held reasoning as the fields of a delta. */
-export function fieldsOf({ texts, details }: HeldReasoning): JsonObject {
+export function heldFields({ texts, details }: HeldReasoning): JsonObject {
   return { ...texts, ...(details.length === 0 ? {} : { reasoning_details: details }) };
 }

@@ -1,57 +1,35 @@
-import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
+import { type InBandError, inBandError } from "#pipeline/respond/failure-answer.ts";
 import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { Receiver } from "#platform/receiver.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import { type CompletionIdentity, StreamShaper } from "./shape-stream.ts";
+import type { StreamShaper } from "./shape-stream.ts";
 
-/** What follows once the upstream has answered: its stream, or the error to end the caller's stream with. */
-export type BegunStream = CallerStream | InBandError;
-
-/** A stream of which all has come. */
-export function wholeStream(text: string): CallerStream {
-  let left = text;
-  return {
-    read(receiver) {
-      const all = left;
-      left = "";
-      if (all === "") receiver.onEnd();
-      else receiver.onValue(all);
-    },
-    cancel: () => undefined,
-    breakOff: () => "",
-  };
-}
+/** What follows once the upstream has answered: its stream, the text of all of it, or the error to end the caller's stream with. */
+export type BegunStream = CallerStream | string | InBandError;
 
 /** A stream that began towards the caller before the upstream had sent anything. */
 export class LateStream implements CallerStream {
   readonly #begun: Promise<BegunStream>;
   readonly #caller: AbortControllerLike;
-  readonly #model: string;
-  readonly #identity: CompletionIdentity;
+  readonly #shaper: StreamShaper;
   #stream: CallerStream | undefined;
   #headSent = false;
-  #failed = false;
+  #ended = false;
 
-  /** `model`: the upstream id of the decision's model, for an error chunk of our own; `identity`: the same chunk's names. */
-  constructor(begun: Promise<BegunStream>, caller: AbortControllerLike, model: string, identity: CompletionIdentity) {
+  /** `shaper`: writes the error that ends it where there is no stream. */
+  constructor(begun: Promise<BegunStream>, caller: AbortControllerLike, shaper: StreamShaper) {
     this.#begun = begun;
     this.#caller = caller;
-    this.#model = model;
-    this.#identity = identity;
+    this.#shaper = shaper;
   }
 
   read(receiver: Receiver<string>): void {
-    if (this.#failed) receiver.onEnd();
+    if (this.#ended) receiver.onEnd();
     else if (this.#stream !== undefined) this.#stream.read(receiver);
     else if (this.#headSent) {
       this.#begun.then(
-        (begun) => {
-          if ("read" in begun) {
-            this.#stream = begun;
-            begun.read(receiver);
-          } else receiver.onValue(this.#fail(begun));
-        },
+        (begun) => this.#readBegun(begun, receiver),
         (error) => receiver.onError(error),
       );
     } else {
@@ -61,27 +39,30 @@ export class LateStream implements CallerStream {
     }
   }
 
+  #readBegun(begun: BegunStream, receiver: Receiver<string>): void {
+    if (typeof begun === "string") {
+      this.#ended = true;
+      receiver.onValue(begun);
+    } else if ("read" in begun) {
+      this.#stream = begun;
+      begun.read(receiver);
+    } else receiver.onValue(this.#fail(begun));
+  }
+
   cancel(): void {
     this.#caller.abort();
     if (this.#stream !== undefined) this.#stream.cancel();
-    else void this.#begun.then((begun) => "cancel" in begun && begun.cancel());
+    else void this.#begun.then((begun) => typeof begun === "object" && "cancel" in begun && begun.cancel());
   }
 
   breakOff(failure: UpstreamFailure): string {
-    return this.#stream === undefined ? this.#fail(inBandErrorOf(failure)) : this.#stream.breakOff(failure);
+    return this.#stream === undefined ? this.#fail(inBandError(failure)) : this.#stream.breakOff(failure);
   }
 
   #fail(error: InBandError): string {
-    if (this.#failed) return "";
-    this.#failed = true;
-    const shaper = new StreamShaper({
-      model: this.#model,
-      identity: this.#identity,
-      wantsUsage: false,
-      reasoning: "field",
-      maxHeldCharacters: 0,
-    });
+    if (this.#ended) return "";
+    this.#ended = true;
     this.cancel();
-    return shaper.fail(error);
+    return this.#shaper.fail(error);
   }
 }

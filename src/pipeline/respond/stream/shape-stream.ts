@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
-import { type InBandError, inBandErrorOf } from "#pipeline/respond/failure-answer.ts";
+import { type InBandError, inBandError } from "#pipeline/respond/failure-answer.ts";
 import { hasContentOnly, StreamGuard } from "#pipeline/respond/guard-answer.ts";
 import type { AnswerGuard, GuardedStream, RedactedBody } from "#privacy/redaction.ts";
 import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
-import { fieldsOf, type HeldReasoning, hasReasoningText, holdReasoning, textOf } from "./held-reasoning.ts";
+import { type HeldReasoning, hasReasoningText, heldFields, heldText, holdReasoning } from "./held-reasoning.ts";
 
 type Restorer = NonNullable<RedactedBody["restore"]>;
 
@@ -71,18 +71,14 @@ export class StreamShaper {
   #passingGuard: GuardedStream | undefined;
   /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
   #usage: JsonObject | undefined;
-  /** What the upstream last called its model, and that name if it is another than the one asked. */
+  /** What the upstream last called its model. */
   #lastModel: Json | undefined;
-  #otherModel: string | undefined;
+  /** That name, if it is another than the one that was asked. */
+  otherModel: string | undefined;
 
   constructor(options: ShapeOptions) {
     this.#options = options;
     this.#guard = options.guard === undefined ? undefined : new StreamGuard(options.guard);
-  }
-
-  /** What the upstream calls the model that answers, if it is another than the one that was asked. */
-  get otherModel(): string | undefined {
-    return this.#otherModel;
   }
 
   /** The server-sent events, as text, that one upstream event becomes; "" when the caller is to see nothing. */
@@ -96,36 +92,31 @@ export class StreamShaper {
       case "end":
         return `${this.#releaseHeld(true)}${this.#takeUsage()}data: [DONE]\n\n`;
       case "broken":
-        return this.fail(inBandErrorOf(event.failure));
+        return this.fail(inBandError(event.failure));
     }
   }
 
   /** Chunks of a template go on unread once one of them has left as it came: all the others have the same effect. */
   #shapeRun({ template, events, contentEnds }: ChunkRun): string {
-    const endOf = (at: number) => (at < 0 ? 0 : (contentEnds[at] ?? 0) + template.tail.length);
+    const { head, tail } = template;
+    const endOf = (at: number) => (at < 0 ? 0 : (contentEnds[at] ?? 0) + tail.length);
+    const contents = { json: events, ends: contentEnds, first: head.length, gap: tail.length + head.length };
     let out = "";
+    // Asked once: the key's beginning in a content is rare, and each answer takes as long as the run is.
+    let isAsked = false;
     for (let at = 0; at < contentEnds.length; at++) {
-      if (this.#passing === template) {
-        const to = this.#passUnchanged(template, events, contentEnds, at);
-        if (to - at === contentEnds.length) return events;
-        out += events.slice(endOf(at - 1), endOf(to - 1));
-        at = to;
-        if (at === contentEnds.length) break;
+      if (this.#passing === template && !isAsked) {
+        isAsked = true;
+        if (this.#passingGuard?.passUnchanged(contents, at) !== false) return out + events.slice(endOf(at - 1));
       }
-      const raw = events.slice(endOf(at - 1) + "data: ".length, endOf(at) - "\n\n".length);
+      const event = events.slice(endOf(at - 1), endOf(at));
+      const raw = event.slice("data: ".length, -"\n\n".length);
       const chunk: JsonObject = JSON.parse(raw);
       const shaped = this.#shapeChunk(raw, chunk);
-      this.#passing = shaped === events.slice(endOf(at - 1), endOf(at)) && this.#mayPass(chunk) ? template : undefined;
+      this.#passing = shaped === event && this.#mayPass(chunk) ? template : undefined;
       out += shaped;
     }
     return out;
-  }
-
-  /** Which chunk of a run is the first, from one on, whose content has to be looked at. */
-  #passUnchanged({ head, tail }: ContentTemplate, json: string, ends: readonly number[], from: number): number {
-    const guard = this.#passingGuard;
-    if (guard === undefined) return ends.length;
-    return guard.passUnchanged({ json, ends, first: head.length, gap: tail.length + head.length }, from);
   }
 
   /** Whether chunks like one that has left as it came will do so too: no other text of them comes in pieces. */
@@ -140,7 +131,7 @@ export class StreamShaper {
     const guarded = this.#guard?.chunk(raw, chunk) === true;
     if (chunk.model !== this.#lastModel && chunk.model != null) {
       this.#lastModel = chunk.model;
-      this.#otherModel = otherModel(this.#options.model, chunk.model);
+      this.otherModel = otherModel(this.#options.model, chunk.model);
     }
     this.#id ??= chunk.id;
     this.#created ??= chunk.created;
@@ -261,8 +252,8 @@ export class StreamShaper {
     state.held = undefined;
     let early = "";
     if (held !== undefined) {
-      if (this.#options.reasoning === "field") Object.assign(delta, fieldsOf(held));
-      else early = textOf(held);
+      if (this.#options.reasoning === "field") Object.assign(delta, heldFields(held));
+      else early = heldText(held);
     }
     const blankLine = early !== "" || state.blankLineDue ? "\n\n" : "";
     state.blankLineDue = false;
@@ -274,10 +265,10 @@ export class StreamShaper {
     const { held } = state;
     if (held === undefined) return "";
     state.held = undefined;
-    const text = textOf(held);
+    const text = heldText(held);
     const asContent = this.#options.reasoning === "content" || (last && !state.otherSent && text !== "");
     state.otherSent = true;
-    if (!asContent) return this.#ownChunk(index, state, fieldsOf(held));
+    if (!asContent) return this.#ownChunk(index, state, heldFields(held));
     state.blankLineDue = true;
     const content = this.#restored(state, text) + (last ? (state.restorer?.flush() ?? "") : "");
     return this.#ownChunk(index, state, { content });
@@ -322,13 +313,14 @@ export class StreamShaper {
 
   #names(): JsonObject {
     const { identity } = this.#options;
-    const model = this.#otherModel ?? this.#options.model;
+    const model = this.otherModel ?? this.#options.model;
     return { id: this.#id ?? identity.id, object: chunkObject, created: this.#created ?? identity.created, model };
   }
 
   #choice(index: number): ChoiceState {
     const at = Number.isSafeInteger(index) && index >= 0 && index < 128 ? index : 0;
-    for (let missing = this.#choices.length; missing <= at; missing++) {
+    let state = this.#choices[at];
+    while (state === undefined) {
       this.#choices.push({
         roleSent: false,
         contentSent: false,
@@ -338,36 +330,25 @@ export class StreamShaper {
         blankLineDue: false,
         restorer: this.#options.restore?.stream(),
       });
+      state = this.#choices[at];
     }
-    const state = this.#choices[at];
-    if (state === undefined) throw new Error("unreachable: the loop above made it");
     return state;
   }
 
-  /** The event of a chunk, with its names; in the very text that it came in if nothing of it has changed and it is one line. */
+  /** The event of a chunk, with the names that the caller is to see; in the very text that it came in if nothing has changed and it is one line. */
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
-    const same = this.#nameChunk(chunk) && !changed && !raw.includes("\n");
-    return `data: ${same ? raw : JSON.stringify(chunk)}\n\n`;
-  }
-
-  /** Gives a chunk the names that the caller is to see. True if it had them. */
-  #nameChunk(chunk: JsonObject): boolean {
-    let same = true;
-    const model = this.#otherModel ?? this.#options.model;
-    if (chunk.model !== model) {
+    const model = this.otherModel ?? this.#options.model;
+    const isNamed = chunk.model === model && chunk.object === chunkObject && chunk.id != null && chunk.created != null;
+    if (!changed && isNamed && !raw.includes("\n")) return `data: ${raw}\n\n`;
+    if (!isNamed) {
       chunk.model = model;
-      same = false;
-    }
-    if (chunk.object !== chunkObject) {
       chunk.object = chunkObject;
-      same = false;
+      if (chunk.id == null || chunk.created == null) {
+        const { id, created } = this.#names();
+        Object.assign(chunk, { id, created });
+      }
     }
-    if (chunk.id == null || chunk.created == null) {
-      const { id, created } = this.#names();
-      Object.assign(chunk, { id, created });
-      same = false;
-    }
-    return same;
+    return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 }
 

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
+import { errorMeanings } from "#domain/codes/error-codes.ts";
 import { ProcessHealthRegistry } from "#health/registry.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
 import type { Clock } from "#platform/time.ts";
-import { refusalOfExecution } from "./refused-execution.ts";
+import { failureKinds } from "#upstream/upstream.ts";
+import { failureAnswer } from "./failure-answer.ts";
+import { refusedExecution } from "./refusals.ts";
 
 const flash = "vendor_v4_flash";
 
@@ -26,9 +29,9 @@ function retryAfter(clock: Clock, pass: () => void): number | undefined {
   const snapshot = aSnapshot({ policy, registry });
   const routed = { decision: decide(aTask(), aRuntime(), snapshot), snapshot };
   const failure = { kind: "rate_limited", message: "", dispatched: true, retryAfterMs: 20_000 } as const;
-  const refusal = refusalOfExecution(
+  const refusal = refusedExecution(
     { kind: "failed", failure, model: flash, attempts: [] },
-    { recorder: { finish() {} } } as unknown as RequestContext, // nothing else of it is read
+    {} as RequestContext, // nothing of it is read
     routed,
     { decisionId: "d1", decision: routed.decision, taskKind: "OTHER", answeredBy: null, redactions: 0 },
     { clock, health } as unknown as Ports, // nor other ports
@@ -59,4 +62,11 @@ describe("Retry-After", () => {
     });
     expect(told).toBe(15);
   });
+});
+
+test.each(failureKinds)("the failure %s has a documented code, with its status", (kind) => {
+  const { code, status } = failureAnswer({ kind, message: "", dispatched: true });
+  expect(Object.keys(errorMeanings)).toContain(code);
+  const documented: { readonly status: readonly number[] } = errorMeanings[code as keyof typeof errorMeanings];
+  expect(documented.status).toEqual([status]);
 });
