@@ -44,6 +44,7 @@ const newWording =
 const word = /[\p{L}\p{M}\p{N}_]+(?:[./@:\\][\p{L}\p{M}\p{N}_]+)*/gu;
 const asciiWord = /\w+(?:[./@:\\]\w+)*/g;
 const name = /[_./@:\\]|^\p{N}+$/u;
+const asciiName = /[_./@:\\]|^\d+$/;
 const codeLine =
   /^(?: {2,}|\t+).*[=()[\]{};].*$|^.*(?:[;{}]|\)\s*:|=>|==)\s*$|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b.*[.()=:;].*$/gm;
 const unspacedLetters = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]/g;
@@ -60,7 +61,9 @@ export function readAskText(ask: string): AskText {
   own = own.toLowerCase();
   const letters = isAscii ? [] : (own.match(unspacedLetters) ?? []);
   const spaced = letters.length > 0 ? own.replace(unspacedLetters, " ") : own;
-  const words = (spaced.match(isAscii ? asciiWord : word) ?? []).filter((each) => !name.test(each));
+  const words = isAscii
+    ? (spaced.match(asciiWord) ?? []).filter((each) => !asciiName.test(each))
+    : (spaced.match(word) ?? []).filter((each) => !name.test(each));
   const packed = 0.6;
   return {
     words,

@@ -22,6 +22,12 @@ const longestTerm = 3;
 /** Words and terms whose meaning is kept. */
 const maxKnown = 5_000;
 
+interface Meaning<Tag> {
+  readonly tags: readonly Tag[];
+  /** Whether it is the first word of a term of several. */
+  readonly beginsTerm: boolean;
+}
+
 export class Vocabulary<Tag extends string> {
   readonly #terms = new Map<string, Tag[]>();
   /** Beginnings of terms, by their first characters. */
@@ -31,7 +37,7 @@ export class Vocabulary<Tag extends string> {
   /** Terms that are looked for anywhere: their script has no blanks. */
   readonly #unspaced: (readonly [term: string, tag: Tag])[] = [];
   /** What words and terms that were read before stand for: most words of an ask have stood in another. */
-  readonly #known = new Map<string, readonly Tag[]>();
+  readonly #known = new Map<string, Meaning<Tag>>();
 
   constructor(lists: TermLists<Tag>) {
     for (const [tag, terms] of Object.entries(lists) as [Tag, string][]) {
@@ -61,16 +67,19 @@ export class Vocabulary<Tag extends string> {
     };
     const end = Math.min(reach, words.length);
     for (let at = 0; at < end; ) {
-      const word = words[at] ?? "";
-      let taken = this.#firstWords.has(word) ? Math.min(longestTerm, end - at) : 1;
-      let term = taken === 1 ? word : words.slice(at, at + taken).join("_");
-      let tags = this.#known.get(term) ?? this.#tagsOf(term);
-      while (tags.length === 0 && taken > 1) {
-        taken--;
-        term = words.slice(at, at + taken).join("_");
-        tags = this.#known.get(term) ?? this.#tagsOf(term);
+      let term = words[at] ?? "";
+      let meaning = this.#meaningOf(term);
+      let taken = 1;
+      if (meaning.beginsTerm) {
+        for (taken = Math.min(longestTerm, end - at); taken > 1; taken--) {
+          const longer = words.slice(at, at + taken).join("_");
+          const found = this.#meaningOf(longer);
+          if (found.tags.length === 0) continue;
+          [term, meaning] = [longer, found];
+          break;
+        }
       }
-      if (tags.length > 0) found(term, tags, at);
+      if (meaning.tags.length > 0) found(term, meaning.tags, at);
       at += taken;
     }
     for (const [term, tag] of unspaced === "" ? [] : this.#unspaced) {
@@ -86,6 +95,16 @@ export class Vocabulary<Tag extends string> {
     };
   }
 
+  #meaningOf(term: string): Meaning<Tag> {
+    let meaning = this.#known.get(term);
+    if (meaning === undefined) {
+      if (this.#known.size >= maxKnown) this.#known.clear();
+      meaning = { tags: this.#tagsOf(term), beginsTerm: this.#firstWords.has(term) };
+      this.#known.set(term, meaning);
+    }
+    return meaning;
+  }
+
   /** Of a term itself, without a plural's end, and of all beginnings of it. */
   #tagsOf(term: string): readonly Tag[] {
     let tags: readonly Tag[] = this.#terms.get(term) ?? none;
@@ -98,8 +117,6 @@ export class Vocabulary<Tag extends string> {
     for (const [beginning, tag] of this.#beginnings.get(term.slice(0, shortestBeginning)) ?? none) {
       if (beginning.length > lastWord && term.startsWith(beginning)) add(tag);
     }
-    if (this.#known.size >= maxKnown) this.#known.clear();
-    this.#known.set(term, tags);
     return tags;
   }
 }
