@@ -8,7 +8,7 @@ import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts"
 import type { ConfigStatus } from "#http/endpoints/health.ts";
 import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
-import type { Reconciliation } from "#ledger/reconcile/reconciliation.ts";
+import type { Reconciliation } from "#ledger/reconcile/key-usage-watch.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";

@@ -4,7 +4,7 @@ import type { HealthChange } from "#health/health.ts";
 import type { Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 import type { PriceBookEvent } from "#models/price-book/price-book-reader.ts";
 import type { RequestRecord } from "#records/record.ts";
 import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";

@@ -89,7 +89,7 @@ export interface Reservation {
 }
 
 export type ReserveReply =
-  | { readonly kind: "held"; readonly day: UtcDay; readonly spend: Spend }
+  | { readonly kind: "held"; readonly day: UtcDay }
   /**
    * `binding` is the cap with the least room. `retryAfterMs` is there when running holds cause the refusal, so that waiting
    * for them can mend it; absent when only a higher cap can.

@@ -7,9 +7,10 @@ import { capsOf } from "#config/policy.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
-import { hardCapOf, type LedgerAccount } from "#ledger/admin/ledger-admin.ts";
+import { hardCapOf } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, goalAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
+import type { AccountRow } from "#ledger/rules/rows.ts";
 import type { UtcDay } from "#platform/time.ts";
 import { addHoldCommands } from "./holds.ts";
 import { addReconcileCommand } from "./reconcile.ts";
@@ -67,7 +68,7 @@ function policyCaps(): Caps | undefined {
 }
 
 /** What is printed of an account; with the cap of its last request where the caps are unknown. */
-function accountRecord(account: LedgerAccount, caps: Caps | undefined, today: UtcDay) {
+function accountRecord(account: AccountRow, caps: Caps | undefined, today: UtcDay) {
   const { id, spent, held, overrun, hard, ownHard } = account;
   const cap = caps === undefined ? (ownHard ?? hard) : hardCapOf(account, caps, today);
   return {

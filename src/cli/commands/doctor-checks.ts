@@ -10,7 +10,7 @@ import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { openLedgerReader } from "#ledger/admin/open-ledger-admin.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { updatedBook } from "#models/price-book/price-book.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";

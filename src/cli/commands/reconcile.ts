@@ -5,7 +5,7 @@ import { exitCodes, failed, type OutputOptions, print, textOf } from "#cli/outpu
 import { ownCommand } from "#config/settings.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";

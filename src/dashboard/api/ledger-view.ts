@@ -3,9 +3,10 @@ import type { DashboardSources } from "#dashboard/sources.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
-import { hardCapOf, isOfPastDay, type LedgerAccount } from "#ledger/admin/ledger-admin.ts";
+import { hardCapOf, isOfPastDay } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import { goalAccountOf, isHashedGoal } from "#ledger/rules/accounts.ts";
+import { emptyAccount, goalAccountOf, isHashedGoal } from "#ledger/rules/accounts.ts";
+import type { AccountRow } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { hashOfCutId } from "#records/build-record.ts";
 import type { DecisionRecords } from "#records/records.ts";
@@ -15,7 +16,7 @@ import { dayMs, hourMs, utcDayRange } from "./query.ts";
 /** The ledger as it was a moment ago, for everybody who looks at it. */
 export interface LedgerSnapshot {
   /** The newest days first, then the goals that have spent most. */
-  readonly accounts: readonly LedgerAccount[];
+  readonly accounts: readonly AccountRow[];
   /** Accounts that are left out. */
   readonly more: number;
   /** Those that end first, up to a limit; the totals are of all. */
@@ -71,7 +72,7 @@ export function holdTotals(totals: readonly HoldTotal[]) {
 }
 
 /** An account of the ledger against its caps. The hard cap of a day that is over is the one that it ended with. */
-export function capUse(account: LedgerAccount, caps: Caps, today: string): CapUse {
+export function capUse(account: AccountRow, caps: Caps, today: string): CapUse {
   const { id, spent, held, overrun, ownHard } = account;
   const kind = id.startsWith("day/") ? "day" : "goal";
   const hard = hardCapOf(account, caps, today);
@@ -95,10 +96,6 @@ export function capUse(account: LedgerAccount, caps: Caps, today: string): CapUs
 export function dayCapUse({ accounts, today }: Pick<LedgerSnapshot, "accounts" | "today">, caps: Caps): CapUse {
   const dayId = `day/${today}`;
   return capUse(accounts.find(({ id }) => id === dayId) ?? emptyAccount(dayId), caps, today);
-}
-
-function emptyAccount(id: string): LedgerAccount {
-  return { id, spent: 0, held: 0, overrun: 0, hard: null, ownHard: null };
 }
 
 /** How long back the pace is measured: long enough for agents that pause, short enough to notice one that runs away. */

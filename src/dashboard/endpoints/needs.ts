@@ -4,7 +4,7 @@ import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
 import type { DriftNotice } from "#dashboard/sources.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 
 /** The share of a cap from which its use is shown. */
 const nearCapShare = 0.8;

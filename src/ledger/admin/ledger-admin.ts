@@ -1,7 +1,8 @@
 import type { Caps } from "#domain/money/caps.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { dayAccountOf } from "#ledger/rules/accounts.ts";
+import { dayAccountOf, readAccount } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
+import type { AccountRow } from "#ledger/rules/rows.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
@@ -12,9 +13,9 @@ export type { LedgerNotice } from "#ledger/rules/operations.ts";
 /** The ledger as operators use it: beside running gateways, without being one of them. */
 export interface LedgerAdmin {
   /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
-  accounts(limit: number): Promise<{ readonly accounts: readonly LedgerAccount[]; readonly more: number }>;
+  accounts(limit: number): Promise<{ readonly accounts: readonly AccountRow[]; readonly more: number }>;
   /** One account; undefined when nothing was ever spent or held in it. */
-  account(id: string): Promise<LedgerAccount | undefined>;
+  account(id: string): Promise<AccountRow | undefined>;
   audit(): Promise<AuditReport>;
   /** An operator's own hard cap for an account; null removes it, and the policy's cap counts. Running gateways obey it at once. */
   setCap(account: string, hardNanoUsd: number | null): Promise<void>;
@@ -29,16 +30,6 @@ export interface LedgerAdmin {
   chargedWithoutProof(day: UtcDay): Promise<number>;
   today(): Promise<UtcDay>;
   close(): Promise<void>;
-}
-
-export interface LedgerAccount {
-  readonly id: string;
-  readonly spent: number;
-  readonly held: number;
-  readonly overrun: number;
-  /** The hard cap that the last admission was measured against; null before the first. */
-  readonly hard: number | null;
-  readonly ownHard: number | null;
 }
 
 /** What differs from store to store. */
@@ -100,7 +91,7 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
     },
     async account(id) {
       const [row] = await read("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = ?", [id]);
-      return row === undefined ? undefined : accountOf(row);
+      return row === undefined ? undefined : readAccount(row);
     },
     async accounts(limit) {
       const rows = await read(
@@ -110,21 +101,9 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
         [Math.floor(limit) + 1],
       );
       const total = Number((await read("SELECT count(*) AS count FROM account"))[0]?.["count"]);
-      const accounts = rows.slice(0, limit).map(accountOf);
+      const accounts = rows.slice(0, limit).map(readAccount);
       return { accounts, more: Math.max(0, total - accounts.length) };
     },
-  };
-}
-
-/** PostgreSQL gives a bigint as text. */
-function accountOf(row: Record<string, unknown>): LedgerAccount {
-  return {
-    id: String(row["id"]),
-    spent: Number(row["spent"]),
-    held: Number(row["held"]),
-    overrun: Number(row["overrun"]),
-    hard: row["hard"] === null ? null : Number(row["hard"]),
-    ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
   };
 }
 
@@ -132,7 +111,7 @@ function accountOf(row: Record<string, unknown>): LedgerAccount {
  * The hard cap that an account is held to: an operator's own, else the policy's as given, in nano-USD. An account of a day that is
  * over keeps the one that it ended with; null where none is known.
  */
-export function hardCapOf({ id, hard, ownHard }: LedgerAccount, caps: Caps, today: string): number | null {
+export function hardCapOf({ id, hard, ownHard }: AccountRow, caps: Caps, today: string): number | null {
   if (ownHard !== null) return ownHard;
   if (isOfPastDay(id, today)) return hard;
   return id.startsWith("day/") ? caps.dayHard : caps.goalHard;

@@ -1,6 +1,6 @@
 import { integerLiteral, textLiteral } from "#db/postgres.ts";
 import type { ReservationId } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf } from "#ledger/rules/accounts.ts";
+import { dayAccountOf, goalAccountOf, readAccount, saturatedAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { type BatchReply, type LedgerBatch, reservationIdOfOperation } from "#ledger/rules/operations.ts";
 import { type AccountId, isOpen } from "#ledger/rules/rows.ts";
@@ -10,7 +10,6 @@ import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { lastAnswers, type Send } from "./connection.ts";
 import {
   accountColumns,
-  accountOf,
   hasChanges,
   numberOf,
   reservationColumnNames,
@@ -155,7 +154,7 @@ export class BatchCommitter {
     );
     const [accountRows = [], reservationRows = [], [time] = []] = lastAnswers(await send(message.join(";\n")), 4);
     return {
-      accounts: new Map(accountRows.map((row) => [textOf(row, "id"), accountOf(row)])),
+      accounts: new Map(accountRows.map((row) => [textOf(row, "id"), saturatedAccount(readAccount(row))])),
       reservations: new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)])),
       nowMs: numberOf(time, "now_ms"),
     };

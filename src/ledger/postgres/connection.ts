@@ -25,10 +25,6 @@ export class LedgerConnection {
   }
 
   /** One message; the rows of its last `count` statements. */
-  ask(statements: string, count: 1, limitMs?: number): Promise<[PostgresRow[]]>;
-  ask(statements: string, count: 2, limitMs?: number): Promise<[PostgresRow[], PostgresRow[]]>;
-  ask(statements: string, count: 3, limitMs?: number): Promise<[PostgresRow[], PostgresRow[], PostgresRow[]]>;
-  ask(statements: string, count: number, limitMs?: number): Promise<PostgresRow[][]>;
   ask(statements: string, count: number, limitMs?: number): Promise<PostgresRow[][]> {
     return this.run(async (send) => lastAnswers(await send(statements, limitMs), count));
   }

@@ -73,8 +73,7 @@ export class PostgresStore implements LedgerStore {
     // Opened now, so that the first request need not wait for it, and a server without a free connection says so at the start.
     await this.#batches.ask("SELECT 1", 1);
     this.#nodeId = nodeId;
-    const count: number = 4;
-    const answers = await this.#side.ask(joinSql(nodeId, this.#session.now()), count);
+    const answers = await this.#side.ask(joinSql(nodeId, this.#session.now()), 4);
     const [[used] = [], [setting] = [], [node] = [], [time] = []] = answers;
     const nowMs = numberOf(time, "now_ms");
     this.#sweptMs = Math.min(numberOf(time, "swept_ms"), nowMs - sweepRestartMs);
@@ -91,14 +90,17 @@ export class PostgresStore implements LedgerStore {
   }
 
   async heartbeat(node: NodeIdentity): Promise<void> {
-    const [[known]] = await this.#side.ask(heartbeatSql(node, this.#sweptMs, this.#session.now()), 1);
+    const [[known] = []] = await this.#side.ask(heartbeatSql(node, this.#sweptMs, this.#session.now()), 1);
     if (known === undefined || numberOf(known, "epoch") < node.epoch) {
       throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
     }
   }
 
   async findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
-    const [expired, nodes, [time]] = await this.#side.ask(expiredSql(this.#sweptMs, limit, this.#session.now()), 3);
+    const [expired = [], nodes = [], [time] = []] = await this.#side.ask(
+      expiredSql(this.#sweptMs, limit, this.#session.now()),
+      3,
+    );
     const nowMs = numberOf(time, "now_ms");
     // What expires from now on is still to come; what expired before is closed, or was found just now.
     const closedUntil = expired[0] === undefined ? nowMs - sweepMarginMs : numberOf(expired[0], "expires_ms");
@@ -128,7 +130,7 @@ export class PostgresStore implements LedgerStore {
       dead.push({ id, beforeEpoch: silent ? epoch + 1 : epoch });
     }
     if (dead.length === 0) return [];
-    const [rows] = await this.#side.ask(orphansSql(dead, this.#sweptMs, limit), 1);
+    const [rows = []] = await this.#side.ask(orphansSql(dead, this.#sweptMs, limit), 1);
     if (rows.length < limit) for (const key of checked) this.#checkedForOrphans.add(key);
     if (this.#checkedForOrphans.size > maxChecked) this.#checkedForOrphans.clear();
     return rows.map((row) => ({ id: textOf(row, "id"), why: "owner_dead" }));
@@ -136,9 +138,9 @@ export class PostgresStore implements LedgerStore {
 
   async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
     const now = this.#session.now();
-    const [first] = await this.#side.ask(`SELECT 1 FROM generation_lookup WHERE next_ms <= ${now} LIMIT 1`, 1);
-    if (first.length === 0) return [];
-    const [taken] = await this.#side.ask(takeLookupsSql(limit, this.#session.now()), 1);
+    const [[due] = []] = await this.#side.ask(`SELECT 1 FROM generation_lookup WHERE next_ms <= ${now} LIMIT 1`, 1);
+    if (due === undefined) return [];
+    const [taken = []] = await this.#side.ask(takeLookupsSql(limit, this.#session.now()), 1);
     return taken.map((row) => ({
       id: textOf(row, "reservation_id"),
       generationId: textOf(row, "generation_id"),
@@ -153,7 +155,7 @@ export class PostgresStore implements LedgerStore {
 
   async openHolds(): Promise<OpenHolds> {
     const [sums, rows] = openHoldsSql(this.#session.now(), `r.expires_ms >= ${integerLiteral(this.#sweptMs)}`);
-    const [held, unresolved] = await this.#side.ask(
+    const [held = [], unresolved = []] = await this.#side.ask(
       `BEGIN READ ONLY; SET LOCAL statement_timeout = '${maxHoldsQueryMs}ms'; ${sums}; ${rows}; COMMIT`,
       3,
     );
@@ -162,7 +164,7 @@ export class PostgresStore implements LedgerStore {
 
   async prune(retentionMs: number, limit: number): Promise<number> {
     const before = `${this.#session.now()} - ${integerLiteral(Math.max(retentionMs, expiryGraceMs))}`;
-    const [found, [time]] = await this.#side.ask(prunableSql(before, limit), 2);
+    const [found = [], [time] = []] = await this.#side.ask(prunableSql(before, limit), 2);
     const prunable = {
       ids: found.map((row) => textOf(row, "id")),
       accounts: new Set(found.flatMap((row) => [textOf(row, "goal_account"), textOf(row, "day_account")])),

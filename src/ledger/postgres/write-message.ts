@@ -1,9 +1,8 @@
 import { integerLiteral, type PostgresRow, textArrayLiteral } from "#db/postgres.ts";
 import { maxUsd } from "#domain/money/money.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
-import { saturatedAccount } from "#ledger/rules/accounts.ts";
 import type { LedgerChanges } from "#ledger/rules/operations.ts";
-import type { AccountRow, ReservationRow, ReservationState } from "#ledger/rules/rows.ts";
+import type { ReservationRow, ReservationState } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 
 /** Rows as the server sends them and takes them, and as the rules have them. A bigint arrives as text. */
@@ -11,17 +10,6 @@ import { StoreFailure } from "#ledger/store.ts";
 export const accountColumns = "id, held, spent, overrun, hard, own_hard";
 export const reservationColumnNames = `id, request_id, attempt, goal_account, day_account, hold, actual, source, state, model, node_id,
   node_epoch, dispatched, created_ms, expires_ms, closed_ms`;
-
-export function accountOf(row: PostgresRow): AccountRow {
-  return saturatedAccount({
-    id: textOf(row, "id"),
-    held: Number(row["held"]),
-    spent: Number(row["spent"]),
-    overrun: Number(row["overrun"]),
-    hard: row["hard"] === null ? null : Number(row["hard"]),
-    ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
-  });
-}
 
 export function reservationOf(row: PostgresRow): ReservationRow {
   return {

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { manualTime } from "#platform/manual-time.ts";
 import { utcDayOf } from "#platform/time.ts";
-import type { KeyUsageReading, KeyUsageStore } from "./key-usage-store.ts";
-import { type KeyUsageEvent, KeyUsageWatch, type UsageAnswer } from "./key-usage-watch.ts";
+import { keyUsageStoreContract } from "./key-usage-store.contract.ts";
+import { type KeyUsageReading, type KeyUsageStore, openKeyUsageStore } from "./key-usage-store.ts";
+import { isNotable, type KeyUsageEvent, KeyUsageWatch, type UsageAnswer } from "./key-usage-watch.ts";
 
 const morning = Date.parse("2026-11-22T09:00:00Z");
 const hour = 3_600_000;
@@ -129,4 +130,20 @@ describe("the watch on the aggregator's count", () => {
     expect(events.filter(({ kind }) => kind === "store_failed")).toHaveLength(1);
     expect([saved.length, state.opened]).toEqual([1, opened]);
   });
+});
+
+keyUsageStoreContract("SQLite", () => openKeyUsageStore("sqlite::memory:"));
+
+test.each([
+  ["equal counts", 10, 10, 0, false],
+  ["less than 5 %", 10, 10.4, 0, false],
+  ["more than 5 %", 10, 10.6, 0, true],
+  ["more than 5 % less", 10, 9.4, 0, true],
+  ["a few cents, however large their share", 0.01, 0.1, 0, false],
+  ["what running calls hold", 10, 12, 2, false],
+  ["more than they hold", 10, 13, 2, true],
+  ["less, whatever is held", 10, 8, 5, true],
+])("a difference between ledger and aggregator of %s is reported or not", (_, ledger, aggregator, held, expected) => {
+  const [ledgerSpent, aggregatorSpent, ledgerHeld] = [ledger * 1e9, aggregator * 1e9, held * 1e9];
+  expect(isNotable({ day: "2026-11-22", ledgerSpent, ledgerHeld, aggregatorSpent, readMs: 0 })).toBe(expected);
 });

@@ -9,6 +9,18 @@ export function emptyAccount(id: AccountId): AccountRow {
   return { id, held: 0, spent: 0, overrun: 0, hard: null, ownHard: null };
 }
 
+/** A row as a database gives it: PostgreSQL gives a bigint as text. */
+export function readAccount(row: Readonly<Record<string, unknown>>): AccountRow {
+  return {
+    id: String(row["id"]),
+    held: Number(row["held"]),
+    spent: Number(row["spent"]),
+    overrun: Number(row["overrun"]),
+    hard: row["hard"] === null ? null : Number(row["hard"]),
+    ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
+  };
+}
+
 export function dayAccountOf(day: UtcDay): AccountId {
   return `day/${day}`;
 }

@@ -60,7 +60,7 @@ export function reserve(rows: WorkingRows, reservation: Reservation): OperationR
   rows.write(row, "admitted", row.hold, 0, 0, reason);
   goalRow.hard = goalHard;
   dayRow.hard = dayHard;
-  return { kind: "held", day, spend: spendOf(day, goalRow, dayRow) };
+  return { kind: "held", day };
 }
 
 /** The same id again: a repeat after a lost reply, or a defect of the caller. */
@@ -74,6 +74,5 @@ function repeatReserve(rows: WorkingRows, row: ReservationRow, reservation: Rese
     rows.ignore(row.id, row.state, same ? "reserved again after it was closed" : "reserved again with other numbers");
     return { kind: "unavailable", reason: "this reservation is already used" };
   }
-  const day = row.dayAccount.slice("day/".length);
-  return { kind: "held", day, spend: spendOf(day, rows.account(row.goalAccount), rows.account(row.dayAccount)) };
+  return { kind: "held", day: row.dayAccount.slice("day/".length) };
 }

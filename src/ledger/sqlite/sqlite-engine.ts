@@ -1,6 +1,8 @@
-import type { Database } from "bun:sqlite";
+import { type Database, SQLiteError } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { hostname } from "node:os";
+import { inMemoryPath } from "#db/database-url.ts";
+import { diskFaultOf } from "#db/disk-fault.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { type Statement, writeWithoutSync } from "#db/store-database.ts";
 import { nanoUsd } from "#domain/money/money.ts";
@@ -14,9 +16,7 @@ import type { BatchReply, LedgerBatch, LedgerChanges } from "#ledger/rules/opera
 import { type AccountId, type NodeIdentity, partsOfReservationId } from "#ledger/rules/rows.ts";
 import { type DueReservation, type JoinedNode, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
-import { entriesJson } from "./entry-batch.ts";
-import { isRefusedWrite, sqliteFailureOf } from "./sqlite-failure.ts";
-import { prune } from "./sqlite-retention.ts";
+import { prune, type StoredEntry } from "./sqlite-retention.ts";
 import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
 
 /** Tells whether a path still names the same file. */
@@ -37,7 +37,7 @@ export class SqliteEngine {
   #nodeId = "";
 
   constructor(path: string) {
-    this.#logWithoutDatabase = path !== ":memory:" && !existsSync(path) && existsSync(`${path}-wal`);
+    this.#logWithoutDatabase = path !== inMemoryPath && !existsSync(path) && existsSync(`${path}-wal`);
     this.#path = path;
     try {
       this.#db = openSqlite(path);
@@ -46,7 +46,8 @@ export class SqliteEngine {
     }
     this.#statements = prepareStatements(this.#db);
     // Opening has written: the files of the log exist from now on, for as long as any connection is open.
-    this.#files = path === ":memory:" ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
+    this.#files =
+      path === inMemoryPath ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
   }
 
   join(nodeId: string, nowMs: number): JoinedNode {
@@ -95,12 +96,12 @@ export class SqliteEngine {
     const batch = (statements.lastBatch.get()?.seq ?? 0) + 1;
     if (first !== undefined) {
       const seen = new Set<ReservationId>();
-      const json = entriesJson(entries, (id) => {
-        const previous = seen.has(id) ? batch : stored.get(id)?.lastEntry;
+      const rows = entries.map(({ reservationId: id, event, held, spent, overrun, reason }): StoredEntry => {
+        const previous = seen.has(id) ? batch : (stored.get(id)?.lastEntry ?? null);
         seen.add(id);
-        return previous ?? null;
+        return [id, event, held, spent, overrun, reason, previous];
       });
-      statements.insertBatch.run(batch, first.nodeId, first.atMs, json);
+      statements.insertBatch.run(batch, first.nodeId, first.atMs, JSON.stringify(rows));
     }
     for (const row of inserted) {
       const { id, goalAccount, dayAccount, hold, actual, source, state, model, nodeId, nodeEpoch, dispatched } = row;
@@ -264,4 +265,28 @@ function isEndedProcess(nodeId: string): boolean {
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "ESRCH";
   }
+}
+
+/**
+ * The operating system has refused a write: no room, a quota, a limit, a read-only file system. Nothing of the transaction counts then:
+ * its pages are in no file that is read, or in the log without the end of a commit, and SQLite reads its own pages anew. Only if a sync
+ * fails, pages that were written before may be lost.
+ */
+const isNotWritten = /^SQLITE_(?:FULL|IOERR_WRITE|IOERR_SHMSIZE)$/;
+
+/** Whether SQLite reports that the operating system has refused a write. */
+function isRefusedWrite(error: unknown): boolean {
+  return error instanceof SQLiteError && isNotWritten.test(error.code ?? "");
+}
+
+/** What an error of SQLite means. After a failed read or sync it is unknown what is on the disk: no later reply can be trusted. */
+function sqliteFailureOf(error: unknown, path: string): unknown {
+  if (!(error instanceof SQLiteError)) return error;
+  const code = error.code ?? "";
+  const message = `${code}: ${error.message}`;
+  if (/^SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)) return new StoreFailure("conflict", message);
+  const isDisk = path !== inMemoryPath && /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/.test(code);
+  const fault = isDisk ? diskFaultOf(path) : undefined;
+  const isFatal = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/.test(code) && !isNotWritten.test(code);
+  return new StoreFailure(isFatal ? "fatal" : "transient", fault === undefined ? message : `${message} (${fault})`);
 }

@@ -1,8 +1,19 @@
+import type { ReservationId } from "#ledger/ledger.ts";
 import { expiryGraceMs } from "#ledger/rules/limits.ts";
-import type { AccountId } from "#ledger/rules/rows.ts";
+import type { AccountId, EntryRow } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { storedEntriesOf } from "./entry-batch.ts";
 import type { OldReservation, SqliteStatements } from "./sqlite-statements.ts";
+
+/** An entry in the row of its batch. `previous`: the batch with the entry before it of the same reservation. */
+export type StoredEntry = readonly [
+  reservation: ReservationId,
+  event: EntryRow["event"],
+  held: number,
+  spent: number,
+  overrun: number,
+  reason: string,
+  previous: number | null,
+];
 
 /** Rows that one query reads. */
 const readRows = 500;
@@ -58,7 +69,7 @@ function removeEntries(statements: SqliteStatements, old: readonly OldReservatio
   // Each entry names the batch with the one before it: a batch that is found is visited too, once.
   const batches = new Set(old.map(({ lastEntry }) => lastEntry));
   for (const batch of batches) {
-    const entries = storedEntriesOf(entriesOf.get(batch)?.entries ?? "[]");
+    const entries = JSON.parse(entriesOf.get(batch)?.entries ?? "[]") as StoredEntry[];
     const kept = entries.filter(([id, , , spent, overrun, , previous]) => {
       const reservation = byId.get(id);
       if (reservation === undefined) return true;

@@ -101,7 +101,7 @@ export class Auditor {
     const old = this.#rows.get(id);
     if (old !== undefined) {
       if (old.phase !== "sure" || old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
-      return `held ${this.#sums(old.goal, old.day)}`;
+      return "held";
     }
     const own = goalOf(goal, day);
     const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);
@@ -120,7 +120,7 @@ export class Auditor {
       nodeLifetime: nodeLifetimeOf(node),
       expiresMs: nowMs + deadlineMs + expiryGraceMs,
     });
-    return `held ${this.#sums(own, day)}`;
+    return "held";
   }
 
   #sums(goal: string, day: UtcDay): string {
@@ -150,12 +150,11 @@ function nodeLifetimeOf({ id, epoch }: NodeIdentity): string {
 
 export function summaryOf(reply: OperationReply | undefined): string {
   switch (reply?.kind) {
-    case "held":
     case "spend":
     case "refused": {
       const { goalAccount, dayAccount } = reply.spend;
       const sums = `${goalAccount.spent} ${goalAccount.held} ${dayAccount.spent} ${dayAccount.held}`;
-      if (reply.kind !== "refused") return `${reply.kind} ${sums}`;
+      if (reply.kind === "spend") return `spend ${sums}`;
       return `refused ${reply.binding}${reply.retryAfterMs === undefined ? "" : " wait"} ${sums}`;
     }
     default:

@@ -538,7 +538,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         const second = await ledger.reserve(reservationOf({ amount: usd(300) }));
         if (first.kind !== "held" || second.kind !== "held") throw new Error(`${first.kind}, ${second.kind}`);
         expect(second.day).toBe(first.day);
-        expect(second.spend.dayAccount.held).toBe(usd(600));
+        expect((await spendOf()).dayAccount.held).toBe(usd(600));
       });
 
       test("a reservation repeated after midnight is still that of the day before", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { replies } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
@@ -7,163 +7,125 @@ import { eventually, start } from "../../harness/gateway.ts";
 
 /** What an answer that never ends well is charged: an upstream bills what it has written, whatever it says afterwards. */
 
-// Flash: 0.28 USD per million output tokens. 1,000 tokens are 0.00028 USD, and a little for the prompt.
+// Flash: 0.14 USD per million input tokens and 0.28 per million output tokens. 1,000 tokens of output are 0.00028 USD, and a
+// little for the prompt.
 const bound = { max_tokens: 1_000 };
 const [leastHold, mostHold] = [280_000, 400_000];
-const policy = { upstream: { max_attempts: 1 } };
+// Whatever fails, the next request is for the same model.
+const never = { failures_in_a_row: 100, degraded_in_a_row: 100, garbage_in_a_row: 100 };
+const policy = {
+  upstream: { max_attempts: 1 },
+  health: { ...never, degraded_minimum: 100, unhealthy_minimum: 100, garbage_minimum: 100, limited_default_ms: 1 },
+};
+const tokens = (output: number) => output * 280 + 10 * 140;
 
 const limited = { error: { code: 429, message: "the provider is overloaded" } };
 const counted = (output: number, more: JsonObject = {}) => ({
   usage: { prompt_tokens: 10, completion_tokens: output, total_tokens: 10 + output, ...more },
 });
+const text = chunk({ content: "half" });
+const stop = chunk({}, "stop");
+const empty = chunk({ role: "assistant", content: "" });
+const last = (more: JsonObject) => ({ ...chunk({}), choices: [], ...more });
+const choice = (more: JsonObject): JsonObject => ({
+  id: "gen-1",
+  choices: [{ index: 0, message: { role: "assistant", content: "half an answer" }, finish_reason: "error", ...more }],
+});
+const counting = [1, 2, 3].map((count) => ({ ...chunk({ content: "word " }), ...counted(count) }));
+const breaks = (...events: JsonObject[]) => streams({ events, end: "rst" });
+const ends = (...events: JsonObject[]) => streams({ events, end: "clean" });
+/** A whole stream that has stated its usage, and states another one. */
+const twice = (second: JsonObject) =>
+  streams({ events: [text, stop, last(counted(500, { cost: 0.0002 })), last(second)] });
+const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-describe("an error that names a 4xx status", () => {
-  const choice = (more: JsonObject): JsonObject => ({
-    id: "gen-1",
-    choices: [{ index: 0, message: { role: "assistant", content: "half an answer" }, finish_reason: "error", ...more }],
+/** What a goal is left with: exactly so much spent and nothing held, or the hold held (`held`) or charged (`charged`). */
+const rows: [what: string, behaviour: Behaviour, outcome: number | "held" | "charged", stream?: boolean][] = [
+  // An error that names a 4xx status does not release the hold of what was answered before it.
+  ["a 429 in a stream, after content", streams({ events: [text, limited] }), "held"],
+  ["a 429 in a stream, after reasoning", streams({ events: [chunk({ reasoning: "hm" }), limited] }), "held"],
+  ["a 429 in a chunk that has content too", ends({ ...text, ...limited }), "held"],
+  ["a 429 in a choice with a message", replies(200, choice(limited)), "held", false],
+  ["a 429 beside choices with a message", replies(200, { ...choice({}), ...limited }), "held", false],
+  ["a 429 in a stream, before any output", streams({ events: [empty, limited] }), 0],
+  ["a 429 in a whole answer", replies(200, limited), 0, false],
+  // Usage that is counted along in every chunk.
+  ["counts along the way of a stream that breaks off", breaks(...counting), "held"],
+  [
+    "counts along the way of a stream that ends",
+    streams({ events: [...counting, { ...stop, ...counted(4) }] }),
+    tokens(4),
+  ],
+  [
+    "an earlier cost, which does not belong to a later count",
+    streams({
+      events: [
+        { ...text, ...counted(1, { cost: 0.000001 }) },
+        { ...stop, ...counted(500) },
+      ],
+    }),
+    tokens(500),
+  ],
+  // A second usage never makes the call cheaper.
+  ["a second usage with a smaller cost", twice(counted(500, { cost: 0.0000001 })), 200_000],
+  ["a second usage with a larger cost", twice(counted(500, { cost: 0.0003 })), 300_000],
+  ["a second usage of zeros", twice({ usage: { ...zero, cost: 0 } }), 200_000],
+  ["a second usage of zeros without a cost", twice({ usage: zero }), 200_000],
+  ["a second usage with the same counts and no cost", twice(counted(500)), 200_000],
+  ["a second usage with higher counts and no cost", twice(counted(900)), tokens(900)],
+  ["a second usage that is null", twice({ usage: null }), 200_000],
+  ["a second usage that is defective", twice(counted(500, { cost: -1 })), "charged"],
+  // Usage settles a stream that breaks off where it stands behind all output.
+  ["usage after the last output", breaks(text, { ...empty, ...counted(7) }), tokens(7)],
+  ["usage before more output", breaks(text, { ...empty, ...counted(7) }, text, text), "held"],
+  ["usage before any output", breaks({ ...empty, ...counted(0) }), "held"],
+  ["usage in the event that says why the stream failed", ends(text, { ...limited, ...counted(7) }), tokens(7)],
+];
+
+describe("an answer that does not end well", () => {
+  let gateway: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    gateway = await start({ policy });
   });
-  const rows: [what: string, stream: boolean, behaviour: Behaviour][] = [
-    ["in a stream, after content", true, streams({ events: [chunk({ content: "half" }), limited] })],
-    ["in a stream, after reasoning", true, streams({ events: [chunk({ reasoning: "hm" }), limited] })],
-    [
-      "in a chunk that has content too",
-      true,
-      streams({ events: [{ ...chunk({ content: "half" }), ...limited }], end: "clean" }),
-    ],
-    ["in a choice with a message", false, replies(200, choice(limited))],
-    ["beside choices with a message", false, replies(200, { ...choice({}), ...limited })],
-  ];
-  test.each(rows)("does not release the hold of what was answered before it: %s", async (_, stream, behaviour) => {
-    await using gateway = await start({ policy, script: () => behaviour });
+  afterAll(() => gateway.stop());
+
+  test.each(rows)("with %s leaves what it cost, or the hold", async (_, behaviour, outcome, stream = true) => {
+    const before = await gateway.ledger(() => true);
+    gateway.upstream.follow(() => behaviour);
     await (await gateway.chat({ ...bound, stream })).text();
-    const { held, spent } = await gateway.ledger(({ held, spent }) => held + spent >= leastHold);
-    expect(held).toBeWithin(leastHold, mostHold);
-    expect(spent).toBe(0);
+    const change = async () => {
+      const { held, spent } = await gateway.ledger(() => true);
+      return { held: held - before.held, spent: spent - before.spent };
+    };
+    if (typeof outcome === "number") {
+      await eventually(async () => Bun.deepEquals(await change(), { held: 0, spent: outcome }));
+      return;
+    }
+    const [whole, none] = outcome === "held" ? (["held", "spent"] as const) : (["spent", "held"] as const);
+    await eventually(async () => (await change())[none] === 0 && (await change())[whole] >= leastHold);
+    expect((await change())[whole]).toBeWithin(leastHold, mostHold);
   });
+});
 
+describe("a caller who disconnects", () => {
   test.each([
-    ["a stream", true, streams({ events: [chunk({ role: "assistant", content: "" }), limited] })],
-    ["a whole answer", false, replies(200, limited)],
-  ] as [string, boolean, Behaviour][])("releases it where nothing came before: %s", async (_, stream, behaviour) => {
-    await using gateway = await start({ policy, script: () => behaviour });
-    expect((await gateway.chat({ ...bound, stream })).status).toBe(500);
-    expect(await gateway.ledger()).toEqual({ held: 0, spent: 0 });
-  });
-});
-
-describe("usage that is counted along in every chunk", () => {
-  const events = [1, 2, 3].map((count) => ({ ...chunk({ content: "word " }), ...counted(count) }));
-
-  test("is no cost of a stream that breaks off: the hold stays", async () => {
-    await using gateway = await start({ policy, script: () => streams({ events, end: "rst" }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    const { held, spent } = await gateway.ledger(({ held, spent }) => held === 0 || spent > 0 || held >= leastHold);
-    expect([spent, held >= leastHold]).toEqual([0, true]);
-  });
-
-  test("is not what a caller pays who disconnects: the hold is charged", async () => {
-    await using gateway = await start({ policy, script: () => streams({ events, end: "silence" }) });
-    const stop = new AbortController();
-    const reply = await gateway.chat({ ...bound, stream: true }, {}, { signal: stop.signal });
+    ["is charged the hold, whatever was counted along the way", policy.upstream, counting, undefined],
+    // The bytes that were seen are fewer.
+    [
+      "is charged at least the count where cancelling stops the billing",
+      { ...policy.upstream, billing_stops_on_cancel: true },
+      [{ ...text, ...counted(900) }],
+      tokens(900),
+    ],
+  ])("%s", async (_, upstream, events, cost) => {
+    await using gateway = await start({ policy: { upstream }, script: () => streams({ events, end: "silence" }) });
+    const stopped = new AbortController();
+    const reply = await gateway.chat({ ...bound, stream: true }, {}, { signal: stopped.signal });
     await reply.body?.getReader().read();
-    stop.abort();
+    stopped.abort();
     await eventually(async () => (await gateway.ledger()).spent > 0);
-    expect((await gateway.ledger()).spent).toBeWithin(leastHold, mostHold);
+    const { spent } = await gateway.ledger();
+    if (cost === undefined) expect(spent).toBeWithin(leastHold, mostHold);
+    else expect(spent).toBe(cost);
   });
-
-  test("is the least that a caller pays who disconnects where cancelling stops the billing", async () => {
-    const many = { ...chunk({ content: "a" }), ...counted(900) };
-    await using gateway = await start({
-      policy: { upstream: { ...policy.upstream, billing_stops_on_cancel: true } },
-      script: () => streams({ events: [many], end: "silence" }),
-    });
-    const stop = new AbortController();
-    const reply = await gateway.chat({ ...bound, stream: true }, {}, { signal: stop.signal });
-    await reply.body?.getReader().read();
-    stop.abort();
-    await eventually(async () => (await gateway.ledger()).spent > 0);
-    // 900 tokens of output and 10 of input: the bytes that were seen are fewer.
-    expect((await gateway.ledger()).spent).toBe(900 * 280 + 10 * 140);
-  });
-
-  test("settles a stream that ends", async () => {
-    const whole = [...events, { ...chunk({}, "stop"), ...counted(4) }];
-    await using gateway = await start({ policy, script: () => streams({ events: whole }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    expect((await gateway.ledger()).spent).toBe(4 * 280 + 10 * 140);
-  });
-
-  test("an earlier cost does not belong to a later count", async () => {
-    const early = { ...chunk({ content: "a" }), ...counted(1, { cost: 0.000001 }) };
-    const last = { ...chunk({}, "stop"), ...counted(500) };
-    await using gateway = await start({ policy, script: () => streams({ events: [early, last] }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    expect((await gateway.ledger()).spent).toBe(500 * 280 + 10 * 140);
-  });
-});
-
-describe("a second usage in a stream", () => {
-  const text = chunk({ content: "words" });
-  const stop = chunk({}, "stop");
-  const stated = { ...chunk({}), choices: [], ...counted(500, { cost: 0.0002 }) };
-  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-  test.each([
-    ["with a smaller cost", { usage: { ...counted(500).usage, cost: 0.0000001 } }, 200_000],
-    ["with a larger cost", { usage: { ...counted(500).usage, cost: 0.0003 } }, 300_000],
-    ["of zeros", { usage: { ...zero, cost: 0 } }, 200_000],
-    ["of zeros without a cost", { usage: zero }, 200_000],
-    ["with the same counts and no cost", counted(500), 200_000],
-    ["with higher counts and no cost", counted(900), 900 * 280 + 10 * 140],
-    ["that is null", { usage: null }, 200_000],
-  ] as [string, JsonObject, number][])("never makes the call cheaper: one %s", async (_, last, cost) => {
-    const events = [text, stop, stated, { ...chunk({}), choices: [], ...last }];
-    await using gateway = await start({ policy, script: () => streams({ events }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    expect((await gateway.ledger()).spent).toBe(cost);
-  });
-
-  test("that is defective leaves the hold to be charged", async () => {
-    const events = [text, stop, stated, { ...chunk({}), choices: [], ...counted(500, { cost: -1 }) }];
-    await using gateway = await start({ policy, script: () => streams({ events }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    expect((await gateway.ledger()).spent).toBeWithin(leastHold, mostHold);
-  });
-});
-
-describe("usage after the last output", () => {
-  const events = [chunk({ content: "half" }), { ...chunk({ content: "" }), ...counted(7) }];
-
-  test("settles a stream that breaks off before its finish reason", async () => {
-    await using gateway = await start({ policy, script: () => streams({ events, end: "rst" }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    await eventually(async () => (await gateway.ledger()).spent > 0);
-    expect(await gateway.ledger()).toEqual({ held: 0, spent: 7 * 280 + 10 * 140 });
-  });
-
-  test("does not settle it if more output follows", async () => {
-    const more = [...events, chunk({ content: "more" }), chunk({ content: "and more" })];
-    await using gateway = await start({ policy, script: () => streams({ events: more, end: "rst" }) });
-    await (await gateway.chat({ ...bound, stream: true })).text();
-    const { held, spent } = await gateway.ledger(({ held, spent }) => held === 0 || spent > 0 || held >= leastHold);
-    expect([spent, held >= leastHold]).toEqual([0, true]);
-  });
-});
-
-test("usage before any output does not settle a stream that breaks off", async () => {
-  const opening = { ...chunk({ role: "assistant", content: "" }), ...counted(0) };
-  await using gateway = await start({ policy, script: () => streams({ events: [opening], end: "rst" }) });
-  await (await gateway.chat({ ...bound, stream: true })).text();
-  const { held, spent } = await gateway.ledger(({ held, spent }) => held === 0 || spent > 0 || held >= leastHold);
-  expect([spent, held >= leastHold]).toEqual([0, true]);
-});
-
-test("usage in the event that says why the stream failed settles it", async () => {
-  const last = { ...limited, ...counted(7) };
-  await using gateway = await start({
-    policy,
-    script: () => streams({ events: [chunk({ content: "half" }), last], end: "clean" }),
-  });
-  await (await gateway.chat({ ...bound, stream: true })).text();
-  await eventually(async () => (await gateway.ledger()).spent > 0);
-  expect(await gateway.ledger()).toEqual({ held: 0, spent: 7 * 280 + 10 * 140 });
 });
