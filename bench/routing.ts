@@ -57,8 +57,20 @@ if (prompts !== undefined) {
   );
   const mean = (value: (source: (typeof sources)[number]) => number) =>
     sources.reduce((sum, source) => sum + value(source), 0) / sources.length;
-  const better = (than: (source: (typeof sources)[number]) => number | undefined) =>
-    `${sources.filter((source) => source.leftOut > (than(source) ?? 0)).length} of ${sources.length}`;
+  type Value = (source: (typeof sources)[number]) => number | undefined;
+  const better = (score: Value, than: Value) =>
+    `${sources.filter((source) => (score(source) ?? 0) > (than(source) ?? 0)).length} of ${sources.length}`;
+  const comparison = (name: string, score: Value) =>
+    row(`${name} is better on`, [
+      "",
+      "",
+      better(score, ({ length }) => length),
+      better(score, ({ regexes }) => regexes),
+      ...optional(better(score, (each) => each.other)),
+      "",
+      "",
+      "",
+    ]);
   say(
     row("**mean**", [
       three(mean(({ score }) => score)),
@@ -70,24 +82,16 @@ if (prompts !== undefined) {
       whole(mean(({ easyToPro }) => easyToPro)),
       mean(({ timesPro }) => timesPro).toFixed(2),
     ]),
-    row("left out is better on", [
-      "",
-      "",
-      better(({ length }) => length),
-      better(({ regexes }) => regexes),
-      ...optional(better((each) => each.other)),
-      "",
-      "",
-      "",
-    ]),
+    comparison("the score", ({ score }) => score),
+    comparison("left out", ({ leftOut }) => leftOut),
     "",
-    "| words | guarded | missed (sent to flash) | ordinary | false alarms (sent to pro) |",
-    "|---|---|---|---|---|",
+    "Guarded asks, by set of written asks: missed, sent to flash; ordinary ones taken for guarded, sent to pro.",
+    "",
     ...judged.map(
       ({ name, guarded, missed, ordinary, falseAlarms }) =>
-        `| written asks: ${name} | ${guarded} | ${percent(missed)} | ${ordinary} | ${percent(falseAlarms)} |`,
+        `* ${name}: ${percent(missed)} of ${guarded}; ${percent(falseAlarms)} of ${ordinary}`,
     ),
-    `| public prompts | | | ${falseAlarms.of} | ${percent(falseAlarms.found / falseAlarms.of, 2)} |`,
+    `* public prompts: ${percent(falseAlarms.found / falseAlarms.of, 2)} of ${falseAlarms.of} taken for guarded`,
     "",
     `Kind right: ${percent(kinds.right / kinds.of)} of ${kinds.of} labelled prompts; guarded kinds in twelve languages: ${percent(languages)}.`,
     "",
