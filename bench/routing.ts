@@ -85,7 +85,7 @@ if (prompts !== undefined) {
     comparison("the score", ({ score }) => score),
     comparison("left out", ({ leftOut }) => leftOut),
     "",
-    "Guarded asks, by set of written asks: missed, sent to flash; ordinary ones taken for guarded, sent to pro.",
+    "Guarded asks, by written set: missed, sent to flash; ordinary ones taken for guarded, sent to pro.",
     "",
     ...judged.map(
       ({ name, guarded, missed, ordinary, falseAlarms }) =>
