@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { isObject, type Json } from "#domain/chat.ts";
 import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed, type TextReader } from "#http-client/response/body-text.ts";
@@ -8,11 +8,7 @@ import type { AbortSignalLike } from "#platform/abort.ts";
 import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
-import { readBody, type WholeBody } from "./body.ts";
-import { chunkOf } from "./completion-chunk.ts";
 import {
-  cleanMessage,
-  cutOffFailure,
   type ErrorBody,
   errorAnswerFailure,
   errorBodyOf,
@@ -24,16 +20,9 @@ import {
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
-import type {
-  EventBatch,
-  EventStream,
-  Upstream,
-  UpstreamCall,
-  UpstreamFailure,
-  UpstreamReply,
-  UsageReport,
-} from "./upstream.ts";
+import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";
+import { answerDefect, completionEvents, notJson, readBody, type WholeBody } from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -233,7 +222,7 @@ class UpstreamClient implements Upstream {
     const whole = attempt.identity.addTo(report);
     if (!attempt.stream) return { kind: "answer", answer, raw, report: whole, firstByteMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    return { kind: "stream", events: eventsOf(chunkOf(answer), whole), firstEventMs: this.#now() - attempt.startedAt };
+    return { kind: "stream", events: completionEvents(answer, whole), firstEventMs: this.#now() - attempt.startedAt };
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
@@ -268,45 +257,4 @@ function withIdentity(reply: UpstreamReply, { identity }: Attempt): UpstreamRepl
   if (reply.kind !== "failure") return reply;
   const report = identity.addTo(reply.report ?? {});
   return Object.keys(report).length === 0 ? reply : { ...reply, report };
-}
-
-/** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */
-function notJson(text: string, framed: boolean, contentType: string): UpstreamFailure {
-  if (!framed && /^\s*(\{|$)/.test(text)) return cutOffFailure("the upstream's answer was cut off");
-  return garbageFailure(`the upstream's answer is not JSON (${cleanMessage(contentType) || "no content type"})`);
-}
-
-/** What makes a JSON answer useless: no choices, a choice without a message, a choice that is an error. */
-function answerDefect(answer: JsonObject): UpstreamFailure | undefined {
-  const choices = answer["choices"];
-  if (!Array.isArray(choices) || choices.length === 0) return garbageFailure("the upstream's answer has no choices");
-  for (const choice of choices) {
-    if (!isObject(choice)) return garbageFailure("the upstream's answer has a choice that is not an object");
-    const error = errorIn(choice);
-    if (error !== undefined) return error;
-    if (choice["finish_reason"] === "error") return statusFailure(500, "the upstream ended its answer with an error");
-    if (!isObject(choice["message"])) return garbageFailure("the upstream's answer has a choice without a message");
-  }
-  return undefined;
-}
-
-/** A whole completion as a stream of one chunk. */
-function eventsOf(chunk: JsonObject, report: UsageReport): EventStream {
-  let batch: EventBatch | undefined = [
-    { kind: "chunk", raw: JSON.stringify(chunk), chunk },
-    { kind: "end", report },
-  ];
-  const takeAll = () => {
-    const all = batch;
-    batch = undefined;
-    return all;
-  };
-  return {
-    takeAll,
-    read(receiver) {
-      const all = takeAll();
-      if (all === undefined) receiver.onEnd();
-      else receiver.onValue(all);
-    },
-  };
 }

@@ -111,8 +111,9 @@ class KeyGuardStream implements GuardedStream {
   /** Whether nothing is held back or left out, and no form may begin in a text, as in nearly all. */
   #passes(text: string): boolean {
     if (this.#held !== "" || this.#replaced !== undefined) return false;
-    if (this.#own.anyStart.test(this.#tail + text)) return false;
-    this.#giveOut(text, text.length);
+    const all = this.#tail + text;
+    if (this.#own.anyStart.test(all)) return false;
+    this.#tail = all.slice(-this.#own.tailLength);
     return true;
   }
 

@@ -1,5 +1,3 @@
-const LF = 10;
-
 /** The result of a push: read, or one event exceeds the bound (then the reader must not be used any more). */
 export type SsePush = "read" | "too_large";
 
@@ -24,9 +22,8 @@ export type SseShortcut = (text: string, from: number, until: number) => number;
 export class SseReader {
   readonly #maxEventChars: number;
   readonly #shortcut: SseShortcut | undefined;
-  /** Pieces of an incomplete line, in order, and their total length; joined when the line is complete. */
-  #held: string[] = [];
-  #heldLength = 0;
+  /** An incomplete line. */
+  #held = "";
   /** Data of the event being read; undefined while it has none. */
   #data: string | undefined;
   #name = "";
@@ -46,31 +43,19 @@ export class SseReader {
   }
 
   push(input: string, sink: SseSink): SsePush {
-    let text = input;
-    if (text === "") return "read";
-    const betweenEvents = this.#heldLength === 0 && this.#data === undefined && this.#name === "" && !this.#afterCr;
-    if (this.#shortcut !== undefined && betweenEvents) {
-      // Most reads bring nothing but events that the shortcut takes.
-      const taken = this.#shortcut(text, 0, text.length);
-      if (taken === text.length) return "read";
-      if (taken > 0) text = text.slice(taken);
-    }
-    if (this.#afterCr) {
-      this.#afterCr = false;
-      if (text.startsWith("\n")) text = text.slice(1);
-    }
+    let text = this.#afterCr && input.startsWith("\n") ? input.slice(1) : input;
+    if (input !== "") this.#afterCr = false;
     if (text.includes("\r")) {
       this.#afterCr = text.endsWith("\r");
       text = text.replace(/\r\n?/g, "\n");
     }
     const end = text.lastIndexOf("\n") + 1;
-    if (end > 0) this.#lines(this.#heldLength === 0 ? text : this.#takeHeld() + text, text.length - end, sink);
-    if (end < text.length) {
-      const rest = end === 0 ? text : text.slice(end);
-      this.#held.push(rest);
-      this.#heldLength += rest.length;
+    if (end > 0) {
+      this.#lines(this.#held + text, text.length - end, sink);
+      this.#held = "";
     }
-    const held = this.#heldLength + (this.#data?.length ?? 0) + this.#name.length;
+    this.#held += text.slice(end);
+    const held = this.#held.length + (this.#data?.length ?? 0) + this.#name.length;
     return held > this.#maxEventChars ? "too_large" : "read";
   }
 
@@ -79,16 +64,10 @@ export class SseReader {
    * must expect it to be truncated.
    */
   finish(sink: SseSink): void {
-    const last = this.#takeHeld();
+    const last = this.#held;
+    this.#held = "";
     if (last !== "") this.#lines(`${last}\n`, 0, sink);
     this.#dispatch(sink);
-  }
-
-  #takeHeld(): string {
-    const text = this.#held.join("");
-    this.#held = [];
-    this.#heldLength = 0;
-    return text;
   }
 
   /** Reads the whole lines of `text`, each ended by one LF, up to its last `tail` characters. */
@@ -96,25 +75,14 @@ export class SseReader {
     const until = text.length - tail;
     let from = 0;
     while (from < until) {
-      const noEvent = this.#data === undefined && this.#name === "";
-      if (noEvent && this.#shortcut !== undefined) {
+      if (this.#shortcut !== undefined && this.#data === undefined && this.#name === "") {
         from = this.#shortcut(text, from, until);
         if (from === until) return;
       }
       const to = text.indexOf("\n", from);
-      if (to === from) {
-        this.#dispatch(sink);
-      } else if (text.startsWith("data: ", from)) {
-        if (noEvent && to + 1 < until && text.charCodeAt(to + 1) === LF) {
-          // One data line and a blank line: nearly every event.
-          sink(text.slice(from + 6, to), "");
-          from = to + 2;
-          continue;
-        }
-        this.#addData(text.slice(from + 6, to));
-      } else {
-        this.#otherLine(text.slice(from, to));
-      }
+      if (to === from) this.#dispatch(sink);
+      else if (text.startsWith("data: ", from)) this.#addData(text.slice(from + "data: ".length, to));
+      else this.#otherLine(text.slice(from, to));
       from = to + 1;
     }
   }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
-import { errorIn, statusFailure } from "#upstream/failures.ts";
+import { errorIn, garbageFailure, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { laterReport, usageReport } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
@@ -21,20 +21,15 @@ export type ValidatedEvent =
 const maxTemplateLength = 4_096;
 
 const nothing: ValidatedEvent = { kind: "nothing" };
-const done: ValidatedEvent = { kind: "done" };
-
-const open = 1;
-const finished = 2;
 
 /**
  * Validates a stream by its content. It is complete when each choice that appeared has a finish reason; how the
  * connection ends proves nothing, because a cut can look like a clean close.
  */
 export class StreamValidator {
-  /** Per index: 0 for a choice that has not appeared, `open` or `finished`. */
-  readonly #choices = new Uint8Array(maxChoices);
-  #openChoices = 0;
-  #finishedChoices = 0;
+  /** The choices that have appeared, and those of them with a finish reason, by index. */
+  readonly #seen = new Set<number>();
+  readonly #finished = new Set<number>();
   #hasContent = false;
   #report: UsageReport = {};
   /** Whether output came with or after the reported usage, which some providers state in every chunk. */
@@ -64,11 +59,11 @@ export class StreamValidator {
 
   /** Whether a choice appeared and all that appeared are finished. */
   get complete(): boolean {
-    return this.#finishedChoices > 0 && this.#openChoices === 0;
+    return this.#finished.size > 0 && this.#finished.size === this.#seen.size;
   }
 
   get finishedChoices(): number {
-    return this.#finishedChoices;
+    return this.#finished.size;
   }
 
   /** Whether a chunk had content: more than a role, which only opens the stream. */
@@ -91,7 +86,7 @@ export class StreamValidator {
   validate(data: string, name: string): ValidatedEvent {
     if (data.length < 16) {
       const word = data.trim();
-      if (word === "[DONE]") return done;
+      if (word === "[DONE]") return { kind: "done" };
       if (word === "") return nothing;
     }
     if (hasMoreValuesThan(data, this.#maxValues))
@@ -100,12 +95,8 @@ export class StreamValidator {
     try {
       chunk = JSON.parse(data);
     } catch {
-      return notJson;
+      return failedAs("an event that is not JSON");
     }
-    return this.#validateJson(data, name, chunk);
-  }
-
-  #validateJson(data: string, name: string, chunk: Json): ValidatedEvent {
     if (!isObject(chunk)) return failedAs("an event that is not an object");
     this.#identity.read(chunk);
     const usage = chunk["usage"];
@@ -152,32 +143,22 @@ export class StreamValidator {
 
   /** Records the state of one choice; returns a failure when it is invalid. */
   #checkChoice(choice: Json): UpstreamFailure | undefined {
-    if (!isObject(choice)) return garbage("a choice that is not an object");
+    if (!isObject(choice)) return garbageFailure("the upstream sent a choice that is not an object");
     const index = choice["index"] ?? 0;
     if (typeof index !== "number" || !Number.isInteger(index) || index < 0 || index >= maxChoices) {
-      return garbage("a choice without a usable index");
+      return garbageFailure("the upstream sent a choice without a usable index");
     }
     const error = errorIn(choice);
     if (error !== undefined) return error;
     const finish = choice["finish_reason"];
     if (typeof finish === "string" && finish !== "") {
       if (finish === "error") return statusFailure(500, "the upstream ended its stream with an error");
-      this.#setChoiceState(index, finished);
+      this.#finished.add(index);
       this.#hasContent = true;
-      return undefined;
     }
-    if (this.#choices[index] === 0) this.#setChoiceState(index, open);
+    this.#seen.add(index);
     if (!this.#hasContent) this.#hasContent = carriesSomething(choice["delta"]);
     return undefined;
-  }
-
-  #setChoiceState(index: number, state: typeof open | typeof finished): void {
-    const before = this.#choices[index];
-    if (before === finished) return;
-    if (before === open) this.#openChoices--;
-    if (state === open) this.#openChoices++;
-    else this.#finishedChoices++;
-    this.#choices[index] = state;
   }
 }
 
@@ -198,12 +179,6 @@ function carriesSomething(delta: Json | undefined): boolean {
   return false;
 }
 
-function garbage(what: string): UpstreamFailure {
-  return { kind: "garbage", message: `the upstream sent ${what}`, dispatched: true };
-}
-
 function failedAs(what: string): ValidatedEvent {
-  return { kind: "failed", failure: garbage(what) };
+  return { kind: "failed", failure: garbageFailure(`the upstream sent ${what}`) };
 }
-
-const notJson: ValidatedEvent = failedAs("an event that is not JSON");
