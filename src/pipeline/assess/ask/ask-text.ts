@@ -72,7 +72,10 @@ export function readAskText(ask: string): AskText {
       characters: ask.length,
       words: Math.round(words.length + packed * letters.length),
       distinct_words: Math.round(new Set(words).size + packed * new Set(letters).size),
-      code_lines: count(shown, codeLine),
+      // Without one of these signs no line looks like code, and nearly all asks have none.
+      code_lines: /[=()[\]{};]|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b/m.test(shown)
+        ? count(shown, codeLine)
+        : 0,
       trace_lines: count(shown, /^\s+at \S|^\s*File "|^Traceback/gm),
       list_items: count(shown, /^\s*(?:[-*•]|\d[.)]) /gm),
       options: count(shown, /^\s*\(?[A-J][.)] /gm),

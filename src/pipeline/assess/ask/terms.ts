@@ -55,14 +55,15 @@ export class Vocabulary<Tag extends string> {
 
   /** Reads the first words of a text, all when no reach is given. The longest term that begins at a word wins. */
   read({ words, unspaced }: AskText, reach = Number.POSITIVE_INFINITY): Named<Tag> {
-    const places = new Map<Tag, { count: number; first: number; readonly different: Set<string> }>();
+    const places = new Map<Tag, { first: number; readonly terms: string[] }>();
     const found = (term: string, tags: readonly Tag[], at: number) => {
       for (const tag of tags) {
-        const place = places.get(tag) ?? { count: 0, first: at, different: new Set() };
-        places.set(tag, place);
-        place.count += 1;
-        place.first = Math.min(place.first, at);
-        place.different.add(term.slice(0, sameWord));
+        const place = places.get(tag);
+        if (place === undefined) places.set(tag, { first: at, terms: [term] });
+        else {
+          place.first = Math.min(place.first, at);
+          place.terms.push(term);
+        }
       }
     };
     const end = Math.min(reach, words.length);
@@ -89,8 +90,8 @@ export class Vocabulary<Tag extends string> {
       }
     }
     return {
-      count: (tag) => places.get(tag)?.count ?? 0,
-      distinct: (tag) => places.get(tag)?.different.size ?? 0,
+      count: (tag) => places.get(tag)?.terms.length ?? 0,
+      distinct: (tag) => new Set(places.get(tag)?.terms.map((term) => term.slice(0, sameWord))).size,
       first: (tag) => places.get(tag)?.first ?? Number.POSITIVE_INFINITY,
     };
   }

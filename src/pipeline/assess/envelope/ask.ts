@@ -47,7 +47,7 @@ const templateSign =
 
 /** The question of a ReAct or retrieval template; undefined where the text is none. */
 function questionIn(text: string): string | undefined {
-  if (!/(?:question|query|request|input|message|task)[ \t]*:/i.test(text)) return undefined;
+  if (!/\b(?:question|query|request|input|message|task)[ \t]*:/i.test(text)) return undefined;
   const labels = [...text.matchAll(questionLabel)];
   if (labels.length === 0) return undefined;
   // In ReAct's template the question's label stands in the description of the format as well.
@@ -161,5 +161,9 @@ const compaction = new RegExp(
 /** Whether a message asks to compact the conversation that it ends; where that is long, this is work for the model that has it in its cache. */
 export function isCompactionRequest(text: string): boolean {
   const head = text.slice(0, 800);
-  return /summar|handoff|recap|snapshot|prompt|compact|condense/i.test(head) && compaction.test(head);
+  return (
+    /\b(?:summar|handoff|recap|snapshot|state_snapshot|checkpoint|prompt|compact|condense|You have|The (?:following|messages))/i.test(
+      head,
+    ) && compaction.test(head)
+  );
 }
