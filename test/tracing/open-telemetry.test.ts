@@ -249,6 +249,14 @@ describe("a gateway with OTEL_*", () => {
     expect(valuesOf(clients[0].attributes)["error.type"]).toBe("aborted");
   });
 
+  test("does not trace probes and scrapes", async () => {
+    for (const path of ["/healthz", "/livez", "/readyz", "/metrics"]) await fetch(gateway.url + path);
+    const { traceId, headers } = newTrace();
+    await chat({}, headers);
+    await spansOf(traceId, 2);
+    expect(collector.spans().filter(({ name }) => /healthz|livez|readyz|metrics/.test(name))).toEqual([]);
+  });
+
   test("exports the four histograms of GenAI clients, with its resource attributes", async () => {
     await chat({ stream: true }).then((response) => response.text());
     const names = [

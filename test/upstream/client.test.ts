@@ -226,6 +226,14 @@ describe("a 200", () => {
     });
   }
 
+  test("with endless headers is garbage", async () => {
+    // It does not close: one that waited for the end of the headers would time out.
+    for (const line of [`x: ${"a".repeat(1_000)}\r\n`, "a".repeat(1_000)]) {
+      const failure = failureOf(await answered(`HTTP/1.1 200 OK\r\nx: ${line.repeat(1_000)}`));
+      expect(failure).toMatchObject({ kind: "garbage", dispatched: true });
+    }
+  });
+
   test("that is unusable still reports its cost", async () => {
     const reply = await answered(jsonAnswer({ choices: [], usage: completion["usage"] }));
     expect(reply).toMatchObject({ kind: "failure", failure: { kind: "garbage" }, report: { costNanoUsd: 5_180 } });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fails } from "#simulator/behaviours.ts";
-import { type Answer, start, type TestGateway } from "../../harness/gateway.ts";
+import { type Answer, call, start, type TestGateway } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -115,10 +115,11 @@ describe("GET /metrics", () => {
     return matching.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   };
 
-  test("is Prometheus text that counts requests, tokens, cost and health under the gateway's prefix", async () => {
+  test("is Prometheus text that counts requests, refusals at the edge, tokens, cost and health under the gateway's prefix", async () => {
     await (await gateway.chat({ model: "smart-router-pro" })).text();
     await (await gateway.chat({ model: "smart-router-free" })).text();
     await gateway.ledger();
+    await call(`${gateway.url}/v1/chat/completions`, { method: "POST" });
     const response = await gateway.get("/metrics");
     expect(response.headers.get("content-type")).toStartWith("text/plain");
     const text = await response.text();
@@ -126,6 +127,7 @@ describe("GET /metrics", () => {
     expect([...names].filter((name) => name.startsWith("smart_gateway_")).length).toBeGreaterThan(10);
     expect(sample(text, "smart_gateway_requests_total", { alias: "smart-router-pro", status: "200" })).toBe(1);
     expect(sample(text, "smart_gateway_requests_total", { alias: "smart-router-free", status: "403" })).toBe(1);
+    expect(sample(text, "smart_gateway_rejections_total", { route: "chat_completions", status: "401" })).toBe(1);
     for (const subject of [
       /tokens_total$/,
       /cost/,
