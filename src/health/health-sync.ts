@@ -154,44 +154,36 @@ export class HealthSync {
 
   /** Whether the own view of a model is to be everybody's. */
   #proposes(model: ModelKey, health: Health, own: SyncState): boolean {
-    if (isServing(health) || health.state === "QUARANTINE" || health.state === "DISABLED" || !own.serving) {
-      own.excludedAlone = false;
-      return true;
-    }
     // The others have it serve: for all of them to leave it out, or to leave it to our probe, more must think as we do.
-    if (!this.#options.shared || this.#isAgreed(model)) {
-      own.excludedAlone = false;
-      return true;
+    const mayDecide = isServing(health) || health.state === "QUARANTINE" || health.state === "DISABLED" || !own.serving;
+    const isEverybodys = mayDecide || !this.#options.shared || this.#isAgreed(model);
+    if (!isEverybodys && !own.excludedAlone) {
+      this.#options.registry.pauseUntil(model, health.sinceMs + excludedAloneMs);
     }
-    if (!own.excludedAlone) this.#options.registry.pauseUntil(model, health.sinceMs + excludedAloneMs);
-    own.excludedAlone = true;
-    return false;
+    own.excludedAlone = !isEverybodys;
+    return isEverybodys;
   }
 
   async #write(closing: boolean): Promise<void> {
     const changes: RowChange[] = [];
-    const versions = new Map<ModelKey, { version: string; serving: boolean }>();
-    for (const [model, health] of this.#options.registry.health()) {
+    const proposed = new Map<ModelKey, Health>();
+    const { clock, nodeId, registry, store } = this.#options;
+    for (const [model, health] of registry.health()) {
       const own = this.#stateOf(model);
-      const version = versionOf(health);
-      if (version === own.written && !closing) continue;
+      if (versionOf(health) === own.written && !closing) continue;
       if (!this.#proposes(model, health, own)) continue;
-      changes.push({
-        model,
-        basedOn: own.epoch,
-        health: toStored(health),
-        updatedMs: this.#options.clock.now(),
-        updatedBy: this.#options.nodeId,
-      });
-      versions.set(model, { version, serving: isServing(health) });
+      const updated = { updatedMs: clock.now(), updatedBy: nodeId };
+      changes.push({ model, basedOn: own.epoch, health: toStored(health), ...updated });
+      proposed.set(model, health);
     }
     if (changes.length === 0) return;
-    for (const model of await this.#options.store.save(changes)) {
+    for (const model of await store.save(changes)) {
+      const health = proposed.get(model);
+      if (health === undefined) continue;
       const own = this.#stateOf(model);
       own.epoch = (own.epoch ?? 0) + 1;
-      const { version, serving } = versions.get(model) ?? { version: "", serving: true };
-      own.written = version;
-      own.serving = serving;
+      own.written = versionOf(health);
+      own.serving = isServing(health);
     }
     // Rows that were not written have been changed by another node: the next exchange takes them over.
   }

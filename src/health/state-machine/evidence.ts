@@ -3,6 +3,7 @@ import {
   type Health,
   type HealthRules,
   noEvidence,
+  type StateData,
   type Tally,
   type TransitionContext,
 } from "./model-health.ts";
@@ -44,27 +45,22 @@ export function shedShare(health: Health, nowMs: number, rules: HealthRules): nu
 
 type Verdict = Omit<Tally, "startMs">;
 
-export function tallyOfAnswer(slow: boolean): Verdict {
-  return { ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 };
-}
-
-export function tallyOfFailure({ as }: Pick<Failure, "as">): Verdict {
-  return { ok: 0, slow: 0, failed: 1, garbage: as === "garbage" ? 1 : 0 };
-}
-
 export function withAnswer<H extends Health>(from: H, slow: boolean, at: TransitionContext): H {
-  return { ...withVerdict(from, tallyOfAnswer(slow), at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
+  const verdict = { ok: 1, slow: slow ? 1 : 0, failed: 0, garbage: 0 };
+  return { ...withVerdict(from, verdict, at), failedInARow: 0, garbageInARow: 0, notFound: 0 };
 }
 
-export function withFailure<H extends Health>(from: H, failure: Pick<Failure, "as">, at: TransitionContext): H {
+export function withFailure<H extends Health>(from: H, { as }: Pick<Failure, "as">, at: TransitionContext): H {
+  const garbage = as === "garbage" ? 1 : 0;
   return {
-    ...withVerdict(from, tallyOfFailure(failure), at),
+    ...withVerdict(from, { ok: 0, slow: 0, failed: 1, garbage }, at),
     failedInARow: from.failedInARow + 1,
-    garbageInARow: failure.as === "garbage" ? from.garbageInARow + 1 : 0,
-    notFound: from.notFound + (failure.as === "not_found" ? 1 : 0),
+    garbageInARow: garbage > 0 ? from.garbageInARow + 1 : 0,
+    notFound: from.notFound + (as === "not_found" ? 1 : 0),
   };
 }
 
+/** Counts a verdict in the newest slice of the window, and for the recovery of a model that is DEGRADED. */
 function withVerdict<H extends Health>(from: H, verdict: Verdict, at: TransitionContext): H {
   const sliceMs = Math.max(1, Math.ceil(at.rules.window_ms / slicesPerWindow));
   const startMs = Math.floor(at.ms / sliceMs) * sliceMs;
@@ -73,7 +69,8 @@ function withVerdict<H extends Health>(from: H, verdict: Verdict, at: Transition
     newest !== undefined && newest.startMs >= startMs
       ? [...from.slices.slice(0, -1), add(newest, verdict)]
       : [...from.slices.slice(1 - slicesPerWindow), { startMs, ...verdict }];
-  return { ...from, slices, lastVerdictMs: at.ms };
+  const recovery = from.state === "DEGRADED" ? recoveryEvidence(from, verdict, at) : {};
+  return { ...from, slices, lastVerdictMs: at.ms, ...recovery };
 }
 
 function add(sum: Tally, verdict: Verdict): Tally {
@@ -91,11 +88,7 @@ export function emptyTally(startMs: number): Tally {
 }
 
 /** Edge 2, the evidence: adds a verdict to the windows that a DEGRADED model recovers by. */
-export function withRecoveryEvidence(
-  from: Health<"DEGRADED">,
-  verdict: Verdict,
-  at: TransitionContext,
-): Health<"DEGRADED"> {
+function recoveryEvidence(from: Health<"DEGRADED">, verdict: Verdict, at: TransitionContext): StateData["DEGRADED"] {
   const { window_ms, recovered_minimum } = at.rules;
   let { good, short, long } = from.recovery;
   short = add(short, verdict);
@@ -108,7 +101,8 @@ export function withRecoveryEvidence(
     if (meetsRecoveryShares(long, at.rules)) good = 2;
     long = emptyTally(at.ms);
   }
-  return { ...from, unproven: from.unproven && verdict.ok === 0, recovery: { good, short, long } };
+  const unproven = from.unproven && verdict.ok === 0;
+  return { unproven, rampFromMs: from.rampFromMs, recovery: { good, short, long } };
 }
 
 function meetsRecoveryShares(seen: Tally, rules: HealthRules): boolean {

@@ -1,12 +1,5 @@
 import type { HealthState } from "#health/health.ts";
-import {
-  tallyOfAnswer,
-  tallyOfFailure,
-  withAnswer,
-  withFailure,
-  withoutEvidence,
-  withRecoveryEvidence,
-} from "./evidence.ts";
+import { withAnswer, withFailure, withoutEvidence } from "./evidence.ts";
 import type { allowedTransitions, EventKind, EventOf, Health, HealthEvent, TransitionContext } from "./model-health.ts";
 import {
   degraded,
@@ -88,10 +81,8 @@ export const transitions: Table = {
   },
   DEGRADED: {
     ...serving,
-    succeeded: (from, { slow }, at) =>
-      recoverIfProven(withRecoveryEvidence(withAnswer(from, slow, at), tallyOfAnswer(slow), at), at), // 2
-    failed: (from, event, at) =>
-      tripIfFailing(withRecoveryEvidence(withFailure(from, event, at), tallyOfFailure(event), at), event, at), // 3, 7
+    succeeded: (from, { slow }, at) => recoverIfProven(withAnswer(from, slow, at), at), // 2
+    failed: (from, event, at) => tripIfFailing(withFailure(from, event, at), event, at), // 3, 7
     time_passed: (from, _, at) => staleIfSilent(from, at), // 9
     reset: (from, _, at) => enter("HEALTHY", withoutEvidence(from), at, "reset by the operator", {}), // 2
   },
