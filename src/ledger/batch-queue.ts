@@ -1,8 +1,7 @@
-import type { Clock, Timers } from "#platform/time.ts";
 import type { LedgerStatus, ReservationId } from "./ledger.ts";
 import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
-import { asStoreFailure, type LedgerEvent, type LedgerStore, type StoreFailure } from "./store.ts";
+import { asStoreFailure, type LedgerContext, type LedgerStore, type StoreFailure } from "./store.ts";
 import type { StoreAvailability } from "./store-availability.ts";
 
 /** Operations in one transaction. */
@@ -50,12 +49,9 @@ interface Item {
  */
 export type QueueMode = "open" | "failed" | "closing" | "closed";
 
-export interface BatchQueueOptions {
+export interface BatchQueueOptions extends LedgerContext {
   readonly store: LedgerStore;
   readonly node: NodeIdentity;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: (event: LedgerEvent) => void;
   readonly availability: StoreAvailability;
   /** Runs a callback when this turn of the event loop has handed in what it has; a microtask when absent. */
   readonly defer?: ((begin: () => void) => unknown) | undefined;

@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
+import type { Clock, Timers, UtcDay } from "#platform/time.ts";
 import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
 import {
   adhocGoal,
@@ -23,14 +23,10 @@ import { OpenHoldsCache } from "./open-holds.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, spendOf } from "./rules/accounts.ts";
 import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
-import { asStoreFailure, type LedgerEvent, type LedgerStore } from "./store.ts";
+import { asStoreFailure, type LedgerContext, type LedgerEvent, type LedgerStore } from "./store.ts";
 import { StoreAvailability } from "./store-availability.ts";
 
-export interface BatchedLedgerOptions {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly log: (event: LedgerEvent) => void;
+export interface BatchedLedgerOptions extends LedgerContext {
   /** How long closed reservations and their entries are kept, in milliseconds. */
   readonly retentionMs: () => number;
   /** Whether the store should have been used before (`budget.expect_ledger`); false when absent. */
@@ -80,12 +76,12 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   private constructor(store: LedgerStore, node: NodeIdentity, options: BatchedLedgerOptions) {
-    const { clock, timers, random, log } = options;
+    const { clock, timers, log } = options;
     this.#store = store;
     this.#clock = clock;
     this.#timers = timers;
     this.#log = log;
-    this.#availability = new StoreAvailability(clock, random, log);
+    this.#availability = new StoreAvailability(options);
     this.#holds = new OpenHoldsCache(() => store.openHolds(), clock);
     this.#queue = new BatchQueue({
       ...options,

@@ -1,8 +1,8 @@
 import { BackgroundJob } from "#platform/background-job.ts";
-import { type Clock, type Random, type Timers, type UtcDay, utcDayOf } from "#platform/time.ts";
+import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { LedgerNotice, Operation } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
-import type { LedgerEvent, LedgerStore } from "./store.ts";
+import type { LedgerContext, LedgerStore } from "./store.ts";
 
 const heartbeatEveryMs = 5_000;
 const sweepEveryMs = 5_000;
@@ -19,13 +19,9 @@ const dueChunk = 128;
 /** Between two chunks of a prune, so that batches of live traffic run in between. */
 const prunePauseMs = 50;
 
-export interface LedgerJobsOptions {
+export interface LedgerJobsOptions extends LedgerContext {
   readonly store: LedgerStore;
   readonly node: NodeIdentity;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly log: (event: LedgerEvent) => void;
   readonly retentionMs: () => number;
   /** Reads today's account, so that it is cached; undefined when the store does not answer. */
   readonly readDay: () => Promise<UtcDay | undefined>;

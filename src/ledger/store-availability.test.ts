@@ -16,7 +16,7 @@ function someAvailability() {
   const advance = (ms: number) => {
     nowMs += ms;
   };
-  return { availability: new StoreAvailability(clock, () => 0.5, log), logged, advance };
+  return { availability: new StoreAvailability({ clock, random: () => 0.5, log }), logged, advance };
 }
 
 test("the log names the cause once, also if the time limit has passed before the store says it", () => {

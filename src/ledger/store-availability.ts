@@ -1,5 +1,4 @@
-import type { Clock, Random } from "#platform/time.ts";
-import type { LedgerEvent } from "./store.ts";
+import type { LedgerContext } from "./store.ts";
 
 const firstBackoffMs = 20;
 const maxBackoffMs = 500;
@@ -8,19 +7,15 @@ const unavailableAfterMs = 250;
 
 /** Whether the store answers: `failing` since its first failure in a row, `unavailable` after 250 ms of them. */
 export class StoreAvailability {
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #log: (event: LedgerEvent) => void;
+  readonly #context: Pick<LedgerContext, "clock" | "random" | "log">;
   #state: "available" | "failing" | "unavailable" = "available";
   #failingSinceMs = 0;
   /** Whether the log names what the store itself says, and not only that it takes too long. */
   #isCauseLogged = false;
   #backoffMs = firstBackoffMs;
 
-  constructor(clock: Clock, random: Random, log: (event: LedgerEvent) => void) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#log = log;
+  constructor(context: Pick<LedgerContext, "clock" | "random" | "log">) {
+    this.#context = context;
   }
 
   get unavailable(): boolean {
@@ -30,16 +25,16 @@ export class StoreAvailability {
   /** The store has answered with a failure. Logged also if the store was found unavailable before, without a cause. */
   failed(message: string): void {
     const wasUnavailable = this.#state === "unavailable";
-    if (!this.#isUnavailable(this.#clock.monotonic()) || (wasUnavailable && this.#isCauseLogged)) return;
+    if (!this.#isUnavailable(this.#context.clock.monotonic()) || (wasUnavailable && this.#isCauseLogged)) return;
     this.#isCauseLogged = true;
-    this.#log({ kind: "store_unavailable", message });
+    this.#context.log({ kind: "store_unavailable", message });
   }
 
   /** The store has not answered a call since `sinceMs`, on the monotonic clock. */
   timedOut(sinceMs: number): void {
     if (this.#state === "unavailable" || !this.#isUnavailable(sinceMs)) return;
     this.#isCauseLogged = false;
-    this.#log({ kind: "store_unavailable", message: "the budget store does not answer" });
+    this.#context.log({ kind: "store_unavailable", message: "the budget store does not answer" });
   }
 
   /** Whether the store has been failing for too long now, where it has failed since `sinceMs` or longer. */
@@ -48,21 +43,24 @@ export class StoreAvailability {
       this.#state = "failing";
       this.#failingSinceMs = sinceMs;
     }
-    if (this.#clock.monotonic() - this.#failingSinceMs >= unavailableAfterMs) this.#state = "unavailable";
+    if (this.#context.clock.monotonic() - this.#failingSinceMs >= unavailableAfterMs) this.#state = "unavailable";
     return this.unavailable;
   }
 
   succeeded(): void {
     this.#backoffMs = firstBackoffMs;
     if (this.#state === "unavailable") {
-      this.#log({ kind: "store_available", unavailableMs: this.#clock.monotonic() - this.#failingSinceMs });
+      this.#context.log({
+        kind: "store_available",
+        unavailableMs: this.#context.clock.monotonic() - this.#failingSinceMs,
+      });
     }
     this.#state = "available";
   }
 
   /** Milliseconds to wait before the next try; doubles with each call until the store answers. */
   nextBackoffMs(): number {
-    const delayMs = this.#backoffMs * (0.5 + 0.5 * this.#random());
+    const delayMs = this.#backoffMs * (0.5 + 0.5 * this.#context.random());
     this.#backoffMs = Math.min(maxBackoffMs, this.#backoffMs * 2);
     return delayMs;
   }

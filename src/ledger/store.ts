@@ -1,5 +1,5 @@
 import type { WriteTransaction } from "#db/store-database.ts";
-import type { UtcDay } from "#platform/time.ts";
+import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
 import type { OpenHolds } from "./open-holds.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "./rules/operations.ts";
@@ -70,6 +70,14 @@ export class StoreFailure extends Error {
 export function asStoreFailure(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
   return new StoreFailure("transient", error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+/** What every part of a node's ledger is handed. */
+export interface LedgerContext {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: (event: LedgerEvent) => void;
 }
 
 /** What the ledger reports beside its replies; for the log, metrics and records. */

@@ -10,7 +10,6 @@ import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { lastAnswers, type Send } from "./connection.ts";
 import {
   accountColumns,
-  hasChanges,
   numberOf,
   reservationColumnNames,
   reservationOf,
@@ -109,11 +108,13 @@ export class BatchCommitter {
       reservation: (id: ReservationId) => reservations.get(id),
     };
     const { reply, changes } = decideBatch(batch, view, { nowMs, day });
+    const { accounts: changed, inserted, updated, entries } = changes;
+    const isEmpty = changed.length + inserted.length + updated.length + entries.length === 0;
     // A rollback also removes account rows that were inserted for what is refused.
-    await send(hasChanges(changes) ? writeMessage(changes) : "ROLLBACK");
-    for (const { id, goalAccount, dayAccount } of changes.inserted) this.#accountsOf.set(id, [goalAccount, dayAccount]);
+    await send(isEmpty ? "ROLLBACK" : writeMessage(changes));
+    for (const { id, goalAccount, dayAccount } of inserted) this.#accountsOf.set(id, [goalAccount, dayAccount]);
     this.#accountsOf.trim(maxCachedReservations);
-    for (const { after } of changes.updated) if (!isOpen(after.state)) this.#accountsOf.delete(after.id);
+    for (const { after } of updated) if (!isOpen(after.state)) this.#accountsOf.delete(after.id);
     return reply;
   }
 

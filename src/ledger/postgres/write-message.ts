@@ -45,10 +45,6 @@ export function numberOf(row: PostgresRow | undefined, column: string): number {
   return value;
 }
 
-export function hasChanges({ accounts, inserted, updated, entries }: LedgerChanges): boolean {
-  return accounts.length + inserted.length + updated.length + entries.length > 0;
-}
-
 /**
  * The second message of a batch. The rows are locked and their new values are decided, so each update also names the values it
  * expects (`was`); a row count that differs divides by zero, and the whole message is rolled back.

@@ -39,6 +39,7 @@ export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageSt
   return {
     async save(reading) {
       const { source, day, keyDigest, spent, readMs } = reading;
+      const firstKeptDay = new Date(Math.max(0, readMs - keptMs)).toISOString().slice(0, 10);
       await database.write(
         [
           `INSERT INTO key_usage (source, day, key_digest, spent, read_ms) VALUES (?, ?, ?, ?, ?)
@@ -50,7 +51,7 @@ export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageSt
           spent,
           Math.round(readMs),
         ],
-        ["DELETE FROM key_usage WHERE source = ? AND day < ?", source, firstKeptDay(reading)],
+        ["DELETE FROM key_usage WHERE source = ? AND day < ?", source, firstKeptDay],
       );
     },
     async load(source, day) {
@@ -64,11 +65,6 @@ export async function openKeyUsageStore(databaseUrl: string): Promise<KeyUsageSt
     },
     close: () => database.close(),
   };
-}
-
-/** The first day that is kept beside a reading. */
-function firstKeptDay({ readMs }: KeyUsageReading): UtcDay {
-  return new Date(Math.max(0, readMs - keptMs)).toISOString().slice(0, 10);
 }
 
 export function keyDigestOf(apiKey: string): string {

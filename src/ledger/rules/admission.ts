@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import { type Reservation, reservationIdOf } from "#ledger/ledger.ts";
-import { spendOf } from "./accounts.ts";
+import { goalAccountOf, spendOf } from "./accounts.ts";
 import { expiryGraceMs } from "./limits.ts";
 import type { OperationReply } from "./operations.ts";
 import type { ReservationRow } from "./rows.ts";
@@ -17,7 +17,7 @@ export function reserve(rows: WorkingRows, reservation: Reservation): OperationR
   if (existing !== undefined) return repeatReserve(rows, existing, reservation);
 
   const { dayAccount } = rows;
-  const goalAccount = rows.goalAccount(reservation.goal);
+  const goalAccount = goalAccountOf(reservation.goal, day);
   const goalRow = rows.account(goalAccount);
   const dayRow = rows.account(dayAccount);
   const goalHard = goalRow.ownHard ?? reservation.perGoalHard;

@@ -1,4 +1,4 @@
-import { spendOf } from "./accounts.ts";
+import { goalAccountOf, spendOf } from "./accounts.ts";
 import { reserve } from "./admission.ts";
 import type {
   BatchReply,
@@ -12,25 +12,21 @@ import type {
 import { cancel, expire, orphan, resolve } from "./state-machine.ts";
 import { WorkingRows } from "./working-rows.ts";
 
-export interface BatchDecision {
-  readonly reply: BatchReply;
-  readonly changes: LedgerChanges;
-}
-
 /**
  * The rules of the ledger, pure: what a batch of operations does to the rows it touches. Each store locks and reads the
  * rows, calls `decideBatch`, and writes the changes in the same transaction; so no store has rules of its own.
  *
  * Operations are applied in their order; the caller puts resolutions before what asks for money. Throws for no input that the types allow.
  */
-export function decideBatch(batch: LedgerBatch, view: LedgerView, time: LedgerTime): BatchDecision {
+export function decideBatch(
+  batch: LedgerBatch,
+  view: LedgerView,
+  time: LedgerTime,
+): { readonly reply: BatchReply; readonly changes: LedgerChanges } {
   const rows = new WorkingRows(view, batch.node, time);
   const replies = batch.operations.map((operation) => apply(rows, operation));
-  const changes = rows.changes();
-  return {
-    reply: { replies, accounts: rows.touchedAccounts(), day: time.day, notices: rows.notices },
-    changes,
-  };
+  const reply = { replies, accounts: rows.touchedAccounts(), day: time.day, notices: rows.notices };
+  return { reply, changes: rows.changes() };
 }
 
 function apply(rows: WorkingRows, operation: Operation): OperationReply {
@@ -40,7 +36,7 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
     case "resolve":
       return resolve(rows, operation.resolution);
     case "read": {
-      const goalRow = rows.account(rows.goalAccount(operation.goal));
+      const goalRow = rows.account(goalAccountOf(operation.goal, rows.time.day));
       return { kind: "spend", spend: spendOf(rows.time.day, goalRow, rows.account(rows.dayAccount)) };
     }
     case "cancel":

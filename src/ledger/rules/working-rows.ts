@@ -1,6 +1,6 @@
 import type { Writable } from "#domain/writable.ts";
-import type { GoalId, ReservationId } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf, moveMoney } from "./accounts.ts";
+import type { ReservationId } from "#ledger/ledger.ts";
+import { dayAccountOf, moveMoney } from "./accounts.ts";
 import type { LedgerChanges, LedgerNotice, LedgerTime, LedgerView } from "./operations.ts";
 import {
   type AccountId,
@@ -24,7 +24,6 @@ export class WorkingRows {
   readonly time: LedgerTime;
   readonly #view: LedgerView;
   readonly dayAccount: AccountId;
-  readonly #goalAccounts = new Map<GoalId, AccountId>();
   readonly #accounts = new Map<AccountId, { before: AccountRow; after: Writable<AccountRow> }>();
   readonly #reservations = new Map<
     ReservationId,
@@ -37,16 +36,6 @@ export class WorkingRows {
     this.node = node;
     this.time = time;
     this.dayAccount = dayAccountOf(time.day);
-  }
-
-  /** The account of a goal today; looked up for each reserve, and made once. */
-  goalAccount(goal: GoalId): AccountId {
-    let id = this.#goalAccounts.get(goal);
-    if (id === undefined) {
-      id = goalAccountOf(goal, this.time.day);
-      this.#goalAccounts.set(goal, id);
-    }
-    return id;
   }
 
   /** The account as it is after the operations so far. Changed in place: a hot one changes with nearly every operation. */
