@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { Writable } from "#domain/writable.ts";
 import type { UsageReport } from "./upstream.ts";
 
 /** What the aggregator says of a call: by which id it knows it, and which provider served it. */
@@ -33,14 +32,14 @@ export class CallIdentity {
 
   /** The report with what is known of the call; the same object where nothing is. */
   addTo(report: UsageReport): UsageReport {
-    if (this.#generationId === undefined && this.#host === undefined) return report;
-    const whole: Writable<UsageReport> = { ...report };
-    if (this.#generationId !== undefined) {
-      whole.generationId = this.#generationId;
-      if (this.asksBilling) whole.asksBilling = true;
-    }
-    if (this.#host !== undefined) whole.host = this.#host;
-    return whole;
+    const [generationId, host] = [this.#generationId, this.#host];
+    if (generationId === undefined && host === undefined) return report;
+    const billing = this.asksBilling ? { asksBilling: true as const } : {};
+    return {
+      ...report,
+      ...(generationId === undefined ? {} : { generationId, ...billing }),
+      ...(host === undefined ? {} : { host }),
+    };
   }
 }
 

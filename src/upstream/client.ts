@@ -22,7 +22,7 @@ import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";
-import { answerDefect, completionEvents, notJson, readBody, type WholeBody } from "./whole-answer.ts";
+import { answerDefect, completionEvents, notJson, readBody } from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -54,8 +54,6 @@ export const defaultAnswerLimits: AnswerLimits = {
   maxEventBytes: 16 * 1_048_576,
   maxValues: 500_000,
 };
-
-const tooLargeBody: WholeBody = { kind: "too_large", text: "" };
 
 /** Bytes read of an error answer at most. */
 const maxErrorBytes = 65_536;
@@ -196,13 +194,13 @@ class UpstreamClient implements Upstream {
     const length = headers.get("content-length");
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
-    const isTooLarge = Number(length ?? 0) > maxAnswerBytes;
-    const body = isTooLarge ? tooLargeBody : await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
+    const isBounded = Number(length ?? 0) <= maxAnswerBytes;
+    const body = isBounded ? await readBody(reader, maxAnswerBytes, attempt, this.#now, first) : undefined;
     // Closes nothing if the answer was read to its end.
     attempt.end(true);
-    const raw = body.text;
-    if (body.kind === "too_large")
+    if (body?.kind !== "whole")
       return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
+    const raw = body.text;
     if (hasMoreValuesThan(raw, maxValues))
       return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
     let answer: Json;

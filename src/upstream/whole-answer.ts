@@ -6,7 +6,7 @@ import { cleanMessage, cutOffFailure, errorIn, garbageFailure, statusFailure } f
 import type { EventBatch, EventStream, UpstreamFailure, UsageReport } from "./upstream.ts";
 
 /** The text of a body; `too_large` when it exceeds the bound, with the text received so far. */
-export interface WholeBody {
+interface WholeBody {
   readonly kind: "whole" | "too_large";
   readonly text: string;
 }
@@ -66,15 +66,14 @@ export function completionEvents(completion: JsonObject, report: UsageReport): E
     { kind: "chunk", raw: JSON.stringify(chunk), chunk },
     { kind: "end", report },
   ];
-  const takeAll = () => {
-    const all = batch;
-    batch = undefined;
-    return all;
-  };
   return {
-    takeAll,
+    takeAll() {
+      const all = batch;
+      batch = undefined;
+      return all;
+    },
     read(receiver) {
-      const all = takeAll();
+      const all = this.takeAll();
       if (all === undefined) receiver.onEnd();
       else receiver.onValue(all);
     },

@@ -124,12 +124,9 @@ export function tooManySecrets(): Refusal {
 /** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
 const sdkMaxRetryAfterS = 60;
 
-/** An execution that brought no answer. */
-type FailedExecution = Exclude<Execution, { kind: "answered" | "streaming" }>;
-
 /** The refusal for an execution that brought no answer. */
 export function refusedExecution(
-  execution: FailedExecution,
+  execution: Exclude<Execution, { kind: "answered" | "streaming" }>,
   context: RequestContext,
   routed: RoutedDecision,
   head: Head,

@@ -205,14 +205,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
   };
 
   #onDone(): void {
-    if (!this.#validator.complete) {
-      this.#endBroken(cutOffFailure("the upstream ended its stream without a finish reason"));
-      return;
-    }
-    this.#ended = true;
-    this.#batch.push({ kind: "end", report: this.#validator.report });
-    this.#attempt.end(false);
-    if (!this.#text.ended) void this.#drain();
+    this.#endOrFail(cutOffFailure("the upstream ended its stream without a finish reason"), false);
+    if (this.#validator.complete && !this.#text.ended) void this.#drain();
   }
 
   /** The connection closed: the content decides whether that was the end. */
@@ -237,14 +231,14 @@ export class StreamEvents implements EventStream, Receiver<string> {
     return this.#batch;
   }
 
-  #endOrFail(failure: UpstreamFailure): void {
+  #endOrFail(unfinished: UpstreamFailure, close = true): void {
     if (!this.#validator.complete) {
-      this.#endBroken(failure);
+      this.#endBroken(unfinished);
       return;
     }
     this.#ended = true;
     this.#batch.push({ kind: "end", report: this.#validator.report });
-    this.#attempt.end(true);
+    this.#attempt.end(close);
   }
 
   #endBroken(failure: UpstreamFailure): void {

@@ -171,12 +171,11 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
       if (event.kind === "broken") {
         const failure = this.#ending.redactFailure(event.failure);
         text += this.#shaper.shape({ ...event, failure });
-        const { report } = event;
         // The caller's abort may reach the upstream call before it reaches this stream.
         this.#end(
           this.#cancelled || failure.kind === "aborted"
-            ? { kind: "caller_gone", report, outputBytesSeen: this.#outputBytes }
-            : { kind: "broken", failure, report },
+            ? { kind: "caller_gone", report: event.report, outputBytesSeen: this.#outputBytes }
+            : { kind: "broken", failure, report: event.report },
         );
         break;
       }
