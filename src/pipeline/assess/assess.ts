@@ -3,7 +3,7 @@ import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { type AskFeatures, readAskText } from "./ask/ask-text.ts";
-import { dimensionsOf, everywhere } from "./ask/dimensions.ts";
+import { dimensionNames, dimensionsOf, everywhere } from "./ask/dimensions.ts";
 import { guardedIn } from "./ask/guarded.ts";
 import { kindOf, type Risk, riskOf } from "./ask/kind.ts";
 import { conversationOf, repoContextIn } from "./envelope/conversation.ts";
@@ -108,20 +108,12 @@ export function assess(
     continuation: conversation.inRun,
     housekeeping,
     features: text.features,
-    scale: statesDimensions(fields) ? "declared" : scaleFor(kind, conversation, repoContext),
+    scale: dimensionNames.every((name) => fields[name] !== undefined)
+      ? "declared"
+      : scaleFor(kind, conversation, repoContext),
     evidence,
     prose: housekeeping === undefined ? run.prose : 0,
   };
-}
-
-/** Whether the caller has stated all four dimensions, as in a dry run. */
-function statesDimensions(fields: ChatRequest["routing"]["taskFields"]): boolean {
-  return (
-    fields.reasoning_requirement !== undefined &&
-    fields.ambiguity !== undefined &&
-    fields.dependency_depth !== undefined &&
-    fields.verification_difficulty !== undefined
-  );
 }
 
 /** What a housekeeping call is worth, whatever words stand in what it names or sums up. */
@@ -141,16 +133,13 @@ function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"])
  * refused whatever else it says.
  */
 function explicitRouteOf({ alias, routing }: ChatRequest, sensitive: boolean): ExplicitRoute | undefined {
-  if (alias === "smart-router-free" && sensitive) return "FREE_SCOUT";
-  if (routing.forcePro) return "PRO";
-  switch (alias) {
-    case "smart-router-pro":
-      return "PRO";
-    case "smart-router-flash":
-      return "FLASH";
-    case "smart-router-free":
-      return "FREE_SCOUT";
-    case "smart-router":
-      return undefined;
-  }
+  if (routing.forcePro && !(alias === "smart-router-free" && sensitive)) return "PRO";
+  return routeOfAlias[alias];
 }
+
+const routeOfAlias = {
+  "smart-router": undefined,
+  "smart-router-pro": "PRO",
+  "smart-router-flash": "FLASH",
+  "smart-router-free": "FREE_SCOUT",
+} as const;

@@ -1,13 +1,14 @@
 import type { Policy } from "#config/policy.ts";
 import type { AskText } from "./ask-text.ts";
 
+export const dimensionNames = [
+  "reasoning_requirement",
+  "ambiguity",
+  "dependency_depth",
+  "verification_difficulty",
+] as const;
 /** The four complexity dimensions of a routing task, each 0..1. */
-export interface Dimensions {
-  readonly reasoning_requirement: number;
-  readonly ambiguity: number;
-  readonly dependency_depth: number;
-  readonly verification_difficulty: number;
-}
+export type Dimensions = { readonly [Name in (typeof dimensionNames)[number]]: number };
 
 type Weights = Policy["routing"]["ask_weights"];
 
@@ -76,12 +77,7 @@ export function dimensionsOf(text: AskText, weights: Weights): Dimensions {
 
 /** The same in all four. */
 export function everywhere(value: number): Dimensions {
-  return {
-    reasoning_requirement: value,
-    ambiguity: value,
-    dependency_depth: value,
-    verification_difficulty: value,
-  };
+  return Object.fromEntries(dimensionNames.map((name) => [name, value])) as Dimensions; // each has one
 }
 
 /** Three decimals: enough to rank, short enough to read. */

@@ -36,14 +36,10 @@ const talk =
 const talkElsewhere =
   "Unterhaltung|Gespräch|Konversation|discussion|échange|conversación|charla|conversa|gesprek|rozmow|czat|диалог|бесед|разговор|переписк|чат|sohbet|konuşma|会话|对话|聊天|讨论|對話|会話|チャット|대화|채팅";
 
-/**
- * What a program orders of each kind, in its own words. Behind the kind: words of which one stands in all of these orders, also in other
- * languages. Most texts hold none, which is found out many times faster.
- */
-const instructions: readonly (readonly [HousekeepingKind, words: RegExp, says: RegExp])[] = [
+/** What a program orders of each kind, in its own words. */
+const instructions: readonly (readonly [HousekeepingKind, RegExp])[] = [
   [
     "title",
-    /\b(?:titl|headl|heading|slug|names?\b|filename|branchname|labels?\b|emoji)|tit[elru]|[^\x00-\x7f]/i,
     anyOf(
       String.raw`${makes}(?:titles?|headlines?|headings?|slugs?|(?:branch|file) ?names?|filename)\b[^\n]{0,90}\b${talk}`,
       String.raw`${makes}(?:names?|labels?|emoji)\b[^.\n]{0,60}\b(?:conversation|chat|thread|session|tab|user (?:writes|types|says)|the name (?:only|alone))\b`,
@@ -55,7 +51,6 @@ const instructions: readonly (readonly [HousekeepingKind, words: RegExp, says: R
   ],
   [
     "commit_message",
-    /commit|pull req|\bPR\b|changelog|release note|[^\x00-\x7f]/i,
     anyOf(
       String.raw`${makes}(?:commit messages?|messages? (?:for|of) (?:a|the|this) commit|(?:(?:titles?|descriptions?|texts?|walkthrough) (?:of|for) (?:a |the |this )?)?(?:pull requests?|PR)\b(?! reviewer)|changelog entr\w+|release notes?)\b`,
       String.raw`\b(?:commits?)\b[^.\n]{0,40}\binto (?:a|one|an?) [^.\n]{0,20}\b(?:changelog|release note)|\bdescription for the PR\b`,
@@ -64,7 +59,6 @@ const instructions: readonly (readonly [HousekeepingKind, words: RegExp, says: R
   ],
   [
     "summary",
-    /summar|recap|following is an?|zusammenfa|fasse|r[ée]sum|riassum|samenvat|podsumuj|[^\x00-\x7f]/i,
     anyOf(
       String.raw`\bsummar(?:i[sz]\w+|y (?:of|about)|ies of)\b[^.\n]{0,70}\b(?:conversations?|chat|dialogu?e|discussion|session|history|transcript|messages|(?:tool )?output)\b|\b(?:conversations?|context|history)\b[^.\n]{0,40}\b(?:summar\w+)\b`,
       String.raw`${makes}(?:summary labels?|session recaps?|recap|summary of)\b|\bsummari[sz](?:er|ation (?:agent|assistant|engine|model))\b|\bstate summary\b|^\s*(?:you )?summari[sz]e (?:the|any|each|every|whatever) (?:text|message|article|document|content|page|passage|e-?mail|input|lines)\b|^\s*The following is an? (?:conversation|chat)\b[^.\n]{0,20}\bbetween (?:a|an|the) (?:user|human)\b[\s\S]{0,300}\bsummari[sz]e\b`,
@@ -73,7 +67,6 @@ const instructions: readonly (readonly [HousekeepingKind, words: RegExp, says: R
   ],
   [
     "labels",
-    /\b(?:tags|follow|quer|search|keyword|emoji|next|paths?|filepath|facts|prefer|memor|triplet|entit|noun|inform|worker|tools?|files|classif|categori|router|label|isNewTopic|new topic|new conversation|sentiment|grader|moderator|guardrail|relevance|situate|unsafe|rephrase|rewrite|reformul|extract|analy[sz]|compar)/i,
     anyOf(
       String.raw`${makes}(?:(?<!> |xml )tags|follow-?ups?\b[^.\n]{0,30}\b(?:questions|messages)|search quer(?:y|ies)|quer(?:y|ies) for|keywords|emoji|next (?:role|speaker|agent)|file ?paths|facts|preferences|memories|triplets|entities|proper nouns|information from|worker to act next|(?:correct |relevant )?(?:tool\(?s|files)\b[^.\n]{0,60}\b(?:based on|relevant))\b`,
       String.raw`\b(?:classif(?:y|ier|ication)|categori[sz]e|router|label)\b[^.\n]{0,50}\b(?:prompts?|requests?|messages?|query|intents?|input|text|content|e-?mail|ticket|engine|model|assistant|system)\b|\bwho should (?:logically )?speak next\b|\bisNewTopic\b|\bnew (?:conversation )?topic\b|\bsentiment of (?:this|the)\b`,
@@ -82,17 +75,14 @@ const instructions: readonly (readonly [HousekeepingKind, words: RegExp, says: R
   ],
   [
     "command_check",
-    /command/i,
     /\bcommand[ _-]prefix|\bprefix of (?:the|a|each) (?:\w+ )?command|\b(?:determine|classify|decide|check)\b[^.\n]{0,60}\bcommand\b/i,
   ],
   [
     "completion",
-    /fim_|cursor|hole|fill|complet/i,
     /<\|?(?:fim_\w+|cursor|hole)\|?>|\{\{ ?(?:FILL_HERE|HOLE|CURSOR)|\bfill[ -]in[ -](?:the[ -])?(?:middle|blank|hole)\b|\b(?:HOLE FILLER|autocomplet\w+|code completion) ?(?:engine|assistant|model)?\b/i,
   ],
   [
     "rewrite",
-    /clean|correct|fix|polish|proofread|punctuat|translat|prompt|über|korrig|tradu|corri|переведи|исправь|[^\x00-\x7f]/i,
     anyOf(
       String.raw`^\s*(?:(?:you|your|please|act as)\b[^.\n]{0,60})?\b(?:clean(?:s|ing)? up|correct(?:s|ing)?|fix(?:es|ing)?|polish|proofread|punctuate)\b[^.\n]{0,60}\b(?:dictat\w*|transcri\w*|speech|spelling|grammar|punctuation|typos)\b|^\s*(?:you are an? [^.\n]{0,40}\btranslat|(?:please )?translate (?:the|all|any|what|every|from|into|to)\b)|\b(?:enhanced|improved|rewritten|refined|optimi[sz]ed) (?:\w+ ){0,5}prompt\b|\b(?:task|job|role|goal) is to (?:enhance|improve|enrich|rewrite|refine|optimi[sz]e) (?:[\w']+ ){0,3}prompts?\b`,
       String.raw`^\s*(?:du bist [^.\n]{0,30}über|übersetze|korrigiere|traduis|corrige|traduce|traduza|corrija|traduci|correggi|переведи|исправь)[^.\n]{0,40}(?:text|zeichens|rechtschr|sprach|orthogra|ortogra|orfogra|gramm|testo|bonjour|текст|орфогр)|翻译[^。\n]{0,12}(?:文本|内容|为|成)|翻訳して|错别字`,
@@ -191,5 +181,5 @@ const mayOrder = new RegExp(
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {
   if (!mayOrder.test(text)) return undefined;
-  return instructions.find(([, words, says]) => words.test(text) && says.test(text))?.[0];
+  return instructions.find(([, says]) => says.test(text))?.[0];
 }
