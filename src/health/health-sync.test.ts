@@ -3,39 +3,16 @@ import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { sqliteDatabase } from "#db/store-database.ts";
-import type { Model, ModelKey, ModelRegistry } from "#domain/model.ts";
-import type { NanoUsdPerMTok } from "#domain/money/money.ts";
+import type { ModelKey } from "#domain/model.ts";
 import { manualTime } from "#platform/manual-time.ts";
+import { bad, flash, minute, modelWith, ok, pro, registryWith, second } from "./fixtures.ts";
 import type { Verdict } from "./health.ts";
 import { HealthSync } from "./health-sync.ts";
 import { ProcessHealthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/model-health.ts";
 import { type HealthStore, sqlHealthStore } from "./store/health-store.ts";
 
-const flash = "vendor_v4_flash";
-const pro = "vendor_v4_pro";
-const second = 1_000;
-const minute = 60_000;
-const ok: Verdict = { kind: "success", firstTokenMs: 300 };
-const bad: Verdict = { kind: "failure", reason: "timed_out" };
-const free = 0 as NanoUsdPerMTok; // a literal price, not money that is counted
-
-function model(key: ModelKey): Model {
-  return {
-    key,
-    role: key === pro ? "senior" : "worker",
-    upstreamId: key,
-    price: { input: free, cachedInput: free, output: free },
-    contextTokens: 1,
-    maxOutputTokens: 1,
-    defaultOutputTokens: 1,
-    free: false,
-    enabled: true,
-    reasoning: false,
-    timeoutsMs: {},
-  };
-}
-const models: ModelRegistry = { models: new Map([flash, pro].map((key) => [key, model(key)])), byRole: {} };
+const models = registryWith(modelWith(flash, "worker"), modelWith(pro, "senior"));
 const rules: HealthRules = { ...Policy.parse({}).health, price_breaches_to_quarantine: 1 };
 
 /** A memory store that can become unavailable; its rows outlive the nodes. */
@@ -84,55 +61,54 @@ function nodeOn(store: HealthStore, time = manualTime(), nodeId = "node-a", shar
   return { time, registry, sync, report, events, state: (key: ModelKey) => registry.view()[key]?.state };
 }
 
+/** A node that has read the store. */
+async function startedOn(...given: Parameters<typeof nodeOn>) {
+  const node = nodeOn(...given);
+  await node.sync.start();
+  return node;
+}
+
 describe("after a restart", () => {
   test("a pause continues", async () => {
     const { store } = sharedStore();
-    const before = nodeOn(store);
-    await before.sync.start();
+    const before = await startedOn(store);
     before.report(flash, bad, 5);
     const { retryAtMs } = before.registry.view()[flash] ?? {};
     await before.time.advanceAsync(second);
-    const after = nodeOn(store, before.time);
-    await after.sync.start();
-    expect(after.registry.view()[flash]).toMatchObject({ state: "UNHEALTHY", routable: false, retryAtMs });
-    expect(after.registry.view()[flash]?.reason).toBe("5 failures in a row (timed_out)");
+    const after = await startedOn(store, before.time);
+    const reason = "5 failures in a row (timed_out)";
+    expect(after.registry.view()[flash]).toMatchObject({ state: "UNHEALTHY", routable: false, retryAtMs, reason });
   });
 
   test("a state written at the close is read again, also if nothing had changed for long", async () => {
     const { store } = sharedStore();
-    const before = nodeOn(store);
-    await before.sync.start();
+    const before = await startedOn(store);
     for (let i = 0; i < 6; i++) {
       await before.time.advanceAsync(5 * minute);
       before.report(flash, ok);
     }
     await before.sync.close();
-    const after = nodeOn(store, before.time);
-    await after.sync.start();
+    const after = await startedOn(store, before.time);
     expect([after.state(flash), after.state(pro)]).toEqual(["HEALTHY", "STALE"]);
   });
 
   test("a probe that was in flight is over", async () => {
     const { store } = sharedStore();
-    const before = nodeOn(store);
-    await before.sync.start();
+    const before = await startedOn(store);
     before.report(flash, bad, 5);
     await before.time.advanceAsync(15 * second);
     before.registry.admit(flash);
     await before.sync.close();
-    const after = nodeOn(store, before.time);
-    await after.sync.start();
+    const after = await startedOn(store, before.time);
     expect(after.registry.admit(flash)?.probe).toBe(true);
   });
 
   test("the pause of a 429 remains", async () => {
     const { store } = sharedStore();
-    const before = nodeOn(store);
-    await before.sync.start();
+    const before = await startedOn(store);
     before.report(flash, { kind: "limited", retryAfterMs: minute });
     await before.sync.close();
-    const after = nodeOn(store, before.time);
-    await after.sync.start();
+    const after = await startedOn(store, before.time);
     expect(after.registry.view()[flash]).toMatchObject({ state: "HEALTHY", routable: false });
   });
 });
@@ -140,8 +116,7 @@ describe("after a restart", () => {
 describe("the store", () => {
   test("is written only after a change", async () => {
     const { store, state } = sharedStore();
-    const node = nodeOn(store);
-    await node.sync.start();
+    const node = await startedOn(store);
     const first = state.saves;
     node.report(flash, ok, 10);
     await node.time.advanceAsync(30 * second);
@@ -153,8 +128,7 @@ describe("the store", () => {
 
   test("may be unavailable: health continues with the last known state, reports the failure once, and catches up", async () => {
     const { store, state } = sharedStore();
-    const node = nodeOn(store);
-    await node.sync.start();
+    const node = await startedOn(store);
     state.unavailable = true;
     node.report(flash, bad, 5);
     await node.time.advanceAsync(2 * second);
@@ -170,12 +144,10 @@ describe("the store", () => {
 
   test("may be unavailable at the start, and its rows do not undo what the node has learnt since", async () => {
     const { store, state } = sharedStore();
-    const old = nodeOn(store);
-    await old.sync.start();
+    const old = await startedOn(store);
     await old.sync.close();
     state.unavailable = true;
-    const node = nodeOn(store, old.time);
-    await node.sync.start();
+    const node = await startedOn(store, old.time);
     node.report(flash, bad, 5);
     state.unavailable = false;
     await node.time.advanceAsync(2 * second);
@@ -195,8 +167,7 @@ describe("the store", () => {
 describe("the operator, in another process", () => {
   test("disables, enables and resets within a second", async () => {
     const { store } = sharedStore();
-    const node = nodeOn(store);
-    await node.sync.start();
+    const node = await startedOn(store);
     const setOverride = async (action: "disable" | "enable" | "reset") => {
       await store.override({ model: flash, action, atMs: node.time.clock.now(), by: "ada" });
       await node.time.advanceAsync(second);
@@ -213,8 +184,7 @@ describe("the operator, in another process", () => {
 
   test("resets once: later failures count again", async () => {
     const { store } = sharedStore();
-    const node = nodeOn(store);
-    await node.sync.start();
+    const node = await startedOn(store);
     await store.override({ model: flash, action: "reset", atMs: node.time.clock.now(), by: "ada" });
     await node.time.advanceAsync(second);
     node.report(flash, bad, 5);
@@ -224,22 +194,19 @@ describe("the operator, in another process", () => {
 
   test("is applied after a restart too", async () => {
     const { store } = sharedStore();
-    const before = nodeOn(store);
-    await before.sync.start();
+    const before = await startedOn(store);
     before.report(pro, { kind: "price_breach" });
     await before.sync.close();
     before.time.advance(second);
     await store.override({ model: flash, action: "disable", atMs: before.time.clock.now(), by: "ada" });
     await store.override({ model: pro, action: "reset", atMs: before.time.clock.now(), by: "ada" });
-    const after = nodeOn(store, before.time);
-    await after.sync.start();
+    const after = await startedOn(store, before.time);
     expect([after.state(flash), after.state(pro)]).toEqual(["DISABLED", "HALF_OPEN"]);
   });
 
   test("in this process takes effect at once and is stored", async () => {
     const { store } = sharedStore();
-    const node = nodeOn(store);
-    await node.sync.start();
+    const node = await startedOn(store);
     expect(await node.sync.override(flash, "disable", "ada")).toBe("done");
     expect(node.state(flash)).toBe("DISABLED");
     expect(await node.sync.override("nobody", "disable", "ada")).toBe("unknown_model");
@@ -355,20 +322,11 @@ describe("several nodes", () => {
 
   test("in any order of events: once the nodes are in sync, a model excluded for the cluster is excluded on every node", async () => {
     const node = fc.nat(2);
+    const times = fc.integer({ min: 1, max: 6 });
     const act = fc.oneof(
-      {
-        weight: 8,
-        arbitrary: fc.record({ do: fc.constant("fail" as const), node, times: fc.integer({ min: 1, max: 6 }) }),
-      },
-      {
-        weight: 8,
-        arbitrary: fc.record({ do: fc.constant("succeed" as const), node, times: fc.integer({ min: 1, max: 6 }) }),
-      },
+      { weight: 16, arbitrary: fc.record({ do: fc.constantFrom("fail" as const, "succeed" as const), node, times }) },
       { weight: 1, arbitrary: fc.record({ do: fc.constant("breach" as const), node }) },
-      {
-        weight: 2,
-        arbitrary: fc.record({ do: fc.constantFrom("disable" as const, "enable" as const, "reset" as const) }),
-      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("disable", "enable", "reset") }) },
       { weight: 2, arbitrary: fc.record({ do: fc.constant("toggle_store" as const) }) },
       { weight: 8, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(20_000) }) },
     );
@@ -406,7 +364,7 @@ describe("several nodes", () => {
           if (!disabled && (kept === "UNHEALTHY" || kept === "QUARANTINE")) expect(own).toBe(kept);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: process.env["SMART_GATEWAY_LONG_TESTS"] === "1" ? 500 : 60 },
     );
   });
 });

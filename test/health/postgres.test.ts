@@ -28,26 +28,4 @@ describeOnPostgres("the health store", (postgres) => {
     expect(overrides).toBe(1);
     await store.close();
   });
-
-  test("lets one of two nodes that write at once over the same epoch win", async () => {
-    const [one, other] = [await emptyStore(), await openHealthStore(postgres.url)];
-    const health = { state: "HEALTHY", sinceMs: 1, reason: "first seen", detail: storedDetail } as const;
-    const change = { model: "flash", health, updatedMs: 1, updatedBy: "node" };
-    const written = await Promise.all(
-      [one, other, one, other].map((store) => store.save([{ ...change, basedOn: undefined }])),
-    );
-    expect(written.flat()).toEqual(["flash"]);
-    await one.close();
-    await other.close();
-  });
 });
-
-const storedDetail = {
-  lastVerdictMs: 1,
-  garbageInARow: 0,
-  notFound: 0,
-  trips: 0,
-  tripsAtMs: [],
-  quarantines: 0,
-  limitedUntilMs: 0,
-};

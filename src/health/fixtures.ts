@@ -1,0 +1,32 @@
+import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
+import type { NanoUsdPerMTok } from "#domain/money/money.ts";
+import type { Verdict } from "./health.ts";
+
+export const second = 1_000;
+export const minute = 60_000;
+export const flash = "vendor_v4_flash";
+export const pro = "vendor_v4_pro";
+export const ok: Verdict = { kind: "success", firstTokenMs: 300 };
+export const bad: Verdict = { kind: "failure", reason: "timed_out" };
+
+const free = 0 as NanoUsdPerMTok; // a literal price, not money that is counted
+
+export function modelWith(key: ModelKey, role: Role, enabled = true): Model {
+  return {
+    key,
+    role,
+    upstreamId: `vendor/${key}`,
+    price: { input: free, cachedInput: free, output: free },
+    contextTokens: 1,
+    maxOutputTokens: 1,
+    defaultOutputTokens: 1,
+    free: role === "scout",
+    enabled,
+    reasoning: false,
+    timeoutsMs: {},
+  };
+}
+
+export function registryWith(...models: Model[]): ModelRegistry {
+  return { models: new Map(models.map((one) => [one.key, one])), byRole: {} };
+}
