@@ -61,37 +61,72 @@ class ModelUnderTest {
 }
 const modelUnderTest = (rules: Partial<HealthRules> = {}) => new ModelUnderTest(rules);
 
-describe("edge 1, HEALTHY to DEGRADED", () => {
-  test("three failures in a row degrade, two do not", () => {
-    const model = modelUnderTest().fail().fail();
-    model.is("HEALTHY");
-    model.fail().is("DEGRADED");
-    expect(model.health.reason).toBe("3 failures in a row");
+const said: { readonly [letter: string]: (model: ModelUnderTest) => unknown } = {
+  o: (model) => model.ok(),
+  s: (model) => model.ok(true),
+  f: (model) => model.fail(),
+  g: (model) => model.garble(),
+  n: (model) => model.say({ kind: "failed", as: "not_found", epoch: model.health.epoch, reason: "404" }),
+  p: (model) => model.say({ kind: "price_breached", epoch: model.health.epoch }),
+  u: (model) => model.say({ kind: "unreachable_alone", epoch: model.health.epoch, reason: "unauthorized" }),
+  r: (model) => model.recover(),
+  "-": (model) => model.wait(70 * second),
+  "|": (model) => model.wait(15 * minute),
+};
+/** `oo`: two answers; `s`: a slow one; `f`ailure, `g`arbage, `n`ot found, `p`rice breach, `u`nreachable; `r`ecovers; a window, 15 min. */
+function after(script: string): ModelUnderTest {
+  const model = modelUnderTest();
+  for (const letter of script) said[letter]?.(model);
+  return model;
+}
+
+describe("edges 1, 3, 7, 9 and 10, by evidence", () => {
+  test.each<[what: string, script: string, state: HealthState, reason?: string]>([
+    ["1: two failures in a row", "ff", "HEALTHY"],
+    ["1: three in a row", "fff", "DEGRADED", "3 failures in a row"],
+    ["1: a success between failures resets the count", "ffoff", "HEALTHY"],
+    ["1: 2 of 19 failed", `${"o".repeat(9)}f${"o".repeat(8)}f`, "HEALTHY"],
+    ["1: 2 of 20 failed", `${"o".repeat(9)}f${"o".repeat(8)}fo`, "DEGRADED", "2 of 20 answers failed"],
+    ["1: 4 of 9 slow", "ooooossss", "HEALTHY"],
+    ["1: 5 of 10 slow", "ooooosssss", "DEGRADED", "5 of 10 answers were slow"],
+    ["1: 8 of 32 failed", "fooo".repeat(8), "DEGRADED"],
+    ["1: what is older than a window does not count", `${"of".repeat(4)}-${"o".repeat(30)}`, "HEALTHY"],
+    ["3: four failures in a row", "ffff", "DEGRADED"],
+    ["3: five in a row", "fffff", "UNHEALTHY", "5 failures in a row (timed_out)"],
+    ["3: 9 of 19 failed", `${"of".repeat(9)}o`, "HEALTHY"],
+    ["3: 10 of 20 failed", `${"of".repeat(9)}of`, "UNHEALTHY", "10 of 20 answers failed (timed_out)"],
+    ["3: the aggregator cannot be reached for this model alone", "u", "UNHEALTHY"],
+    [
+      "3: verdicts from before the probes do not count after them",
+      `${"of".repeat(9)}ofr${"ffo".repeat(3)}`,
+      "DEGRADED",
+    ],
+    ["7: three unusable answers in a row", "ggg", "QUARANTINE"],
+    ["7: a fifth of nine unusable", "oooogooog", "HEALTHY"],
+    ["7: a fifth of ten unusable", "oooogooogog", "QUARANTINE", "3 of 11 answers unusable"],
+    ["7: an answer that cost more than was held", "p", "QUARANTINE"],
+    ["7: one 404", "n", "HEALTHY"],
+    ["7: two 404s", "nn", "QUARANTINE", "the upstream does not know the model any more"],
+    ["7: three trips within an hour", "fffffrfffffrfffff", "UNHEALTHY"],
+    ["7: four trips within an hour", "fffffrfffffrfffffrfffff", "QUARANTINE", "4 trips within 60 min"],
+    ["7: trips that led to a quarantine do not count again", "fffffrfffffrfffffrfffffrfffff", "UNHEALTHY"],
+    ["9: fifteen minutes without a verdict", "|", "STALE"],
+    ["9: also where DEGRADED", "fff|", "STALE"],
+    ["10: the first success after a silence", "|o", "HEALTHY"],
+    ["10: a slow answer after a silence", "|s", "DEGRADED"],
+    ["10: a failure after a silence", "|f", "DEGRADED"],
+    ["3: two failures in a row after a silence", "|ff", "UNHEALTHY"],
+    ["3: a success between them restores the usual rules", "|foff", "DEGRADED"],
+  ])("%s", (...[, script, state, reason]) => {
+    const model = after(script);
+    model.is(state);
+    if (reason !== undefined) expect(model.health.reason).toBe(reason);
+    if (model.health.state === "QUARANTINE") expect(model.retryAtMs - model.ms).toBe(30 * minute);
   });
-  test("a success between failures resets the count", () => {
-    modelUnderTest().fail().fail().ok().fail().fail().is("HEALTHY");
-  });
-  test("a tenth of failures degrades from twenty answers on, not before", () => {
-    const model = modelUnderTest();
-    model.times(9, () => model.ok()).fail();
-    model.times(8, () => model.ok()).is("HEALTHY");
-    model.fail().is("HEALTHY"); // 2 of 19
-    model.ok().is("DEGRADED"); // 2 of 20
-  });
-  test("half of ten answers being slow degrades", () => {
-    const model = modelUnderTest();
-    model.times(5, () => model.ok()).times(4, () => model.ok(true));
-    model.is("HEALTHY");
-    model.ok(true).is("DEGRADED");
-  });
-  test("answers from more than a window ago do not count", () => {
-    const model = modelUnderTest();
-    model.times(8, () => model.fail().ok().ok().ok()); // 8 of 32
-    expect(model.health.state).toBe("DEGRADED");
-    const other = modelUnderTest();
-    other.times(4, () => other.ok().fail()).wait(70 * second);
-    other.times(30, () => other.ok()).is("HEALTHY");
-  });
+  test("9: not a millisecond earlier", () =>
+    modelUnderTest()
+      .wait(15 * minute - 1)
+      .is("HEALTHY"));
 });
 
 describe("edge 2, DEGRADED to HEALTHY", () => {
@@ -130,20 +165,6 @@ describe("edge 2, DEGRADED to HEALTHY", () => {
 });
 
 describe("edge 3, trips", () => {
-  test("five failures in a row trip, four do not", () => {
-    const model = modelUnderTest();
-    model.times(4, () => model.fail()).is("DEGRADED");
-    model.fail().is("UNHEALTHY");
-    expect(model.health.reason).toBe("5 failures in a row (timed_out)");
-  });
-  test("half of twenty answers failing trips", () => {
-    const model = modelUnderTest();
-    model
-      .times(9, () => model.ok().fail())
-      .ok()
-      .is("HEALTHY"); // 9 of 19
-    model.fail().is("UNHEALTHY"); // 10 of 20
-  });
   test("the pause is the base plus or minus a fifth, by jitter", () => {
     const early = modelUnderTest();
     early.jitter = 0;
@@ -161,10 +182,6 @@ describe("edge 3, trips", () => {
     const excessive = modelUnderTest();
     excessive.times(4, () => excessive.fail()).fail(86_400_000);
     expect(excessive.retryAtMs).toBe(defaults.limited_max_ms);
-  });
-  test("a failure of the aggregator for this model alone trips it at once", () => {
-    const model = modelUnderTest();
-    model.say({ kind: "unreachable_alone", epoch: 1, reason: "unauthorized" }).is("UNHEALTHY");
   });
   test("a reason never contains text from outside", () => {
     const model = modelUnderTest();
@@ -232,15 +249,6 @@ describe("edges 4 to 6, probing", () => {
     expect(model.retryAtMs).toBe(retryAtMs);
     expect(model.health.trips).toBe(1);
   });
-  test("verdicts from before the probes do not count after them", () => {
-    const model = modelUnderTest();
-    model
-      .times(9, () => model.ok().fail())
-      .ok()
-      .fail();
-    model.recover();
-    model.times(3, () => model.fail().fail().ok()).is("DEGRADED");
-  });
   test("a probe without a verdict releases its lease to the next", () => {
     const model = modelUnderTest().trip();
     model.ms = model.retryAtMs;
@@ -251,43 +259,7 @@ describe("edges 4 to 6, probing", () => {
   });
 });
 
-describe("edges 7 and 8, quarantine", () => {
-  const quarantine = (model: ModelUnderTest, cause: string) => {
-    model.is("QUARANTINE");
-    expect((model.health as Health<"QUARANTINE">).cause).toBe(cause as never);
-    expect(model.retryAtMs - model.ms).toBe(30 * minute);
-  };
-  test("three unusable answers in a row", () => quarantine(modelUnderTest().garble().garble().garble(), "garbage"));
-  test("a fifth of ten answers unusable", () => {
-    const model = modelUnderTest();
-    model.times(4, () => model.ok()).garble();
-    model.times(3, () => model.ok()).garble();
-    model.is("HEALTHY");
-    model.ok();
-    model.garble();
-    quarantine(model, "garbage");
-  });
-  test("an answer that cost more than was held", () =>
-    quarantine(modelUnderTest().say({ kind: "price_breached", epoch: 1 }), "price_breach"));
-  test("two answers that the upstream does not know the model", () => {
-    const model = modelUnderTest().say({ kind: "failed", as: "not_found", epoch: 1, reason: "404" });
-    model.is("HEALTHY");
-    quarantine(model.say({ kind: "failed", as: "not_found", epoch: 1, reason: "404" }), "delisted");
-  });
-  test("four trips in service within an hour", () => {
-    const model = modelUnderTest();
-    model.times(3, () => model.trip().recover());
-    quarantine(model.trip(), "flapping");
-  });
-  test("the trips that led to a quarantine do not count again", () => {
-    const model = modelUnderTest();
-    model
-      .times(3, () => model.trip().recover())
-      .trip()
-      .is("QUARANTINE");
-    model.recover().is("DEGRADED");
-    model.trip().is("UNHEALTHY");
-  });
+describe("edge 8, the end of a quarantine", () => {
   test("its time doubles up to a day and then ends in a probe", () => {
     const model = modelUnderTest();
     const dwells: number[] = [];
@@ -303,43 +275,6 @@ describe("edges 7 and 8, quarantine", () => {
   test("a price breach is not probed early, whatever else is excluded; garbage is", () => {
     modelUnderTest().say({ kind: "price_breached", epoch: 1 }).want(true).is("QUARANTINE");
     modelUnderTest().garble().garble().garble().want(true).is("HALF_OPEN");
-  });
-});
-
-describe("edges 9 and 10, silence", () => {
-  test("fifteen minutes without a verdict make a model STALE", () => {
-    modelUnderTest()
-      .wait(15 * minute - 1)
-      .is("HEALTHY");
-    modelUnderTest()
-      .wait(15 * minute)
-      .is("STALE");
-    modelUnderTest()
-      .fail()
-      .fail()
-      .fail()
-      .wait(15 * minute)
-      .is("STALE");
-  });
-  test("the first success makes it HEALTHY, a slow answer or a failure DEGRADED", () => {
-    const stale = () => modelUnderTest().wait(15 * minute);
-    stale().ok().is("HEALTHY");
-    stale().ok(true).is("DEGRADED");
-    stale().fail().is("DEGRADED");
-  });
-  test("two failures in a row after a silence trip it; a success between them restores the usual rules", () => {
-    modelUnderTest()
-      .wait(15 * minute)
-      .fail()
-      .fail()
-      .is("UNHEALTHY");
-    modelUnderTest()
-      .wait(15 * minute)
-      .fail()
-      .ok()
-      .fail()
-      .fail()
-      .is("DEGRADED");
   });
 });
 
@@ -429,7 +364,7 @@ function oneOfEach(): ModelUnderTest[] {
 // Any sequence of events: each with the current or an older epoch, and waits from nothing to an hour.
 type Step = { waitMs: number; jitter: number; event: (epoch: number, ms: number) => HealthEvent };
 const old = fc.constantFrom(0, 0, 0, 0, 1, 3);
-const said = (weight: number, event: (epoch: number) => HealthEvent) => ({
+const verdict = (weight: number, event: (epoch: number) => HealthEvent) => ({
   weight,
   arbitrary: old.map(
     (o): Step["event"] =>
@@ -447,20 +382,20 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
   jitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
   event: fc.oneof(
-    said(4, (epoch) => ({ kind: "succeeded", epoch, slow: false })),
-    said(2, (epoch) => ({ kind: "succeeded", epoch, slow: true })),
-    said(8, failure("failure")),
-    said(2, failure("garbage")),
-    said(1, failure("not_found")),
-    said(1, (epoch) => ({ kind: "price_breached", epoch })),
-    said(1, (epoch) => ({ kind: "unreachable_alone", epoch, reason: "x" })),
-    said(1, (epoch) => ({ kind: "lease_returned", epoch })),
+    verdict(4, (epoch) => ({ kind: "succeeded", epoch, slow: false })),
+    verdict(2, (epoch) => ({ kind: "succeeded", epoch, slow: true })),
+    verdict(8, failure("failure")),
+    verdict(2, failure("garbage")),
+    verdict(1, failure("not_found")),
+    verdict(1, (epoch) => ({ kind: "price_breached", epoch })),
+    verdict(1, (epoch) => ({ kind: "unreachable_alone", epoch, reason: "x" })),
+    verdict(1, (epoch) => ({ kind: "lease_returned", epoch })),
     {
       weight: 1,
       arbitrary: fc.nat(minute).map((ms): Step["event"] => (_, now) => ({ kind: "limited", untilMs: now + ms })),
     },
-    said(6, () => ({ kind: "wanted", urgent: false })),
-    said(4, () => ({ kind: "time_passed" })),
+    verdict(6, () => ({ kind: "wanted", urgent: false })),
+    verdict(4, () => ({ kind: "time_passed" })),
   ),
 });
 const operator: fc.Arbitrary<Step> = fc.record({
