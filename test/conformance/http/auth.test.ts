@@ -100,9 +100,7 @@ describe("the order of checks", () => {
     call(gateway.url + path, { method: "POST", headers, body });
 
   test("path and method are checked before the token", async () => {
-    expect((await post({}, "", "/v1/responses")).status).toBe(404);
-    expect((await post({}, "", "/v1/messages")).status).toBe(404);
-    expect((await post({}, "", "/")).status).toBe(404);
+    for (const path of ["/v1/responses", "/"]) expect((await post({}, "", path)).status).toBe(404);
     const response = await call(`${gateway.url}/v1/chat/completions`);
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toContain("POST");
@@ -125,19 +123,15 @@ describe("the order of checks", () => {
     const imageAndNoModel = { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }] };
     expect((await post(bearer, JSON.stringify(imageAndNoModel))).status).toBe(400);
     expect((await post(bearer, JSON.stringify({ messages: [{ role: "user", content: "x" }] }))).status).toBe(422);
-    expect(small.upstream.received()).toBe(0);
-  });
-
-  test("a body that is too large, without a Content-Length, is refused too", async () => {
-    await using small = await start({ env: { MAX_REQUEST_BYTES: "2000" } });
+    // Without a Content-Length too.
     const body = new ReadableStream({
       start(controller) {
         for (let part = 0; part < 40; part++) controller.enqueue(new TextEncoder().encode("x".repeat(100)));
         controller.close();
       },
     });
-    const response = await small.chat({}, {}, { body });
-    expect(response.status).toBe(413);
-    expect(Object.keys(await response.json())).toEqual(["detail"]);
+    const endless = await small.chat({}, {}, { body });
+    expect([endless.status, Object.keys(await endless.json())]).toEqual([413, ["detail"]]);
+    expect(small.upstream.received()).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fails } from "#simulator/behaviours.ts";
-import { type Answer, call, start, type TestGateway } from "../../harness/gateway.ts";
+import { type Answer, call, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -20,12 +20,7 @@ describe("GET /healthz", () => {
       uptime_s: expect.any(Number),
       database: { kind: "sqlite", ok: true },
     });
-    expect(Object.keys(body.models).toSorted()).toEqual([
-      "vendor_emergency",
-      "vendor_free_scout",
-      "vendor_v4_flash",
-      "vendor_v4_pro",
-    ]);
+    expect(Object.keys(body.models).toSorted()).toEqual(Object.keys(upstreamIds).toSorted());
     for (const model of Object.values<Answer>(body.models)) expect(model.state).toBe("HEALTHY");
   });
 

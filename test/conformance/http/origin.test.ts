@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { connect } from "node:net";
-import { authorization, start, type TestGateway } from "../../harness/gateway.ts";
+import { authorization, eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { RawCaller } from "../../harness/raw-caller.ts";
 
 /** Which callers a gateway on loopback accepts: no web page of another origin, under whatever name it reaches this machine. */
 const gateway = await start();
@@ -8,24 +8,10 @@ afterAll(() => gateway.stop());
 const port = new URL(gateway.url).port;
 
 /** Sends a head unchanged and reads the answer to its end. */
-function raw(
-  lines: readonly string[],
-  body = "",
-  to: TestGateway = gateway,
-): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    const socket = connect(Number(new URL(to.url).port), "127.0.0.1", () => {
-      socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
-    });
-    socket.on("data", (data) => {
-      text += data;
-    });
-    socket.on("error", reject);
-    socket.on("close", () => {
-      resolve({ status: Number(text.split(" ")[1]), body: text.slice(text.indexOf("\r\n\r\n") + 4) });
-    });
-  });
+async function raw(lines: readonly string[], to: TestGateway = gateway): Promise<{ status: number; body: string }> {
+  const caller = new RawCaller(to).send(`${lines.join("\r\n")}\r\n\r\n`);
+  await eventually(() => caller.closed);
+  return { status: caller.statuses[0] ?? 0, body: caller.text.slice(caller.text.indexOf("\r\n\r\n") + 4) };
 }
 
 const get = (path: string, host: string, ...more: string[]) =>
@@ -43,7 +29,6 @@ describe("on loopback, the Host header", () => {
     "[::1]:80",
     "[0:0:0:0:0:0:0:1]:80",
   ])("%s is answered", async (host) => {
-    expect((await get("/livez", host)).status).toBe(200);
     expect((await get("/livez", host)).status).toBe(200);
   });
 
@@ -86,10 +71,6 @@ describe("on loopback, the Host header", () => {
 });
 
 describe("on loopback, the Origin header", () => {
-  test("may be missing: programs do not send it", async () => {
-    expect((await get("/livez", "localhost")).status).toBe(200);
-  });
-
   test("is accepted if it is the gateway's own", async () => {
     expect((await get("/livez", `localhost:${port}`, `Origin: http://localhost:${port}`)).status).toBe(200);
     expect((await get("/livez", `[::1]:${port}`, `Origin: http://[::1]:${port}`)).status).toBe(200);
@@ -117,18 +98,12 @@ describe("on loopback, the Origin header", () => {
 const { paths }: { paths: Record<string, object> } = await (await gateway.get("/openapi.json")).json();
 
 describe("a foreign Host or Origin is refused on every endpoint, before all other checks", () => {
-  const asked = [
-    ...Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => [method.toUpperCase(), path]),
-    ),
-    ["HEAD", "/healthz"],
-    ["OPTIONS", "/v1/chat/completions"],
-    ["DELETE", "/v1/chat/completions"],
-    ["GET", "/nowhere"],
-  ] as [string, string][];
-
-  test.each(asked)("%s %s", async (method, path) => {
-    const head = [`${method} ${path} HTTP/1.1`, "Connection: close", "Content-Length: 0"];
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const others = ["HEAD /healthz", "OPTIONS /v1/chat/completions", "DELETE /v1/chat/completions", "GET /nowhere"];
+  test.each([...documented, ...others])("%s", async (asked) => {
+    const head = [`${asked} HTTP/1.1`, "Connection: close", "Content-Length: 0"];
     expect((await raw([...head, "Host: attacker.example"])).status).toBe(403);
     expect((await raw([...head, "Host: localhost", "Origin: https://attacker.example"])).status).toBe(403);
   });
@@ -149,7 +124,7 @@ describe("ALLOWED_HOSTS", () => {
   test("adds names to those of loopback", async () => {
     await using named = await start({ env: { ALLOWED_HOSTS: "Gateway.example., [fd00::1]" } });
     const statusFor = async (...lines: string[]) =>
-      (await raw(["GET /livez HTTP/1.1", "Connection: close", ...lines], "", named)).status;
+      (await raw(["GET /livez HTTP/1.1", "Connection: close", ...lines], named)).status;
     expect(await statusFor("Host: gateway.example")).toBe(200);
     expect(await statusFor("Host: GATEWAY.EXAMPLE.:8443", "Origin: https://gateway.example:8443")).toBe(403);
     expect(await statusFor("Host: gateway.example", "Origin: https://gateway.example")).toBe(200);
@@ -161,9 +136,9 @@ describe("ALLOWED_HOSTS", () => {
   test("enables the check on a gateway on another address, which otherwise accepts any name", async () => {
     const foreign = ["GET /livez HTTP/1.1", "Connection: close", "Host: any.example"];
     await using open = await start({ env: { HOST: "0.0.0.0" } });
-    expect((await raw(foreign, "", open)).status).toBe(200);
+    expect((await raw(foreign, open)).status).toBe(200);
     await using listed = await start({ env: { HOST: "0.0.0.0", ALLOWED_HOSTS: "gateway.example" } });
-    expect((await raw(foreign, "", listed)).status).toBe(403);
+    expect((await raw(foreign, listed)).status).toBe(403);
   });
 
   test("a gateway on another loopback address accepts that address", async () => {

@@ -1,14 +1,15 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { fails, replies } from "#simulator/behaviours.ts";
-import { chunk, streams } from "#simulator/testing/scripted.ts";
-import { type Answer, upstreamKey as key, start } from "../../harness/gateway.ts";
+import { chunk, type StreamScript, streams } from "#simulator/testing/scripted.ts";
+import { type Answer, upstreamKey as key, start, type TestGateway } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
 /** An upstream knows the gateway's key from every call. Callers must never see it in an answer. */
 
 const mark = "[REDACTED:gateway_upstream_api_key:1]";
-const off = { privacy: { redact: false } };
+const longTests = process.env["SMART_GATEWAY_LONG_TESTS"] === "1";
+const off = { privacy: { redact: false }, budget: { per_goal_hard_usd: 90, per_day_hard_usd: 90 } };
 const call = (index: number, more: JsonObject) => ({ index, ...more });
 /** A short beginning of the key may have been sent before the rest arrived. */
 const telling = key.slice(0, 16);
@@ -28,77 +29,58 @@ function textsOf(chunks: readonly Answer[]): Map<string, string> {
   return texts;
 }
 
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await start({ policy: off });
+});
+afterAll(() => gateway.stop());
+
+/** A whole answer of this message. */
+const whole = (message: JsonObject, more: JsonObject = {}) =>
+  replies(200, {
+    id: "gen-1",
+    choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", ...message } }],
+    ...more,
+  });
+const streamOf = async (events: JsonObject[], end: StreamScript["end"] = "done") => {
+  gateway.upstream.next(streams({ events, end }));
+  return readStream(await gateway.chat({ stream: true }));
+};
+
 describe("the gateway's own upstream key", () => {
-  test.each([{}, off, { privacy: { restore: "text", disabled_rules: ["gateway_upstream_api_key"] } }])(
-    "is in no place of a whole answer (policy %p)",
-    async (policy) => {
-      await using gateway = await start({
-        policy,
-        script: () =>
-          replies(200, {
-            id: `gen-${key}`,
-            [key]: 1,
-            choices: [
-              {
-                index: 0,
-                finish_reason: "tool_calls",
-                message: {
-                  role: "assistant",
-                  content: `It is Bearer ${key}, and ${key}${key}; cut off: ${key.slice(0, 30)}`,
-                  reasoning: key,
-                  tool_calls: [
-                    { id: "c", type: "function", function: { name: "f", arguments: JSON.stringify({ a: key }) } },
-                  ],
-                },
-              },
-            ],
-            usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-          }),
-      });
-      const text = await (await gateway.chat()).text();
-      expect(text).not.toContain(telling);
-      const { choices }: Answer = JSON.parse(text);
-      const { message } = choices[0];
-      expect(message.content).toBe(`It is Bearer ${mark}, and ${mark}${mark}; cut off: ${mark}`);
-      expect(JSON.parse(message.tool_calls[0].function.arguments)).toEqual({ a: mark });
-    },
-  );
+  const restored = { privacy: { restore: "text", disabled_rules: ["gateway_upstream_api_key"] } };
+  test.each([{}, off, restored])("is in no place of a whole answer (policy %p)", async (policy) => {
+    await using own = await start({ policy });
+    const tool_calls = [{ id: "c", type: "function", function: { name: "f", arguments: JSON.stringify({ a: key }) } }];
+    const content = `It is Bearer ${key}, and ${key}${key}; cut off: ${key.slice(0, 30)}`;
+    own.upstream.next(whole({ content, reasoning: key, tool_calls }, { id: `gen-${key}`, [key]: 1 }));
+    const text = await (await own.chat()).text();
+    expect(text).not.toContain(telling);
+    const { message } = JSON.parse(text).choices[0];
+    expect(message.content).toBe(`It is Bearer ${mark}, and ${mark}${mark}; cut off: ${mark}`);
+    expect(JSON.parse(message.tool_calls[0].function.arguments)).toEqual({ a: mark });
+  });
 
   test("is in no stream, in text, reasoning or arguments, wherever it is split", async () => {
-    let at = 0;
-    await using gateway = await start({
-      policy: off,
-      script: () => {
-        const cuts = at < key.length ? [key.slice(0, at), key.slice(at)] : [...key];
-        const args = (index: number, text: string) =>
-          chunk({ tool_calls: [call(index, { function: { arguments: text } })] });
-        return streams({
-          events: [
-            chunk({ role: "assistant", reasoning: "think " }),
-            ...cuts.map((reasoning) => chunk({ reasoning })),
-            chunk({ content: "say " }),
-            chunk({ content: "this " }),
-            ...cuts.map((content) => chunk({ content })),
-            chunk({ content: " end\n" }),
-            chunk({ content: "or " }),
-            chunk({
-              tool_calls: [call(0, { id: "c0", type: "function", function: { name: "f", arguments: '{"a":"' } })],
-            }),
-            chunk({
-              tool_calls: [call(1, { id: "c1", type: "function", function: { name: "g", arguments: '{"b":"' } })],
-            }),
-            ...cuts.map((text) => args(1, text)),
-            ...cuts.map((text) => args(0, text)),
-            args(0, '"}'),
-            args(1, '"}'),
-            chunk({}, "tool_calls"),
-          ],
-          end: "done",
-        });
-      },
-    });
-    for (; at <= key.length; at++) {
-      const { chunks, text, done } = await readStream(await gateway.chat({ stream: true }));
+    const opens = (index: number, name: string, text: string) =>
+      chunk({ tool_calls: [call(index, { id: `c${index}`, type: "function", function: { name, arguments: text } })] });
+    const args = (index: number, text: string) =>
+      chunk({ tool_calls: [call(index, { function: { arguments: text } })] });
+    const offsets = Array.from({ length: key.length + 1 }, (_, at) => at);
+    const some = (at: number) => at < 6 || at > key.length - 3 || at % 12 === 0;
+    for (const at of offsets.filter((each) => longTests || some(each))) {
+      const cuts = at < key.length ? [key.slice(0, at), key.slice(at)] : [...key];
+      const { chunks, text, done } = await streamOf([
+        chunk({ role: "assistant", reasoning: "think " }),
+        ...cuts.map((reasoning) => chunk({ reasoning })),
+        ...["say ", "this ", ...cuts, " end\n", "or "].map((content) => chunk({ content })),
+        opens(0, "f", '{"a":"'),
+        opens(1, "g", '{"b":"'),
+        ...[1, 0].flatMap((index) => cuts.map((text) => args(index, text))),
+        args(0, '"}'),
+        args(1, '"}'),
+        chunk({}, "tool_calls"),
+      ]);
       expect(done).toBe(true);
       const texts = textsOf(chunks);
       for (const each of [...texts.values(), text]) expect(each).not.toContain(telling);
@@ -120,11 +102,7 @@ describe("the gateway's own upstream key", () => {
   ];
   test.each(beside)("is in no stream where %s repeats it in each chunk", async (_, chunkWith) => {
     const words = Array.from({ length: 6 }, (_, at) => `word ${at} `);
-    await using gateway = await start({
-      policy: off,
-      script: () => streams({ events: [...words.map(chunkWith), chunk({}, "stop")], end: "done" }),
-    });
-    const { chunks, text, done } = await readStream(await gateway.chat({ stream: true }));
+    const { chunks, text, done } = await streamOf([...words.map(chunkWith), chunk({}, "stop")]);
     expect(done).toBe(true);
     expect(text).not.toContain(telling);
     expect(text).toContain(mark);
@@ -133,41 +111,24 @@ describe("the gateway's own upstream key", () => {
 
   test("does not change other text that begins like the key, nor text at the end of a stream", async () => {
     const pieces = ["a sk-", "or-", "v1-", "0", "x sk-or-v1-", " sk-or", "-v1-01"];
-    for (const finish of ["stop", undefined]) {
-      await using gateway = await start({
-        script: () =>
-          streams({
-            events: [
-              ...pieces.map((content) => chunk({ content })),
-              ...(finish === undefined
-                ? []
-                : [chunk({ tool_calls: [call(0, { function: { name: "f", arguments: "sk-or-v1" } })] })]),
-              ...(finish === undefined ? [] : [chunk({}, finish)]),
-            ],
-            end: "done",
-          }),
-      });
-      const { chunks } = await readStream(await gateway.chat({ stream: true }));
-      const texts = textsOf(chunks);
-      expect(texts.get("0 content")).toBe(pieces.join(""));
-      if (finish !== undefined) expect(texts.get("0 call 0")).toBe("sk-or-v1");
+    const texts = pieces.map((content) => chunk({ content }));
+    const called = chunk({ tool_calls: [call(0, { function: { name: "f", arguments: "sk-or-v1" } })] });
+    for (const more of [[called, chunk({}, "stop")], []]) {
+      const said = textsOf((await streamOf([...texts, ...more])).chunks);
+      expect(said.get("0 content")).toBe(pieces.join(""));
+      expect(said.get("0 call 0")).toBe(more.length === 0 ? undefined : "sk-or-v1");
     }
   });
 
   test("is in no error, before the stream or in it, nor in the log", async () => {
     const message = `Invalid key ${key} (${key.slice(0, 40)}`;
     for (const stream of [false, true]) {
-      await using gateway = await start({ policy: off, script: () => fails(400, message) });
+      gateway.upstream.next(fails(400, message));
       const text = await (await gateway.chat({ stream })).text();
       expect(text).toContain(`Invalid key ${mark} (${mark}`);
-      expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
+      expect(text).not.toContain(telling);
     }
-    const error = JSON.stringify({ error: { code: 500, message } });
-    await using gateway = await start({
-      policy: off,
-      script: () => streams({ events: [chunk({ content: "x" }), error], end: "fin" }),
-    });
-    const { text } = await readStream(await gateway.chat({ stream: true }));
+    const { text } = await streamOf([chunk({ content: "x" }), { error: { code: 500, message } }], "fin");
     expect(text).toContain("error");
     expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
   });
@@ -186,32 +147,14 @@ describe("the gateway's own upstream key", () => {
     /** The remaining part of the key, without the text around it. */
     const left = (all: string) =>
       Array.from({ length: text.length - 23 }, (_, at) => text.slice(at, at + 24)).filter((run) => all.includes(run));
-    let at = 0;
-    await using gateway = await start({
-      policy: off,
-      script: ({ body }) =>
-        body?.["stream"] === true
-          ? streams({
-              events: [
-                chunk({ content: "It is " }),
-                ...(at < text.length ? [text.slice(0, at), text.slice(at)] : [...text]).map((content) =>
-                  chunk({ content }),
-                ),
-                chunk({ content: " as you see" }),
-                chunk({}, "stop"),
-              ],
-              end: "done",
-            })
-          : replies(200, {
-              id: "gen-1",
-              choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: `It is ${text}.` } }],
-            }),
-    });
-    const whole: Answer = await (await gateway.chat()).json();
-    expect(whole.choices[0].message.content).toContain(mark);
-    expect(left(whole.choices[0].message.content)).toEqual([]);
-    for (; at <= text.length; at += 7) {
-      const { chunks } = await readStream(await gateway.chat({ stream: true }));
+    gateway.upstream.next(whole({ content: `It is ${text}.` }));
+    const answer: Answer = await (await gateway.chat()).json();
+    expect(answer.choices[0].message.content).toContain(mark);
+    expect(left(answer.choices[0].message.content)).toEqual([]);
+    for (let at = 0; at <= text.length; at += longTests ? 7 : 41) {
+      const cuts = at < text.length - 41 ? [text.slice(0, at), text.slice(at)] : [...text];
+      const pieces = ["It is ", ...cuts, " as you see"].map((content) => chunk({ content }));
+      const { chunks } = await streamOf([...pieces, chunk({}, "stop")]);
       const content = textsOf(chunks).get("0 content") ?? "";
       expect(content).toStartWith("It is ");
       expect(content).toEndWith(" as you see");
@@ -221,17 +164,10 @@ describe("the gateway's own upstream key", () => {
   });
 
   test("is not returned to a caller who has sent it", async () => {
-    await using gateway = await start({
-      policy: { privacy: { restore: "text" } },
-      script: () =>
-        replies(200, {
-          id: "gen-1",
-          choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: `use ${mark} now` } }],
-        }),
-    });
-    const reply: Answer = await (
-      await gateway.chat({ messages: [{ role: "user", content: `my key is ${key}` }] })
-    ).json();
+    await using own = await start({ policy: { privacy: { restore: "text" } } });
+    own.upstream.next(whole({ content: `use ${mark} now` }));
+    const body = { messages: [{ role: "user", content: `my key is ${key}` }] };
+    const reply: Answer = await (await own.chat(body)).json();
     expect(reply.choices[0].message.content).toBe(`use ${mark} now`);
   });
 });

@@ -23,24 +23,12 @@ describe("privacy.restore", () => {
   });
 
   test("text: a whole answer has the value restored, a tool call never", async () => {
+    const content = "clone with [REDACTED:github_token:1]";
+    const answered = { role: "assistant", content, tool_calls: [call("[REDACTED:github_token:1]")] };
+    const choice = { index: 0, finish_reason: "tool_calls", message: answered };
     await using gateway = await start({
       policy: { privacy: { restore: "text" } },
-      script: () =>
-        replies(200, {
-          id: "gen-1",
-          choices: [
-            {
-              index: 0,
-              finish_reason: "tool_calls",
-              message: {
-                role: "assistant",
-                content: "clone with [REDACTED:github_token:1]",
-                tool_calls: [call("[REDACTED:github_token:1]")],
-              },
-            },
-          ],
-          usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-        }),
+      script: () => replies(200, { id: "gen-1", choices: [choice] }),
     });
     const { message } = (await (await gateway.chat({ messages })).json()).choices[0];
     expect(message.content).toBe(`clone with ${secret}`);

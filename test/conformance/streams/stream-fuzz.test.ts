@@ -4,30 +4,17 @@ import type { JsonObject } from "#domain/chat.ts";
 import { chunk, type StreamScript, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { finishReasonsOf, parseStream, readStream } from "../../harness/sse.ts";
+import { noExclusion } from "../failures/faults.ts";
+
+const longTests = process.env["SMART_GATEWAY_LONG_TESTS"] === "1";
 
 /** Guarantees for callers that hold for any upstream stream and any end of it. */
 let gateway: TestGateway;
 beforeAll(async () => {
-  const forgiving = 1_000_000;
-  gateway = await start({
-    policy: {
-      upstream: { max_attempts: 1 },
-      health: {
-        failures_in_a_row: forgiving,
-        unhealthy_minimum: forgiving,
-        degraded_minimum: forgiving,
-        degraded_in_a_row: forgiving,
-        garbage_in_a_row: forgiving,
-        garbage_minimum: forgiving,
-      },
-      budget: {
-        per_goal_hard_usd: 900_000,
-        per_day_hard_usd: 900_000,
-        per_goal_soft_usd: 900_000,
-        per_day_soft_usd: 900_000,
-      },
-    },
-  });
+  const usd = 900_000;
+  const budget = { per_goal_hard_usd: usd, per_day_hard_usd: usd, per_goal_soft_usd: usd, per_day_soft_usd: usd };
+  const health = { ...noExclusion, garbage_in_a_row: 1_000_000, garbage_minimum: 1_000_000 };
+  gateway = await start({ policy: { upstream: { max_attempts: 1 }, health, budget } });
 });
 afterAll(() => gateway.stop());
 
@@ -94,7 +81,7 @@ async function checkGuarantees(played: StreamScript): Promise<void> {
 }
 
 test("there is one role, one finish reason, one [DONE], and an error exactly if the upstream failed", async () => {
-  await fc.assert(fc.asyncProperty(script, checkGuarantees), { numRuns: 300, endOnFailure: true });
+  await fc.assert(fc.asyncProperty(script, checkGuarantees), { numRuns: longTests ? 1_000 : 150, endOnFailure: true });
   await eventually(() => gateway.upstream.unfinished() === 0 && gateway.gateway.http.streams.count === 0);
   const { spent, held } = await gateway.ledger(() => true);
   expect(spent + held).toBeGreaterThanOrEqual(gateway.upstream.billedNanoUsd());

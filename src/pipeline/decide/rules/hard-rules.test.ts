@@ -8,38 +8,24 @@ const easy = dimensions(0);
 const decided = ([task, runtime]: Given, snapshot = aSnapshot()) =>
   decide(aTask({ ...easy, ...task }), aRuntime(runtime), snapshot);
 
+const depth = (estimated_tool_depth: number, tool_depth = 0): Given => [{ estimated_tool_depth }, { tool_depth }];
+const kind = (risk_level: RoutingTask["risk_level"]): Given => [{ kind: "AUTH", risk_level }, {}];
+const risk = (risk_level: RoutingTask["risk_level"]): Given => [{ risk_level }, {}];
+const radius = (blast_radius: RoutingTask["blast_radius"]): Given => [{ blast_radius }, {}];
+const failure = (failure_class: RuntimeState["failure_class"]): Given => [{}, { failure_class }];
+
 /** Each rule just below its trigger and at it, with its evidence. */
 const triggers: readonly (readonly [rule: string, below: Given, at: Given, evidence: string])[] = [
-  [
-    "guarded_kind",
-    [{ kind: "AUTH", risk_level: "MEDIUM" }, {}],
-    [{ kind: "AUTH", risk_level: "HIGH" }, {}],
-    "kind=AUTH",
-  ],
-  ["critical_risk", [{ risk_level: "HIGH" }, {}], [{ risk_level: "CRITICAL" }, {}], "risk_level=CRITICAL"],
-  [
-    "critical_blast_radius",
-    [{ blast_radius: "HIGH" }, {}],
-    [{ blast_radius: "CRITICAL" }, {}],
-    "blast_radius=CRITICAL",
-  ],
-  [
-    "structural_failure",
-    [{}, { failure_class: "LOCAL" }],
-    [{}, { failure_class: "STRUCTURAL" }],
-    "failure_class=STRUCTURAL",
-  ],
+  ["guarded_kind", kind("MEDIUM"), kind("HIGH"), "kind=AUTH"],
+  ["critical_risk", risk("HIGH"), risk("CRITICAL"), "risk_level=CRITICAL"],
+  ["critical_blast_radius", radius("HIGH"), radius("CRITICAL"), "blast_radius=CRITICAL"],
+  ["structural_failure", failure("LOCAL"), failure("STRUCTURAL"), "failure_class=STRUCTURAL"],
   ["same_error_count", [{}, { same_error_count: 1 }], [{}, { same_error_count: 2 }], "same_error_count=2"],
   ["flash_attempts", [{}, { flash_attempts: 1 }], [{}, { flash_attempts: 2 }], "flash_attempts=2"],
   ["files_touched", [{}, { files_touched: 19 }], [{}, { files_touched: 20 }], "files_touched=20"],
-  ["tool_depth", [{}, { tool_depth: 15 }], [{}, { tool_depth: 16 }], "tool_depth=16"],
-  ["tool_depth", [{ estimated_tool_depth: 15 }, {}], [{ estimated_tool_depth: 16 }, {}], "tool_depth=16"],
-  [
-    "tool_depth",
-    [{ estimated_tool_depth: 7 }, { tool_depth: 8 }],
-    [{ estimated_tool_depth: 8 }, { tool_depth: 8 }],
-    "tool_depth=16",
-  ],
+  ["tool_depth", depth(0, 15), depth(0, 16), "tool_depth=16"],
+  ["tool_depth", depth(15), depth(16), "tool_depth=16"],
+  ["tool_depth", depth(7, 8), depth(8, 8), "tool_depth=16"],
 ];
 
 describe("each hard rule", () => {

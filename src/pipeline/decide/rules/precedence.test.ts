@@ -152,12 +152,4 @@ describe("the gray zone", () => {
     const snapshot = aSnapshot({ verdict: "pro", health: aHealth({ vendor_free_scout: "UNHEALTHY" }) });
     expect(decide(low, aRuntime(), snapshot)).toMatchObject({ cause: "gray_zone_scout", model: "vendor_v4_pro" });
   });
-
-  test("outside it, a verdict decides nothing", () => {
-    const snapshot = aSnapshot({ verdict: "pro" });
-    expect(decide(aTask({ sensitive: false }), aRuntime(), snapshot)).toMatchObject({
-      cause: "score_flash",
-      model: "vendor_v4_flash",
-    });
-  });
 });

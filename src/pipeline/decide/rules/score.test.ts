@@ -106,11 +106,6 @@ describe("the points", () => {
   test("adds the bias of every kind", () => {
     for (const kind of taskKinds) expect(points({ kind })).toBe(22.5 + policy.routing.kind_bias[kind]);
   });
-
-  test("follows the policy's weights", () => {
-    const heavy = aPolicy({ routing: { weights: { ambiguity: 100 } } });
-    expect(pointsOf(aTask({ ambiguity: 1 }), aRuntime(), heavy, [])).toBe(100);
-  });
 });
 
 describe("trouble", () => {

@@ -25,38 +25,34 @@ const size: RequestSize = {
 };
 
 describe("the output bound", () => {
-  test("is the model's default if the caller sets none, and never above the model's maximum", () => {
-    expect(outputBoundOf(workerModel, size)).toBe(32_768);
-    expect(outputBoundOf({ ...workerModel, maxOutputTokens: 8_192 }, size)).toBe(8_192);
-  });
-
-  test("is the caller's own number, which is sent unchanged, even above the model's maximum", () => {
-    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 10 })).toBe(10);
-    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 0 })).toBe(0);
-    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 1_000_000 })).toBe(1_000_000);
-  });
-
-  test("includes a budget for reasoning, and both if it is as large as the answer or larger", () => {
-    const bounded = { ...size, requestedOutputTokens: 1_000 };
-    expect(outputBoundOf(workerModel, { ...bounded, reasoningTokens: 999 })).toBe(1_000);
-    expect(outputBoundOf(workerModel, { ...bounded, reasoningTokens: 1_000 })).toBe(2_000);
-    expect(outputBoundOf(workerModel, { ...size, reasoningTokens: 40_000 })).toBe(72_768);
-  });
-
-  test("is the largest of the limits that the caller sets under different names", () => {
-    expect(outputBoundOf(workerModel, { ...size, requestedOutputTokens: 10, otherOutputTokens: 500 })).toBe(500);
-    expect(outputBoundOf(workerModel, { ...size, otherOutputTokens: 500 })).toBe(32_768);
-    expect(outputBoundOf(workerModel, { ...size, otherOutputTokens: 50_000 })).toBe(50_000);
+  const small = { ...workerModel, maxOutputTokens: 8_192 };
+  test.each([
+    ["the model's default if the caller sets none", workerModel, {}, 32_768],
+    ["never above the model's maximum", small, {}, 8_192],
+    ["the caller's own number, which is sent unchanged", workerModel, { requestedOutputTokens: 10 }, 10],
+    ["even 0", workerModel, { requestedOutputTokens: 0 }, 0],
+    ["even above the model's maximum", workerModel, { requestedOutputTokens: 1_000_000 }, 1_000_000],
+    [
+      "a smaller reasoning budget is part of it",
+      workerModel,
+      { requestedOutputTokens: 1_000, reasoningTokens: 999 },
+      1_000,
+    ],
+    ["one as large is added", workerModel, { requestedOutputTokens: 1_000, reasoningTokens: 1_000 }, 2_000],
+    ["one larger than the default is added", workerModel, { reasoningTokens: 40_000 }, 72_768],
+    ["the largest of two limits", workerModel, { requestedOutputTokens: 10, otherOutputTokens: 500 }, 500],
+    ["another limit below the default", workerModel, { otherOutputTokens: 500 }, 32_768],
+    ["another limit above the default", workerModel, { otherOutputTokens: 50_000 }, 50_000],
+  ])("is %s", (_, model, given, bound) => {
+    expect(outputBoundOf(model, { ...size, ...given })).toBe(bound);
   });
 });
 
 describe("what a request costs", () => {
   test("includes the tokens of a prediction, as output, for each choice", () => {
     const bounded = { ...size, requestedOutputTokens: 10, choices: 2 };
-    const [plain, predicted] = [
-      holdOf(workerModel, bounded),
-      holdOf(workerModel, { ...bounded, predictedTokens: 9_000 }),
-    ];
+    const plain = holdOf(workerModel, bounded);
+    const predicted = holdOf(workerModel, { ...bounded, predictedTokens: 9_000 });
     expect(predicted - plain).toBe((2 * 9_000 * workerModel.price.output) / 1_000_000);
   });
 

@@ -74,14 +74,6 @@ describe("what a caller of a stream can rely on", () => {
     expect(read(shaped([delta({ content: "a" }), broken])).chunks).toMatchObject([named, named]);
   });
 
-  test("a chunk that needs no change is sent as the received text", () => {
-    const first = delta({ role: "assistant", content: "" });
-    const odd =
-      '{"id":"gen-1",  "object":"chat.completion.chunk","created":1,"model":"vendor/model","choices":[{"index":0,"delta":{"content":"\\u0041"},"finish_reason":null}]}';
-    const out = shaped([first, { kind: "chunk", raw: odd, chunk: JSON.parse(odd) }]);
-    expect(out).toContain(`data: ${odd}\n\n`);
-  });
-
   const deltasOf = (events: UpstreamEvent[], options: Partial<ShapeOptions> = {}) =>
     read(shaped(events, options)).chunks.flatMap((chunk) => chunk.choices.map((choice) => choice.delta));
   const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
@@ -127,37 +119,6 @@ describe("what a caller of a stream can rely on", () => {
       { role: "assistant", reasoning_details: details },
     ]);
   });
-
-  const usageOf = (total_tokens: number) => ({ prompt_tokens: 1, completion_tokens: total_tokens - 1, total_tokens });
-  const late = (usage: JsonObject) => chunkOf({ delta: { role: "assistant", content: "" } }, { usage });
-  const withUsage: [name: string, events: () => UpstreamEvent[]][] = [
-    ["with a choice after the finish", () => [delta({ content: "a" }), stop(), late(usageOf(3)), end]],
-    [
-      "on the finish chunk itself",
-      () => [delta({ content: "a" }), chunkOf({ delta: {}, finish_reason: "stop" }, { usage: usageOf(3) }), end],
-    ],
-    [
-      "on every chunk, of which the last counts",
-      () => [
-        chunkOf({ delta: { content: "a" } }, { usage: usageOf(1) }),
-        chunkOf({ delta: {}, finish_reason: "stop" }, { usage: usageOf(2) }),
-        late(usageOf(3)),
-        end,
-      ],
-    ],
-    [
-      "on a chunk with a choice, then again on one without",
-      () => [
-        delta({ content: "a" }),
-        chunkOf({ delta: {}, finish_reason: "stop" }, { usage: usageOf(2) }),
-        chunkOf(undefined, { usage: usageOf(3) }),
-        end,
-      ],
-    ],
-    ["before the stream breaks", () => [chunkOf({ delta: { content: "a" } }, { usage: usageOf(3) }), broken]],
-  ];
-  for (const [_name, _events] of withUsage) {
-  }
 
   test.each(["vendor/model-20260115", "VENDOR/model", "", 7])(
     "every chunk names the requested model, also for %p",
