@@ -34,10 +34,9 @@ export class CallIdentity {
   addTo(report: UsageReport): UsageReport {
     const [generationId, host] = [this.#generationId, this.#host];
     if (generationId === undefined && host === undefined) return report;
-    const billing = this.asksBilling ? { asksBilling: true as const } : {};
     return {
       ...report,
-      ...(generationId === undefined ? {} : { generationId, ...billing }),
+      ...(generationId === undefined ? {} : { generationId, ...(this.asksBilling && { asksBilling: true as const }) }),
       ...(host === undefined ? {} : { host }),
     };
   }

@@ -5,7 +5,7 @@ import type { ChunkRun } from "#upstream/upstream.ts";
 const probe = "probe";
 
 /** The inside of a JSON string that is not empty. One with more escapes than this is rare enough to be parsed. */
-const insideOfString = String.raw`(?!")[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,1000}`;
+const insideOfString = /(?!")[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,1000}/y;
 
 /**
  * The JSON text of a chunk before and after its content. Nearly all chunks of a stream differ in their content only, so
@@ -16,12 +16,10 @@ export class ChunkTemplate {
   /** What an event of this template begins with, up to its content, and what it ends with. */
   readonly head: string;
   readonly tail: string;
-  readonly #event: RegExp;
 
   private constructor(before: string, after: string) {
     this.head = `data: ${before}`;
     this.tail = `${after}\n\n`;
-    this.#event = new RegExp(`${RegExp.escape(this.head)}${insideOfString}${RegExp.escape(this.tail)}`, "y");
   }
 
   /**
@@ -52,12 +50,16 @@ export class ChunkTemplate {
 
   /** The events of this template that follow each other in `text`, from `from` and up to `until` at most. */
   match(text: string, from: number, until: number): ChunkRun | undefined {
+    const { head, tail } = this;
     const contentEnds: number[] = [];
     let to = from;
-    this.#event.lastIndex = from;
-    while (this.#event.test(text) && this.#event.lastIndex <= until) {
-      to = this.#event.lastIndex;
-      contentEnds.push(to - this.tail.length - from);
+    while (text.startsWith(head, to)) {
+      insideOfString.lastIndex = to + head.length;
+      if (!insideOfString.test(text)) break;
+      const end = insideOfString.lastIndex;
+      if (end + tail.length > until || !text.startsWith(tail, end)) break;
+      contentEnds.push(end - from);
+      to = end + tail.length;
     }
     if (to === from) return undefined;
     // The same string, where there is nothing else in it.
