@@ -51,8 +51,7 @@ test("every decision record has a title, a date, a status, a context, a decision
 });
 
 test("no two decision records have the same number", () => {
-  const numbers = records.map((file) => file.slice(0, 4));
-  expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
+  expect(new Set(records.map((file) => file.slice(0, 4))).size).toBe(records.length);
 });
 
 test("a decision that a record's status names exists", () => {

@@ -151,22 +151,6 @@ describe("a field that may change the model, the terms or the price", () => {
     expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
   });
 
-  test("that the operator allows with a price factor is held at that multiple", async () => {
-    const policy = (price_factor: number) => ({
-      upstream: { fields: { service_tier: { action: "forward", price_factor } } },
-    });
-    const holds: number[] = [];
-    for (const factor of [1, 2.5]) {
-      await using gateway = await start({ policy: policy(factor) });
-      gateway.upstream.next(replies(200, answer({}), { bills: 0 }));
-      await (await gateway.chat({ service_tier: "priority", max_tokens: 1_000 })).text();
-      // Token counts at our prices do not show the tier's price: without a stated cost the hold is charged.
-      holds.push((await gateway.ledger()).spent);
-    }
-    expect(holds[0]).toBeGreaterThan(1_000 * 280);
-    expect(holds[1]).toBe(Math.ceil((holds[0] ?? 0) * 2.5));
-  });
-
   test("that the operator allows is charged with its hold if the caller leaves, as nobody knows what it made of the price", async () => {
     const fields = { service_tier: { action: "forward", price_factor: 2 } };
     await using gateway = await start({ policy: { upstream: { billing_stops_on_cancel: true, fields } } });
@@ -292,19 +276,6 @@ describe("the hold of a request", () => {
       expect([what, billed - before <= cap * 1e9]).toEqual([what, true]);
       expect((await gateway.ledger()).spent).toBe(billed);
     }
-  });
-
-  test("is not larger for a reasoning budget within the output bound", async () => {
-    await using gateway = await start();
-    const holds: number[] = [];
-    for (const reasoning of [{}, { reasoning: { max_tokens: 1_000 } }]) {
-      gateway.upstream.next(replies(200, { ...answer({}), usage: null }, { bills: 0 }));
-      const before = (await gateway.ledger()).spent;
-      await (await gateway.chat({ max_tokens: 100_000, ...reasoning })).text();
-      holds.push((await gateway.ledger()).spent - before);
-    }
-    // Only the bytes of the field itself, as input.
-    expect((holds[1] ?? 0) - (holds[0] ?? 0)).toBeLessThan(40 * 140);
   });
 });
 

@@ -344,11 +344,3 @@ test("after a silence the answer's head is sent with a comment, and the call sti
   ]);
   expect([failed.done, failed.broken]).toEqual([true, undefined]);
 });
-
-test("n answers of the default simulator are streamed concurrently", async () => {
-  gateway.upstream.next(completes({ text: "one two" }));
-  const { chunks, done } = await readStream(await gateway.chat({ stream: true, n: 3 }));
-  expect([0, 1, 2].map((index) => contentOf(chunks, index))).toEqual(["one two", "one two", "one two"]);
-  expect(finishReasonsOf(chunks)).toEqual(["stop", "stop", "stop"]);
-  expect(done).toBe(true);
-});
