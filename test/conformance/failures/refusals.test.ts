@@ -55,6 +55,21 @@ describe("budget", () => {
     expect(ledger.spent).toBeLessThanOrEqual(hardUsd * 1e9);
     expect(gateway.upstream.billedNanoUsd()).toBe(ledger.spent);
   });
+
+  test("above a soft cap reasoning: high goes to flash; forced pro and hard rules stay on pro", async () => {
+    await using gateway = await start({ policy: { budget: { per_goal_soft_usd: 0.000001 } } });
+    const rows: [Answer, Record<string, string>, string][] = [
+      [{ metadata: { reasoning: "high" } }, {}, "vendor_v4_flash budget_soft_cap"],
+      [{ metadata: { routing: "pro" } }, {}, "vendor_v4_flash budget_soft_cap"],
+      [{}, { "x-pro": "true" }, "vendor_v4_pro explicit_pro"],
+      [{}, { "x-failure-class": "STRUCTURAL" }, "vendor_v4_pro hard_pro_rule"],
+    ];
+    for (const [body, sent, expected] of rows) {
+      const { status, headers } = await gateway.chat({ model: "smart-router", ...body }, sent);
+      const answered = `${headers.get("x-smart-gateway-model")} ${headers.get("x-smart-gateway-cause")}`;
+      expect([status, answered]).toEqual([200, expected]);
+    }
+  });
 });
 
 describe("stop for a human", () => {

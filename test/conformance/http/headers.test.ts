@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { fails } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
@@ -72,6 +73,14 @@ describe("decision headers", () => {
     expect([refused.status, refused.headers.get("x-smart-gateway-kind")]).toEqual([403, "AUTH"]);
     const overCap = await gateway.chat({ max_tokens: 2_000_000_000, metadata: auth });
     expect([overCap.status, overCap.headers.get("x-smart-gateway-rule")]).toEqual([403, "guarded_kind, critical_risk"]);
+  });
+
+  test("on failures name the model that failed", async () => {
+    gateway.upstream.next(fails(400, "no such parameter"));
+    const { status, headers } = await gateway.chat({ model: "smart-router-pro" });
+    expect(status).toBe(500);
+    expect(headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
+    expect(headers.get("x-smart-gateway-cause")).toBe("explicit_pro");
   });
 
   test("never have the same decision id for two requests", async () => {
