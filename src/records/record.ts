@@ -2,8 +2,7 @@ import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
-import type { Alias, RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import type { AskFeatures } from "#pipeline/assess/ask/ask-text.ts";
+import type { Alias, AskFeatures, RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { ModelKey } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { AskFeatures } from "#pipeline/assess/ask/ask-text.ts";
+import type { AskFeatures } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aPolicy, aRegistry, aRuntime, aSnapshot, aTask } from "#pipeline/decide/fixtures.ts";
 import { buildRecord } from "#records/build-record.ts";

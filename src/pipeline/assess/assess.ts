@@ -1,8 +1,8 @@
 import type { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import type { ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { type AskFeatures, readAskText } from "./ask/ask-text.ts";
+import type { AskFeatures, ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { readAskText } from "./ask/ask-text.ts";
 import { dimensionNames, dimensionsOf, everywhere } from "./ask/dimensions.ts";
 import { guardedIn } from "./ask/guarded.ts";
 import { kindOf, type Risk, riskOf } from "./ask/kind.ts";

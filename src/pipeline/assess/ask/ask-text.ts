@@ -1,23 +1,5 @@
+import type { AskFeatures } from "#domain/routing.ts";
 import { windowOf } from "#pipeline/assess/envelope/text-window.ts";
-
-/** What an ask looks like, in numbers; records keep them under these names. */
-export interface AskFeatures {
-  readonly characters: number;
-  /** Words outside code, and different ones among them. A Chinese or Japanese character counts as three fifths of one. */
-  readonly words: number;
-  readonly distinct_words: number;
-  /** Lines of code, of stack traces and of lists, and answers to choose from (`A. …`). */
-  readonly code_lines: number;
-  readonly trace_lines: number;
-  readonly list_items: number;
-  readonly options: number;
-  readonly numbers: number;
-  readonly commas: number;
-  /** Signs of formulas: TeX commands, powers, roots, relations. */
-  readonly math_signs: number;
-  /** Names as programs have them: camelCase, snake_case, and words in backticks. */
-  readonly identifiers: number;
-}
 
 /** An ask as the inferences read it. */
 export interface AskText {

@@ -12,13 +12,9 @@ export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMes
   return `${session}\n\n${hashOfBeginning(messages)}`;
 }
 
-const nothingSaid: ChatMessage = { role: "assistant" };
-
 function hashOfBeginning(messages: readonly ChatMessage[]): string {
   let beginning = "";
-  // By index: the iterator of entries makes an array for each.
-  for (let index = 0; index < messages.length; index++) {
-    const message = messages[index] ?? nothingSaid;
+  for (const message of messages) {
     const { role, content } = message;
     if (!isSystemRole(role) && role !== "user") continue;
     const text = textOf(content);
