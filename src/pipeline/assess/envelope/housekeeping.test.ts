@@ -33,6 +33,7 @@ describe("housekeeping is recognised by what it requests", () => {
       [system("*Briefly* summarize this partial conversation about programming."), user(`# USER\n${guarded}`)],
     ],
     ["labels", [user(`Generate 1-3 broad tags for this chat. Answer in JSON: {"tags": []}\n${guarded}`)]],
+    ["labels", [system("State the relevance of each passage to its question, only as a number."), user(guarded)]],
     ["command_check", [system("Determine the command prefix. ONLY return the prefix."), user("rm -rf /srv/tokens")]],
     [
       "command_check",

@@ -150,7 +150,7 @@ export function housekeepingOf(
   const order = windowOf(newest, orderHead, orderTail);
   // A short system prompt may say no more than how short the answer is to be.
   if (!mayOrder.test(order) || (!isBare(order) && !(isShort && system.isBare))) return undefined;
-  return makesCode.test(order) ? undefined : kindSaidIn(order);
+  return makesCode.test(order) ? undefined : kindOrderedIn(order);
 }
 
 /** What a system prompt orders of every message. */
@@ -173,13 +173,17 @@ function closingOf(messages: readonly ChatMessage[]): string {
 
 /** Beginnings of words of which each order holds one: most texts hold none, which takes a tenth of the time to find out. */
 const mayOrder = new RegExp(
-  String.raw`\b(?:tit[leru]|head|slug|names?\b|file|branch|label|emoj|comm|pull|prs?\b|change|release|summ|reca|follow|zusa|fass|resu|rias|same|pods|tags|quer|sear|keyw|next|` +
+  String.raw`\b(?:tit[leoru]|head|slug|names?\b|file|branch|label|emoj|comm|pull|prs?\b|change|release|relev|summ|reca|follow|zusa|fass|resu|rias|same|pods|tags|quer|sear|keyw|next|` +
     "path|fact|pref|memo|trip|enti|noun|info|work|tool|clas|cate|rout|isne|new|sent|grad|mode|guar|situ|unsa|reph|rewr|refo|extr|anal|comp|fim_|curs|hole|fill|auto|" +
     String.raw`clea|corr|fix|poli|proo|punc|tran|prom|korr|trad)|[^\x00-\x7f]`,
   "i",
 );
 
 function kindSaidIn(text: string): HousekeepingKind | undefined {
-  if (!mayOrder.test(text)) return undefined;
+  return mayOrder.test(text) ? kindOrderedIn(text) : undefined;
+}
+
+/** The same for a text in which an order may stand. */
+function kindOrderedIn(text: string): HousekeepingKind | undefined {
   return instructions.find(([, says]) => says.test(text))?.[0];
 }
