@@ -19,8 +19,9 @@ const shortestBeginning = 2;
 const sameWord = 4;
 /** Words of the longest term. */
 const longestTerm = 3;
-/** Words and terms whose meaning is kept. */
+/** Words and terms whose meaning is kept, and how long they may be: a word may be a whole encoded file. */
 const maxKnown = 5_000;
+const maxKnownLength = 40;
 
 interface Meaning<Tag> {
   readonly tags: readonly Tag[];
@@ -99,9 +100,9 @@ export class Vocabulary<Tag extends string> {
   #meaningOf(term: string): Meaning<Tag> {
     let meaning = this.#known.get(term);
     if (meaning === undefined) {
-      if (this.#known.size >= maxKnown) this.#known.clear();
       meaning = { tags: this.#tagsOf(term), beginsTerm: this.#firstWords.has(term) };
-      this.#known.set(term, meaning);
+      if (this.#known.size >= maxKnown) this.#known.clear();
+      if (term.length <= maxKnownLength) this.#known.set(term, meaning);
     }
     return meaning;
   }
