@@ -1,16 +1,12 @@
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import type { UpstreamStats } from "./paced-upstream.ts";
 
 /** Streams that stay open until their upstream continues: for measuring the cost of an open stream. */
 
-/** One caller on a raw socket; counts events as they arrive and stores the longest pause between two. */
+/** One caller on a raw socket; counts events as they arrive. */
 export class StreamCaller {
   events = 0;
-  done = false;
   status = "";
-  longestGapMs = 0;
-  #lastAt = 0;
   #tail = "";
   readonly #socket: Socket;
   readonly closed: Promise<void>;
@@ -23,23 +19,13 @@ export class StreamCaller {
     this.#socket.on("data", (bytes: Buffer) => {
       const text = this.#tail + bytes.toString("latin1");
       if (this.status === "") this.status = text.slice(9, 12);
-      const now = performance.now();
       let found = 0;
       for (let at = text.indexOf("data: {"); at >= 0; at = text.indexOf("data: {", at + 7)) found += 1;
-      if (found > 0 && this.events > 0) this.longestGapMs = Math.max(this.longestGapMs, now - this.#lastAt);
-      if (found > 0) this.#lastAt = now;
       if (this.events === 0 && (found > 0 || this.status !== "200")) onFirst();
       this.events += found;
-      this.done ||= text.includes("data: [DONE]");
       // Long enough to find a marker that two packets share, too short to count one twice.
       this.#tail = text.slice(-6);
     });
-  }
-
-  /** The hold at the start is caused by the benchmark, not by the gateway. */
-  startClock(): void {
-    this.#lastAt = performance.now();
-    this.longestGapMs = 0;
   }
 
   hangUp(): void {
@@ -107,14 +93,12 @@ export async function openStreams(
 /** The upstream of `paced-upstream.ts`, in a process of its own. It holds its streams after their first event until `go`. */
 export async function startPacedUpstream(events: number, intervalMs: number) {
   const url = Promise.withResolvers<string>();
-  let stats = Promise.withResolvers<UpstreamStats>();
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "paced-upstream.ts"), String(events), String(intervalMs)],
     {
       stdio: ["ignore", "inherit", "inherit"],
-      ipc(message: { url?: string; stats?: UpstreamStats }) {
+      ipc(message: { url?: string }) {
         if (message.url !== undefined) url.resolve(message.url);
-        if (message.stats !== undefined) stats.resolve(message.stats);
       },
     },
   );
@@ -123,11 +107,6 @@ export async function startPacedUpstream(events: number, intervalMs: number) {
     pid: child.pid,
     go: () => child.send("go"),
     hold: () => child.send("hold"),
-    stats: () => {
-      stats = Promise.withResolvers();
-      child.send("stats");
-      return stats.promise;
-    },
     async [Symbol.asyncDispose]() {
       child.kill();
       await child.exited;

@@ -1,6 +1,6 @@
 /**
  * An upstream for benchmarks of many streams, in a process of its own: the simulator with one clock for all streams. Each
- * sends its first event at once, holds until the parent says `go`, and then sends one event per tick. Answers `stats`.
+ * sends its first event at once, holds until the parent says `go`, and then sends one event per tick.
  * `bun bench/support/paced-upstream.ts EVENTS INTERVAL_MS`, with a channel to its parent.
  */
 
@@ -50,23 +50,9 @@ const simulator = await startSimulator({
   script: () => paced,
 });
 
-export interface UpstreamStats {
-  readonly received: number;
-  readonly unfinished: number;
-  readonly billedNanoUsd: number;
-}
-
 process.on("message", (message) => {
   if (message === "go") go.resolve();
   if (message === "hold") go = Promise.withResolvers<void>();
-  if (message === "stats") {
-    const stats: UpstreamStats = {
-      received: simulator.received(),
-      unfinished: simulator.unfinished(),
-      billedNanoUsd: simulator.billedNanoUsd(),
-    };
-    process.send?.({ stats });
-  }
 });
 process.on("disconnect", () => {
   clearInterval(ticking);
