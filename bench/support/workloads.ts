@@ -25,7 +25,7 @@ const root = join(import.meta.dir, "../..");
 let sourceLines: readonly string[] | undefined;
 
 /** This repository's own source in lines of ASCII: the text that coding agents send. Without the detection of credentials,
- * which contains examples of them. */
+ * which contains examples of them, and without the marker that sends a request to pro. */
 function source(): readonly string[] {
   sourceLines ??= ["assess", "decide", "execute", "respond", "settle"]
     .flatMap((folder) =>
@@ -35,7 +35,7 @@ function source(): readonly string[] {
     )
     .filter((file) => !file.endsWith(".test.ts"))
     .flatMap((file) => readFileSync(file, "utf8").split("\n"))
-    .filter((line) => /^[\x00-\x7f]*$/.test(line));
+    .filter((line) => /^[\x00-\x7f]*$/.test(line) && !line.includes("[reasoning"));
   return sourceLines;
 }
 

@@ -15,60 +15,145 @@ const head = 3_000;
 const tail = 1_000;
 
 const fence = /```[\s\S]*?(?:```|$)/g;
-/** A line as programs log: behind a date, a time, an address or a level. */
-const logLine =
-  /^[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[.,\] ]|\d{1,3}(?:\.\d{1,3}){3} |\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b[\]:| ]).*$/gm;
 /** Nobody has said what stands in the place of redacted credentials. */
 const placeholder = /\[REDACTED:\w{1,64}:\d{1,9}\]/g;
 /** New wording behind "to", "as" and the like, in quotes: what a label is to say is not what the ask is about. */
 const newWording =
   /(?:\b(?:to|into|as|says?|zu|in|en|par|por|para|su|naar)|\s(?:на|в)|[为成])\s?(?:["“«„「][^"”»“」\n]{1,40}["”»“」]|'[^'\n]{1,40}')/g;
-const word = /[\p{L}\p{M}\p{N}_]+(?:[./@:\\][\p{L}\p{M}\p{N}_]+)*/gu;
-const asciiWord = /\w+(?:[./@:\\]\w+)*/g;
-const name = /[_./@:\\]|^\p{N}+$/u;
-const asciiName = /[_./@:\\]|^\d+$/;
-const codeLine =
-  /^(?: {2,}|\t+).*[=()[\]{};].*$|^.*(?:[;{}]|\)\s*:|=>|==)\s*$|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b.*[.()=:;].*$/gm;
-const unspacedLetters = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]/g;
+/** Written without blanks, a character is so many words. */
+const wordsPerLetter = 0.6;
 
 export function readAskText(ask: string): AskText {
   const shown = windowOf(ask, head, tail);
-  // Properties of Unicode take several times as long to look for; most asks need none.
-  const isAscii = /^[\x00-\x7f]*$/.test(shown);
-  const outside = (shown.includes("```") ? shown.replace(fence, " ") : shown).replace(logLine, " ");
+  const outside = withoutLogLines(shown.includes("```") ? shown.replace(fence, " ") : shown);
   // Code or a log alone is all there is to be read.
   let own = outside.trim() === "" ? shown : outside;
   if (own.includes("[REDACTED:")) own = own.replace(placeholder, " ");
   if (/["“«„「']/.test(own)) own = own.replace(newWording, " ");
-  own = own.toLowerCase();
-  const letters = isAscii ? [] : (own.match(unspacedLetters) ?? []);
-  const spaced = letters.length > 0 ? own.replace(unspacedLetters, " ") : own;
-  const words = isAscii
-    ? (spaced.match(asciiWord) ?? []).filter((each) => !asciiName.test(each))
-    : (spaced.match(word) ?? []).filter((each) => !name.test(each));
-  const packed = 0.6;
+  // The one character whose lower case is longer.
+  own = own.replaceAll("İ", "i").toLowerCase();
+  const { words, commas, letters } = readWords(own);
   return {
     words,
     unspaced: letters.length > 0 ? own : "",
     features: {
       characters: ask.length,
-      words: Math.round(words.length + packed * letters.length),
-      distinct_words: Math.round(new Set(words).size + packed * new Set(letters).size),
-      // Without one of these signs no line looks like code, and nearly all asks have none.
-      code_lines: /[=()[\]{};]|^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b/m.test(shown)
-        ? count(shown, codeLine)
-        : 0,
-      trace_lines: count(shown, /^\s+at \S|^\s*File "|^Traceback/gm),
-      list_items: count(shown, /^\s*(?:[-*•]|\d[.)]) /gm),
-      options: count(shown, /^\s*\(?[A-J][.)] /gm),
-      numbers: count(shown, /\d+(?:\.\d+)?/g),
-      commas: count(own, /[,、，]/g),
-      math_signs: count(shown, /[$\\^√∑∫≤≥π=<>+*/]/g),
-      identifiers: count(shown, isAscii ? /[a-z](?:[A-Z]|_[a-z])|`\w/g : /\p{Ll}\p{Lu}|\p{Ll}_\p{Ll}|`\w/gu),
+      words: Math.round(words.length + wordsPerLetter * letters.length),
+      distinct_words: Math.round(new Set(words).size + wordsPerLetter * new Set(letters).size),
+      ...countLines(shown),
+      ...countSigns(shown),
+      commas,
     },
+  };
+}
+
+/** What a character is to a reader of words. */
+const blank = 1;
+const letter = 2;
+const digit = 3;
+/** Between letters it makes a name of them: `auth/login.py`. */
+const joint = 4;
+const underscore = 5;
+/** Letters of scripts without blanks. */
+const unspacedLetter = 6;
+/** By UTF-16 code unit; 0: not known yet. Halves of surrogate pairs, most of them emoji, count as blanks. */
+const kinds = new Uint8Array(0x1_0000);
+
+function kindOf(code: number): number {
+  const known = kinds[code] ?? blank;
+  if (known !== 0) return known;
+  const kind = readKind(String.fromCharCode(code));
+  kinds[code] = kind;
+  return kind;
+}
+
+function readKind(character: string): number {
+  if (character === "_") return underscore;
+  if (/[./@:\\]/.test(character)) return joint;
+  if (/[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]/.test(character)) return unspacedLetter;
+  if (/\p{N}/u.test(character)) return digit;
+  return /[\p{L}\p{M}]/u.test(character) ? letter : blank;
+}
+
+/** Words, commas and letters of scripts without blanks, in one walk over a text in lower case. */
+function readWords(text: string): { words: string[]; commas: number; letters: string[] } {
+  const words: string[] = [];
+  const letters: string[] = [];
+  let commas = 0;
+  let start = -1;
+  let isName = false;
+  let hasLetter = false;
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 0x20;
+    const kind = kindOf(code);
+    if (kind === letter || kind === digit || kind === underscore) {
+      if (start < 0) {
+        start = at;
+        isName = false;
+        hasLetter = false;
+      }
+      if (kind === letter) hasLetter = true;
+      else if (kind === underscore) isName = true;
+      continue;
+    }
+    if (start >= 0) {
+      const next = kind === joint && at + 1 < text.length ? kindOf(text.charCodeAt(at + 1)) : blank;
+      if (next === letter || next === digit || next === underscore) {
+        isName = true;
+        continue;
+      }
+      if (!isName && hasLetter) words.push(text.slice(start, at));
+      start = -1;
+    }
+    if (kind === unspacedLetter) letters.push(text.charAt(at));
+    else if (code === comma || code === 0x3001 || code === 0xff0c) commas++;
+  }
+  return { words, commas, letters };
+}
+
+const comma = 0x2c;
+
+/** Numbers, signs of mathematics, and identifiers such as `parseDate` and `user_id`. */
+function countSigns(text: string): Pick<AskFeatures, "numbers" | "math_signs" | "identifiers"> {
+  return {
+    numbers: count(text, /\d+(?:\.\d+)?/g),
+    math_signs: count(text, /[$\\^√∑∫≤≥π=<>+*/]/g),
+    // By the character that is rarer than lower-case letters.
+    identifiers: count(text, /\p{Lu}(?<=\p{Ll}\p{Lu})|_(?=\p{Ll})(?<=\p{Ll}_)|`\w/gu),
   };
 }
 
 function count(text: string, sign: RegExp): number {
   return text.match(sign)?.length ?? 0;
+}
+
+/** A line as programs log: behind a date, a time, an address or a level. */
+const logLine =
+  /^[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[.,\] ]|\d{1,3}(?:\.\d{1,3}){3} |\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b[\]:| ])/;
+
+function withoutLogLines(text: string): string {
+  if (!text.includes("\n")) return logLine.test(text) ? " " : text;
+  return text
+    .split("\n")
+    .map((line) => (logLine.test(line) ? " " : line))
+    .join("\n");
+}
+
+const statement = /^\s*(?:def|class|import|from|function|const|let|var|return|assert|print)\b.*[.()=:;]/;
+
+function isCode(line: string): boolean {
+  if (/^(?: {2}|\t)/.test(line) && /[=()[\]{};]/.test(line)) return true;
+  return /(?:[;{}]|\)\s*:|=>|==)\s*$/.test(line) || statement.test(line);
+}
+
+/** Lines that look like code, like a stack trace, like an item of a list, and like an answer to choose. */
+function countLines(text: string): Pick<AskFeatures, "code_lines" | "trace_lines" | "list_items" | "options"> {
+  const counts = { code_lines: 0, trace_lines: 0, list_items: 0, options: 0 };
+  for (const line of text.split("\n")) {
+    if (isCode(line)) counts.code_lines++;
+    if (/^(?:\s+at \S|\s*File "|Traceback)/.test(line)) counts.trace_lines++;
+    if (/^\s*(?:[-*•]|\d[.)]) /.test(line)) counts.list_items++;
+    if (/^\s*\(?[A-J][.)] /.test(line)) counts.options++;
+  }
+  return counts;
 }

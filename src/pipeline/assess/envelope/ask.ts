@@ -47,7 +47,6 @@ const templateSign =
 
 /** The question of a ReAct or retrieval template; undefined where the text is none. */
 function questionIn(text: string): string | undefined {
-  if (!/\b(?:question|query|request|input|message|task)[ \t]*:/i.test(text)) return undefined;
   const labels = [...text.matchAll(questionLabel)];
   if (labels.length === 0) return undefined;
   // In ReAct's template the question's label stands in the description of the format as well.

@@ -88,6 +88,13 @@ export const userFacts = memoizeByMessage((message): UserFacts => {
     isEmpty: ask === "",
     continues: isContinuePrompt(ask),
     compacts: isCompactionRequest(shown),
-    asksForHighReasoning: asksForHighReasoning(text) && (ask === "" || asksForHighReasoning(askIn(text))),
+    asksForHighReasoning: asksForHighReasoningIn(text, shown, ask),
   };
 });
+
+/** Of a long message all is read where the marker stands somewhere in it: what is shown leaves the middle out. */
+function asksForHighReasoningIn(text: string, shown: string, ask: string): boolean {
+  if (asksForHighReasoning(ask)) return true;
+  if (!asksForHighReasoning(text)) return false;
+  return ask === "" || (text.length > shown.length && asksForHighReasoning(askIn(text)));
+}
