@@ -155,7 +155,9 @@ const Stream = section({
   reasoning: choice(["field", "content", "live"], "field").describe(
     "What happens to the reasoning before a stream's first content. `field`: it is held back and sent as that delta's `reasoning`. `content`: it is put before the text, with a blank line between (never with a response_format). `live`: it is passed on as it arrives.",
   ),
-  keepalive_ms: ms(10_000).describe("A comment goes to the caller after this long without an event."),
+  keepalive_ms: ms(10_000).describe(
+    "A comment goes to the caller after this long without an event; 0: none. Before the first event it does not end the fail-over to other models.",
+  ),
   write_stall_ms: ms(30_000).describe("A caller that reads nothing for this long is disconnected."),
   max_buffered_bytes: int(262_144, 4_096).describe(
     "Bytes buffered per caller before reading from the upstream pauses.",

@@ -81,7 +81,8 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   if (decision.model === null) return recordRefusal(recorder, refusedDecision(head, decided.retryAdvice, findings));
 
   const executing = execute(new RequestPlan(context, decided, ports), ports, caller.signal);
-  const execution = request.stream ? await untilSilence(executing, context, ports) : await executing;
+  const isLate = request.stream && configuration.policy.stream.keepalive_ms > 0;
+  const execution = isLate ? await untilSilence(executing, context, ports) : await executing;
   return execution === undefined
     ? lateReply(executing, context, decided, head, ports)
     : respond(execution, context, decided, head, ports);

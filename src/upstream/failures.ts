@@ -78,10 +78,30 @@ export function errorIn(object: JsonObject, wait?: () => number | undefined): Up
   return withErrorDetail(failure, error);
 }
 
-/** The failure, with the details of the error object: a 404 can mean more than an unknown model. */
+/** The failure, with what the error says beside its status: a 404 can mean more than an unknown model, a 400 a full context. */
 export function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
-  return failure.status === 404 && isConstraintFiltered(error) ? { ...failure, kind: "constraint_filtered" } : failure;
+  const kind = detailedKind(failure, error);
+  return kind === undefined ? failure : { ...failure, kind };
 }
+
+function detailedKind({ kind, status, message }: UpstreamFailure, error: Json | undefined) {
+  if (status === 404) return isConstraintFiltered(error) ? "constraint_filtered" : undefined;
+  if (kind !== "rejected" && status !== 403) return undefined;
+  const { code = null, type = null, metadata = null }: JsonObject = isObject(error) ? error : {};
+  // What the host said, where the aggregator only passes it on.
+  const raw = isObject(metadata) && typeof metadata["raw"] === "string" ? metadata["raw"] : "";
+  const said = `${code} ${type} ${message} ${raw.slice(0, 4 * maxMessageLength)}`;
+  if (kind === "rejected" && aboutContext.test(said)) return "context_length_exceeded";
+  return aboutContent.test(said) ? "content_filtered" : undefined;
+}
+
+/** The codes and words for a full context: OpenAI, OpenRouter, DeepSeek and vLLM; Anthropic, Google and llama.cpp behind them. */
+const aboutContext =
+  /context_length_exceeded|maximum (context|model|input|prompt) length|maximum allowed input length|exceeds? the (model's )?(available )?context (window|length|size)|context window exceeds|prompt is too long|input is too long|input token count .{0,40}exceeds/i;
+
+/** The codes and words for a refused content: OpenAI and Azure, OpenRouter's moderation, DeepSeek, Alibaba. */
+const aboutContent =
+  /content_policy_violation|content_filter|data_inspection_failed|\bmoderation\b|\bflagged\b|safety system|content management policy|content exists risk/i;
 
 /** Whether the aggregator says that it has hosts for the model and none of them within the request's constraints. */
 function isConstraintFiltered(error: Json | undefined): boolean {

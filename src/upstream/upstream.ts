@@ -119,6 +119,10 @@ export const failureKinds = [
   "rejected",
   /** 404: no host of the model meets the request's constraints, the price limit among them. */
   "constraint_filtered",
+  /** The request is longer than the model's context, by the host's own count. */
+  "context_length_exceeded",
+  /** A filter of the host's or of the aggregator's refused what the request says. */
+  "content_filtered",
   /** 401, 402, 403: our own credentials or credit. */
   "unauthorized",
   /** 200 that is not what it should be: not JSON, no choices, unparsable event, too large. */

@@ -201,7 +201,7 @@ test("an error that quotes words on HTTP/2 is taken for what its status says: th
   const said = "Missing ALPN Protocol, expected `h2` to be available.";
   const rows: [status: string, message: string, kind: string][] = [
     ["400 Bad Request", `invalid tool_choice: ALPN h2 ${said}`, "rejected"],
-    ["403 Forbidden", `the input was flagged: ${said}`, "unauthorized"],
+    ["403 Forbidden", `the input was flagged: ${said}`, "content_filtered"],
     ["500 Internal Server Error", said, "upstream_error"],
   ];
   for (const [status, message, kind] of rows) {

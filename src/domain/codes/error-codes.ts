@@ -89,6 +89,15 @@ export const errorMeanings = {
     meaning:
       "No host serves the model within the price limit or the request's own `provider`. `smart-gateway doctor` compares prices.",
   },
+  context_length_exceeded: {
+    status: [500],
+    meaning:
+      "The request is longer than the context of every model that may answer it. Shorten the conversation: agents compact it.",
+  },
+  content_filtered: {
+    status: [500],
+    meaning: "A content filter of the upstream's refused what the request says. The message has its words.",
+  },
   unknown_decision: { status: [404], meaning: "No record or outcome has this id, or its retention is over." },
   records_unavailable: { status: [503], meaning: "The decision records cannot be read now." },
   outcome_store_unavailable: { status: [503], meaning: "The outcome could not be written now." },

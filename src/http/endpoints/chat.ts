@@ -156,7 +156,7 @@ function streamResponse(
   const sse = openSse(explained === undefined ? reply.stream : withComment(reply.stream, explained), {
     timers: ports.timers,
     clock: ports.clock,
-    keepaliveMs: rules.keepalive_ms,
+    keepaliveMs: rules.keepalive_ms || Number.POSITIVE_INFINITY,
     writeStallMs: rules.write_stall_ms,
     onClose: () => {
       close(open, request, endpoint);

@@ -58,6 +58,8 @@ interface Progress {
   unrecorded: Resolution[];
   /** Index of the candidate to try. */
   candidate: number;
+  /** The context of a model that the request was too long for: one with a smaller context is not tried. */
+  leastContextTokens: number;
   sent: number;
   sentToModel: number;
   staleRepeated: boolean;
@@ -74,6 +76,7 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
     attempts: [],
     unrecorded: [],
     candidate: 0,
+    leastContextTokens: 0,
     sent: 0,
     sentToModel: 0,
     staleRepeated: false,
@@ -84,7 +87,7 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
   while (progress.sent < plan.maxAttempts) {
     const model = plan.candidate(progress.candidate);
     if (model === undefined) break;
-    const permit = ports.health.admit(model.key);
+    const permit = model.contextTokens < progress.leastContextTokens ? undefined : ports.health.admit(model.key);
     if (permit === undefined) {
       failOver(progress);
       continue;
@@ -252,6 +255,7 @@ async function afterFailure(
   }
   close(closeFailed(attempt, failure, { report, nowMs }), progress);
   progress.lastFailure = { failure, model: attempt.model.key };
+  if (failure.kind === "context_length_exceeded") progress.leastContextTokens = attempt.model.contextTokens;
 
   const step = nextStep(failure, {
     sent: progress.sent,

@@ -33,6 +33,8 @@ describe("the step after the first failure of a request", () => {
     ["rate_limited", failOver],
     ["rejected", giveUp],
     ["constraint_filtered", { kind: "fail_over", budgeted: false }],
+    ["context_length_exceeded", { kind: "fail_over", budgeted: false }],
+    ["content_filtered", giveUp],
     ["unauthorized", giveUp],
     ["garbage", retryAfter(50)],
     ["redirected", giveUp],

@@ -40,7 +40,7 @@ export function nextStep(failure: UpstreamFailure, state: FailureState): NextSte
   // A kept-alive connection that the upstream had closed says nothing about the model.
   if (failure.staleSocket === true && !state.staleRepeated) return { kind: "repeat_fresh" };
   // The aggregator rejects such a call before it does any work: another call adds no load.
-  const budgeted = failure.kind !== "constraint_filtered";
+  const budgeted = failure.kind !== "constraint_filtered" && failure.kind !== "context_length_exceeded";
   if (next === "retry" && state.sentToModel < state.rules.max_attempts_per_model) {
     const waitMs = retryDelayMs(failure, state);
     if (waitMs !== undefined) return { kind: "retry", waitMs, budgeted };

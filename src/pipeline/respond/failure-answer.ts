@@ -42,6 +42,17 @@ const answers: { readonly [K in FailureKind]: FailureAnswer } = {
     detail: (words, status = 404) =>
       `No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own \`provider\` (status ${status})${words}. Compare the prices of the model registry with the aggregator's: \`smart-gateway doctor\`.`,
   },
+  context_length_exceeded: {
+    status: 500,
+    isFinal: true,
+    detail: (words, status = 400) =>
+      `The request is longer than the model's context (status ${status})${words}. Shorten the conversation.`,
+  },
+  content_filtered: {
+    status: 500,
+    isFinal: true,
+    detail: (words, status = 400) => `The upstream's content filter refused the request (status ${status})${words}.`,
+  },
   unauthorized: {
     status: 500,
     isFinal: true,
@@ -66,7 +77,8 @@ export function failureAnswer(failure: UpstreamFailure) {
 
 function errorCode(kind: FailureKind): ErrorCode {
   if (kind === "aborted") return "caller_gone";
-  return kind === "upstream_error" ? kind : `upstream_${kind}`;
+  const isWholeCode = kind === "upstream_error" || kind === "context_length_exceeded" || kind === "content_filtered";
+  return isWholeCode ? kind : `upstream_${kind}`;
 }
 
 /** What failed, and the upstream's own words, redacted already, where it had any. */

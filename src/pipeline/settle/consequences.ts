@@ -19,6 +19,9 @@ export const consequences = {
   rejected: { next: "give_up", health: "ignored", charge: "nothing" },
   // The model is well, and so is its aggregator: our prices or the caller's wishes leave no host.
   constraint_filtered: { next: "fail_over", health: "ignored", charge: "nothing" },
+  // Hosts count tokens differently, and less than they list: a model whose context is as large may take it.
+  context_length_exceeded: { next: "fail_over", health: "ignored", charge: "nothing" },
+  content_filtered: { next: "give_up", health: "ignored", charge: "nothing" },
   unauthorized: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
   garbage: { next: "retry", health: "garbage", charge: "unknown" },
   redirected: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
@@ -32,15 +35,17 @@ const unbilledStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 
 export function chargeOf(failure: UpstreamFailure): Consequence["charge"] {
   if (!failure.dispatched) return "nothing";
   if (failure.begun === true) return "unknown";
-  if (failure.kind === "rejected" && !unbilledStatuses.has(failure.status ?? 0)) return "unknown";
-  return consequences[failure.kind].charge;
+  const { charge } = consequences[failure.kind];
+  const { status } = failure;
+  const isOtherRefusal = status !== undefined && status >= 400 && status < 500 && !unbilledStatuses.has(status);
+  return isOtherRefusal ? "unknown" : charge;
 }
 
 /** What a failure says about the model, or about the aggregator in front of it. `upstreamId` is the model's that was asked. */
 export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict {
   if (failure.staleSocket === true) return { kind: "ignored" };
   if (failure.kind === "rejected" && namesUnknownModel(failure, upstreamId)) return { kind: "delisted" };
-  if (failure.kind === "unauthorized" && refusesThisRequest(failure)) return { kind: "ignored" };
+  if (failure.kind === "unauthorized" && exceedsCredit(failure)) return { kind: "ignored" };
   // Nothing was sent, so no model has had a chance to answer: this is about the way to the aggregator.
   if (failure.kind === "timed_out" && !failure.dispatched) return { kind: "aggregator_failure", reason: failure.kind };
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
@@ -74,9 +79,8 @@ function namesUnknownModel({ status, message }: UpstreamFailure, upstreamId: str
   );
 }
 
-/** Whether a 402 or 403 speaks of this request (flagged by moderation, more output than the credit allows), not of our account. */
-function refusesThisRequest({ status, message }: UpstreamFailure): boolean {
-  if (status === 403) return /\bmoderation\b|\bflagged\b/i.test(message);
+/** Whether a 402 speaks of this request, which may write more than the credit allows, and not of our account. */
+function exceedsCredit({ status, message }: UpstreamFailure): boolean {
   return status === 402 && /\bfewer max_tokens\b|\bcan only afford\b/i.test(message);
 }
 

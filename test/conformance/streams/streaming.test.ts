@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { completes } from "#simulator/behaviours.ts";
-import { chunk, type StreamScript, streams, usageChunk, writesRaw } from "#simulator/testing/scripted.ts";
+import { chunk, type StreamScript, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, parseStream, type ReadStream, readStream } from "../../harness/sse.ts";
 
@@ -317,30 +316,4 @@ describe("time", () => {
     expect(contentOf(read.chunks)).toBe("a");
     expect(read.done).toBe(true);
   });
-});
-
-test("after a silence the answer's head is sent with a comment, and the call still fails over", async () => {
-  const timeouts = { first_event: 300, first_event_reasoning: 300, idle: 300, idle_data: 300 };
-  // If the head waited for the second silence, the first call would have failed before, and there would be no comment.
-  await using patient = await start({ policy: { stream: { keepalive_ms: 200 }, upstream: { timeouts_ms: timeouts } } });
-  const silent = () => writesRaw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", "silence");
-  patient.upstream.next(silent(), completes({ text: "from the fallback" }));
-  const answered = await readStream(await patient.chat({ stream: true }));
-  expect(answered.comments).toContain(": keep-alive");
-  expect(contentOf(answered.chunks)).toBe("from the fallback");
-  expect(answered.done).toBe(true);
-  // When nothing is left to try, the failure is an error in the stream.
-  patient.upstream.next(silent(), silent(), silent());
-  const response = await patient.chat({ stream: true });
-  expect(response.status).toBe(200);
-  const failed = await readStream(response);
-  expect(failed.chunks).toMatchObject([
-    {
-      id: expect.stringMatching(/^chatcmpl-/),
-      created: expect.any(Number),
-      error: { code: 504 },
-      choices: [{ index: 0, finish_reason: "error" }],
-    },
-  ]);
-  expect([failed.done, failed.broken]).toEqual([true, undefined]);
 });

@@ -1,0 +1,361 @@
+import { describe, expect, test } from "bun:test";
+import { manualTime } from "#platform/manual-time.ts";
+import { completes, fails, replies, sse } from "#simulator/behaviours.ts";
+import type { Behaviour, SimulatedExchange } from "#simulator/simulated-exchange.ts";
+import { chunk, disconnects, usageChunk } from "#simulator/testing/scripted.ts";
+import { type Answer, start, type TestGateway, upstreamIds } from "../harness/gateway.ts";
+import { contentOf, finishReasonsOf, readStream } from "../harness/sse.ts";
+
+/**
+ * What a caller gets when the first model misbehaves and the others are well, with the shipped defaults: sixteen drills, streamed
+ * and whole. Time is the test's: it passes while an upstream is silent, or while the gateway waits before a retry.
+ */
+
+/** What the flash model does when it gets the n-th call, counted from 0; undefined: it answers. */
+type Fault = (drill: Drill, n: number, stream: boolean) => Behaviour | undefined;
+
+interface Row {
+  readonly name: string;
+  readonly fault: Fault;
+  /** All models have the fault. */
+  readonly everywhere?: true;
+  /** The models called, in order. */
+  readonly calls: readonly string[];
+  /** What the caller gets: the answer of a model, or the code of an error. */
+  readonly gets: string;
+  /** Seconds until the caller has it all. */
+  readonly seconds: readonly [least: number, most: number];
+  /** Where a stream differs from a whole answer. */
+  readonly streamed?: Partial<Pick<Row, "calls" | "gets" | "seconds">>;
+}
+
+const words = "one two three four five six seven eight nine ten";
+const names = ["flash", "pro", "emergency"];
+const idOf = (name: string) => upstreamIds[name === "emergency" ? "vendor_emergency" : `vendor_v4_${name}`] ?? "";
+const text = (model: string) => `${model} says ${words}`;
+
+const once =
+  (behaviour: Behaviour): Fault =>
+  (_, n) =>
+    n === 0 ? behaviour : undefined;
+const always =
+  (behaviour: Behaviour): Fault =>
+  () =>
+    behaviour;
+
+/** Half of an answer, and then what `then` does. */
+const half =
+  (then: (drill: Drill) => Behaviour): Fault =>
+  (drill, n, stream) =>
+    n > 0
+      ? undefined
+      : async (exchange) => {
+          if (stream) {
+            exchange.head(200, sse, "chunked");
+            for (const word of words.split(" ").slice(0, 5)) await exchange.event(chunk({ content: `${word} ` }));
+          } else {
+            exchange.head(200, { "content-type": "application/json" }, "length", 400);
+            await exchange.part('{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"one two');
+          }
+          await then(drill)(exchange);
+        };
+
+const rows: readonly Row[] = [
+  {
+    name: "429 with Retry-After: waits as it was told, and asks again",
+    fault: once(fails(429, "slow down", { "retry-after": "2" })),
+    calls: ["flash", "flash"],
+    gets: "flash",
+    seconds: [2, 3],
+  },
+  {
+    name: "429 without Retry-After: the next model at once",
+    fault: always(fails(429, "slow down")),
+    calls: ["flash", "pro"],
+    gets: "pro",
+    seconds: [0, 1],
+  },
+  {
+    name: "500 once: the same model again",
+    fault: once(fails(500)),
+    calls: ["flash", "flash"],
+    gets: "flash",
+    seconds: [0, 1],
+  },
+  {
+    name: "503 that stays: two calls, then the next model",
+    fault: always(fails(503, "overloaded")),
+    calls: ["flash", "flash", "pro"],
+    gets: "pro",
+    seconds: [0, 1],
+  },
+  {
+    name: "connection reset before an answer: the same model again",
+    fault: once(disconnects("rst")),
+    calls: ["flash", "flash"],
+    gets: "flash",
+    seconds: [0, 1],
+  },
+  {
+    name: "no answer at all: the next model after one time-out",
+    fault: (drill) => drill.silence(),
+    calls: ["flash", "pro"],
+    gets: "pro",
+    seconds: [30, 32],
+  },
+  {
+    name: "no answer from anybody",
+    fault: (drill) => drill.silence(),
+    everywhere: true,
+    calls: ["flash", "pro", "emergency"],
+    gets: "504 upstream_timed_out",
+    seconds: [90, 95],
+    streamed: { gets: "504 timed_out" },
+  },
+  {
+    name: "first token after 20 s",
+    fault: (drill, _, stream) => drill.silence(20_000, stream),
+    calls: ["flash"],
+    gets: "flash",
+    seconds: [20, 22],
+  },
+  {
+    name: "cut in the middle",
+    fault: half(() => (exchange) => exchange.cut("fin")),
+    calls: ["flash", "flash"],
+    gets: "flash",
+    seconds: [0, 1],
+    streamed: { calls: ["flash"], gets: "502 cut_off" },
+  },
+  {
+    name: "cut in the middle by a reset",
+    fault: half(() => (exchange) => exchange.cut("rst")),
+    calls: ["flash", "flash"],
+    gets: "flash",
+    seconds: [0, 1],
+    streamed: { calls: ["flash"], gets: "502 cut_off" },
+  },
+  {
+    name: "stalled in the middle",
+    fault: half((drill) => drill.silence()),
+    calls: ["flash", "pro"],
+    gets: "pro",
+    seconds: [30, 32],
+    streamed: { calls: ["flash"], gets: "504 timed_out" },
+  },
+  {
+    name: "an event, or a whole answer, that is not JSON",
+    fault: half(() => async (exchange) => {
+      if (exchange.request.body?.["stream"] === true) await exchange.event('data: {"choices":[{"delta":\n\n');
+      else await exchange.part(`"oops${" ".repeat(320)}`);
+      exchange.finish();
+    }),
+    calls: ["flash", "flash"],
+    gets: "flash",
+    seconds: [0, 1],
+    streamed: { calls: ["flash"], gets: "502 garbage" },
+  },
+  {
+    name: "no end mark, but a finish reason",
+    fault: (_, __, stream) => {
+      if (!stream) return undefined;
+      return (exchange) => {
+        exchange.head(200, sse, "chunked");
+        return wholeStream(exchange);
+      };
+    },
+    calls: ["flash"],
+    gets: "flash",
+    seconds: [0, 1],
+  },
+  {
+    name: "context length: a model whose context is as large",
+    fault: always(
+      replies(400, {
+        error: {
+          message:
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9631 tokens.",
+          code: "context_length_exceeded",
+        },
+      }),
+    ),
+    calls: ["flash", "pro"],
+    gets: "pro",
+    seconds: [0, 1],
+  },
+  {
+    name: "context length, everywhere: its own code",
+    fault: always(fails(400, "This endpoint's maximum context length is 8192 tokens.")),
+    everywhere: true,
+    calls: ["flash", "pro", "emergency"],
+    gets: "500 context_length_exceeded",
+    seconds: [0, 1],
+  },
+  {
+    name: "content filter: the refusal, with its own code",
+    fault: always(
+      replies(400, {
+        error: { message: "Your request was rejected by our safety system.", code: "content_policy_violation" },
+      }),
+    ),
+    calls: ["flash"],
+    gets: "500 content_filtered",
+    seconds: [0, 1],
+  },
+];
+
+/** The flash model's answer as events, without an end mark. */
+const wholeStream: Behaviour = async (exchange) => {
+  const model = { model: idOf("flash") };
+  await exchange.event(chunk({ role: "assistant", content: text("flash") }, null, model));
+  await exchange.event(chunk({}, "stop", model));
+  await exchange.event(usageChunk({ input: 10, output: 10 }));
+  exchange.finish();
+};
+
+/** A gateway in the test's time, in front of a flash model with a fault and other models that are well. */
+class Drill implements AsyncDisposable {
+  readonly time = manualTime();
+  readonly calls: string[] = [];
+  /** Keep-alive comments that the caller has got. */
+  comments = 0;
+  #silent = 0;
+  #gateway: TestGateway | undefined;
+
+  static async start(fault: Fault, { everywhere = false, keepaliveMs = 10_000 } = {}): Promise<Drill> {
+    const drill = new Drill();
+    drill.#gateway = await start({
+      policy: {
+        stream: { keepalive_ms: keepaliveMs },
+        // The shipped defaults, also for what tests have otherwise.
+        upstream: { backoff_base_ms: 100, backoff_max_ms: 2_000, retry_budget_per_second: 3 },
+      },
+      overrides: { clock: drill.time.clock, timers: drill.time.timers },
+      script: ({ body }) => {
+        const model = names.find((name) => body?.["model"] === idOf(name)) ?? "free";
+        const calls = drill.calls.push(model);
+        const isFaulty = everywhere || model === "flash";
+        return (
+          (isFaulty ? fault(drill, calls - 1, body?.["stream"] === true) : undefined) ??
+          completes({ text: text(model) })
+        );
+      },
+    });
+    return drill;
+  }
+
+  get gateway(): TestGateway {
+    if (this.#gateway === undefined) throw new Error("not started");
+    return this.#gateway;
+  }
+
+  /** Silence, for ever or for so long before the answer; with `head`, after the head of a stream. */
+  silence(ms?: number, head = false): Behaviour {
+    return async (exchange: SimulatedExchange) => {
+      if (head) exchange.head(200, sse, "chunked");
+      this.#silent += 1;
+      await exchange.until(new Promise<void>((resolve) => ms !== undefined && this.time.timers.after(ms, resolve)));
+      this.#silent -= 1;
+      if (exchange.over) return;
+      if (!head) return completes({ text: text("flash") })(exchange);
+      await wholeStream(exchange);
+    };
+  }
+
+  /** Sends a request and lets time pass until all of the answer is there: the answering model, or an error's code. */
+  async ask(stream: boolean): Promise<{ gets: string; seconds: number }> {
+    const { clock } = this.time;
+    const fromMs = clock.monotonic();
+    let isOver = false;
+    const outcome = this.#outcome(stream).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await Bun.sleep(1);
+      if (this.#silent > 0) this.time.advance(200);
+      else if (this.gateway.upstream.unfinished() === 0) this.time.advance(20);
+    }
+    const seconds = (clock.monotonic() - fromMs) / 1_000;
+    return { gets: await outcome, seconds };
+  }
+
+  async #outcome(stream: boolean): Promise<string> {
+    const body = { model: "smart-router-flash", ...(stream && { stream, stream_options: { include_usage: true } }) };
+    const response = await this.gateway.chat(body, { "x-smart-gateway-errors": "openai" });
+    if (response.status !== 200 || !stream) {
+      const { error, choices, model, usage }: Answer = await response.json();
+      if (error !== undefined) return `${response.status} ${error.code}`;
+      return whoSays(choices[0].message.content, model, usage);
+    }
+    const { chunks, comments, done } = await readStream(response);
+    this.comments = comments.length;
+    expect(done).toBe(true);
+    const error = chunks.at(-1)?.error;
+    if (error !== undefined) {
+      expect(chunks.at(-1)).toMatchObject({ id: expect.any(String), choices: [{ finish_reason: "error" }] });
+      return `${error.code} ${error.metadata.error_type}`;
+    }
+    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
+    return whoSays(contentOf(chunks), chunks[0].model, chunks.at(-1).usage);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.gateway.stop();
+  }
+}
+
+/** The model whose whole answer this is, under its own name and with its usage. */
+function whoSays(content: string, model: string, usage: Answer): string {
+  const name = names.find((name) => content === text(name) && model === idOf(name));
+  return name === undefined || !(usage?.completion_tokens > 0) ? `${model}: ${content}` : name;
+}
+
+describe.each([true, false])("stream: %p", (stream) => {
+  for (const { name, fault, everywhere, streamed, ...whole } of rows)
+    test(name, async () => {
+      const expected = stream ? { ...whole, ...streamed } : whole;
+      await using drill = await Drill.start(fault, { everywhere });
+      const { gets, seconds } = await drill.ask(stream);
+
+      expect({ gets, calls: drill.calls }).toEqual({ gets: expected.gets, calls: [...expected.calls] });
+      expect(seconds).toBeWithin(...expected.seconds);
+      expect(drill.comments > 0).toBe(stream && seconds >= 10);
+    });
+
+  test("flapping: all are served during an outage of 60 s, and the model serves again within 30 s after it", async () => {
+    let isDown = true;
+    await using drill = await Drill.start(() => (isDown ? fails(503) : undefined));
+    const served: string[] = [];
+    const { clock, setWallClock } = drill.time;
+    const startMs = clock.now();
+    const until = async (seconds: number) => {
+      while (clock.now() < startMs + seconds * 1_000) {
+        served.push((await drill.ask(stream)).gets);
+        // Health goes by the wall clock. Of time that runs faster than the process, the gateway would think that it stood still.
+        setWallClock(clock.now() + 4_000);
+        await Bun.sleep(60);
+      }
+    };
+    await until(60);
+    expect(served).toEqual(Array(15).fill("pro"));
+    // A model that is out is asked rarely, not by each request.
+    expect(drill.calls.filter((model) => model === "flash").length).toBeLessThan(15);
+    isDown = false;
+    await until(90);
+    expect(served.slice(15)).toContain("flash");
+    expect(["flash", "pro"]).toEqual(expect.arrayContaining(served));
+  });
+
+  test("accounting: the answer's cost is what the upstream bills, under the name of the model that answered", async () => {
+    await using drill = await Drill.start(always(fails(503)));
+    expect(await drill.ask(stream)).toMatchObject({ gets: "pro" });
+    const { spent } = await drill.gateway.ledger(({ spent }) => spent > 0);
+    expect(spent).toBe(drill.gateway.upstream.billedNanoUsd());
+  });
+});
+
+test("without keep-alive comments a stream fails over all the same", async () => {
+  await using drill = await Drill.start((drill) => drill.silence(), { keepaliveMs: 0 });
+  expect(await drill.ask(true)).toMatchObject({ gets: "pro" });
+  expect(drill.comments).toBe(0);
+});
