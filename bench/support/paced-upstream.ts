@@ -14,7 +14,7 @@ import { chunk, usageChunk } from "#simulator/testing/scripted.ts";
 const events = Number(process.argv[2] ?? 50);
 const intervalMs = Number(process.argv[3] ?? 100);
 
-const loaded = await loadConfig({});
+const loaded = loadConfig({});
 if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
 const models = [...loaded.config.registry.models.values()];
 

@@ -3,7 +3,6 @@ import { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
 import { readJsonFile } from "./config-file.ts";
 import { checkPolicy, loadPolicy } from "./load-policy.ts";
 import { capsOf, type Policy } from "./policy.ts";
@@ -28,8 +27,6 @@ export interface ConfigPaths {
 export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
   /** The file of learned weights that the policy names, whether it could be read or not. */
   readonly weightsFile?: WeightsFile;
-  /** The budgets of a policy that is valid but for its privacy rules, which could not be checked. */
-  readonly budget?: Policy["budget"];
 };
 
 export interface WeightsFile {
@@ -38,8 +35,8 @@ export interface WeightsFile {
   readonly fingerprint: string;
 }
 
-/** Reads policy and registry, and the learned weights that the policy names. All problems at once; never throws, and always ends. */
-export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptions = {}): Promise<LoadedConfig> {
+/** Reads policy and registry, and the learned weights that the policy names. All problems at once; never throws. */
+export function loadConfig(paths: ConfigPaths): LoadedConfig {
   const policy = loadPolicy(paths.policyPath);
   const registry = loadRegistry(paths.registryPath);
   if (policy.kind === "invalid" || registry.kind === "invalid") {
@@ -49,13 +46,11 @@ export async function loadConfig(paths: ConfigPaths, ruleCheck: RuleCheckerOptio
   const path = weightsPathOf(policy.policy, paths.policyPath);
   const files = path === undefined ? {} : { weightsFile: { path, fingerprint: fingerprints([path]) } };
   const learned = path === undefined ? undefined : loadWeights(path);
-  const { problems: own, unfinished } = await checkPolicy(policy, registry.registry, ruleCheck);
-  const weights = learned?.kind === "invalid" ? learned.problems : [];
-  if (own.length + weights.length > 0) {
-    const { budget } = policy.policy;
-    const checked = unfinished && weights.length === 0 ? { budget } : {};
-    return { kind: "invalid", problems: [...own, ...weights], unfinished, ...files, ...checked };
-  }
+  const problems = [
+    ...checkPolicy(policy, registry.registry),
+    ...(learned?.kind === "invalid" ? learned.problems : []),
+  ];
+  if (problems.length > 0) return { kind: "invalid", problems, ...files };
   const config = {
     policy: policy.policy,
     registry: registry.registry,

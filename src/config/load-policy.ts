@@ -1,5 +1,5 @@
 import type { ModelRegistry } from "#domain/model.ts";
-import type { RuleCheckerOptions } from "#privacy/rules/custom-rules.ts";
+import { checkCustomRules } from "#privacy/rules/custom-rules.ts";
 import { type ConfigDocument, parseConfig, readConfigFile } from "./config-file.ts";
 import { Policy } from "./policy.ts";
 import { type Invalid, inOrder, nearest, type Problem } from "./problem.ts";
@@ -64,24 +64,14 @@ function findMisorderedKeys(policy: Policy, document: ConfigDocument): Problem[]
   });
 }
 
-/** What a policy needs beyond its own file: models of its fallback chain, and privacy rules that run in linear time. */
-export async function checkPolicy(
-  { policy, document }: LoadedPolicy,
-  registry: ModelRegistry,
-  options: RuleCheckerOptions,
-): Promise<{ readonly problems: readonly Problem[]; readonly unfinished: boolean }> {
-  const chain = findChainProblems(policy, registry, document);
+/** What a policy needs beyond its own file: models of its fallback chain, and privacy rules that can be run. */
+export function checkPolicy({ policy, document }: LoadedPolicy, registry: ModelRegistry): readonly Problem[] {
   const rules = policy.privacy.custom_rules;
-  if (rules.length === 0) return { problems: chain, unfinished: false };
-  // Slow (up to seconds for each new rule), so it is loaded only where there are some.
-  const { checkCustomRules } = await import("#privacy/rules/custom-rules.ts");
-  const found = await checkCustomRules(rules, options);
-  const problems = found.map(({ rule, problem }) => {
+  const problems = checkCustomRules(rules).map(({ rule, problem }) => {
     const index = rules.findLastIndex(({ id }) => id === rule);
     return problemAt(document, ["privacy", "custom_rules", index], `${rule}: ${problem}`);
   });
-  const unfinished = chain.length === 0 && found.some(({ unchecked }) => unchecked === true);
-  return { problems: inOrder([...chain, ...problems]), unfinished };
+  return inOrder([...findChainProblems(policy, registry, document), ...problems]);
 }
 
 /** The fallback chain names existing models, each once, and none that is free. */
@@ -110,17 +100,14 @@ function valueAt(value: unknown, path: string): unknown {
   }, value);
 }
 
-/** How long the check of one privacy rule of an edited policy may take, in milliseconds. */
-const ruleCheckMs = 5_000;
-
 /** Checks an edited policy as its file would be checked with this registry, without applying it. Never throws. */
-export async function checkPolicyText(
+export function checkPolicyText(
   text: string,
   registry: ModelRegistry,
-): Promise<{ readonly kind: "ok"; readonly policy: Policy } | Invalid> {
+): { readonly kind: "ok"; readonly policy: Policy } | Invalid {
   const read = parseConfig(text, "edited policy");
   const loaded = read.kind === "ok" ? readPolicy(read.document) : read;
   if (loaded.kind === "invalid") return loaded;
-  const { problems } = await checkPolicy(loaded, registry, { limitMs: ruleCheckMs });
+  const problems = checkPolicy(loaded, registry);
   return problems.length > 0 ? { kind: "invalid", problems } : loaded;
 }

@@ -199,12 +199,16 @@ const Privacy = section({
           .string()
           .regex(/^[a-z][a-z0-9_]{0,63}$/)
           .describe("Name of the rule, as placeholders and records show it."),
-        pattern: z.string().min(1).max(512).describe("Regular expression of what is replaced."),
+        pattern: z
+          .string()
+          .min(1)
+          .max(512)
+          .describe("What is replaced: a regular expression without look-ahead and back-references."),
       }),
     )
     .max(100)
     .default([])
-    .describe("Rules of your own: a name and a regular expression, checked for linear time."),
+    .describe("Rules of your own: a name and a regular expression, run by RE2 in linear time."),
   scan_memory_bytes: int(16_777_216, 0, 4_294_967_296).describe(
     "Memory for the results of earlier scans (positions and names of rules, never text), in bytes, so that an agent's history is not scanned anew at every turn; 0: nothing is remembered.",
   ),
@@ -251,17 +255,6 @@ export function capsOf({ budget }: Pick<Policy, "budget">): Caps {
     goalHard,
     daySoft: lowerCap(nano(budget.per_day_soft_usd), dayHard),
     dayHard,
-  };
-}
-
-/** Budgets with each amount that is lower in others. */
-export function lowerBudget(budget: Policy["budget"], others: Policy["budget"]): Policy["budget"] {
-  return {
-    ...budget,
-    per_goal_soft_usd: Math.min(budget.per_goal_soft_usd, others.per_goal_soft_usd),
-    per_goal_hard_usd: Math.min(budget.per_goal_hard_usd, others.per_goal_hard_usd),
-    per_day_soft_usd: Math.min(budget.per_day_soft_usd, others.per_day_soft_usd),
-    per_day_hard_usd: Math.min(budget.per_day_hard_usd, others.per_day_hard_usd),
   };
 }
 

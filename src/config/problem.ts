@@ -15,8 +15,6 @@ export interface Problem {
 export type Invalid = {
   readonly kind: "invalid";
   readonly problems: readonly Problem[];
-  /** A check did not come to an end: the file may be good, and asking again may help. */
-  readonly unfinished?: boolean;
 };
 
 /** Sorted by line where they have lines; otherwise in the order given. */

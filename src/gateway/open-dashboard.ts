@@ -121,12 +121,12 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
       return read.kind === "ok" ? read.document : undefined;
     },
     async problems() {
-      const loaded = await loadConfig({ policyPath: path, registryPath });
+      const loaded = loadConfig({ policyPath: path, registryPath });
       return loaded.kind === "ok" ? [] : loaded.problems;
     },
     async check(text) {
       const current = configuration.current();
-      const checked = await checkPolicyText(text, current.registry);
+      const checked = checkPolicyText(text, current.registry);
       if (checked.kind === "invalid" || checked.policy.routing.learned.weights_file === "") return checked;
       return weightsFor(checked.policy, current) === undefined
         ? { kind: "invalid", problems: [otherWeights] }

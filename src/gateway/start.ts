@@ -79,7 +79,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   const { configuration, metrics, closing } = context;
 
   const keys = settings.authKeysFile === undefined ? undefined : loadAuthKeys(settings.authKeysFile);
-  const live = await liveConfig({
+  const live = liveConfig({
     policyPath: settings.policyPath,
     registryPath: settings.registryPath,
     log,

@@ -27,7 +27,7 @@ function policyOf(text: string, extension?: string) {
 }
 
 async function problemsOf(policy: string, models?: string) {
-  const loaded = await loadConfig({
+  const loaded = loadConfig({
     policyPath: file(policy),
     registryPath: models === undefined ? undefined : file(models),
   });
@@ -110,8 +110,8 @@ tasks:
       "health.senior_fallback_chain[1]",
     ],
     [
-      "a rule that takes exponential time",
-      'privacy:\n  custom_rules:\n    - { id: slow, pattern: "(a+)+$" }\n',
+      "a rule that no linear engine can run",
+      "privacy:\n  custom_rules:\n    - { id: slow, pattern: '(?=a)ab' }\n",
       "privacy.custom_rules[0]",
     ],
     ["not a number", "budget:\n  per_day_hard_usd: .nan\n", "budget.per_day_hard_usd"],

@@ -107,7 +107,7 @@ export const shippedModels = await loadShippedModels();
 export const upstreamIds = Object.fromEntries(shippedModels.map((model) => [model.key, model.upstreamId]));
 
 async function loadShippedModels() {
-  const loaded = await loadConfig({});
+  const loaded = loadConfig({});
   if (loaded.kind === "invalid") throw new Error("the shipped configuration is invalid");
   return [...loaded.config.registry.models.values()];
 }

@@ -46,25 +46,32 @@ describe("a policy", () => {
   });
 });
 
-describe("custom rules are refused", () => {
-  const problemsOf = async (pattern: string) =>
-    (await checkCustomRules([{ id: "mine", pattern }])).map(({ problem }) => problem);
+describe("custom rules", () => {
+  const problemsOf = (pattern: string) => checkCustomRules([{ id: "mine", pattern }]).map(({ problem }) => problem);
 
-  test("if they are not a regular expression", async () => {
-    expect(await problemsOf("(")).toEqual([expect.stringContaining("not a regular expression")]);
+  test("are refused if they are no regular expression, match the empty text, or need to look ahead or back", () => {
+    for (const pattern of ["(", "(?=a)ab", "(a)\\1"])
+      expect(problemsOf(pattern)).toEqual([expect.stringContaining("not a regular expression that takes linear time")]);
+    expect(problemsOf("a*")).toEqual(["matches the empty text"]);
   });
-  test("if they match the empty text", async () => {
-    expect(await problemsOf("a*")).toEqual(["matches the empty text"]);
-  });
-  test("if they can take more than linear time", async () => {
-    expect(await problemsOf("(a+)+b")).toEqual([expect.stringContaining("time")]);
-  });
-  test("if two have the same id", async () => {
+
+  test("are refused if two have the same id", () => {
     const rule = { id: "mine", pattern: "EMP-\\d{6}" };
-    expect(await checkCustomRules([rule, rule])).toEqual([{ rule: "mine", problem: "another rule has the same id" }]);
+    expect(checkCustomRules([rule, rule])).toEqual([{ rule: "mine", problem: "another rule has the same id" }]);
   });
-  test("and otherwise accepted", async () => {
-    expect(await problemsOf("EMP-\\d{6}")).toEqual([]);
+
+  test("find every match, also across the pieces in which a long text is searched", () => {
+    const engine = engineOf({ custom_rules: [{ id: "mine", pattern: "(?<![A-Z])EMP-\\d{6}" }] });
+    const filler = "nothing to see here, ".repeat(97);
+    const text = Array.from({ length: 40 }, (_, i) => `${filler}EMP-${100_000 + i}`).join("");
+    expect(engine.redactText(text).text.match(/\[REDACTED:mine:\d+\]/g)).toHaveLength(40);
+    expect(engine.redactText("TEMP-123456").text).toBe("TEMP-123456");
+  });
+
+  test("take linear time whatever their pattern", () => {
+    const engine = engineOf({ custom_rules: [{ id: "mine", pattern: "(a+)+b" }] });
+    const text = "a".repeat(200_000);
+    expect(engine.redactText(text).text).toBe(text);
   });
 });
 

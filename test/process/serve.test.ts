@@ -89,26 +89,6 @@ describe("the process", () => {
 });
 
 describe("the end of the process", () => {
-  test.skipIf(process.platform !== "linux")(
-    "by kill -9 leaves no process behind, also while a rule is checked",
-    async () => {
-      const file = join(folder, "policy.yaml");
-      writeFileSync(file, "{}\n");
-      await using gateway = await serve({ ROUTING_POLICY_PATH: file });
-      writeFileSync(file, "privacy: { custom_rules: [{ id: slow, pattern: '[a-z]{1,20}-[0-9]{2,64}' }] }\n");
-      gateway.signal("SIGHUP");
-      let children: number[] = [];
-      await eventually(() => {
-        children = childrenOf(gateway.child.pid);
-        return children.length > 0;
-      });
-      const config = (await (await call(`${gateway.url}/healthz`)).json()).config;
-      expect(config).toMatchObject({ state: "checking", hash: expect.any(String) });
-      gateway.signal("SIGKILL");
-      await eventually(() => children.every((pid) => !existsSync(`/proc/${pid}`)));
-    },
-  );
-
   test("SIGTERM lets requests in flight end, then exits with 0", async () => {
     const gate = Promise.withResolvers<void>();
     const simulator = await startUpstream({ script: () => after(gate.promise, completes({ text: "late" })) });

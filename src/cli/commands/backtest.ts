@@ -39,7 +39,7 @@ export function addBacktestCommand(policy: Command): void {
 async function run(file: string, options: BacktestOptions): Promise<void> {
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
-  const loaded = await loadConfig({ policyPath: file, registryPath: fileOr(models, "MODEL_REGISTRY_PATH") });
+  const loaded = loadConfig({ policyPath: file, registryPath: fileOr(models, "MODEL_REGISTRY_PATH") });
   const { policy, registry, learned } = valid(loaded).config;
   await withRecords(async (store) => {
     const toMs = until ?? Date.now();

@@ -43,7 +43,7 @@ export function setUpDoctor(command: Command): void {
 async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const parsed = parseSettings(process.env);
   const files: ConfiguredFiles = parsed.kind === "invalid" ? parsed.files : parsed.settings;
-  const loaded = await loadConfig({ policyPath: files.policyPath, registryPath: files.registryPath });
+  const loaded = loadConfig({ policyPath: files.policyPath, registryPath: files.registryPath });
   const local = [checkPolicy(files, loaded), ...checkKeys(files), ...checkRuntime()];
   if (parsed.kind === "invalid") {
     return [fail("settings", formatProblems(parsed.problems), "see docs/reference/settings.md"), ...local];

@@ -66,7 +66,7 @@ async function load(file: string | undefined, { models }: ConfigOptions): Promis
     policyPath: fileOr(file, "ROUTING_POLICY_PATH"),
     registryPath: fileOr(models, "MODEL_REGISTRY_PATH"),
   };
-  return valid(await loadConfig(paths)).config;
+  return valid(loadConfig(paths)).config;
 }
 
 async function checkPolicy(file: string | undefined, options: ConfigOptions): Promise<void> {

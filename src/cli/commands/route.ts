@@ -76,7 +76,7 @@ async function route(words: readonly string[], options: RouteOptions): Promise<v
   const instruction = words.length === 0 ? undefined : words.join(" ");
   const stated = { task: given("task", options), runtime: given("runtime", options) };
   const input = valid(readInput(instruction, options.file, stated));
-  const loaded = await loadConfig({
+  const loaded = loadConfig({
     policyPath: fileOr(options.policy, "ROUTING_POLICY_PATH"),
     registryPath: fileOr(options.models, "MODEL_REGISTRY_PATH"),
   });

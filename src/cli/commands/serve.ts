@@ -80,7 +80,7 @@ function refuse(problems: readonly Problem[]): number {
 /** The problems of the policy, the model registry and the list of keys. */
 async function problemsInFiles({ policyPath, registryPath, authKeysFile }: ConfiguredFiles) {
   const keys = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
-  const loaded = [await loadConfig({ policyPath, registryPath }), keys];
+  const loaded = [loadConfig({ policyPath, registryPath }), keys];
   return loaded.flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
 }
 

@@ -222,11 +222,10 @@ function driftTexts({ model, reason, detail }: DriftNotice): Pick<Need, "title" 
 
 function* configNeeds({ configStatus }: EndpointSources): Finding {
   const { state, loadedAtMs } = configStatus();
-  if (state === "current" || state === "checking") return;
-  const problem = state === "refused" ? "was refused" : "could not be checked";
+  if (state === "current") return;
   yield {
     kind: "reload_refused",
-    title: `The policy or the model registry has changed and ${problem}. The last good one is in force.`,
+    title: `The policy or the model registry has changed and was refused. The last good one is in force.`,
     todo: "Mend what is wrong with the file; it is read again when it changes.",
     command: "policy check",
     since_ms: loadedAtMs,

@@ -26,14 +26,13 @@ export function policyEndpoints(
   return {
     "GET policy": async () => {
       const { state, hash, loadedAtMs } = configStatus();
-      const isRefused = state === "refused" || state === "failed";
       return {
         file: policyFile.path ?? null,
         state,
         config_hash: hash,
         policy_hash: sources.policyHash(),
         loaded_at_ms: loadedAtMs,
-        problems: isRefused ? [...(await policyFile.problems())] : [],
+        problems: state === "refused" ? [...(await policyFile.problems())] : [],
         text: policyFile.text() ?? "# The defaults are in force. Write only the keys that you change.\n",
         keys: policyKeys(config().policy, policyFile.document()),
       };

@@ -233,7 +233,7 @@ export const operatingSchemas = {
     about: "The policy in force, and where each value comes from.",
     answer: z.object({
       file: Text.nullable().describe("The policy file; null: the defaults."),
-      state: z.enum(["current", "checking", "refused", "failed"]),
+      state: z.enum(["current", "refused"]),
       config_hash: Text.describe("Names the contents of policy, models and learned weights; the same on every node."),
       policy_hash: Text.nullable().describe("That of decisions made now; null while no records are kept."),
       loaded_at_ms: AtMs,

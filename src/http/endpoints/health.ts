@@ -27,7 +27,7 @@ export interface WorkerCount {
 
 /** Whether the configuration in force is what the files say. A refused file is no reason to take traffic away. */
 export interface ConfigStatus {
-  readonly state: "current" | "checking" | "refused" | "failed";
+  readonly state: "current" | "refused";
   /** Milliseconds since the epoch. */
   readonly loadedAtMs: number;
   readonly hash: string;

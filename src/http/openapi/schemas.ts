@@ -139,7 +139,7 @@ export const HealthAnswer = z.strictObject({
   config: z
     .strictObject({
       state: z
-        .enum(["current", "checking", "refused", "failed"])
+        .enum(["current", "refused"])
         .describe("Whether the policy and registry files are in force; `failed`: they could not be checked."),
       hash: z.string().describe("Names the policy and registry in force."),
       loaded_at: z.iso.datetime().describe("When they were last found to be what the files say."),

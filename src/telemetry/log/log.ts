@@ -41,7 +41,6 @@ export interface LogEvents {
   settings_warning: { detail: OperatorText };
   config_reloaded: { changes: number; changed: OperatorText; hash: LogId };
   config_refused: { problems: number; detail: OperatorText };
-  config_reload_failed: { problems: number; detail: OperatorText; retry_in_ms: number; lowered?: OperatorText };
   privacy_rule_disabled: { rule: LogId };
   /** `restart_in_ms` is absent where the gateway gives up. */
   worker_exited: {
@@ -139,8 +138,6 @@ const meanings = {
   error: {
     config_refused:
       "Changed files are not valid; the last valid ones stay in force. `smart-gateway policy check` says why.",
-    config_reload_failed:
-      "Changed files could not be checked; the last valid ones stay, and they are read again. `lowered` names caps that are in force all the same.",
     worker_exited:
       "A worker process has ended. It is restarted in `restart_in_ms`; without that field the gateway gives up.",
     worker_unresponsive: "A worker has not answered the supervisor for 20 s, and is killed.",

@@ -34,7 +34,7 @@ export interface Sources {
   /** What today's account was charged without a known cost; undefined before it was read. */
   readonly chargedToday?: () => number | undefined;
   readonly config?: () => {
-    readonly state: "current" | "checking" | "refused" | "failed";
+    readonly state: "current" | "refused";
     readonly loadedAtMs: number;
     readonly hash: string;
   };

@@ -156,7 +156,7 @@ export function createMetrics() {
       counters.smart_gateway_model_health_changes_total.add(1, modelLabel(model), to),
     /** A worker process has ended while it was to go on; `started`: whether it had ever served. */
     workerExited: (started: boolean) => counters.smart_gateway_worker_exits_total.add(1, started ? "true" : "false"),
-    configReloaded: (result: "reloaded" | "unchanged" | "refused" | "failed") =>
+    configReloaded: (result: "reloaded" | "unchanged" | "refused") =>
       counters.smart_gateway_config_reloads_total.add(1, result),
     /** Where the gauges look; later calls add to earlier ones. */
     observe(added: Sources): void {
