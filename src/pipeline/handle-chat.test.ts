@@ -4,7 +4,6 @@ import type { ChatRequest } from "#domain/chat.ts";
 import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { callerEvidence } from "./execute/caller-evidence.ts";
 import { fieldRulesOf } from "./field-rules.ts";
 import { handleChat } from "./handle-chat.ts";
 import type { Ports } from "./ports.ts";
@@ -51,72 +50,3 @@ test.each([100, 2_000_000])(
     expect(JSON.stringify(reply)).not.toContain("words of the prompt");
   },
 );
-
-/** The ports that a stream needs until it begins. */
-function streamingPorts(onCall: (name: string, messages?: object) => void): Ports {
-  const time = manualTime();
-  let decisions = 0;
-  const policy = aPolicy();
-  const registry = aRegistry();
-  const healthy = { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" };
-  const account = { held: 0, spent: 0, hard: null };
-  return {
-    clock: time.clock,
-    timers: time.timers,
-    ledger: {
-      peek: () => ({ goalAccount: account, dayAccount: account }),
-      async reserve() {
-        onCall("reserve");
-        return { kind: "held" };
-      },
-      resolve: async () => {},
-    },
-    health: {
-      view: () => Object.fromEntries([...registry.models.keys()].map((key) => [key, healthy])),
-      shed: () => false,
-      admit: (model: string) => ({ model, epoch: 0, probe: false, answering() {}, report() {} }),
-    },
-    upstream: {
-      async send({ body }: { body: { messages: object } }) {
-        onCall("send", body.messages);
-        return { kind: "stream", events: (async function* () {})(), firstEventMs: 1 };
-      },
-    },
-    tasks: { recall: () => undefined, remember() {}, served() {} },
-    conversations: { recall: () => undefined, remember() {} },
-    retryBudget: { countRequest() {}, take: () => false },
-    callerEvidence: callerEvidence(time.clock),
-    newId: () => `d${++decisions}`,
-    config: () => ({
-      policy,
-      registry,
-      caps: capsOf(policy),
-      fields: fieldRulesOf(policy),
-      privacy: privacyEngine(policy.privacy),
-    }),
-    record: () => {},
-  } as unknown as Ports; // the others are not used
-}
-
-test("a running stream keeps neither the received nor the sent conversation in memory", async () => {
-  const sent: WeakRef<object>[] = [];
-  const received: WeakRef<object>[] = [];
-  const ports = streamingPorts((_, messages) => {
-    if (messages !== undefined) sent.push(new WeakRef(messages));
-  });
-  const streams: unknown[] = [];
-  for (let count = 0; count < 40; count++) {
-    const messages = [{ role: "user" as const, content: `the words of prompt ${count}` }];
-    received.push(new WeakRef(messages));
-    const reply = await handleChat({ ...request, stream: true, body: { messages } }, ports, new AbortController());
-    expect(reply.kind).toBe("stream");
-    if (reply.kind === "stream") streams.push(reply.stream);
-  }
-  await new Promise((resolve) => setImmediate(resolve));
-  Bun.gc(true);
-  const alive = (refs: WeakRef<object>[]) => refs.filter((ref) => ref.deref() !== undefined).length;
-  // The collector treats everything on the stack that looks like a pointer as one, so a few may survive.
-  expect(streams).toHaveLength(40);
-  expect(alive(received)).toBeLessThan(10);
-  expect(alive(sent)).toBeLessThan(10);
-});

@@ -23,7 +23,3 @@ test("a body of less than a megabyte is redacted in ticks of the event loop too,
   expect(turns).toBeGreaterThanOrEqual(900_000 / largeTextBytes);
   expect(JSON.stringify(redacted)).not.toContain(token);
 });
-
-test("a body of usual size is redacted in one turn", () => {
-  expect(redactionOf(largeTextBytes - 10_000)).not.toBeInstanceOf(Promise);
-});

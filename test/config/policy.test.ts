@@ -8,6 +8,7 @@ import { loadPolicy } from "#config/load-policy.ts";
 import { capsOf, Policy } from "#config/policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import { loadRegistry } from "#models/load-registry.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-policy-"));
@@ -297,54 +298,16 @@ describe("a model registry file", () => {
     expect(byRole.scout).toBeUndefined();
   });
 
-  test.each([
-    [
-      "a model that is not free and has no price",
-      "own: { role: worker, upstream_id: x }",
-      "models.own",
-      "has no price",
-    ],
-    [
-      "half a price",
-      "own: { role: worker, upstream_id: x, prices: { input: 1 } }",
-      "models.own.prices.output",
-      "is required",
-    ],
-    [
-      "a free worker: it would read sensitive requests",
-      "vendor_v4_flash: { free: true }",
-      "models.vendor_v4_flash.free",
-      "sensitive",
-    ],
-    [
-      "a scout that is not free",
-      "own: { role: scout, upstream_id: x, prices: { input: 1, output: 1 } }",
-      "models.own.free",
-      "free tier",
-    ],
-    ["no senior model", "vendor_v4_pro: { enabled: false }", "models", "role senior"],
-    ["a key that is no key", `Own-Model: ${ownWorker}`, "models.Own-Model", "lower-case"],
-    ["an unknown field", "vendor_v4_pro: { price: 3 }", "models.vendor_v4_pro.price", "unknown key"],
-    [
-      "a window that is no time of day",
-      'vendor_v4_pro: { prices: { windows: [{ from: "24:00", to: "01:00", input: 1 }] } }',
-      "models.vendor_v4_pro.prices.windows[0].from",
-      "UTC time of day",
-    ],
-    ["an unknown role", "own: { role: seniour, upstream_id: x }", "models.own.role", "expected one of"],
-    [
-      "an answer longer than the context",
-      "vendor_v4_pro: { max_output_tokens: 9000000 }",
-      "models.vendor_v4_pro.max_output_tokens",
-      "above context_tokens",
-    ],
-  ])("is refused for %s", (_, record, path, message) => {
-    const loaded = loadRegistry(file(`models:\n  ${record}\n`));
-    if (loaded.kind === "ok") throw new Error("accepted");
-    expect(loaded.problems.map((problem) => problem.path)).toContain(path);
-    expect(formatProblems(loaded.problems)).toContain(message);
-    expect(loaded.problems[0]?.line).toBe(path === "models" ? 1 : 2);
-  });
+  test.each(jsonLines<[string, string, string, string]>(import.meta.dir, "fixtures/invalid-registries.jsonl"))(
+    "is refused for %s",
+    (_, record, path, message) => {
+      const loaded = loadRegistry(file(`models:\n  ${record}\n`));
+      if (loaded.kind === "ok") throw new Error("accepted");
+      expect(loaded.problems.map((problem) => problem.path)).toContain(path);
+      expect(formatProblems(loaded.problems)).toContain(message);
+      expect(loaded.problems[0]?.line).toBe(path === "models" ? 1 : 2);
+    },
+  );
 
   test("and the policy are validated together: problems of both are listed", async () => {
     const problems = await problemsOf("budgett: 1\n", "models:\n  own: { role: worker, upstream_id: x }\n");

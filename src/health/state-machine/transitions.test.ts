@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import { type HealthState, healthStates } from "#health/health.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { shedShare } from "./evidence.ts";
 import { allowedTransitions, type Health, type HealthEvent, type HealthRules, initialHealth } from "./model-health.ts";
 import { probeLeaseMs } from "./transition-steps.ts";
@@ -81,43 +82,9 @@ function after(script: string): ModelUnderTest {
 }
 
 describe("edges 1, 3, 7, 9 and 10, by evidence", () => {
-  test.each<[what: string, script: string, state: HealthState, reason?: string]>([
-    ["1: two failures in a row", "ff", "HEALTHY"],
-    ["1: three in a row", "fff", "DEGRADED", "3 failures in a row"],
-    ["1: a success between failures resets the count", "ffoff", "HEALTHY"],
-    ["1: 2 of 19 failed", `${"o".repeat(9)}f${"o".repeat(8)}f`, "HEALTHY"],
-    ["1: 2 of 20 failed", `${"o".repeat(9)}f${"o".repeat(8)}fo`, "DEGRADED", "2 of 20 answers failed"],
-    ["1: 4 of 9 slow", "ooooossss", "HEALTHY"],
-    ["1: 5 of 10 slow", "ooooosssss", "DEGRADED", "5 of 10 answers were slow"],
-    ["1: 8 of 32 failed", "fooo".repeat(8), "DEGRADED"],
-    ["1: what is older than a window does not count", `${"of".repeat(4)}-${"o".repeat(30)}`, "HEALTHY"],
-    ["3: four failures in a row", "ffff", "DEGRADED"],
-    ["3: five in a row", "fffff", "UNHEALTHY", "5 failures in a row (timed_out)"],
-    ["3: 9 of 19 failed", `${"of".repeat(9)}o`, "HEALTHY"],
-    ["3: 10 of 20 failed", `${"of".repeat(9)}of`, "UNHEALTHY", "10 of 20 answers failed (timed_out)"],
-    ["3: the aggregator cannot be reached for this model alone", "u", "UNHEALTHY"],
-    [
-      "3: verdicts from before the probes do not count after them",
-      `${"of".repeat(9)}ofr${"ffo".repeat(3)}`,
-      "DEGRADED",
-    ],
-    ["7: three unusable answers in a row", "ggg", "QUARANTINE"],
-    ["7: a fifth of nine unusable", "oooogooog", "HEALTHY"],
-    ["7: a fifth of ten unusable", "oooogooogog", "QUARANTINE", "3 of 11 answers unusable"],
-    ["7: an answer that cost more than was held", "p", "QUARANTINE"],
-    ["7: one 404", "n", "HEALTHY"],
-    ["7: two 404s", "nn", "QUARANTINE", "the upstream does not know the model any more"],
-    ["7: three trips within an hour", "fffffrfffffrfffff", "UNHEALTHY"],
-    ["7: four trips within an hour", "fffffrfffffrfffffrfffff", "QUARANTINE", "4 trips within 60 min"],
-    ["7: trips that led to a quarantine do not count again", "fffffrfffffrfffffrfffffrfffff", "UNHEALTHY"],
-    ["9: fifteen minutes without a verdict", "|", "STALE"],
-    ["9: also where DEGRADED", "fff|", "STALE"],
-    ["10: the first success after a silence", "|o", "HEALTHY"],
-    ["10: a slow answer after a silence", "|s", "DEGRADED"],
-    ["10: a failure after a silence", "|f", "DEGRADED"],
-    ["3: two failures in a row after a silence", "|ff", "UNHEALTHY"],
-    ["3: a success between them restores the usual rules", "|foff", "DEGRADED"],
-  ])("%s", (...[, script, state, reason]) => {
+  test.each<[what: string, script: string, state: HealthState, reason?: string]>(
+    jsonLines(import.meta.dir, "fixtures/evidence.jsonl"),
+  )("%s", (...[, script, state, reason]) => {
     const model = after(script);
     model.is(state);
     if (reason !== undefined) expect(model.health.reason).toBe(reason);

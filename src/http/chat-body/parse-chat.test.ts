@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { parseChatRequest } from "./parse-chat.ts";
 import { ChatCompletionsBody } from "./schema.ts";
 
@@ -58,12 +59,6 @@ describe("a body of an unsupported shape gives 400", () => {
     expect(refusal(body)).toMatchObject({ status: 400, param: "messages[0].content[1]" });
   });
 
-  test("also if other parts are invalid too, before or after it", () => {
-    const image = { role: "user", content: [{ type: "image_url" }] };
-    expect(refusal({ messages: [{ role: "robot", content: 7 }, image], max_tokens: -1 }).status).toBe(400);
-    expect(refusal({ ...plain, messages: [image, { role: "robot" }] }, { "X-Pro": "maybe" }).status).toBe(400);
-  });
-
   test("nesting of 64 levels is accepted, 65 is not, however deep the text is", () => {
     const nested = (levels: number) =>
       `{"model":"smart-router","messages":[{"role":"user","content":"[[["}],"x":${"[".repeat(levels)}${"]".repeat(levels)}}`;
@@ -79,78 +74,17 @@ describe("a body of an unsupported shape gives 400", () => {
       text,
     );
   });
-
-  test("the message never quotes the body", () => {
-    const parsed = parseText(`{"model": topsecretword}`);
-    expect(parsed.kind === "refused" && parsed.detail).not.toContain("topsecretword");
-  });
 });
 
 describe("a body that breaks the schema gives 422 and names the field", () => {
-  test.each<[string, Record<string, unknown>]>([
-    ["model", { model: undefined }],
-    ["model", { model: null }],
-    ["model", { model: "gpt-4o" }],
-    ["model", { model: 7 }],
-    ["messages", { messages: undefined }],
-    ["messages", { messages: null }],
-    ["messages", { messages: [] }],
-    ["messages", { messages: "hello" }],
-    ["messages", { messages: { role: "user", content: "hello" } }],
-    ["messages[0]", { messages: ["hello"] }],
-    ["messages[0]", { messages: [null] }],
-    ["messages[0]", { messages: [[]] }],
-    ["messages[1].role", { messages: [...hello, { role: "robot", content: "hello" }] }],
-    ["messages[0].role", { messages: [{ content: "hello" }] }],
-    ["messages[0].content", { messages: [{ role: "user", content: 7 }] }],
-    ["messages[0].content", { messages: [{ role: "user", content: { type: "text", text: "hello" } }] }],
-    ["messages[0].content[0].text", { messages: [{ role: "user", content: [{ type: "text", text: 7 }] }] }],
-    ["messages[0].content[0].refusal", { messages: [{ role: "assistant", content: [{ type: "refusal" }] }] }],
-    ["stream", { stream: "true" }],
-    ["stream_options", { stream_options: [] }],
-    ["stream_options", { stream_options: { include_usage: 1 } }],
-    ["temperature", { temperature: "hot" }],
-    ["top_p", { top_p: "1" }],
-    ["n", { n: 0 }],
-    ["n", { n: 1.5 }],
-    ["n", { n: 129 }],
-    ["best_of", { best_of: 0 }],
-    ["best_of", { best_of: "3" }],
-    ["max_tokens", { max_tokens: -1 }],
-    ["max_tokens", { max_tokens: 1.5 }],
-    ["max_tokens", { max_tokens: "100" }],
-    ["max_tokens", { max_tokens: 1e300 }],
-    ["max_completion_tokens", { max_completion_tokens: -1 }],
-    ["stop", { stop: 7 }],
-    ["stop", { stop: ["a", 7] }],
-    ["tools", { tools: {} }],
-    ["tools", { tools: ["search"] }],
-    ["tool_choice", { tool_choice: 7 }],
-    ["tool_choice", { tool_choice: ["auto"] }],
-    ["response_format", { response_format: "json" }],
-    ["user", { user: 7 }],
-    ["metadata", { metadata: "sensitive" }],
-    ["metadata", { metadata: [] }],
-    ["metadata.sensitive", { metadata: { sensitive: "false" } }],
-    ["metadata.sensitive", { metadata: { sensitive: 0 } }],
-    ["metadata.reasoning", { metadata: { reasoning: "low" } }],
-    ["metadata.routing", { metadata: { routing: "cheap" } }],
-    ["metadata.session_id", { metadata: { session_id: 7 } }],
-    ["metadata.session_id", { metadata: { session_id: "" } }],
-    ["metadata.goal_id", { metadata: { goal_id: "a\nb" } }],
-    ["metadata.task_id", { metadata: { task_id: "x".repeat(257) } }],
-    ["metadata.repo_id", { metadata: { repo_id: "\ud800" } }],
-    ["metadata.kind", { metadata: { kind: "COOKING" } }],
-    ["metadata.risk_level", { metadata: { risk_level: "high" } }],
-    ["metadata.ambiguity", { metadata: { ambiguity: 1.1 } }],
-    ["metadata.estimated_tool_depth", { metadata: { estimated_tool_depth: -1 } }],
-    ["metadata.repo_free_opt_in", { metadata: { repo_free_opt_in: "yes" } }],
-    ["metadata.explicit_route", { metadata: { explicit_route: "SCOUT" } }],
-  ])("%s: %j", (param, change) => {
-    const parsed = refusal({ ...plain, ...change });
-    expect(parsed).toMatchObject({ status: 422, param });
-    expect(parsed.detail).toContain(param);
-  });
+  test.each<[string, Record<string, unknown>]>(jsonLines(import.meta.dir, "fixtures/invalid-fields.jsonl"))(
+    "%s: %j",
+    (param, change) => {
+      const parsed = refusal({ ...plain, ...change });
+      expect(parsed).toMatchObject({ status: 422, param });
+      expect(parsed.detail).toContain(param);
+    },
+  );
 
   test.each([
     ["X-Same-Error-Count", "abc"],
@@ -167,11 +101,6 @@ describe("a body that breaks the schema gives 422 and names the field", () => {
     ["X-Smart-Gateway-Goal", "g".repeat(300)],
   ])("header %s: %j", (name, value) => {
     expect(refusal(plain, { [name]: value })).toMatchObject({ status: 422, param: name });
-  });
-
-  test("the message never repeats the caller's values", () => {
-    expect(refusal({ ...plain, model: "sk-something" }).detail).not.toContain("sk-something");
-    expect(refusal(plain, { "X-Pro": "hush" }).detail).not.toContain("hush");
   });
 });
 
@@ -362,13 +291,6 @@ describe("what headers and metadata state", () => {
     expect(session({ "X-Session-Id": "x".repeat(257) })).toBeUndefined();
     expect(session({ "X-Session-Id": "" })).toBeUndefined();
   });
-
-  test("false means false", () => {
-    expect(accepted(plain, { "X-Pro": "false", "X-Scout": "False" }).routing).toMatchObject({
-      forcePro: false,
-      scoutFirst: false,
-    });
-  });
 });
 
 describe("the published schema", () => {
@@ -468,22 +390,4 @@ describe("the published schema", () => {
     );
     expect(good).toBeGreaterThan(50); // otherwise only refusals were compared
   });
-
-  test("does not change accepted bodies", () => {
-    fc.assert(
-      fc.property(body, (sent) => {
-        const text = JSON.stringify(sent);
-        const parsed = parseText(text);
-        if (parsed.kind === "ok") expect(JSON.stringify(parsed.request.body)).toBe(JSON.stringify(JSON.parse(text)));
-      }),
-    );
-  });
-});
-
-test("any text gets an answer, never an exception", () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-      expect(["ok", "refused"]).toContain(parseText(text).kind);
-    }),
-  );
 });

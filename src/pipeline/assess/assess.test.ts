@@ -4,7 +4,7 @@ import type { JsonObject } from "#domain/chat.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
-import { assessed, newMemory, policy, type Sent, step } from "./fixtures.ts";
+import { assessed, policy, type Sent, step } from "./fixtures.ts";
 
 const zone = (sent: Sent) => {
   const { task, runtime, scale } = assessed(sent);
@@ -30,15 +30,6 @@ describe("stated fields become fields of the task", () => {
     });
   });
 
-  test.each([
-    ["smart-router", "AUTO"],
-    ["smart-router-flash", "FLASH"],
-    ["smart-router-pro", "PRO"],
-    ["smart-router-free", "FREE_SCOUT"],
-  ] as const)("alias %s gives %s", (alias, route) => {
-    expect(assessed({ alias, routing: { sensitive: false } }).task.explicit_route).toBe(route);
-  });
-
   test("X-Pro forces pro for any alias, but does not hide a free request on sensitive data", () => {
     expect(assessed({ routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
     expect(assessed({ alias: "smart-router-flash", routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
@@ -54,23 +45,6 @@ describe("stated fields become fields of the task", () => {
     const routing = { taskFields: { explicit_route: "PRO" as const } };
     expect(assessed({ routing }).task.explicit_route).toBe("PRO");
     expect(assessed({ alias: "smart-router-flash", routing }).task.explicit_route).toBe("FLASH");
-  });
-
-  test("only hint, scout and repository fields are in the task's metadata", () => {
-    const routing = { routingHint: "free", scoutFirst: true, repoId: "r", sessionId: "s" } as const;
-    expect(assessed({ routing }).task.metadata).toEqual({ routing: "free", scout: true, repo_id: "r" });
-  });
-
-  test("a request is sensitive unless stated otherwise, and again once anything was redacted", () => {
-    expect(assessed({}).task.sensitive).toBe(true);
-    expect(assessed({ routing: { sensitive: false } }).task.sensitive).toBe(false);
-    expect(assessed({ routing: { sensitive: false }, redactions: 1 }).task.sensitive).toBe(true);
-  });
-
-  test("a goal is session/goal; a session alone shares adhoc", () => {
-    expect(assessed({ routing: { sessionId: "s", goalId: "g" } }).task.goal_id).toBe("s/g");
-    expect(assessed({ routing: { goalId: "g" } }).task.goal_id).toBe("g");
-    expect(assessed({ routing: { sessionId: "s" } }).task.goal_id).toBe("adhoc");
   });
 
   test("every routing-task field of metadata replaces the inferred one", () => {
@@ -98,11 +72,6 @@ describe("stated fields become fields of the task", () => {
 });
 
 describe("reasoning is high", () => {
-  test("if metadata says so", () => {
-    expect(assessed({ routing: { reasoning: "high" } }).task.reasoning).toBe("HIGH");
-    expect(assessed({ routing: { reasoning: "auto" } }).task.reasoning).toBe("AUTO");
-  });
-
   test("if the newest user message has the marker, also in a text part", () => {
     expect(assessed({ ask: "Think. [reasoning:high]" }).task.reasoning).toBe("HIGH");
     const parts = [
@@ -151,27 +120,6 @@ describe("easy asks stay on the flash tier", () => {
   ])("%s", (ask) => {
     expect(zone({ ask })).toBe("flash");
   });
-
-  test("also in a coding agent's envelope", () => {
-    const messages = [
-      {
-        role: "system",
-        content: "You are Cline, a coding agent in a repository. Security, payments, production: be careful.\n".repeat(
-          200,
-        ),
-      },
-      {
-        role: "user",
-        content: `<task>\nRename the variable foo to bar.\n</task>\n<environment_details>\n${"src/payments/stripe.ts production migration\n".repeat(300)}</environment_details>`,
-      },
-    ];
-    const sent = { messages, tools: ["read_file", "edit_file", "bash"] };
-    expect(assessed(sent).task).toMatchObject({
-      instruction: "Rename the variable foo to bar.",
-      kind: expect.stringMatching(/CODING|OTHER/),
-    });
-    expect(zone(sent)).toBe("flash");
-  });
 });
 
 describe("the number of different words", () => {
@@ -193,15 +141,6 @@ describe("the number of different words", () => {
     ] as const) {
       expect(whole?.[dimension]).toBeGreaterThan(short?.[dimension] ?? 1);
     }
-  });
-});
-
-describe("size", () => {
-  test("the bound is the bytes of the body and of chat templates; the estimate is below it", () => {
-    const { size } = assessed({ ask: "x".repeat(1_000) });
-    expect(size.inputTokensBound).toBeGreaterThan(1_000);
-    expect(size.inputTokensEstimate).toBeLessThan(400);
-    expect(size).toMatchObject({ requestedOutputTokens: null, choices: 1 });
   });
 });
 
@@ -243,18 +182,6 @@ describe("for any input", () => {
         expect(size.inputTokensEstimate).toBeLessThanOrEqual(size.inputTokensBound);
       }),
       { numRuns: 500 },
-    );
-  });
-
-  test("the request is not changed, and the same request without a task id gives the same assessment", () => {
-    fc.assert(
-      fc.property(fc.array(message, { minLength: 1, maxLength: 6 }), (messages) => {
-        const before = JSON.stringify(messages);
-        const memory = newMemory();
-        const first = assessed({ messages: messages as JsonObject[] }, memory);
-        expect(assessed({ messages: messages as JsonObject[] }, memory)).toEqual(first);
-        expect(JSON.stringify(messages)).toBe(before);
-      }),
     );
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Cause, causes, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { type Cause, causes, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { decide } from "./decide.ts";
 import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dimensions, dollars } from "./fixtures.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -67,11 +67,6 @@ describe("every cause", () => {
 });
 
 describe("the record", () => {
-  test("echoes the task id, and has the policy version of the release", () => {
-    const decision = decide(aTask({ task_id: "abc" }), aRuntime(), usual);
-    expect(decision).toMatchObject({ task_id: "abc", policy_version: "1" });
-  });
-
   test("has evidence of each stage, in order", () => {
     expect(decide(aTask({ kind: "AUTH", risk_level: "HIGH" }), aRuntime(), usual).evidence).toEqual([
       "kind=AUTH",
@@ -88,44 +83,6 @@ describe("the record", () => {
       "score=90.61",
       "hard_rule=guarded_kind",
     ]);
-  });
-});
-
-describe("the defaults of the specification's records", () => {
-  test("a task needs only its id and its instruction", () => {
-    expect(RoutingTask.parse({ task_id: "t", instruction: "i" })).toEqual({
-      task_id: "t",
-      instruction: "i",
-      goal_id: "adhoc",
-      kind: "OTHER",
-      explicit_route: "AUTO",
-      reasoning: "AUTO",
-      sensitive: true,
-      repo_context_present: false,
-      repo_free_opt_in: false,
-      risk_level: "LOW",
-      blast_radius: "LOW",
-      reasoning_requirement: 0.3,
-      ambiguity: 0.3,
-      dependency_depth: 0.3,
-      verification_difficulty: 0.3,
-      estimated_tool_depth: 0,
-      metadata: {},
-    });
-  });
-
-  test("all fields of the runtime have defaults", () => {
-    expect(RuntimeState.parse({})).toEqual({
-      attempts: 0,
-      flash_attempts: 0,
-      same_error_count: 0,
-      error_signature: null,
-      tests_failed: 0,
-      files_touched: 0,
-      tool_depth: 0,
-      failure_class: "NONE",
-      last_model: null,
-    });
   });
 });
 

@@ -25,15 +25,6 @@ function verdictFrom(verdict: Verdict, body: object, inputTokensEstimate = 10): 
   return seen?.kind;
 }
 
-describe("a request is of the usual kind", () => {
-  test.each<object>([
-    {},
-    { stream: true, stream_options: { include_usage: true }, max_tokens: 4_096, temperature: 0 },
-    { tools: [{ type: "function" }], tool_choice: "auto", parallel_tool_calls: true, reasoning_effort: "high" },
-    { stop: null, max_completion_tokens: 256, n: 1, top_p: 1 },
-  ])("%j", (body) => expect(isOrdinary({ messages, ...body })).toBe(true));
-});
-
 describe("a request itself can cause an answer that is empty, unreadable or expensive", () => {
   test.each<object>([
     { max_tokens: 1 },

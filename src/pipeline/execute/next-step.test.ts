@@ -63,11 +63,6 @@ describe("the step after a failure that may be retried", () => {
     expect(nextStep(failure("cut_off", more), { ...firstFailure, ...state })).toEqual(step);
   });
 
-  test("a rate limit is retried only after the pause that the upstream asks for", () => {
-    expect(nextStep(failure("rate_limited", { retryAfterMs: 700 }), firstFailure)).toEqual(retryAfter(700));
-    expect(nextStep(failure("rate_limited"), firstFailure)).toEqual(failOver);
-  });
-
   test("a call filtered by constraints does not use the retry budget, also if it asks for a pause", () => {
     const step = nextStep(failure("constraint_filtered", { retryAfterMs: 1 }), firstFailure);
     expect(step).toEqual({ kind: "fail_over", budgeted: false });
@@ -79,11 +74,6 @@ const rules = { baseMs: 100, maxMs: 2_000 };
 test("the longest wait doubles from the base up to the limit", () => {
   const longest = [0, 1, 2, 3, 4, 5, 60, 5_000].map((k) => backoffMs(k, rules, () => 0.999_999));
   expect(longest).toEqual([99, 199, 399, 799, 1_599, 1_999, 1_999, 1_999]);
-});
-
-test("the wait is between zero and the longest, in proportion to the random number", () => {
-  expect(backoffMs(3, rules, () => 0)).toBe(0);
-  expect(backoffMs(3, rules, () => 0.5)).toBe(400);
 });
 
 test("the wait is finite and within its limit, whatever the rules", () => {

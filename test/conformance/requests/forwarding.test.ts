@@ -117,6 +117,22 @@ describe("what is changed, and nothing else", () => {
     });
   });
 
+  const changed: [fields: JsonObject, forwarded: JsonObject][] = [
+    [{ max_tokens: 0 }, { max_tokens: 32_768 }], // many servers read 0 as no bound
+    [{ max_completion_tokens: 0 }, { max_tokens: 32_768 }],
+    [
+      { max_tokens: 0, max_completion_tokens: 9 },
+      { max_tokens: 9, max_completion_tokens: 9 },
+    ],
+    [{ max_tokens: null }, { max_tokens: 32_768 }],
+    [{ usage: { include: false, x: 1 } }, { usage: { include: true, x: 1 } }],
+    [{ usage: false }, { usage: { include: true } }],
+    [{ usage: null }, { usage: null }],
+  ];
+  test.each(changed)("%j is sent as %j", async (fields, expected) => {
+    expect((await forwarded(fields)).sent).toMatchObject(expected);
+  });
+
   test("a stream requests usage, and keeps the caller's other stream options", async () => {
     expect((await forwarded({ stream: true })).sent["stream_options"]).toEqual({ include_usage: true });
     const options = { include_usage: false, include_obfuscation: true };

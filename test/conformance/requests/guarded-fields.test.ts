@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { replies } from "#simulator/behaviours.ts";
 import type { Script } from "#simulator/simulator.ts";
 import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
@@ -48,50 +49,7 @@ async function together(gateway: TestGateway, count: number, body: JsonObject, g
   return statuses.filter((status) => status === 200).length;
 }
 
-const guarded: [param: string, fields: JsonObject][] = [
-  ["models[0]", { models: ["openai/o1-pro"] }],
-  ["models", { models: "openai/o1-pro" }],
-  ["fallbacks[0]", { fallbacks: [{ model: "openai/o1-pro" }] }],
-  ["route", { route: "fallback" }],
-  ["preset", { preset: "dear" }],
-  ["plugins[0]", { plugins: [{ id: "web" }] }],
-  ["tools[1]", { tools: [{ type: "function", function: { name: "f" } }, { type: "openrouter:web_search" }] }],
-  ["tools[0]", { tools: [{ type: "web_search_preview" }] }],
-  ["tool_choice", { tool_choice: { type: "openrouter:web_search" } }],
-  ["mcp_servers[0]", { mcp_servers: [{ url: "https://example.com" }] }],
-  ["web_search_options", { web_search_options: {} }],
-  ["web_search", { web_search: true }],
-  ["enable_search", { enable_search: true }],
-  ["search_parameters", { search_parameters: { mode: "auto" } }],
-  ["service_tier", { service_tier: "priority" }],
-  ["speed", { speed: "fast" }],
-  ["inference_geo", { inference_geo: "us" }],
-  ["modalities[1]", { modalities: ["text", "audio"] }],
-  ["audio", { audio: { voice: "alloy", format: "wav" } }],
-  ["image_config", { image_config: { image_size: "4K" } }],
-  ["provider.data_collection", { provider: { data_collection: "allow" } }],
-  ["provider", { provider: { order: ["a"], unheard_of: 1 } }],
-  ["provider", { provider: "a" }],
-  ["providerOptions", { providerOptions: { gateway: { models: ["openai/o1-pro"] } } }],
-  ["store", { store: true }],
-  // Other spellings, for upstreams that ignore the case of names.
-  ["MODELS", { MODELS: ["openai/o1-pro"] }],
-  ["Service_Tier", { Service_Tier: "auto" }],
-  ["Model", { Model: "openai/o1-pro" }],
-  ["MAX_TOKENS", { MAX_TOKENS: 100_000, max_tokens: 10 }],
-  ["max_to\u212aens", { "max_to\u212aens": 100_000, max_tokens: 10 }],
-  ["me\u017f\u017fages", { "me\u017f\u017fages": [] }],
-  ["N", { N: 100 }],
-  ["extra_body", { extra_body: { models: ["openai/o1-pro"] } }],
-  ["extra_headers", { extra_headers: { x: "y" } }],
-  ["api_base", { api_base: "https://example.com" }],
-  ["api_key", { api_key: "x" }],
-  ["user_config", { user_config: { model_list: [] } }],
-  ["custom_llm_provider", { custom_llm_provider: "openai" }],
-  ["base_url", { base_url: "https://example.com" }],
-  ["n_predict", { n_predict: -1 }],
-  ["max_new_tokens", { max_new_tokens: "9000" }],
-];
+const guarded: [param: string, fields: JsonObject][] = jsonLines(import.meta.dir, "fixtures/guarded-fields.jsonl");
 
 describe("a field that may change the model, the terms or the price", () => {
   test("is refused with 422 that names it and the policy's key, and nothing is sent", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TaskKind } from "#domain/routing.ts";
 import { aPolicy } from "#pipeline/decide/fixtures.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { readAskText } from "./ask-text.ts";
 import { dimensionsOf } from "./dimensions.ts";
 import { guardedIn } from "./guarded.ts";
@@ -76,32 +77,7 @@ describe("dimensions", () => {
   });
 });
 
-test.each<[TaskKind, string]>([
-  ["CODING", "Write a CLI in Rust that counts words per file and prints a sorted table."],
-  ["CODING", "Refactor UserService to use constructor injection, keep the public methods."],
-  ["CODING", "实现一个函数反转链表"],
-  ["CODING", "Ajoute un mode sombre à la page des paramètres"],
-  ["DEBUG", "panic: runtime error: index out of range [5] with length 5, goroutine 34, main.go:88"],
-  ["DEBUG", "This C++ solution has a bug, please find it and fix it."],
-  ["DEBUG", "Исправь ошибку в разборе дат"],
-  ["ARCHITECTURE", "Design a job queue for 10k jobs/s with priorities and at-least-once delivery."],
-  ["ARCHITECTURE", "设计一个分布式缓存系统"],
-  ["TEST", "Write tests for the login form, include leap years."],
-  ["TEST", "Schreibe einen Test für die Rückerstattung"],
-  ["SUMMARIZE", "Summarise this article about refunds for a newsletter."],
-  ["SUMMARIZE", "Résume ce document en cinq points."],
-  ["CLASSIFY", "Sentiment of the tweets below, one label per line."],
-  ["PUBLIC_REVIEW", "Please review this open source PR for style issues."],
-  ["RESEARCH", "Compare three charting libraries for 100k points."],
-  ["SECURITY", "Check the zip extraction for zip-slip and fix it."],
-  ["AUTH", "Make sessions expire after 8 hours of inactivity."],
-  ["PAYMENT", "Issue partial refunds from the admin screen."],
-  ["DESTRUCTIVE_MIGRATION", "Purge every soft-deleted record older than 90 days."],
-  ["OTHER", "What is 17 times 23?"],
-  ["OTHER", "Explain how OAuth refresh tokens work"],
-  ["OTHER", "Which of these moves fastest?\nA. light\nB. sound\nC. rain\nD. a bug in a function"],
-  ["OTHER", ""],
-])("%s: %s", (expected, ask) => {
+test.each<[TaskKind, string]>(jsonLines(import.meta.dir, "fixtures/kinds.jsonl"))("%s: %s", (expected, ask) => {
   expect(kind(ask)).toBe(expected);
 });
 

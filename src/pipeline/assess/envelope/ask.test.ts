@@ -1,64 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { assessed } from "#pipeline/assess/fixtures.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
 import { askIn } from "./ask.ts";
 
 const ask = "Rename foo to bar.";
 
 describe("the ask without its envelope", () => {
-  test.each([
-    ["nothing around it", ask],
-    [
-      "Claude Code reminders",
-      `<system-reminder>\nNever mention this.\n</system-reminder>\n${ask}\n<system-reminder>x</system-reminder>`,
-    ],
-    [
-      "Cline task and environment",
-      `<task>\n${ask}\n</task>\n\n<environment_details>\n# Files\na.ts\n</environment_details>`,
-    ],
-    ["Cline feedback", `The user has provided feedback:\n<feedback>\n${ask}\n</feedback>`],
-    ["Cline file mention", `<task>${ask}</task>\n<file_content path="a.ts">\nlet foo\n</file_content>`],
-    ["noise inside the task", `<task>${ask}<environment_details>x</environment_details></task>`],
-    ["Cursor", `<additional_data>open files</additional_data>\n<user_query>\n${ask}\n</user_query>`],
-    ["Copilot", `<context>date</context><editorContext>a.ts</editorContext><userRequest>${ask}</userRequest>`],
-    ["opencode attachments", `${ask}\n<file path="a.ts">\n1: let foo\n</file>`],
-    [
-      "Aider's file listing rules",
-      `${ask}\n\nTo suggest changes to a file you MUST return the entire content of the updated file.\n\npath/to/a.js`,
-    ],
-    [
-      "an issue frame",
-      `Please solve this issue: ${ask}\n\nYou can execute bash commands.\n\n## Recommended Workflow\n1. Look`,
-    ],
-    [
-      "a pull request frame",
-      `<uploaded_files>\n/srv\n</uploaded_files>\nConsider this:\n<pr_description>\n${ask}\n</pr_description>\nHelp me.`,
-    ],
-    [
-      "a ReAct template",
-      `You have access to the following tools:\nSearch\n\nQuestion: the input question\nThought: think\n\nBegin!\n\nQuestion: ${ask}\nThought:`,
-    ],
-    [
-      "a retrieval template",
-      `Use the following context.\n\nContext:\nTokens rotate.\n\nQuestion: ${ask}\nHelpful Answer:`,
-    ],
-    ["sections", `### Context\nA payments service.\n\n### User request\n${ask}\n\n### Output format\nJSON`],
-    [
-      "blocks of unknown tags",
-      `<session_state turn="4">\nlogin failed\n</session_state>\n${ask}\n<snapshot>\nx\n</snapshot>`,
-    ],
-    ["brackets", `[WORKSPACE]\ncwd=/srv\n[/WORKSPACE]\n${ask}`],
-    ["an attached file", `${ask}\n\n\`\`\`\`calc.py\ndef login(): pass\n\`\`\`\``],
-    ["a file named before its fence", `${ask}\n\ncalc.py\n\`\`\`python\ndef login(): pass\n\`\`\``],
-    ["a patch behind it", `${ask}\n\ndiff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-login\n+logout`],
-    ["instructions behind a line", `${ask}\n\n---\nIMPORTANT: Answer in English. Never mention tokens.`],
-    ["Aider's rules for patches", `${ask}\n\n# File editing rules:\n\nReturn edits similar to unified diffs.`],
-    ["mini-SWE-agent", `<pr_description>\nConsider the following PR description:\n${ask}\n</pr_description>\nGo.`],
-    ["Gemini CLI's files", `${ask}\n\n--- Content from referenced files ---\nContent from @a.ts:\nlogin()`],
-    ["lines of a file", `\`\`\`src/auth.ts (1-40)\nlogin()\n\`\`\`\n\n${ask}`],
-    ["lines of a file, with its language", `${ask}\n\n\`\`\`rs src/auth.rs:3-9\nlogin()\n\`\`\``],
-    ["Aider's reminder", `${ask}\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block must use this format`],
-  ])("%s", (_, text) => {
+  test.each(jsonLines<[string, string]>(import.meta.dir, "fixtures/enveloped-asks.jsonl"))("%s", (_, text) => {
     expect(askIn(text)).toBe(ask);
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { assessed, newMemory, policy, step } from "#pipeline/assess/fixtures.ts";
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 
 const system = (content: string): JsonObject => ({ role: "system", content });
 const user = (content: string): JsonObject => ({ role: "user", content });
@@ -10,89 +11,12 @@ const kindIn = (messages: JsonObject[], tools?: string[]) =>
   assessed({ messages, ...(tools && { tools }) }).housekeeping;
 
 describe("housekeeping is recognised by what it requests", () => {
-  test.each([
-    ["title", [system("You are a title generator. You output ONLY a thread title. Nothing else."), user(guarded)]],
-    ["title", [system("Generate concise conversation titles."), user(`Create a 2-4 word title.\n${guarded}`)]],
-    [
-      "title",
-      [user(`Create a concise title (3-5 words) for the chat below. Reply with only the title.\n\n${guarded}`)],
-    ],
-    [
-      "title",
-      [system("Analyze this message and come up with a short name for the session. No quotes."), user(guarded)],
-    ],
-    [
-      "commit_message",
-      [
-        system("You generate concise, one-line Git commit messages. Reply only with the message."),
-        user(`# Diffs:\n${guarded}`),
-      ],
-    ],
-    [
-      "summary",
-      [system("*Briefly* summarize this partial conversation about programming."), user(`# USER\n${guarded}`)],
-    ],
-    ["labels", [user(`Generate 1-3 broad tags for this chat. Answer in JSON: {"tags": []}\n${guarded}`)]],
-    ["labels", [system("State the relevance of each passage to its question, only as a number."), user(guarded)]],
-    ["command_check", [system("Determine the command prefix. ONLY return the prefix."), user("rm -rf /srv/tokens")]],
-    [
-      "command_check",
-      [
-        system("This policy says how to determine the prefix of a Bash command."),
-        user("ONLY return the prefix.\n\nrm -rf /srv"),
-      ],
-    ],
-    [
-      "title",
-      [
-        system("Reply with a description in four words or less"),
-        user(`${guarded}\n\nProvide a short name for this session`),
-      ],
-    ],
-    [
-      "title",
-      [
-        user(guarded),
-        { role: "assistant", content: "Done." },
-        user(
-          "Generate a concise 3-7 word title for this conversation, omitting punctuation. Go straight to the title.",
-        ),
-      ],
-    ],
-    [
-      "completion",
-      [system("You are a HOLE FILLER. Answer with only the code."), user("def rotate():\n  {{FILL_HERE}}")],
-    ],
-    [
-      "rewrite",
-      [user(`Write an improved version of the following prompt. Reply with only the improved prompt:\n\n${guarded}`)],
-    ],
-    [
-      "rewrite",
-      [
-        system("Your task is to enhance the user's prompts. Do not include any explanations."),
-        user(`<original_prompt>${guarded}</original_prompt>`),
-      ],
-    ],
-    [
-      "labels",
-      [
-        system("You extract relevant pieces of information from conversations. Return the facts as JSON."),
-        user(guarded),
-      ],
-    ],
-    [
-      "labels",
-      [
-        system(
-          "Select the files that are relevant to the task from this list. Do not include any other text.\n- src/auth.ts",
-        ),
-        user(`Question: ${guarded}`),
-      ],
-    ],
-  ] as [string, JsonObject[]][])("%s: %p", (kind, messages) => {
-    expect(kindIn(messages)).toBe(kind as never); // a word of the union, from the table
-  });
+  test.each(jsonLines<[string, JsonObject[]]>(import.meta.dir, "fixtures/housekeeping.jsonl"))(
+    "%s: %p",
+    (kind, messages) => {
+      expect(kindIn(messages)).toBe(kind as never); // a word of the union, from the table
+    },
+  );
 
   test.each([
     "Improve the system prompt in prompts.ts, only the part on tools.",

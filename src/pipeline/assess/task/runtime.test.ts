@@ -63,19 +63,9 @@ describe("attempts", () => {
       assessed({ messages: [...messages, ...step("read_file", {}, "text")], routing }, memory).runtime.attempts,
     ).toBe(1);
   });
-
-  test("NONE and a count of 0 report no failure", () => {
-    const none = { ...routing, failureClass: "NONE", sameErrorCount: 0 } as const;
-    expect(assessed({ routing: none }).runtime.attempts).toBe(0);
-  });
 });
 
 describe("reported values", () => {
-  test("reach the runtime, also without a task id", () => {
-    const reported = { failureClass: "STRUCTURAL", sameErrorCount: 2 } as const;
-    expect(assessed({ routing: reported }).runtime).toMatchObject({ failure_class: "STRUCTURAL", same_error_count: 2 });
-  });
-
   test("stay with the task until other values are reported", () => {
     const memory = newMemory();
     assessed({ routing: { ...routing, failureClass: "STRUCTURAL", sameErrorCount: 2 } }, memory);

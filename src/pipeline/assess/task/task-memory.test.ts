@@ -4,13 +4,6 @@ import { inMemoryTaskMemory, newTask, taskKeyOf } from "./task-memory.ts";
 const worker = { key: "vendor_v4_flash", role: "worker" } as const;
 
 describe("the memory of tasks", () => {
-  test("returns what was stored", () => {
-    const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
-    memory.remember("t", { ...newTask, attempts: 2 }, 0);
-    expect(memory.recall("t", 1_000)?.attempts).toBe(2);
-    expect(memory.recall("other", 0)).toBeUndefined();
-  });
-
   test("forgets a task without requests after the time that the policy sets", () => {
     const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
     memory.remember("t", newTask, 0);
@@ -30,12 +23,6 @@ describe("the memory of tasks", () => {
     limits.remembered = 1; // the policy was reloaded
     memory.remember("d", newTask, 5);
     expect(["a", "c", "d"].filter((key) => memory.recall(key, 6) !== undefined)).toEqual(["d"]);
-  });
-
-  test("stores which model has served a task, known before or not", () => {
-    const memory = inMemoryTaskMemory(() => ({ remembered: 10, remembered_ms: 1_000 }));
-    memory.served("t", worker, 0);
-    expect(memory.recall("t", 0)).toEqual({ ...newTask, lastModel: "vendor_v4_flash", lastRole: "worker" });
   });
 
   test("the same task id in two sessions is two tasks, and a request without one has no task", () => {

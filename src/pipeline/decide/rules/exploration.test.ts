@@ -1,19 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import {
-  aHealth,
-  aModel,
-  aPolicy,
-  aRegistry,
-  aRuntime,
-  aSnapshot,
-  aTask,
-  dimensions,
-  dollars,
-  emergencyModel,
-  seniorModel,
-} from "#pipeline/decide/fixtures.ts";
+import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dimensions, dollars } from "#pipeline/decide/fixtures.ts";
 import { propensityOf } from "./exploration.ts";
 
 const flash = "vendor_v4_flash";
@@ -34,13 +22,6 @@ test("a share of the tasks that the score decides goes to the other tier, in bot
   const down = decided(dimensions(1), drawn(0.049));
   expect(down).toMatchObject({ cause: "exploration", model: flash });
   expect(down.evidence).toContain("explored_from=pro");
-});
-
-test("the others go to the tier of their score, and their record has the probability of that", () => {
-  const kept = decided({}, drawn(0.05));
-  expect(kept).toMatchObject({ cause: "score_flash", model: flash });
-  expect(propensityOf(kept)).toBe(0.95);
-  expect(propensityOf(decided({}, drawn(0.01)))).toBe(0.05);
 });
 
 test("over many tasks, the share and the recorded probabilities are those of the policy", () => {
@@ -79,12 +60,5 @@ describe("nothing is explored", () => {
     expect(decision.cause).not.toBe("exploration");
     expect(decision.evidence.filter((entry) => entry.startsWith("explor"))).toEqual([]);
     expect(propensityOf(decision)).toBe(1);
-  });
-
-  test("if it would go to a free model that may not see the task", () => {
-    const free = aModel({ key: "local_flash", role: "worker", free: true });
-    const registry = aRegistry([free, seniorModel, emergencyModel]);
-    expect(decided(dimensions(1), drawn(0, { registry })).model).toBe(pro);
-    expect(decided({ ...dimensions(1), sensitive: false }, drawn(0, { registry })).model).toBe("local_flash");
   });
 });

@@ -62,15 +62,6 @@ test("all hard rules that fire are in the evidence", () => {
   expect(evidence).toContain("same_error_count=3");
 });
 
-test("a hard rule sends the easiest task to the senior model, also at the soft cap", () => {
-  const broke = aSnapshot({ policy: aPolicy({ budget: { per_goal_soft_usd: 0, per_day_soft_usd: 0 } }) });
-  expect(decided([{}, { same_error_count: 2 }], broke)).toMatchObject({
-    cause: "hard_pro_rule",
-    model: "vendor_v4_pro",
-    score: 12,
-  });
-});
-
 test("the triggers are those of the policy", () => {
   const strict = aSnapshot({
     policy: aPolicy({
@@ -89,15 +80,6 @@ test("the triggers are those of the policy", () => {
 });
 
 describe("attempts", () => {
-  test("stop for a human from the limit on, and not one before", () => {
-    expect(decided([{}, { attempts: 7 }]).cause).toBe("score_flash");
-    expect(decided([{}, { attempts: 8 }])).toMatchObject({
-      action: "STOP_FOR_HUMAN",
-      model: null,
-      cause: "attempts_exhausted",
-    });
-  });
-
   test("follow the policy's limit", () => {
     const patient = aSnapshot({ policy: aPolicy({ limits: { max_attempts: 100 } }) });
     expect(decided([{}, { attempts: 99 }], patient).action).toBe("ROUTE");

@@ -132,12 +132,6 @@ describe("the gray zone", () => {
     expect(decide(high, aRuntime(), aSnapshot({ verdict: "flash" })).model).toBe("vendor_v4_flash");
   });
 
-  test("uses its midpoint if the scout had no verdict", () => {
-    const snapshot = aSnapshot({ verdict: "none" });
-    expect(decide(low, aRuntime(), snapshot)).toMatchObject({ model: "vendor_v4_flash", cause: "gray_zone_scout" });
-    expect(decide(high, aRuntime(), snapshot)).toMatchObject({ model: "vendor_v4_pro", cause: "gray_zone_scout" });
-  });
-
   test("uses its midpoint if the scout is not routable, and sensitive_block_applied is false", () => {
     const snapshot = aSnapshot({ health: aHealth({ vendor_free_scout: "QUARANTINE" }) });
     expect(decide(low, aRuntime(), snapshot)).toMatchObject({
@@ -146,10 +140,5 @@ describe("the gray zone", () => {
       sensitive_block_applied: false,
     });
     expect(decide(high, aRuntime(), snapshot)).toMatchObject({ cause: "gray_zone_pro", model: "vendor_v4_pro" });
-  });
-
-  test("uses a verdict even if the scout has become unroutable since", () => {
-    const snapshot = aSnapshot({ verdict: "pro", health: aHealth({ vendor_free_scout: "UNHEALTHY" }) });
-    expect(decide(low, aRuntime(), snapshot)).toMatchObject({ cause: "gray_zone_scout", model: "vendor_v4_pro" });
   });
 });

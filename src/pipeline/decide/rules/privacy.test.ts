@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import type { RoutingTask } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
-  aHealth,
   aModel,
   aRegistry,
   aRuntime,
@@ -56,10 +55,6 @@ describe("which tasks may go to a free model", () => {
   );
 });
 
-test("a task is sensitive unless it states otherwise", () => {
-  expect(decided({ explicit_route: "FREE_SCOUT" }).cause).toBe("privacy_free_denied");
-});
-
 test("sensitive_block_applied is false if the task would not have gone to a free model", () => {
   for (const task of [{}, dimensions(1), { explicit_route: "PRO" }, { metadata: { routing: "flash" } }] as const) {
     expect(decided(task).sensitive_block_applied).toBe(false);
@@ -83,15 +78,5 @@ describe("a registry that marks the worker model free", () => {
     expect(decision).toMatchObject({ model: "vendor_v4_pro", cause: "score_flash", sensitive_block_applied: true });
     expect(decision.evidence).toContain("replaced=local_flash");
     expect(decision.evidence).toContain("replaced_because=free_model");
-  });
-
-  test("serves a task that is not sensitive with it", () => {
-    const decision = decided({ sensitive: false }, aSnapshot({ registry }));
-    expect(decision).toMatchObject({ model: "local_flash", sensitive_block_applied: false });
-  });
-
-  test("stops a sensitive task if no other model is routable", () => {
-    const health = aHealth({ vendor_v4_pro: "UNHEALTHY", vendor_emergency: "UNHEALTHY" });
-    expect(decided({}, aSnapshot({ registry, health })).cause).toBe("all_models_unhealthy");
   });
 });

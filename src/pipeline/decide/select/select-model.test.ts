@@ -4,7 +4,6 @@ import { type HealthState, healthStates } from "#health/health.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aHealth,
-  aModel,
   aPolicy,
   aPrice,
   aRegistry,
@@ -54,12 +53,6 @@ describe("an unroutable model", () => {
     }
   });
 
-  test("is in the evidence with its state", () => {
-    const { evidence } = decided({}, aSnapshot({ health: down(flash) }));
-    expect(evidence).toContain(`replaced=${flash}`);
-    expect(evidence).toContain("replaced_because=UNHEALTHY");
-  });
-
   test("if there is no fallback, the evidence has the state of each candidate", () => {
     const { evidence } = decided({}, aSnapshot({ health: aHealth({ [flash]: "STALE", [pro]: "QUARANTINE" }) }));
     expect(evidence.join()).not.toContain("health_");
@@ -83,11 +76,6 @@ describe("an unroutable model", () => {
     expect(decision).toMatchObject({ action: "ROUTE", model: pro, cause: "score_flash" });
     expect(decision.evidence).toContain("role_without_model=worker");
     expect(decided({}, aSnapshot({ registry: aRegistry([]) })).cause).toBe("all_models_unhealthy");
-  });
-
-  test("may have a key that is a name of the language's prototype", () => {
-    const odd = aModel({ key: "constructor", role: "worker" });
-    expect(decided({}, aSnapshot({ registry: aRegistry([odd, seniorModel]) })).model).toBe("constructor");
   });
 });
 
@@ -126,11 +114,6 @@ describe("the chain", () => {
     expect(denied).toMatchObject({ action: "DENY", model: null, cause: "budget_hard_cap_exceeded" });
     expect(denied.evidence).toContain(`over_budget=${pro}`);
   });
-
-  test("is not limited by the soft cap", () => {
-    const spend = { goal: { spent: dollars(2), held: dollars(0) } };
-    expect(decided({}, aSnapshot({ spend, health: down(flash) })).model).toBe(pro);
-  });
 });
 
 describe("a scout", () => {
@@ -141,12 +124,6 @@ describe("a scout", () => {
       model: null,
       cause: "all_models_unhealthy",
     });
-  });
-
-  test("is asked though flash is excluded, if a fallback could answer", () => {
-    const decision = decided({ sensitive: false, ...dimensions(0.5) }, aSnapshot({ health: down(flash) }));
-    expect(decision).toMatchObject({ action: "SCOUT", model: scout });
-    expect(decision.evidence.join()).not.toContain("replaced");
   });
 });
 

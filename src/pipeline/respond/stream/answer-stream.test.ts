@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { AnswerEnd } from "#pipeline/settle/settle.ts";
 import type { Receiver } from "#platform/receiver.ts";
-import type { EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { EventBatch, EventStream, UpstreamEvent } from "#upstream/upstream.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import { StreamShaper } from "./shape-stream.ts";
 
@@ -15,8 +15,6 @@ const chunk = (content: string, finish_reason: string | null = null): UpstreamEv
   };
   return { kind: "chunk", raw: JSON.stringify(json), chunk: json };
 };
-const aborted: UpstreamFailure = { kind: "aborted", message: "the caller disconnected", dispatched: true };
-const broken: UpstreamEvent = { kind: "broken", failure: aborted, report: {} };
 
 /** Events that a test delivers; `onAbort` is the upstream call's reaction to an abort. */
 function setUp(events: EventStream, onAbort: () => void = () => {}) {
@@ -71,42 +69,4 @@ test("the output for an event is delivered in the call that delivers the event",
   stream.read(receiver);
   expect(received[2]).toBe("end");
   expect(ends).toMatchObject([{ kind: "complete", empty: false }]);
-});
-
-test("a caller who disconnects while receiving text is settled once, and the events that the abort leaves are read", () => {
-  const events = new Scripted();
-  const { stream, ends } = setUp(events);
-  stream.read({ onValue: () => stream.cancel(), onEnd: () => {}, onError: () => {} });
-  events.give(chunk("one"));
-  expect(events.waiting).toBeDefined();
-  events.give(chunk("two"));
-  events.give(broken);
-  expect(ends).toMatchObject([{ kind: "caller_gone" }]);
-});
-
-test.each(["while a read is under way", "between two reads"])(
-  "a caller who disconnects %s is settled once, as disconnected",
-  (when) => {
-    const events = new Scripted();
-    const { stream, ends, receiver } = setUp(events, () => events.give(broken));
-    stream.read(receiver);
-    events.give(chunk("one"));
-    if (when === "while a read is under way") stream.read(receiver);
-    stream.cancel();
-    // Between two reads somebody must read the events that the abort has left.
-    events.give(broken);
-    stream.cancel();
-    expect(ends).toMatchObject([{ kind: "caller_gone" }]);
-  },
-);
-
-test("events that stop without an end are a broken stream", () => {
-  const events = new Scripted();
-  const { stream, ends, received, receiver } = setUp(events);
-  stream.read(receiver);
-  events.give(chunk("one"));
-  stream.read(receiver);
-  events.waiting?.onEnd();
-  expect(received[1]).toContain('"finish_reason":"error"');
-  expect(ends).toMatchObject([{ kind: "broken", failure: { kind: "cut_off" } }]);
 });
