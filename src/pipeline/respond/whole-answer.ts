@@ -26,7 +26,7 @@ export function wholeAnswer(
  * content (null or absent), the reasoning becomes the content. An answer that needs no change leaves as the very text it came in
  * (`raw`). Changes the object it is given.
  */
-export function finishAnswer(answer: JsonObject, raw: string, model: string, restore?: Restorer): string {
+function finishAnswer(answer: JsonObject, raw: string, model: string, restore?: Restorer): string {
   let isChanged = answer.model !== model || answer.object !== "chat.completion";
   answer.model = model;
   answer.object = "chat.completion";
