@@ -13,7 +13,8 @@ import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
-import type { DecisionRecords, TimeRange } from "#records/records.ts";
+import type { TimeRange } from "#records/records.ts";
+import type { StoredRecords } from "#records/stored-records.ts";
 import type { OperatorActions } from "./audit.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
@@ -30,7 +31,7 @@ export interface DashboardSources {
   /** Told of each hold that an operator has closed, so that its decision record gets the cost. */
   readonly holdClosed: (notice: LedgerNotice) => void;
   /** Empty while the policy has them off. */
-  readonly records: DecisionRecords;
+  readonly records: StoredRecords;
   /** The `policy_hash` of decisions made now; null while no records are kept. */
   readonly policyHash: () => string | null;
   readonly health: Pick<ProcessHealthRegistry, "view" | "status">;

@@ -1,9 +1,9 @@
 import health from "./migrations/0010-health.sql" with { type: "text" };
-import release from "./migrations/0210-release-1-1.sql" with { type: "text" };
+import release from "./migrations/0220-release-1-1.sql" with { type: "text" };
 import postgresLedger from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
-import postgresRelease from "./migrations/postgres/0210-release-1-1.sql" with { type: "text" };
+import postgresRelease from "./migrations/postgres/0220-release-1-1.sql" with { type: "text" };
 import sqliteLedger from "./migrations/sqlite/0001-ledger.sql" with { type: "text" };
-import sqliteRelease from "./migrations/sqlite/0210-release-1-1.sql" with { type: "text" };
+import sqliteRelease from "./migrations/sqlite/0220-release-1-1.sql" with { type: "text" };
 
 /** One migration. Once released, it does not change. */
 export interface Migration {
@@ -16,13 +16,13 @@ export interface Migration {
 export const sqliteMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: sqliteLedger },
   { version: 10, name: "health", sql: health },
-  { version: 210, name: "release-1-1", sql: release + sqliteRelease },
+  { version: 220, name: "release-1-1", sql: release + sqliteRelease },
 ];
 
 export const postgresMigrations: readonly Migration[] = [
   { version: 1, name: "ledger", sql: postgresLedger },
   { version: 10, name: "health", sql: inPostgres(health) },
-  { version: 210, name: "release-1-1", sql: inPostgres(release) + postgresRelease },
+  { version: 220, name: "release-1-1", sql: inPostgres(release) + postgresRelease },
 ];
 
 /** SQL in SQLite's words in PostgreSQL's. Released migrations are made by it, so it does not change what it says of them. */

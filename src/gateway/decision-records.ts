@@ -3,14 +3,16 @@ import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { redactId } from "#pipeline/redact-request.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import { buildRecord } from "#records/build-record.ts";
+import { buildRecord, type PreviousAnswer } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
+import { correctionOf } from "#records/cost-correction.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord } from "#records/record.ts";
+import type { ReportedOutcome } from "#records/records.ts";
 import { type Rejection, RejectionRecords } from "#records/rejections.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
-import { correctionOf, openRecordStore, type ReportedOutcome } from "#records/store/record-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -24,6 +26,8 @@ const flushRejectionsMs = 15_000;
 /** Ids of decisions whose cost is not known yet, and sessions whose redacted form is remembered: an agent sends one with each call. */
 const maxOpenCosts = 10_000;
 const maxSessions = 1_000;
+/** Conversations whose last answer is remembered, to tell what a switch of model has cost. */
+const maxConversations = 10_000;
 
 export function openRecords(ledger: Ledger & SharedConnection, context: GatewayContext) {
   const { configuration, time, closing } = context;
@@ -41,6 +45,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   );
   const openCosts = new LruMap<string, true>();
   const sessions = new LruMap<string, string>();
+  const conversations = new LruMap<string, PreviousAnswer>();
   /** Session ids that are credentials are replaced; goal and task ids are replaced before the routing. */
   const redactedSession = (session: string | undefined) => {
     if (session === undefined) return undefined;
@@ -53,7 +58,14 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     const { routed } = record;
     const policyHash =
       routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry, routed.learned);
-    return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId) });
+    const before = conversations.get(routed?.conversationKey ?? "");
+    return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId), before });
+  };
+  const rememberAnswer = ({ routed, answeredBy, attempts }: RequestRecord) => {
+    const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
+    if (routed === undefined || answeredBy === null || usage === undefined || routed.housekeeping !== undefined) return;
+    conversations.set(routed.conversationKey, { model: answeredBy, promptTokens: usage.input });
+    conversations.trim(maxConversations);
   };
   let cancelFlush = () => {};
   const flushRejections = () => {
@@ -87,6 +99,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     requestFinished(record: RequestRecord) {
       if (!enabled()) return;
       stored.append(recordOf(record), record.routed?.conversationKey);
+      rememberAnswer(record);
       if (!record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) return;
       openCosts.set(record.decisionId, true);
       openCosts.trim(maxOpenCosts);

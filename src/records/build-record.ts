@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ModelRegistry, tierOfRole } from "#domain/model.ts";
+import { type ModelKey, type ModelRegistry, tierOfRole } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
@@ -12,13 +12,21 @@ export interface RecordContext {
   readonly policyHash: string | null;
   /** The caller's session, redacted. */
   readonly session: string | undefined;
+  /** The last answer in the same conversation. */
+  readonly before?: PreviousAnswer | undefined;
+}
+
+/** What a conversation has in the cache of the model that answered last. */
+export interface PreviousAnswer {
+  readonly model: ModelKey;
+  readonly promptTokens: number;
 }
 
 /**
  * The decision record of a request that has ended, but for its number and the name of its conversation, which the store gives it. It is
  * made when it is written, not while the caller waits.
  */
-export function buildRecord(request: RequestRecord, { policyHash, session }: RecordContext): DecisionRecord {
+export function buildRecord(request: RequestRecord, { policyHash, session, before }: RecordContext): DecisionRecord {
   const { routed, decision, timings, answeredBy } = request;
   const final = routed?.decision ?? decision;
   const chosen = final.model ?? decision.model;
@@ -37,6 +45,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session }: Rec
     task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
     conversation: null,
     generation_ids: calls.generationIds,
+    label: request.label ?? null,
     route: "chat_completions",
     alias: request.alias,
     stream: request.stream,
@@ -75,6 +84,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session }: Rec
     cost_state: calls.isOpen ? "unknown" : calls.isEstimated ? "estimated" : "known",
     cost_source: last?.costSource ?? null,
     baseline_nano_usd: calls.baseline,
+    switched: switchIn(request, before),
     price_band: calls.band,
     price_version: request.priceVersion ?? null,
     is_byok: last?.ownAccount ?? null,
@@ -166,6 +176,24 @@ function addTokens(a: DecisionTokens, b: DecisionTokens): DecisionTokens {
   };
 }
 
+/** The same tokens on the model before would have met its cache, as far as the conversation had gone. */
+function switchIn(
+  { routed, answeredBy, attempts, atMs, timings }: RequestRecord,
+  before: PreviousAnswer | undefined,
+): DecisionRecord["switched"] {
+  const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
+  const models = routed?.snapshot.registry.models;
+  const [from, to] = [models?.get(before?.model ?? ""), models?.get(answeredBy ?? "")];
+  if (before === undefined || usage === undefined || !from || !to || from === to) return null;
+  const during = { fromMs: atMs, toMs: atMs + timings.totalMs };
+  const cachedInput = Math.min(before.promptTokens, usage.input);
+  const stayed = { ...usage, cachedInput, cacheWrite: Math.min(usage.cacheWrite ?? 0, usage.input - cachedInput) };
+  return {
+    from: from.key,
+    cost_nano_usd: safeCost(usage, to.price, during) - safeCost(stayed, from.price, during),
+  };
+}
+
 function safeCost(...args: Parameters<typeof costOf>): number {
   try {
     return costOf(...args);
@@ -223,37 +251,19 @@ function thresholdsIn({ policy }: Snapshot): NonNullable<DecisionRecord["thresho
 
 /** What is needed to decide again. */
 function inputsIn(routed: RoutedInputs): DecisionInputs {
-  const { task, runtime, snapshot, ledgerSpend } = routed;
+  const { snapshot, ledgerSpend } = routed;
   const { size, ownCaps, affinity } = snapshot;
-  const { routing: hint, scout, pro } = task.metadata;
+  const { task_id: _, goal_id: __, kind: ___, instruction: ____, metadata, ...task } = routed.task;
+  const { error_signature: _____, last_model, ...counts } = routed.runtime;
+  const { routing: hint, scout, pro } = metadata;
   return {
     task: {
-      explicit_route: task.explicit_route,
-      reasoning: task.reasoning,
-      sensitive: task.sensitive,
-      repo_context_present: task.repo_context_present,
-      repo_free_opt_in: task.repo_free_opt_in,
-      risk_level: task.risk_level,
-      blast_radius: task.blast_radius,
-      reasoning_requirement: task.reasoning_requirement,
-      ambiguity: task.ambiguity,
-      dependency_depth: task.dependency_depth,
-      verification_difficulty: task.verification_difficulty,
-      estimated_tool_depth: task.estimated_tool_depth,
+      ...task,
       hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
       scout: scout === true,
       pro: pro === true,
     },
-    runtime: {
-      attempts: runtime.attempts,
-      flash_attempts: runtime.flash_attempts,
-      same_error_count: runtime.same_error_count,
-      tests_failed: runtime.tests_failed,
-      files_touched: runtime.files_touched,
-      tool_depth: runtime.tool_depth,
-      failure_class: runtime.failure_class,
-      last_model: bounded(runtime.last_model ?? undefined),
-    },
+    runtime: { ...counts, last_model: bounded(last_model ?? undefined) },
     size: {
       input_tokens_bound: size.inputTokensBound,
       input_tokens_estimate: size.inputTokensEstimate,

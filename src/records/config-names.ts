@@ -1,7 +1,7 @@
 import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import type { StoredConfig } from "./store/record-store.ts";
+import type { StoredConfig } from "./records.ts";
 
 /** Names the configurations that decisions are made by, and passes each new one on to be stored. */
 export class ConfigNames {

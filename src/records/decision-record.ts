@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Action, Alias, Cause, ExplicitRoute, FailureClass, Level, TaskKind } from "#domain/routing.ts";
+import { Action, Alias, Cause, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
 import { requestOutcomes } from "./record.ts";
 
 /**
@@ -65,33 +65,12 @@ const spend = {
 
 /** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
 const DecisionInputs = z.object({
-  task: z.object({
-    explicit_route: ExplicitRoute,
-    reasoning: z.enum(["AUTO", "HIGH"]),
-    sensitive: z.boolean(),
-    repo_context_present: z.boolean(),
-    repo_free_opt_in: z.boolean(),
-    risk_level: Level,
-    blast_radius: Level,
-    reasoning_requirement: z.number(),
-    ambiguity: z.number(),
-    dependency_depth: z.number(),
-    verification_difficulty: z.number(),
-    estimated_tool_depth: count,
+  task: RoutingTask.omit({ task_id: true, goal_id: true, kind: true, instruction: true, metadata: true }).extend({
     hint: z.enum(["auto", "pro", "flash", "free"]),
     scout: z.boolean(),
     pro: z.boolean(),
   }),
-  runtime: z.object({
-    attempts: count,
-    flash_attempts: count,
-    same_error_count: count,
-    tests_failed: count,
-    files_touched: count,
-    tool_depth: count,
-    failure_class: FailureClass,
-    last_model: text.nullable(),
-  }),
+  runtime: RuntimeState.omit({ error_signature: true }),
   size: z.object({
     input_tokens_bound: z.number(),
     input_tokens_estimate: z.number(),
@@ -138,6 +117,7 @@ export const DecisionRecord = z.object({
   task: text.nullable(),
   conversation: text.nullable().describe("Salted hash that calls of one conversation share."),
   generation_ids: z.array(text).describe("The aggregator's ids of the calls."),
+  label: text.nullable().describe("The label of the caller's token, where it has one."),
   route: text.describe("The endpoint: chat_completions, route_outcome …"),
   alias: Alias.nullable(),
   stream: z.boolean(),
@@ -182,6 +162,12 @@ export const DecisionRecord = z.object({
   baseline_nano_usd: nanoUsd
     .nullable()
     .describe("What the same tokens, with the same share read from the cache, would have cost on the senior model."),
+  switched: z
+    .object({ from: text, cost_nano_usd: z.number() })
+    .nullable()
+    .describe(
+      "Where the conversation was on another model before: which, and what the switch has cost more than staying there, with the context in its cache; negative where it saved.",
+    ),
   price_band: text.nullable(),
   price_version: text.nullable(),
   is_byok: z.boolean().nullable(),

@@ -51,6 +51,8 @@ const valuesOf: { readonly [F in FilterField]: (record: DecisionRecord) => reado
   refusedBy: ({ refused_by }) => [refused_by ?? ""],
   errorClass: ({ error_class }) => [error_class ?? ""],
   costState: ({ cost_state }) => [cost_state],
+  label: ({ label }) => [label ?? ""],
+  redaction: ({ redactions }) => (redactions.length === 0 ? [""] : ["any", ...redactions.map(({ rule }) => rule)]),
 };
 const fields = Object.keys(valuesOf) as readonly FilterField[]; // its own keys
 
@@ -76,13 +78,13 @@ export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boo
 }
 
 /** All that filters can ask a record for: `field=value`. */
-export function addTerms(terms: Set<string>, record: DecisionRecord): void {
-  for (const field of fields) for (const value of valuesOf[field](record)) terms.add(`${field}=${value}`);
+export function termsIn(record: DecisionRecord): readonly string[] {
+  return fields.flatMap((field) => valuesOf[field](record).map((value) => `${field}=${value}`));
 }
 
 /** What sums must meet to pass a filter: SQL over the columns of `decision_sum`, and its values. */
 export function sumCondition(filter: RollupFilter): readonly [sql: string, values: readonly (string | number)[]] {
-  const columns = ["cause", "model", "tier", "outcome", "refused_by"] as const;
+  const columns = ["cause", "model", "tier", "outcome", "refused_by", "label"] as const;
   const wanted = { ...filter, refused_by: filter.refusedBy };
   const parts = columns.flatMap((column) => {
     const values = wanted[column];

@@ -16,6 +16,8 @@ export interface RequestRecord {
   /** The same moment on the monotonic clock, to which attempts refer. */
   readonly begunMs: number;
   readonly alias: Alias;
+  /** Of the caller's token, where it has one. */
+  readonly label?: string;
   readonly stream: boolean;
   readonly decision: RoutingDecision;
   /** What the decision was made of. */
@@ -50,7 +52,8 @@ export interface RequestRecord {
 /** The inputs of `decide` and its final decision: after the scout's verdict, where a scout was asked. Holds no text of a prompt. */
 export interface RoutedInputs {
   readonly decision: RoutingDecision;
-  readonly task: Omit<RoutingTask, "instruction">;
+  /** Its instruction is empty. */
+  readonly task: RoutingTask;
   readonly runtime: RuntimeState;
   readonly snapshot: Snapshot;
   readonly features: AskFeatures;

@@ -1,34 +1,6 @@
 import type { DecisionRecord } from "./decision-record.ts";
 
-/**
- * The port of the decision records. Appending never waits and never fails; reading rejects when the store cannot be reached.
- */
-export interface DecisionRecords {
-  /**
-   * Queues a record to be written; the name of its conversation is made then. The queue is bounded; what does not fit is dropped and
-   * counted. Never throws, never waits.
-   */
-  append(record: DecisionRecord, conversationKey?: string): void;
-  /** One page, the newest first; with `after`, the oldest of those after it first. */
-  query(filter: RecordFilter, page: PageRequest): Promise<RecordPage>;
-  /** By decision id, else the newest with that request id. */
-  get(id: string): Promise<DecisionRecord | undefined>;
-  /** Sums of a range, from the hourly roll-ups; whole hours, but for records of the first and last one. */
-  summary(range: TimeRange, filter?: RollupFilter): Promise<RecordSummary>;
-  /** One number over time, from the roll-ups. */
-  series(request: SeriesRequest): Promise<RecordSeries>;
-  /** Goals or sessions of a range, highest cost first. */
-  groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]>;
-  /**
-   * Calls back with each new record that passes the filter, within a second; also with those of other processes with the same store. Returns a function that ends the subscription.
-   */
-  subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void;
-  /** All records that pass the filter, the oldest first, in batches; reads on as it is consumed. */
-  export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]>;
-  /** The policy and the models that a record's `policy_hash` names, as JSON; undefined when they are not kept any more. */
-  configuration(hash: string): Promise<string | undefined>;
-  status(): RecordsStatus;
-}
+/** What is asked of the decision records, and what they answer. */
 
 /** Times are `recorded_ms`: from inclusive, to exclusive. */
 export interface TimeRange {
@@ -37,9 +9,7 @@ export interface TimeRange {
 }
 
 /** A record passes if every field matches. Several values of a field are alternatives; "" matches a record without a value. */
-export interface RecordFilter {
-  readonly fromMs?: number;
-  readonly toMs?: number;
+export interface RecordFilter extends Partial<TimeRange> {
   readonly session?: string;
   readonly goal?: string;
   readonly task?: string;
@@ -59,10 +29,17 @@ export interface RecordFilter {
   readonly refusedBy?: readonly string[];
   readonly errorClass?: readonly string[];
   readonly costState?: readonly string[];
+  /** Label of the caller's token. */
+  readonly label?: readonly string[];
+  /** Rules of the privacy gate that found something; `any`: whichever. */
+  readonly redaction?: readonly string[];
 }
 
-/** The fields of a filter that roll-ups have too. */
-export type RollupFilter = Pick<RecordFilter, "cause" | "model" | "tier" | "status" | "outcome" | "refusedBy">;
+/** The fields of a filter that sums have too. */
+export type RollupFilter = Pick<
+  RecordFilter,
+  "cause" | "model" | "tier" | "status" | "outcome" | "refusedBy" | "label"
+>;
 
 export interface PageRequest {
   /** `seq` of the last record seen: the page goes on with older ones. */
@@ -79,24 +56,48 @@ export interface RecordPage {
   readonly more: boolean;
 }
 
-/** What is summed; requests count a flood's repeated refusals. */
-export interface RecordSums {
-  readonly requests: number;
-  readonly cost_nano_usd: number;
-  /** What the same tokens would have cost on the senior model; only of requests where that is known. */
-  readonly baseline_nano_usd: number;
-  /** The cost of the requests whose baseline is known. */
-  readonly baseline_cost_nano_usd: number;
-  readonly prompt_tokens: number;
-  readonly cached_tokens: number;
-  readonly completion_tokens: number;
-}
+export const amountColumns = [
+  "requests",
+  "refused",
+  "failed",
+  "cost_unknown",
+  "cost_nano_usd",
+  "baseline_nano_usd",
+  "baseline_cost_nano_usd",
+  "prompt_tokens",
+  "cached_tokens",
+  "completion_tokens",
+  "retries",
+  "fail_overs",
+  "output_ms",
+  "output_tokens",
+  "switches",
+  "switch_nano_usd",
+] as const;
+
+/**
+ * What is summed. `requests` count a flood's repeated refusals; `baseline`: what the same tokens would have cost on the senior model,
+ * only where that is known, and `baseline_cost` is what those requests cost; `output_tokens` were written in `output_ms` (streams);
+ * `switch_nano_usd`: what changes of model within a conversation cost more than staying, negative where they saved.
+ */
+export type RecordSums = { readonly [N in (typeof amountColumns)[number]]: number };
+
+/** What groups are made by; of attempts, by their model. Of `attempt` `requests` are calls, of `redaction` values. */
+export type GroupBy = "goal" | "session" | "attempt" | "redaction";
 
 export interface RecordGroup extends RecordSums {
   readonly key: string;
-  readonly refused: number;
   readonly last_ms: number;
 }
+
+/** `key` is "" where the field is null. */
+export interface SummaryShare extends RecordSums {
+  readonly key: string;
+}
+
+/** What requests are summed by. A row has "" and status 0 in what it is not summed by. */
+export const requestKeys = ["model", "tier", "cause", "outcome", "status", "refused_by", "label"] as const;
+export type SummaryKey = (typeof requestKeys)[number];
 
 export interface RecordSummary extends RecordSums {
   readonly from_ms: number;
@@ -105,21 +106,15 @@ export interface RecordSummary extends RecordSums {
   readonly outcomes: Readonly<Record<string, number>>;
   readonly refused_by_gateway: number;
   readonly refused_by_upstream: number;
-  /** Requests whose cost is not known yet. */
-  readonly cost_unknown: number;
   /** Milliseconds, from a histogram, so with an error of up to a quarter; null without answers. */
   readonly first_token_p50_ms: number | null;
   readonly first_token_p95_ms: number | null;
-  readonly by: { readonly [K in SeriesKey]: readonly SummaryShare[] };
+  readonly by: { readonly [K in SummaryKey]: readonly SummaryShare[] };
   /** The oldest record that is kept; sums from before it cannot be opened to their records any more. */
   readonly oldest_record_ms: number | null;
 }
 
-/** `key` is "" where the field is null. */
-export interface SummaryShare extends RecordSums {
-  readonly key: string;
-}
-
+/** Those from `attempts` on count calls of models, by `model`, `outcome` or `label`; redactions by `redaction` or `label`. */
 export const seriesMetrics = [
   "requests",
   "refusals",
@@ -131,10 +126,18 @@ export const seriesMetrics = [
   "completion_tokens",
   "first_token_p50_ms",
   "first_token_p95_ms",
+  "switches",
+  "switch_nano_usd",
+  "attempts",
+  "failed_attempts",
+  "retries",
+  "fail_overs",
+  "output_tokens_per_s",
+  "redactions",
 ] as const;
 export type SeriesMetric = (typeof seriesMetrics)[number];
 
-export const seriesKeys = ["tier", "cause", "model", "status", "outcome", "refused_by"] as const;
+export const seriesKeys = [...requestKeys, "redaction"] as const;
 export type SeriesKey = (typeof seriesKeys)[number];
 
 export interface SeriesRequest {
@@ -151,11 +154,24 @@ export interface RecordSeries {
   readonly bucket_ms: number;
   /** Starts of the buckets, rising, without gaps. */
   readonly at_ms: readonly number[];
-  readonly lines: readonly {
-    readonly key: string;
-    /** null: nothing was recorded in the bucket. */
-    readonly values: readonly (number | null)[];
-  }[];
+  /** null: nothing was recorded in the bucket. */
+  readonly lines: readonly { readonly key: string; readonly values: readonly (number | null)[] }[];
+}
+
+/** A policy and a model registry that decisions were made by. */
+export interface StoredConfig {
+  readonly hash: string;
+  readonly atMs: number;
+  /** JSON. */
+  readonly config: string;
+}
+
+/** What a caller has reported of a decision. */
+export interface ReportedOutcome {
+  readonly decisionId: string;
+  readonly outcome: "solved" | "failed";
+  /** From 0 to 1. */
+  readonly score: number | null;
 }
 
 export interface RecordsStatus {

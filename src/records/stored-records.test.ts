@@ -179,9 +179,9 @@ async function twoNodes() {
     const store = await openRecordStore(url);
     const follow = () => {
       const follower = store.follow();
-      const read: typeof follower.read = (nowMs) => {
+      const read: typeof follower.read = () => {
         polls += 1;
-        return isAway ? Promise.reject(new Error("away")) : follower.read(nowMs);
+        return isAway ? Promise.reject(new Error("away")) : follower.read();
       };
       return Object.assign(Object.create(follower), { read });
     };

@@ -1,11 +1,12 @@
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { conversationName } from "./build-record.ts";
+import type { CostCorrection } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
-import type { DecisionRecords, PageRequest, RecordFilter, RecordsStatus } from "./records.ts";
+import type { PageRequest, RecordFilter, RecordsStatus, ReportedOutcome, StoredConfig, TimeRange } from "./records.ts";
 import { seqPerMs } from "./store/blocks.ts";
-import type { CostCorrection, RecordStore, ReportedOutcome, StoredConfig } from "./store/record-store.ts";
+import type { RecordStore } from "./store/record-store.ts";
 import type { Follower } from "./store/search.ts";
 import type { TaskStates } from "./task-memory.ts";
 
@@ -39,8 +40,11 @@ const maxCorrections = 100;
 /** Configurations and tasks that wait for the store, and corrections. */
 const maxSideWrites = 1_000;
 
-/** Decision records in the database, written behind the requests in batches. */
-export class StoredRecords implements DecisionRecords, TaskStates {
+/**
+ * Decision records in the database, written behind the requests in batches. Reading rejects when the store cannot be reached; writing
+ * never waits and never fails.
+ */
+export class StoredRecords implements TaskStates {
   readonly #options: StoredRecordsOptions;
   readonly #store: LazyStore<RecordStore>;
   #saving: Promise<void> | undefined;
@@ -51,11 +55,9 @@ export class StoredRecords implements DecisionRecords, TaskStates {
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly DecisionRecord[] = [];
   #mayBeWritten = false;
-  /** Configurations and states of tasks that wait, by what they are. */
-  readonly #side = new Map<string, (store: RecordStore) => Promise<void>>();
+  /** What waits beside records, by what it is. */
+  readonly #side = new Map<string, (store: RecordStore) => Promise<unknown>>();
   #corrections: CostCorrection[] = [];
-  /** The block behind which records with open costs are looked for; undefined while nobody wants to know. */
-  #openCostsAfter: number | undefined;
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
   #cancelPoll: (() => void) | undefined;
   #lastSeq = 0;
@@ -75,6 +77,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     this.#salt = Math.floor(options.random() * seqPerMs);
   }
 
+  /** Queues a record to be written; the name of its conversation is made then. What does not fit is dropped and counted. */
   append(record: DecisionRecord, conversationKey?: string): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
@@ -95,12 +98,6 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     this.#writeLater(`task ${key}`, (store) => store.saveTask(key, value, this.#options.clock.now()));
   }
 
-  /** In the place of what waits under the same name. */
-  #writeLater(name: string, write: (store: RecordStore) => Promise<void>): void {
-    if (this.#side.size < maxSideWrites || this.#side.has(name)) this.#side.set(name, write);
-    this.#schedule(writeEveryMs);
-  }
-
   async loadTask(key: string): Promise<string | undefined> {
     const store = await this.#store.opened().catch(() => undefined);
     return store?.task(key).catch(() => undefined);
@@ -114,7 +111,12 @@ export class StoredRecords implements DecisionRecords, TaskStates {
 
   /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
   correctOpenCosts(): void {
-    this.#openCostsAfter ??= 0;
+    this.#writeLater("open costs", (store) => store.correctOpenCosts());
+  }
+
+  /** In the place of what waits under the same name. */
+  #writeLater(name: string, write: (store: RecordStore) => Promise<unknown>): void {
+    if (this.#side.size < maxSideWrites || this.#side.has(name)) this.#side.set(name, write);
     this.#schedule(writeEveryMs);
   }
 
@@ -127,23 +129,23 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     return (await this.#store.opened()).get(id);
   }
 
-  async summary(range: Parameters<DecisionRecords["summary"]>[0], filter = {}) {
+  async summary(range: TimeRange, filter = {}) {
     return (await this.#store.opened()).summary(range, filter, this.#options.clock.now());
   }
 
-  async series(request: Parameters<DecisionRecords["series"]>[0]) {
+  async series(request: Parameters<RecordStore["series"]>[0]) {
     return (await this.#store.opened()).series(request, this.#options.clock.now());
   }
 
-  async groups(...[by, range, limit]: Parameters<DecisionRecords["groups"]>) {
-    return (await this.#store.opened()).groups(by, range, limit);
+  async groups(...given: Parameters<RecordStore["groups"]>) {
+    return (await this.#store.opened()).groups(...given);
   }
 
   async configuration(hash: string): Promise<string | undefined> {
     return (await this.#store.opened()).config(hash);
   }
 
-  /** Keeps what a caller reports of a decision; false for an unknown one. Rejects when the store cannot be reached. */
+  /** Keeps what a caller reports of a decision; false for an unknown one. */
   async reportOutcome(report: ReportedOutcome): Promise<boolean> {
     // The record may still wait.
     await this.save();
@@ -222,21 +224,24 @@ export class StoredRecords implements DecisionRecords, TaskStates {
           if (this.#side.get(name) === write) this.#side.delete(name);
         }
         await this.#writeBatch(store);
-        this.#answered();
+        this.#setOk(true);
       } while (due > 0);
-      await this.#writeCorrections(store);
+      // The rest is written behind the records that have come meanwhile.
+      const corrections = this.#corrections.slice(0, maxCorrections);
+      await store.correct(corrections);
+      this.#corrections.splice(0, corrections.length);
+      if (this.#corrections.length > 0) this.#schedule(writeEveryMs);
       if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
-      this.#answered();
+      this.#setOk(true);
     } catch (error) {
-      if (this.#ok) this.#options.onStore?.("unavailable", error);
-      this.#ok = false;
+      this.#setOk(false, error);
       this.#schedule(retryMs);
     }
   }
 
-  #answered(): void {
-    if (!this.#ok) this.#options.onStore?.("available");
-    this.#ok = true;
+  #setOk(ok: boolean, problem?: unknown): void {
+    if (ok !== this.#ok) this.#options.onStore?.(ok ? "available" : "unavailable", problem);
+    this.#ok = ok;
   }
 
   /** Takes the next batch from the queue and numbers its records. */
@@ -272,19 +277,6 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
   }
 
-  async #writeCorrections(store: RecordStore): Promise<void> {
-    if (this.#openCostsAfter !== undefined && this.#corrections.length < maxCorrections) {
-      const { corrections, next } = await store.openCosts(this.#openCostsAfter);
-      this.#corrections.push(...corrections);
-      this.#openCostsAfter = next;
-    }
-    // The rest is written behind the records that have come meanwhile.
-    const due = this.#corrections.slice(0, maxCorrections);
-    await store.correct(due);
-    this.#corrections.splice(0, due.length);
-    if (this.#corrections.length > 0 || this.#openCostsAfter !== undefined) this.#schedule(writeEveryMs);
-  }
-
   /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
   async #prune(store: RecordStore): Promise<void> {
     const { clock, rules } = this.#options;
@@ -302,6 +294,10 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     else this.#pruneDueMs = nowMs + pruneEveryMs;
   }
 
+  /**
+   * Calls back with each new record that passes the filter, within a second; also with those of other processes with the same store.
+   * Returns a function that ends the subscription.
+   */
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
     this.#listeners.set(onRecords, filter);
     if (this.#cancelPoll === undefined) this.#follow();
@@ -319,7 +315,7 @@ export class StoredRecords implements DecisionRecords, TaskStates {
     const poll = async () => {
       const store = await this.#store.opened();
       follower ??= store.follow();
-      const records = await follower.read(this.#options.clock.now());
+      const records = await follower.read();
       for (const [onRecords, filter] of this.#listeners) {
         const wanted = records.filter((record) => matchesFilter(record, filter));
         if (wanted.length > 0) onRecords(wanted);

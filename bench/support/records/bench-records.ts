@@ -7,7 +7,8 @@ import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RequestRecord } from "#records/record.ts";
-import type { RecordStore, StoredConfig } from "#records/store/record-store.ts";
+import type { StoredConfig } from "#records/records.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
 
 const dayMs = 86_400_000;
 /** The size of the gateway's batches under load. */

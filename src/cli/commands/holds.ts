@@ -7,7 +7,7 @@ import type { LedgerHold } from "#ledger/admin/holds.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
-import { correctionOf } from "#records/store/record-store.ts";
+import { correctionOf } from "#records/cost-correction.ts";
 
 /** Reservations that one command closes in one transaction, and at most. */
 const chunk = 128;

@@ -9,7 +9,7 @@ import { emptyAccount, goalAccountOf, isHashedGoal } from "#ledger/rules/account
 import type { AccountRow } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { hashOfCutId } from "#records/build-record.ts";
-import type { DecisionRecords } from "#records/records.ts";
+import type { StoredRecords } from "#records/stored-records.ts";
 import { ApiProblem } from "./endpoint.ts";
 import { dayMs, hourMs, utcDayRange } from "./query.ts";
 
@@ -105,7 +105,7 @@ const shortestWindowMs = 5 * 60_000;
 
 /** The pace of spending today, from the records, and where it leads. */
 export async function spendingPace(
-  records: DecisionRecords,
+  records: StoredRecords,
   day: Pick<CapUse, "spent_nano_usd" | "left_nano_usd">,
   nowMs: number,
 ): Promise<Pace> {
@@ -136,7 +136,7 @@ const accountLength = "goal/sha256:".length + 16;
  */
 export async function withGoalNames<Line extends CapUse>(
   lines: readonly Line[],
-  records: DecisionRecords,
+  records: StoredRecords,
   nowMs: number,
 ): Promise<readonly Line[]> {
   if (!lines.some(({ name }) => isHashedGoal(name))) return lines;

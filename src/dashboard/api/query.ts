@@ -4,8 +4,8 @@ import {
   type RecordFilter,
   type RecordSummary,
   type RollupFilter,
+  requestKeys,
   type SummaryShare,
-  seriesKeys,
   type TimeRange,
 } from "#records/records.ts";
 import { ApiProblem } from "./endpoint.ts";
@@ -79,7 +79,7 @@ export function rollupFilter({
   to_ms: ___,
   ...filter
 }: DecisionFilter): RollupFilter | undefined {
-  const known: readonly string[] = seriesKeys;
+  const known: readonly string[] = requestKeys;
   const isKnown = Object.entries(filter).every(([field, value]) => value === undefined || known.includes(field));
   return isKnown ? recordFilter(filter) : undefined;
 }

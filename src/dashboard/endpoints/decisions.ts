@@ -4,7 +4,7 @@ import { namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/ap
 import { DecisionRow } from "#dashboard/schema/reading.ts";
 import type { Clock } from "#platform/time.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import type { DecisionRecords } from "#records/records.ts";
+import type { StoredRecords } from "#records/stored-records.ts";
 
 type Endpoints = "GET decisions" | "GET decisions/{id}" | "GET decisions/live";
 
@@ -75,7 +75,7 @@ const maxResumed = 200;
 
 export interface LiveSources {
   readonly clock: Pick<Clock, "now">;
-  readonly records: Pick<DecisionRecords, "query" | "subscribe">;
+  readonly records: Pick<StoredRecords, "query" | "subscribe">;
 }
 
 /** Records as they are made, those first that were missed since `Last-Event-ID`. */

@@ -20,9 +20,8 @@ export function explain(record: DecisionRecord, configuration: DecisionConfigura
 
 /** The same for an answer that carries its decision: what only the record knows is left out. */
 export function explainedNow(record: DecisionRecord, routed: RoutedInputs | undefined): object {
-  const input = routed === undefined ? undefined : { ...routed, task: { ...routed.task, instruction: "" } };
   // The cost is in the record once it is known.
-  const explanation = explainRecord(record, input, sentenceOf(record, "without_cost"));
+  const explanation = explainRecord(record, routed, sentenceOf(record, "without_cost"));
   const { seq, recorded_ms, outcome, status, timings, conversation, reported, repeated, ...known } = record;
   const { tokens, hold_nano_usd, cost_nano_usd, cost_state, cost_source, baseline_nano_usd, attempts, ...decision } =
     known;

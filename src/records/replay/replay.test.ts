@@ -134,9 +134,8 @@ test("a record has all inputs of its decision: from its JSON the same decision i
         };
         const decision = decide(task, runtime, snapshot);
         causes.add(decision.cause);
-        const { instruction: _, ...rest } = task;
         const request = aRequestRecord(
-          { task: rest, runtime, snapshot, features, learned: weights, decision },
+          { task, runtime, snapshot, features, learned: weights, decision },
           sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields },
         );
         const context = { policyHash: "h", session: undefined };

@@ -1,7 +1,7 @@
 import type { Statement, StoreRow } from "#db/store-database.ts";
 import { Cause } from "#domain/routing.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { addTerms, hasWanted, type Wanted } from "#records/filter.ts";
+import { hasWanted, termsIn, type Wanted } from "#records/filter.ts";
 
 /** Numbers (`seq`) per millisecond. */
 export const seqPerMs = 1024;
@@ -21,8 +21,6 @@ export interface Block {
   readonly version: number;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** Records whose cost is not known yet. */
-  readonly openCosts: number;
   readonly terms: ReadonlySet<string>;
   readonly lines: readonly string[];
 }
@@ -33,17 +31,26 @@ export const maxLines = 128;
 const maxLinesAgain = 64;
 const maxSpan = 3_600_000 * seqPerMs;
 
-/** A new block, or the next version of `before`. */
-export function blockWith(records: readonly [DecisionRecord, ...DecisionRecord[]], before?: Block): Block {
-  const numbers = records.map(({ seq }) => seq);
+/**
+ * A new block, or the next version of `before`: with more records at its end, and with others in some lines. What only replaced records
+ * had stays in its terms.
+ */
+export function nextBlock(
+  before: Block | undefined,
+  added: readonly DecisionRecord[],
+  changed: ReadonlyMap<number, DecisionRecord> = new Map(),
+): Block {
+  const lines = [...(before?.lines ?? []), ...added.map((record) => JSON.stringify(record))];
+  for (const [line, record] of changed) lines[line] = JSON.stringify(record);
+  const texts = new Set([...added, ...changed.values()].flatMap(termsIn));
+  const numbers = added.map(({ seq }) => seq);
   return {
-    id: before?.id ?? records[0].decision_id,
+    id: before?.id ?? added[0]?.decision_id ?? "",
     version: (before?.version ?? 0) + 1,
     firstSeq: Math.min(before?.firstSeq ?? Number.MAX_SAFE_INTEGER, ...numbers),
     lastSeq: Math.max(before?.lastSeq ?? 0, ...numbers),
-    openCosts: (before?.openCosts ?? 0) + countOpen(records),
-    terms: termsWith(records, before),
-    lines: [...(before?.lines ?? []), ...records.map((record) => JSON.stringify(record))],
+    terms: new Set([...(before?.terms ?? []), ...[...texts].map(hashOf)]),
+    lines,
   };
 }
 
@@ -52,52 +59,35 @@ export function hasRoom({ lines, firstSeq }: Block, records: readonly DecisionRe
   return lines.length + records.length <= maxLinesAgain && records.every(isNear);
 }
 
-/** The next version, with other records in some lines. What only the records before had stays in its terms. */
-export function blockChanged(block: Block, changes: ReadonlyMap<number, DecisionRecord>): Block {
-  const lines = block.lines.map((line, at) => {
-    const record = changes.get(at);
-    return record === undefined ? line : JSON.stringify(record);
-  });
-  const before = [...changes.keys()].flatMap((at) => parsedRecord(block.lines[at] ?? "") ?? []);
-  const after = [...changes.values()];
-  return {
-    ...block,
-    version: block.version + 1,
-    openCosts: block.openCosts + countOpen(after) - countOpen(before),
-    terms: termsWith(after, block),
-    lines,
-  };
-}
-
 /** The statements that write it, in place of the version before. They fail if that has been replaced by another meanwhile. */
-export function blockStatements(block: Block): readonly Statement[] {
-  const { id, version, firstSeq, lastSeq, openCosts } = block;
-  const terms = ` ${[...block.terms].join(" ")} `;
+export function blockStatements({ id, version, firstSeq, lastSeq, terms: hashes, lines }: Block): readonly Statement[] {
+  const terms = ` ${[...hashes].join(" ")} `;
   // Not in another thread: handing it over takes longer than compressing it.
-  const data = Bun.zstdCompressSync(block.lines.join("\n"), { level: 1 }).toString("base64");
+  const data = Bun.zstdCompressSync(lines.join("\n"), { level: 1 }).toString("base64");
+  // Inside a value, quotation marks are escaped.
+  const openCosts = lines.filter((line) => line.includes('"cost_state":"unknown"')).length;
   const bytes = data.length + terms.length + rowBytes;
   return [
     ...(version === 1 ? [] : [["DELETE FROM decision_block WHERE id = ? AND version = ?", id, version - 1] as const]),
     [
       `INSERT INTO decision_block (id, version, first_seq, last_seq, records, bytes, open_costs, terms, data)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[id, version, firstSeq, lastSeq, block.lines.length, bytes, openCosts, terms, data],
+      ...[id, version, firstSeq, lastSeq, lines.length, bytes, openCosts, terms, data],
     ],
   ];
 }
 
 /** Bytes that a block's row takes beside its texts. */
 const rowBytes = 200;
-export const blockColumns = "number, id, version, first_seq, last_seq, open_costs, terms, data";
+export const blockColumns = "number, id, version, first_seq, last_seq, terms, data";
 
 /** A block as `blockColumns` reads it. */
-export function blockOf(row: StoreRow): Block {
+export function blockIn(row: StoreRow): Block {
   return {
     id: String(row["id"]),
     version: Number(row["version"]),
     firstSeq: Number(row["first_seq"]),
     lastSeq: Number(row["last_seq"]),
-    openCosts: Number(row["open_costs"]),
     terms: new Set(String(row["terms"]).trim().split(" ")),
     lines: linesIn(String(row["data"])),
   };
@@ -117,26 +107,23 @@ export function matchesIn(
 ): Match[] {
   return lines.flatMap((text, line): Match[] => {
     // Most lines need not be parsed: they do not have the text anywhere.
-    if (!wanted.every(([field, anyOf]) => field === "status" || anyOf.some((value) => text.includes(inJson(value))))) {
-      return [];
-    }
-    const record = parsedRecord(text);
+    const isPossible = wanted.every(
+      ([field, anyOf]) => isComputed(field) || anyOf.some((value) => text.includes(inJson(value))),
+    );
+    const record = isPossible ? parsedRecord(text) : undefined;
     if (record === undefined || record.seq < from || record.seq >= to) return [];
     return hasWanted(record, wanted) ? [{ line, record }] : [];
   });
 }
 
-/** What stands in the terms of a block that may have a record with this value. */
-export function termOf(field: Wanted[0], value: string): string {
-  return ` ${hashOf(`${field}=${value}`)} `;
+/** Fields with values that do not stand in a record as they are: `4xx`, `any`. */
+function isComputed(field: Wanted[0]): boolean {
+  return field === "status" || field === "redaction";
 }
 
-function termsWith(records: readonly DecisionRecord[], before?: Block): ReadonlySet<string> {
-  const texts = new Set<string>();
-  for (const record of records) addTerms(texts, record);
-  const terms = new Set(before?.terms);
-  for (const text of texts) terms.add(hashOf(text));
-  return terms;
+/** What stands in the terms of a block that may have a record with this value. */
+export function termFor(field: Wanted[0], value: string): string {
+  return ` ${hashOf(`${field}=${value}`)} `;
 }
 
 function hashOf(text: string): string {
@@ -145,10 +132,6 @@ function hashOf(text: string): string {
 
 function inJson(value: string): string {
   return JSON.stringify(value).slice(1, -1);
-}
-
-function countOpen(records: readonly DecisionRecord[]): number {
-  return records.reduce((sum, { cost_state }) => sum + (cost_state === "unknown" ? 1 : 0), 0);
 }
 
 function linesIn(data: string): readonly string[] {
@@ -162,7 +145,7 @@ function linesIn(data: string): readonly string[] {
 /** Not validated further, because only this program writes it. Undefined for a record that this release cannot read. */
 function parsedRecord(line: string): DecisionRecord | undefined {
   try {
-    const record = JSON.parse(line) as DecisionRecord; // as `blockWith` wrote it
+    const record = JSON.parse(line) as DecisionRecord; // as `nextBlock` wrote it
     return record.cause === null || causes.has(record.cause) ? record : undefined;
   } catch {
     return undefined;

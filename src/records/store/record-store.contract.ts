@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { matchesFilter } from "#records/filter.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import type { RecordFilter, RecordPage, TimeRange } from "#records/records.ts";
+import type { RecordFilter, RecordPage, SeriesKey, SeriesMetric, TimeRange } from "#records/records.ts";
 import type { RecordStore } from "./record-store.ts";
 import { hourMs, minuteMs } from "./sums.ts";
 
@@ -82,6 +82,8 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         refused_by: "gateway",
         error_class: "budget_hard_cap_exceeded",
         cost_state: "unknown",
+        label: "ci",
+        redactions: [{ rule: "openai_key", count: 2 }],
       };
       const empty = {
         cause: null,
@@ -112,6 +114,10 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         [{ refusedBy: ["gateway"] }, "d2"],
         [{ errorClass: ["budget_hard_cap_exceeded"] }, "d2"],
         [{ costState: ["unknown"] }, "d2"],
+        [{ label: ["ci"] }, "d2"],
+        [{ redaction: ["any"] }, "d2"],
+        [{ redaction: ["email", "openai_key"] }, "d2"],
+        [{ redaction: [""], label: [""] }, "d4 d3 d1"],
         [{ fromMs: startMs + 2_000, toMs: startMs + 3_000 }, "d2"],
         [{ tier: ["pro"], status: ["403"], fromMs: startMs }, "d2"],
         [{ goal: "s1/refactor", outcome: ["answered", "refused"] }, "d3 d1"],
@@ -239,6 +245,47 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         const p95 = await store.series({ metric: "first_token_p95_ms", range }, nowMs);
         expect(p95.lines[0]!.values.some((value) => value !== null && value > 200)).toBe(true);
       });
+    });
+
+    test("counts calls by their model, secrets by their rule, labels, and what switches of model cost", async () => {
+      const call = (n: number, model: string, outcome: string) => ({ ...attempt!, number: n, model, outcome });
+      const [flash, pro] = ["vendor_v4_flash", "vendor_v4_pro"];
+      const attempts = [call(2, flash, "cut_off"), call(3, flash, "timed_out"), call(4, pro, "answered")];
+      await store.append([
+        record(1, { attempts, stream: true, label: "ci", redactions: [{ rule: "openai_key", count: 3 }] }),
+        record(2, { switched: { from: pro, cost_nano_usd: 500 } }),
+        record(3, { switched: { from: pro, cost_nano_usd: -200 }, redactions: [{ rule: "email", count: 1 }] }),
+      ]);
+      const range = { fromMs: startMs, toMs: startMs + hourMs };
+      const calls = await store.groups("attempt", range, 9);
+      expect(calls.toSorted((a, b) => (a.key < b.key ? -1 : 1))).toMatchObject([
+        { key: flash, requests: 4, failed: 2, retries: 1, fail_overs: 1, output_ms: 0 },
+        { key: pro, requests: 1, failed: 0, retries: 0, fail_overs: 0, output_ms: 590, output_tokens: 50 },
+      ]);
+      const found = await store.groups("redaction", range, 9);
+      expect(found.map(({ key, requests }) => [key, requests])).toEqual([
+        ["openai_key", 3],
+        ["email", 1],
+      ]);
+      expect(await store.groups("session", range, 9)).toMatchObject([{ key: "s1", switches: 2, switch_nano_usd: 300 }]);
+      const summary = await store.summary(range, {}, startMs);
+      expect(summary).toMatchObject({ requests: 3, switches: 2, switch_nano_usd: 300 });
+      expect(summary.by.label.map(({ key, requests }) => [key, requests])).toEqual([
+        ["", 2],
+        ["ci", 1],
+      ]);
+      expect((await store.summary(range, { label: ["ci"] }, startMs)).requests).toBe(1);
+      const lines = async (metric: SeriesMetric, by: SeriesKey) =>
+        (await store.series({ metric, by, range, maxPoints: 1 }, startMs)).lines;
+      expect(await lines("failed_attempts", "model")).toEqual([
+        { key: flash, values: [2] },
+        { key: pro, values: [0] },
+      ]);
+      expect(await lines("redactions", "redaction")).toEqual([
+        { key: "email", values: [1] },
+        { key: "openai_key", values: [3] },
+      ]);
+      expect((await lines("output_tokens_per_s", "model"))[1]?.values[0]).toBeCloseTo(50 / 0.59);
     });
 
     test("sums goals and sessions over hours, corrections included", async () => {

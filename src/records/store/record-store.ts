@@ -1,29 +1,32 @@
 import { openLargeStore, type Statement, type StoreDatabase, type WriteTransaction } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { TaskLimits } from "#pipeline/assess/task/task-memory.ts";
-import type { CostState, DecisionRecord } from "#records/decision-record.ts";
+import { type CostCorrection, correctedRecord, correctionOf } from "#records/cost-correction.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
 import { placeholders } from "#records/filter.ts";
 import type {
+  GroupBy,
   PageRequest,
   RecordFilter,
   RecordGroup,
   RecordPage,
   RecordSeries,
   RecordSummary,
+  ReportedOutcome,
   RollupFilter,
   SeriesRequest,
+  StoredConfig,
   TimeRange,
 } from "#records/records.ts";
 import {
   type Block,
-  blockChanged,
   blockColumns,
-  blockOf,
+  blockIn,
   blockStatements,
-  blockWith,
   hasRoom,
   matchesIn,
   maxLines,
+  nextBlock,
   seqFrom,
   seqPerMs,
 } from "./blocks.ts";
@@ -39,50 +42,6 @@ const deletesAtOnce = 8;
 /** How often a change is tried whose block another process changes at the same time. */
 const changeTries = 4;
 
-/** A policy and a model registry that decisions were made by. */
-export interface StoredConfig {
-  readonly hash: string;
-  readonly atMs: number;
-  /** JSON. */
-  readonly config: string;
-}
-
-/** The final cost of one attempt, as the ledger learned it later. */
-export interface CostCorrection {
-  readonly decisionId: string;
-  /** Its number in the reservation's id. */
-  readonly attempt: number;
-  readonly costNanoUsd: number;
-  readonly state: CostState;
-}
-
-/** A reservation that has been closed, in the ledger's words. */
-interface ClosedReservation {
-  readonly requestId: string;
-  readonly attempt: number;
-  readonly state: ReservationState;
-  /** In nano-USD. */
-  readonly charged: number;
-}
-
-/** What a closed reservation says of its record. */
-export function correctionOf({ requestId, attempt, state, charged }: ClosedReservation): CostCorrection {
-  return {
-    decisionId: requestId,
-    attempt,
-    costNanoUsd: charged,
-    state: state === "EXPIRED_CHARGED" ? "estimated" : "known",
-  };
-}
-
-/** What a caller has reported of a decision. */
-export interface ReportedOutcome {
-  readonly decisionId: string;
-  readonly outcome: "solved" | "failed";
-  /** From 0 to 1. */
-  readonly score: number | null;
-}
-
 /**
  * The store of decision records in the database that a URL names. `sharedWrite` writes over the ledger's connection to the same
  * SQLite file. Rejects when the database cannot be reached.
@@ -90,7 +49,8 @@ export interface ReportedOutcome {
 export async function openRecordStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<RecordStore> {
   const db = await openLargeStore(databaseUrl, sharedWrite);
   try {
-    return await RecordStore.open(db);
+    const [rows] = await db.read(["SELECT salt FROM decision_store"]);
+    return new RecordStore(db, Number(rows?.[0]?.["salt"] ?? 0));
   } catch (error) {
     await db.close();
     throw error;
@@ -102,16 +62,10 @@ export class RecordStore {
   readonly #db: StoreDatabase;
   /** The last block of this process, while it has room. Undefined while nobody knows whether it was written. */
   #unfilled: Block | undefined;
-
   /** Salt of the hashes that stand for conversations; different in each database. */
   readonly salt: number;
 
-  static async open(db: StoreDatabase): Promise<RecordStore> {
-    const [rows] = await db.read(["SELECT salt FROM decision_store"]);
-    return new RecordStore(db, Number(rows?.[0]?.["salt"] ?? 0));
-  }
-
-  private constructor(db: StoreDatabase, salt: number) {
+  constructor(db: StoreDatabase, salt: number) {
     this.#db = db;
     this.salt = salt;
   }
@@ -133,10 +87,8 @@ export class RecordStore {
     const statements: Statement[] = [];
     let last = unfilled;
     for (let from = 0; from < records.length; from += maxLines) {
-      const [first, ...others] = records.slice(from, from + maxLines);
-      if (first === undefined) break;
-      const group = [first, ...others] as const;
-      last = blockWith(group, last !== undefined && hasRoom(last, group) ? last : undefined);
+      const group = records.slice(from, from + maxLines);
+      last = nextBlock(last !== undefined && hasRoom(last, group) ? last : undefined, group);
       statements.push(...blockStatements(last));
     }
     await this.#write(...statements, ...sumStatements(records));
@@ -150,6 +102,7 @@ export class RecordStore {
     await this.#db.write(...(this.#db.kind === "postgres" ? [lock] : []), ...statements);
   }
 
+  /** One page, the newest first; with `after`, the oldest of those after it first. */
   query(filter: RecordFilter, page: PageRequest): Promise<RecordPage> {
     return findPage(this.#db, filter, page);
   }
@@ -171,10 +124,10 @@ export class RecordStore {
   /** By decision id, else the newest with that request id. */
   async get(id: string): Promise<DecisionRecord | undefined> {
     const [found] = await blocksWith(this.#db, [id]);
-    const match = found?.matches[0];
-    return match?.record ?? (await this.query({ requestId: id }, { limit: 1 })).records[0];
+    return found?.matches[0]?.record ?? (await this.query({ requestId: id }, { limit: 1 })).records[0];
   }
 
+  /** Sums of a range; whole hours, or minutes where it is short and recent. */
   async summary(range: TimeRange, filter: RollupFilter, nowMs: number): Promise<RecordSummary> {
     const summary = await summarize(this.#db, range, filter, nowMs);
     const [rows] = await this.#db.read(["SELECT MIN(first_seq) AS seq FROM decision_block"]);
@@ -182,11 +135,13 @@ export class RecordStore {
     return { ...summary, oldest_record_ms: seq == null ? null : Math.floor(Number(seq) / seqPerMs) };
   }
 
+  /** One number over time, from the sums. */
   series(request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
     return readSeries(this.#db, request, nowMs);
   }
 
-  groups(by: "goal" | "session", range: TimeRange, limit: number): Promise<readonly RecordGroup[]> {
+  /** Sums of a range by one thing, highest cost first; whole hours. */
+  groups(by: GroupBy, range: TimeRange, limit: number): Promise<readonly RecordGroup[]> {
     return readGroups(this.#db, by, range, limit);
   }
 
@@ -221,15 +176,15 @@ export class RecordStore {
 
   /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */
   async pruneOthers(fromMs: number, nowMs: number, tasks: TaskLimits): Promise<void> {
-    const sums = "DELETE FROM decision_sum WHERE dimension = ? AND span_ms = ? AND at_ms < ?";
+    const [recordsFrom, minutesFrom, hoursFrom] = [fromMs, nowMs - minutesKeptMs, nowMs - hoursKeptMs].map(Math.round);
     await this.#write(
-      [sums, "outcome", minuteMs, Math.round(nowMs - minutesKeptMs)],
-      [sums, "outcome", hourMs, Math.round(nowMs - hoursKeptMs)],
-      [sums, "goal", hourMs, Math.round(fromMs)],
+      ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", minuteMs, minutesFrom ?? 0],
+      ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", hourMs, hoursFrom ?? 0],
+      ["DELETE FROM decision_sum WHERE dimension IN ('goal', 'session') AND at_ms < ?", recordsFrom ?? 0],
       // The last configuration before that moment was still in force after it.
       [
         "DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)",
-        Math.round(fromMs),
+        recordsFrom ?? 0,
       ],
       ["DELETE FROM task_state WHERE changed_ms < ?", Math.round(nowMs - tasks.remembered_ms)],
       [
@@ -248,7 +203,8 @@ export class RecordStore {
     ]);
   }
 
-  async config(hash: string): Promise<string | undefined> {
+  /** The policy and the models that a record's `policy_hash` names, as JSON; undefined when they are not kept any more. */
+  config(hash: string): Promise<string | undefined> {
     return this.#text("SELECT config AS text FROM decision_config WHERE hash = ?", hash);
   }
 
@@ -260,7 +216,7 @@ export class RecordStore {
     ]);
   }
 
-  async task(key: string): Promise<string | undefined> {
+  task(key: string): Promise<string | undefined> {
     return this.#text("SELECT value AS text FROM task_state WHERE key_hash = ?", this.#taskHash(key));
   }
 
@@ -286,12 +242,10 @@ export class RecordStore {
   /** Writes the final costs of attempts. Repeating it changes nothing, also on two nodes at once. Returns how many records it has changed. */
   async correct(corrections: readonly CostCorrection[]): Promise<number> {
     const byDecision = Map.groupBy(corrections, ({ decisionId }) => decisionId);
-    return this.#change([...byDecision.keys()], (record) =>
-      (byDecision.get(record.decision_id) ?? []).reduce<DecisionRecord | undefined>(
-        (before, correction) => corrected(before ?? record, correction) ?? before,
-        undefined,
-      ),
-    );
+    return this.#change([...byDecision.keys()], (record) => {
+      const after = (byDecision.get(record.decision_id) ?? []).reduce(correctedRecord, record);
+      return after === record ? undefined : after;
+    });
   }
 
   /** Writes other records in the place of these, with their sums, block by block. Returns how many. */
@@ -302,13 +256,13 @@ export class RecordStore {
     for (let tries = 1; ; tries++) {
       let count = 0;
       try {
-        for (const { block, matches } of ids.length === 0 ? [] : await blocksWith(this.#db, ids)) {
+        for (const { block, matches } of await blocksWith(this.#db, ids)) {
           const changes = matches.flatMap(({ line, record }) => {
             const after = changed(record);
             return after === undefined ? [] : [{ line, record, after }];
           });
           if (changes.length === 0) continue;
-          const next = blockChanged(block, new Map(changes.map(({ line, after }) => [line, after])));
+          const next = nextBlock(block, [], new Map(changes.map(({ line, after }) => [line, after])));
           const [after, before] = [changes.map((each) => each.after), changes.map(({ record }) => record)];
           await this.#write(...blockStatements(next), ...sumStatements(after, before));
           if (this.#unfilled?.id === block.id) this.#unfilled = next;
@@ -322,30 +276,33 @@ export class RecordStore {
   }
 
   /**
-   * What the ledger knows by now of records whose cost is open: whoever has closed their attempts, an operator, another node or this one
-   * before a restart. Of the blocks behind that number; `next` is undefined when there are no more.
+   * Corrects records whose cost is open by what the ledger knows by now: whoever has closed their attempts, an operator, another node
+   * or this one before a restart.
    */
-  async openCosts(number = 0): Promise<{ readonly corrections: readonly CostCorrection[]; readonly next?: number }> {
-    const [rows = []] = await this.#db.read([
-      `SELECT ${blockColumns} FROM decision_block WHERE open_costs > 0 AND number > ? ORDER BY number LIMIT 1`,
-      number,
-    ]);
-    const [row] = rows;
-    if (row === undefined) return { corrections: [] };
-    const ids = matchesIn(blockOf(row), [["costState", ["unknown"]]]).flatMap(({ record }) =>
-      record.attempts.map((attempt) => `${record.decision_id}.${attempt.number}`),
-    );
-    const [closed = []] = await this.#db.read([
-      `SELECT id, hold, actual, state FROM reservation WHERE id IN (${placeholders(ids)}) AND closed_ms IS NOT NULL`,
-      ...ids,
-    ]);
-    const corrections = closed.map((reservation) => {
-      const state = String(reservation["state"]) as ReservationState; // the ledger writes no other
-      const actual = reservation["actual"] == null ? null : Number(reservation["actual"]);
-      const charged = chargedOf({ state, actual, hold: Number(reservation["hold"]) });
-      return correctionOf({ ...partsOfReservationId(String(reservation["id"])), state, charged });
-    });
-    return { corrections, next: Number(row["number"]) };
+  async correctOpenCosts(): Promise<void> {
+    for (let number = 0; ; ) {
+      const [rows] = await this.#db.read([
+        `SELECT ${blockColumns} FROM decision_block WHERE open_costs > 0 AND number > ? ORDER BY number LIMIT 1`,
+        number,
+      ]);
+      const row = rows?.[0];
+      if (row === undefined) return;
+      number = Number(row["number"]);
+      const ids = matchesIn(blockIn(row), [["costState", ["unknown"]]]).flatMap(({ record }) =>
+        record.attempts.map((attempt) => `${record.decision_id}.${attempt.number}`),
+      );
+      const [closed = []] = await this.#db.read([
+        `SELECT id, hold, actual, state FROM reservation WHERE id IN (${placeholders(ids)}) AND closed_ms IS NOT NULL`,
+        ...ids,
+      ]);
+      const corrections = closed.map((reservation) => {
+        const state = String(reservation["state"]) as ReservationState; // the ledger writes no other
+        const actual = reservation["actual"] == null ? null : Number(reservation["actual"]);
+        const charged = chargedOf({ state, actual, hold: Number(reservation["hold"]) });
+        return correctionOf({ ...partsOfReservationId(String(reservation["id"])), state, charged });
+      });
+      await this.correct(corrections);
+    }
   }
 
   close(): Promise<void> {
@@ -356,23 +313,4 @@ export class RecordStore {
 /** Whether the next version of a block is there already: another write has changed it meanwhile. */
 function isConflict(error: unknown): boolean {
   return /unique/i.test(String(error));
-}
-
-/** The record with that cost; undefined where it has it already. */
-function corrected(
-  record: DecisionRecord,
-  { attempt, costNanoUsd, state }: CostCorrection,
-): DecisionRecord | undefined {
-  const before = record.attempts.find(({ number }) => number === attempt);
-  if (before === undefined || before.cost_nano_usd === costNanoUsd) return undefined;
-  const attempts = record.attempts.map((each) =>
-    each === before ? { ...each, cost_nano_usd: costNanoUsd, cost_source: "ledger" } : each,
-  );
-  const isOpen = attempts.some(({ cost_nano_usd }) => cost_nano_usd === null);
-  return {
-    ...record,
-    attempts,
-    cost_nano_usd: record.cost_nano_usd + costNanoUsd - (before.cost_nano_usd ?? 0),
-    cost_state: isOpen ? record.cost_state : state,
-  };
 }

@@ -1,19 +1,21 @@
 import type { StoreDatabase, StoreRow } from "#db/store-database.ts";
 import { sumCondition } from "#records/filter.ts";
 import {
+  amountColumns,
+  type GroupBy,
   type RecordGroup,
   type RecordSeries,
   type RecordSummary,
   type RecordSums,
   type RollupFilter,
-  type SeriesKey,
+  requestKeys,
   type SeriesMetric,
   type SeriesRequest,
+  type SummaryKey,
   type SummaryShare,
-  seriesKeys,
   type TimeRange,
 } from "#records/records.ts";
-import { dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs, moneyColumns, outcomeKeys } from "./sums.ts";
+import { type Dimension, dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs } from "./sums.ts";
 
 /** How long sums by minute are kept; older times have only sums by hour. */
 export const minutesKeptMs = 3 * dayMs;
@@ -37,70 +39,65 @@ export async function summarize(
 ): Promise<Omit<RecordSummary, "oldest_record_ms">> {
   const { span, fromMs, toMs } = spanned(range, nowMs);
   const [condition, values] = sumCondition(filter);
-  const keys = outcomeKeys.join(", ");
+  const keys = requestKeys.join(", ");
   const [rows = []] = await db.read([
-    `SELECT ${keys}, ${added([...moneyColumns, "refused", "cost_unknown", ...firstTokenColumns])} FROM decision_sum
-     WHERE dimension = 'outcome' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY ${keys}`,
+    `SELECT ${keys}, ${added([...amountColumns, ...firstTokenColumns])} FROM decision_sum
+     WHERE dimension = 'request' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY ${keys}`,
     ...[span, fromMs, toMs, ...values],
   ]);
-  const refusedBy = (who: string) => sumsIn(rows.filter((row) => row["refused_by"] === who)).requests;
+  const by = Object.fromEntries(requestKeys.map((key) => [key, sharesBy(key, rows)])) as RecordSummary["by"];
+  const refusedBy = (who: string) => by.refused_by.find(({ key }) => key === who)?.requests ?? 0;
   const histogram = histogramIn(rows);
-  const outcomes = sharesBy("outcome", rows);
   return {
     ...sumsIn(rows),
     from_ms: fromMs,
     to_ms: toMs,
-    outcomes: Object.fromEntries(outcomes.map(({ key, requests }) => [key, requests])),
+    outcomes: Object.fromEntries(by.outcome.map(({ key, requests }) => [key, requests])),
     refused_by_gateway: refusedBy("gateway"),
     refused_by_upstream: refusedBy("upstream"),
-    cost_unknown: rows.reduce((sum, row) => sum + Number(row["cost_unknown"]), 0),
     first_token_p50_ms: quantile(histogram, 0.5),
     first_token_p95_ms: quantile(histogram, 0.95),
-    by: Object.fromEntries(seriesKeys.map((key) => [key, sharesBy(key, rows)])) as RecordSummary["by"],
+    by,
   };
 }
 
 /** Whole hours. */
 export async function readGroups(
   db: StoreDatabase,
-  by: "goal" | "session",
+  by: GroupBy,
   { fromMs, toMs }: TimeRange,
   limit: number,
 ): Promise<readonly RecordGroup[]> {
+  const name = by === "attempt" ? "model" : "name";
   const [rows = []] = await db.read([
-    `SELECT ${by} AS name, ${added([...moneyColumns, "refused"])}, MAX(last_ms) AS last_ms FROM decision_sum
-     WHERE dimension = 'goal' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${by} <> ''
-     GROUP BY ${by} ORDER BY SUM(cost_nano_usd) DESC, ${by} LIMIT ?`,
-    ...[hourMs, Math.floor(fromMs / hourMs) * hourMs, toMs, limit],
+    `SELECT ${name} AS name, ${added(amountColumns)}, MAX(last_ms) AS last_ms FROM decision_sum
+     WHERE dimension = ? AND span_ms = ? AND at_ms >= ? AND at_ms < ?
+     GROUP BY 1 ORDER BY SUM(cost_nano_usd) DESC, SUM(requests) DESC, 1 LIMIT ?`,
+    ...[by, hourMs, Math.floor(fromMs / hourMs) * hourMs, toMs, limit],
   ]);
-  return rows.map((row) => ({
-    key: String(row["name"]),
-    ...sumsIn([row]),
-    refused: Number(row["refused"]),
-    last_ms: Number(row["last_ms"]),
-  }));
+  return rows.map((row) => ({ key: String(row["name"]), ...sumsIn([row]), last_ms: Number(row["last_ms"]) }));
 }
 
 export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
   const { metric, by, filter = {}, maxPoints = 400 } = request;
+  const { dimension = "request", columns } = sources[metric];
   const { span, fromMs, toMs } = spanned(request.range, nowMs);
   const bucketMs = span * Math.max(1, Math.ceil((toMs - fromMs) / span / maxPoints));
   const first = Math.floor(fromMs / bucketMs) * bucketMs;
-  const [condition, values] = sumCondition(metric === "refusals" ? { ...filter, outcome: ["refused"] } : filter);
-  const errors = metric === "errors" ? " AND outcome IN ('failed', 'broken_stream')" : "";
+  const [condition, values] = sumCondition(filter);
+  const name = by === undefined ? "''" : by === "redaction" ? "name" : by;
   const [rows = []] = await db.read([
-    `SELECT CAST((at_ms - ?) / ? AS BIGINT) AS bucket, ${by ?? "''"} AS name, ${added(columnsOf[metric] ?? [metric])}
-     FROM decision_sum WHERE dimension = 'outcome' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition}${errors}
-     GROUP BY 1, 2`,
-    ...[first, bucketMs, span, fromMs, toMs, ...values],
+    `SELECT CAST((at_ms - ?) / ? AS BIGINT) AS bucket, ${name} AS name, ${added(columns)} FROM decision_sum
+     WHERE dimension = ? AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY 1, 2`,
+    ...[first, bucketMs, dimension, span, fromMs, toMs, ...values],
   ]);
   const buckets = Math.max(1, Math.ceil((toMs - first) / bucketMs));
   const lines = new Map<string, (number | null)[]>();
   for (const row of rows) {
-    const name = String(row["name"]);
-    const line = lines.get(name) ?? new Array<number | null>(buckets).fill(null);
-    lines.set(name, line);
-    line[Math.floor(Number(row["bucket"]))] = metricIn(row, metric);
+    const key = String(row["name"]);
+    const line = lines.get(key) ?? new Array<number | null>(buckets).fill(null);
+    lines.set(key, line);
+    line[Math.floor(Number(row["bucket"]))] = valueIn(row, metric);
   }
   return {
     bucket_ms: bucketMs,
@@ -109,21 +106,42 @@ export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowM
   };
 }
 
-/** The columns of metrics that do not have one column of the same name. */
-const columnsOf: { readonly [M in SeriesMetric]?: readonly string[] } = {
-  refusals: ["requests"],
-  errors: ["requests"],
-  first_token_p50_ms: firstTokenColumns,
-  first_token_p95_ms: firstTokenColumns,
-};
-
-function metricIn(row: StoreRow, metric: SeriesMetric): number | null {
-  if (metric === "first_token_p50_ms") return quantile(histogramIn([row]), 0.5);
-  if (metric === "first_token_p95_ms") return quantile(histogramIn([row]), 0.95);
-  return Number(row[columnsOf[metric]?.[0] ?? metric]);
+interface Source {
+  /** Requests when absent. */
+  readonly dimension?: Dimension;
+  readonly columns: readonly string[];
 }
 
-function sharesBy(key: SeriesKey, rows: readonly StoreRow[]): readonly SummaryShare[] {
+const sources: { readonly [M in SeriesMetric]: Source } = {
+  requests: { columns: ["requests"] },
+  refusals: { columns: ["refused"] },
+  errors: { columns: ["failed"] },
+  cost_nano_usd: { columns: ["cost_nano_usd"] },
+  baseline_nano_usd: { columns: ["baseline_nano_usd"] },
+  prompt_tokens: { columns: ["prompt_tokens"] },
+  cached_tokens: { columns: ["cached_tokens"] },
+  completion_tokens: { columns: ["completion_tokens"] },
+  first_token_p50_ms: { columns: firstTokenColumns },
+  first_token_p95_ms: { columns: firstTokenColumns },
+  switches: { columns: ["switches"] },
+  switch_nano_usd: { columns: ["switch_nano_usd"] },
+  attempts: { dimension: "attempt", columns: ["requests"] },
+  failed_attempts: { dimension: "attempt", columns: ["failed"] },
+  retries: { dimension: "attempt", columns: ["retries"] },
+  fail_overs: { dimension: "attempt", columns: ["fail_overs"] },
+  output_tokens_per_s: { dimension: "attempt", columns: ["output_tokens", "output_ms"] },
+  redactions: { dimension: "redaction", columns: ["requests"] },
+};
+
+function valueIn(row: StoreRow, metric: SeriesMetric): number | null {
+  if (metric === "first_token_p50_ms") return quantile(histogramIn([row]), 0.5);
+  if (metric === "first_token_p95_ms") return quantile(histogramIn([row]), 0.95);
+  const [amount = 0, perMs] = sources[metric].columns.map((name) => Number(row[name]));
+  if (metric !== "output_tokens_per_s") return amount;
+  return perMs === undefined || perMs === 0 ? null : (amount * 1_000) / perMs;
+}
+
+function sharesBy(key: SummaryKey, rows: readonly StoreRow[]): readonly SummaryShare[] {
   return [...Map.groupBy(rows, (row) => String(row[key]))]
     .map(([name, group]) => ({ key: name, ...sumsIn(group) }))
     .toSorted((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1));
@@ -131,7 +149,7 @@ function sharesBy(key: SeriesKey, rows: readonly StoreRow[]): readonly SummarySh
 
 function sumsIn(rows: readonly StoreRow[]): RecordSums {
   const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
-  return Object.fromEntries(moneyColumns.map((name) => [name, sum(name)])) as { [N in keyof RecordSums]: number };
+  return Object.fromEntries(amountColumns.map((name) => [name, sum(name)])) as { [N in keyof RecordSums]: number };
 }
 
 function histogramIn(rows: readonly StoreRow[]): readonly number[] {

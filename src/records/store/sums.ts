@@ -1,5 +1,6 @@
 import type { Statement, StoreValue } from "#db/store-database.ts";
-import type { DecisionRecord } from "#records/decision-record.ts";
+import type { DecisionAttempt, DecisionRecord } from "#records/decision-record.ts";
+import { amountColumns, requestKeys } from "#records/records.ts";
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -8,95 +9,132 @@ export const dayMs = 86_400_000;
 /** Upper bounds of the histogram of times to the first token, in milliseconds; what is above the last has a bucket too. */
 export const firstTokenBoundsMs = [100, 200, 350, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000] as const;
 export const firstTokenColumns = [...firstTokenBoundsMs, 0].map((_, index) => `first_${index}`);
-export const moneyColumns = [
-  "requests",
-  "cost_nano_usd",
-  "baseline_nano_usd",
-  "baseline_cost_nano_usd",
-  "prompt_tokens",
-  "cached_tokens",
-  "completion_tokens",
-] as const;
-const sumColumns = [...moneyColumns, "refused", "cost_unknown", ...firstTokenColumns];
+const sumColumns = [...amountColumns, ...firstTokenColumns];
+type Amounts = { [N in (typeof amountColumns)[number]]?: number };
 
-/** Records are summed by what happened to them, and by goal. A row has "" and status 0 in what it is not summed by. */
-export const outcomeKeys = ["model", "tier", "cause", "outcome", "status", "refused_by"] as const;
-const keyColumns = ["dimension", "span_ms", "at_ms", ...outcomeKeys, "goal", "session"];
+type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
 
+/**
+ * What is counted: requests by what happened to them, calls of models (`requests` are attempts, `failed` those without an answer),
+ * secrets by their rule, requests by goal and by session. The last two by hour only, because their names are many.
+ */
+export type Dimension = "request" | "attempt" | "redaction" | "goal" | "session";
+const spansOf: { readonly [D in Dimension]: readonly number[] } = {
+  request: [minuteMs, hourMs],
+  attempt: [minuteMs, hourMs],
+  redaction: [minuteMs, hourMs],
+  goal: [hourMs],
+  session: [hourMs],
+};
+
+const keyColumns = ["dimension", "span_ms", "at_ms", ...requestKeys, "name"];
 const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(", ")}, last_ms)
   VALUES (${[...keyColumns, ...sumColumns].map(() => "?").join(", ")}, ?)
   ON CONFLICT (${keyColumns.join(", ")}) DO UPDATE SET
     ${sumColumns.map((name) => `${name} = decision_sum.${name} + excluded.${name}`).join(", ")},
     last_ms = CASE WHEN excluded.last_ms > decision_sum.last_ms THEN excluded.last_ms ELSE decision_sum.last_ms END`;
 
-interface Sum {
-  readonly key: readonly StoreValue[];
-  /** In the order of `sumColumns`. */
-  readonly amounts: number[];
-  lastMs: number;
-}
-
-/** Adds records to the sums of their minutes, hours and goals, and takes the records that they replace out of them. */
+/** Adds records to the sums, and takes the records that they replace out of them. */
 export function sumStatements(
   records: readonly DecisionRecord[],
   replaced: readonly DecisionRecord[] = [],
 ): readonly Statement[] {
-  const sums = new Map<string, Sum>();
-  for (const record of records) addRecord(sums, record, 1);
-  for (const record of replaced) addRecord(sums, record, -1);
-  return [...sums.values()].map(({ key, amounts, lastMs }): Statement => [upsert, ...key, ...amounts, lastMs]);
+  const sums = new Sums();
+  for (const record of records) sums.add(record, 1);
+  for (const record of replaced) sums.add(record, -1);
+  return sums.statements();
 }
 
-function addRecord(sums: Map<string, Sum>, record: DecisionRecord, sign: 1 | -1): void {
-  const amounts = amountsIn(record);
-  const { recorded_ms: ms, goal, session } = record;
-  const { model, served_by, tier, cause, outcome, status, refused_by } = record;
-  const what = [served_by ?? model ?? "", tier ?? "", cause ?? "", outcome, status, refused_by ?? "", "", ""];
-  addTo(sums, ["outcome", minuteMs, startOf(ms, minuteMs), ...what], amounts, sign, ms);
-  addTo(sums, ["outcome", hourMs, startOf(ms, hourMs), ...what], amounts, sign, ms);
-  if (goal === null && session === null) return;
-  const whose = ["", "", "", "", 0, "", goal ?? "", session ?? ""];
-  addTo(sums, ["goal", hourMs, startOf(ms, hourMs), ...whose], amounts, sign, ms);
-}
+class Sums {
+  readonly #rows = new Map<string, { key: readonly StoreValue[]; amounts: number[]; lastMs: number }>();
 
-function addTo(
-  sums: Map<string, Sum>,
-  key: readonly StoreValue[],
-  amounts: readonly number[],
-  sign: 1 | -1,
-  recordedMs: number,
-): void {
-  const name = key.join("\n");
-  let sum = sums.get(name);
-  if (sum === undefined) {
-    sum = { key, amounts: amounts.map(() => 0), lastMs: 0 };
-    sums.set(name, sum);
+  add(record: DecisionRecord, sign: 1 | -1): void {
+    const { recorded_ms, model, served_by, cause, outcome, status, repeated } = record;
+    const [tier, refused_by, label] = [record.tier ?? "", record.refused_by ?? "", record.label ?? ""];
+    const amounts = amountsIn(record);
+    const first = record.timings.first_token_ms;
+    const add = (dimension: Dimension, keys: Keys, given: Amounts, firstMs: number | null) => {
+      for (const span of spansOf[dimension]) this.#addRow([dimension, span], recorded_ms, keys, given, firstMs, sign);
+    };
+    const happened = { model: served_by ?? model ?? "", tier, cause: cause ?? "", outcome, status, refused_by, label };
+    add("request", happened, amounts, first);
+    for (const name of ["goal", "session"] as const) {
+      const value = record[name];
+      if (value !== null) add(name, { name: value }, amounts, first);
+    }
+    for (const [at, attempt] of record.attempts.entries()) {
+      const keys = { model: attempt.model, outcome: attempt.outcome, label };
+      add("attempt", keys, attemptAmounts(attempt, record, at), attempt.first_token_ms);
+    }
+    for (const { rule, count } of record.redactions) {
+      add("redaction", { name: rule, label }, { requests: count * repeated }, null);
+    }
   }
-  for (let at = 0; at < amounts.length; at++) sum.amounts[at] = (sum.amounts[at] ?? 0) + sign * (amounts[at] ?? 0);
-  sum.lastMs = Math.max(sum.lastMs, Math.round(recordedMs));
+
+  #addRow(
+    [dimension, span]: readonly [Dimension, number],
+    atMs: number,
+    keys: Keys,
+    given: Amounts,
+    firstMs: number | null,
+    sign: 1 | -1,
+  ): void {
+    const names = [...requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : "")), keys.name ?? ""];
+    const key = [dimension, span, Math.floor(atMs / span) * span, ...names];
+    const id = key.join("\n");
+    const row = this.#rows.get(id) ?? { key, amounts: sumColumns.map(() => 0), lastMs: 0 };
+    this.#rows.set(id, row);
+    const addAt = (at: number, amount: number) => {
+      row.amounts[at] = (row.amounts[at] ?? 0) + sign * amount;
+    };
+    for (const [at, name] of amountColumns.entries()) addAt(at, given[name] ?? 0);
+    if (firstMs !== null) {
+      const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
+      addAt(amountColumns.length + (bucket === -1 ? firstTokenBoundsMs.length : bucket), 1);
+    }
+    row.lastMs = Math.max(row.lastMs, Math.round(atMs));
+  }
+
+  statements(): readonly Statement[] {
+    return [...this.#rows.values()].map(({ key, amounts, lastMs }) => [upsert, ...key, ...amounts, lastMs]);
+  }
 }
 
-/** In the order of `sumColumns`. */
-function amountsIn(record: DecisionRecord): readonly number[] {
-  const { repeated, cost_nano_usd: cost, baseline_nano_usd: baseline, tokens, timings } = record;
-  const first = timings.first_token_ms;
-  const bucket = first === null ? -1 : firstTokenBoundsMs.findIndex((bound) => first <= bound);
-  const histogram = firstTokenColumns.map(() => 0);
-  if (first !== null) histogram[bucket === -1 ? firstTokenBoundsMs.length : bucket] = 1;
-  return [
-    repeated,
-    cost,
-    baseline ?? 0,
-    baseline === null ? 0 : cost,
-    tokens?.prompt ?? 0,
-    tokens?.cached ?? 0,
-    tokens?.completion ?? 0,
-    record.outcome === "refused" ? repeated : 0,
-    record.cost_state === "unknown" ? repeated : 0,
-    ...histogram,
-  ];
+function amountsIn(record: DecisionRecord): Amounts {
+  const { repeated, outcome, cost_nano_usd: cost, baseline_nano_usd: baseline, tokens, switched } = record;
+  return {
+    requests: repeated,
+    refused: outcome === "refused" ? repeated : 0,
+    failed: outcome === "failed" || outcome === "broken_stream" ? repeated : 0,
+    cost_unknown: record.cost_state === "unknown" ? repeated : 0,
+    cost_nano_usd: cost,
+    baseline_nano_usd: baseline ?? 0,
+    baseline_cost_nano_usd: baseline === null ? 0 : cost,
+    prompt_tokens: tokens?.prompt ?? 0,
+    cached_tokens: tokens?.cached ?? 0,
+    completion_tokens: tokens?.completion ?? 0,
+    switches: switched === null ? 0 : 1,
+    switch_nano_usd: switched?.cost_nano_usd ?? 0,
+  };
 }
 
-function startOf(atMs: number, span: number): number {
-  return Math.floor(atMs / span) * span;
+/** A retry counts at its model, a fail-over at the model that was left. */
+function attemptAmounts(attempt: DecisionAttempt, { attempts, stream }: DecisionRecord, at: number): Amounts {
+  const { outcome, tokens, duration_ms, first_token_ms } = attempt;
+  const isScout = attempt.purpose === "SCOUT";
+  const [before, after] = [attempts[at - 1], attempts[at + 1]];
+  // A whole answer arrives at once: how long it took to write is not known.
+  const isTimed = stream && outcome === "answered" && first_token_ms !== null && tokens !== null;
+  return {
+    requests: 1,
+    failed: outcome === "answered" || outcome === "aborted" ? 0 : 1,
+    cost_nano_usd: attempt.cost_nano_usd ?? 0,
+    prompt_tokens: tokens?.prompt ?? 0,
+    cached_tokens: tokens?.cached ?? 0,
+    completion_tokens: tokens?.completion ?? 0,
+    retries: before?.purpose === "EXECUTE" && before.model === attempt.model ? 1 : 0,
+    fail_overs: !isScout && after !== undefined && after.model !== attempt.model ? 1 : 0,
+    output_ms: isTimed ? Math.round(duration_ms - first_token_ms) : 0,
+    output_tokens: isTimed ? tokens.completion : 0,
+  };
 }

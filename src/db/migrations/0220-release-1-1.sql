@@ -65,47 +65,29 @@ CREATE INDEX decision_block_last ON decision_block (last_seq, first_seq, records
 CREATE INDEX decision_block_first ON decision_block (first_seq);
 CREATE INDEX decision_block_open ON decision_block (number) WHERE open_costs > 0;
 
--- Sums of the records, in the same transaction. Null is ''.
+-- Sums of the records, in the same transaction. Null is ''. Spans are 60000 ms for recent days, 3600000 for long.
 CREATE TABLE decision_sum (
-  -- 'outcome': by model … refused_by, by minute for recent days, by hour for long. 'goal': by goal and session, by hour, as long as the records.
+  -- 'request', 'attempt' (calls of a model), 'redaction' (values by their rule), 'goal' and 'session' (by hour, as long as the records).
   dimension TEXT NOT NULL,
-  -- 60000 or 3600000.
   span_ms INTEGER NOT NULL,
   -- Start of the span, in milliseconds since the Unix epoch.
   at_ms INTEGER NOT NULL,
-  model TEXT NOT NULL,
-  tier TEXT NOT NULL,
-  cause TEXT NOT NULL,
-  outcome TEXT NOT NULL,
-  status INTEGER NOT NULL,
-  refused_by TEXT NOT NULL,
-  goal TEXT NOT NULL,
-  session TEXT NOT NULL,
-  requests INTEGER NOT NULL,
-  refused INTEGER NOT NULL,
-  cost_unknown INTEGER NOT NULL,
-  cost_nano_usd INTEGER NOT NULL,
-  baseline_nano_usd INTEGER NOT NULL,
-  baseline_cost_nano_usd INTEGER NOT NULL,
-  prompt_tokens INTEGER NOT NULL,
-  cached_tokens INTEGER NOT NULL,
-  completion_tokens INTEGER NOT NULL,
+  model TEXT NOT NULL, tier TEXT NOT NULL, cause TEXT NOT NULL, outcome TEXT NOT NULL,
+  status INTEGER NOT NULL, refused_by TEXT NOT NULL, label TEXT NOT NULL,
+  -- The rule, the goal or the session.
+  name TEXT NOT NULL,
+  requests INTEGER NOT NULL, refused INTEGER NOT NULL, failed INTEGER NOT NULL, cost_unknown INTEGER NOT NULL,
+  cost_nano_usd INTEGER NOT NULL, baseline_nano_usd INTEGER NOT NULL, baseline_cost_nano_usd INTEGER NOT NULL,
+  prompt_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+  retries INTEGER NOT NULL, fail_overs INTEGER NOT NULL, output_ms INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  switches INTEGER NOT NULL, switch_nano_usd INTEGER NOT NULL,
   -- Histogram of the time to the first token: upper bounds 100, 200, 350, 500, 750, 1000, 1500, 2500, 5000, 10000, 30000 ms.
-  first_0 INTEGER NOT NULL,
-  first_1 INTEGER NOT NULL,
-  first_2 INTEGER NOT NULL,
-  first_3 INTEGER NOT NULL,
-  first_4 INTEGER NOT NULL,
-  first_5 INTEGER NOT NULL,
-  first_6 INTEGER NOT NULL,
-  first_7 INTEGER NOT NULL,
-  first_8 INTEGER NOT NULL,
-  first_9 INTEGER NOT NULL,
-  first_10 INTEGER NOT NULL,
-  first_11 INTEGER NOT NULL,
+  first_0 INTEGER NOT NULL, first_1 INTEGER NOT NULL, first_2 INTEGER NOT NULL, first_3 INTEGER NOT NULL,
+  first_4 INTEGER NOT NULL, first_5 INTEGER NOT NULL, first_6 INTEGER NOT NULL, first_7 INTEGER NOT NULL,
+  first_8 INTEGER NOT NULL, first_9 INTEGER NOT NULL, first_10 INTEGER NOT NULL, first_11 INTEGER NOT NULL,
   -- When its last record counts.
   last_ms INTEGER NOT NULL,
-  PRIMARY KEY (dimension, span_ms, at_ms, model, tier, cause, outcome, status, refused_by, goal, session)
+  PRIMARY KEY (dimension, span_ms, at_ms, model, tier, cause, outcome, status, refused_by, label, name)
 ) WITHOUT ROWID;
 
 -- One row, made by the part of each dialect: the salt of conversations' names. Who writes records locks it.
