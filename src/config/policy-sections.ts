@@ -149,6 +149,19 @@ export const Upstream = section({
   key_usage: choice(["auto", "on", "off"], "auto").describe(
     "About once an hour, ask the aggregator what it has counted for the key today (`GET /key`), and compare that with the ledger (log, metrics, `budgets reconcile`). `auto`: at OpenRouter only.",
   ),
+  slow_first_event: section({
+    p95_multiple: num(4, 0, 1_000).describe(
+      "Times the 95th percentile of the model's own latest first events. 0: never.",
+    ),
+    least_ms: ms(8_000).describe("At least this long, however fast the model has been."),
+    unknown_ms: ms(12_000).describe("This long while fewer than 20 first events of the model are known."),
+    reasoning_factor: num(5, 1, 1_000).describe(
+      "How many times longer the two waits above are for models marked `reasoning`.",
+    ),
+    per_1000_tokens_ms: ms(50).describe("Longer by this for each 1,000 tokens of the prompt."),
+  }).describe(
+    "When a stream stops waiting for its first event and moves to the next model, if there is one. Not for models with a first_event timeout of their own.",
+  ),
   timeouts_ms: section({
     connect: ms(5_000).describe("Time until the connection is established."),
     headers: ms(30_000).describe("Time until the response headers have arrived."),

@@ -1,6 +1,6 @@
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
+import { RecentTimes } from "#platform/recent-times.ts";
 import type { Clock, Random } from "#platform/time.ts";
-import { FirstTokenTimes } from "./first-token-times.ts";
 import type {
   AggregatorStatus,
   HealthChange,
@@ -44,13 +44,17 @@ export interface HealthRegistryOptions {
 
 interface Entry {
   health: Health;
-  readonly firstTokens: FirstTokenTimes;
+  readonly firstTokens: RecentTimes;
   disabledByOperator: boolean;
   /** Whether the upstream stated the pause (Retry-After); false: our own guess after a bare 429. */
   pauseIsStated: boolean;
   /** The latest answers that cost more than their holds; as many as a quarantine takes. */
   priceBreachesAtMs: readonly number[];
 }
+
+/** The percentile of first tokens holds this long, so that a model that turns slow is measured against what it used to be. */
+const tokensHoldMs = 600_000;
+const rememberedTokens = 500;
 
 /** A class: two closures for each request would be more objects than what they hold. */
 class AttemptPermit implements Permit {
@@ -138,7 +142,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
       if (!this.#entries.has(model.key)) {
         this.#entries.set(model.key, {
           health: initialHealth(ms),
-          firstTokens: new FirstTokenTimes(),
+          firstTokens: new RecentTimes(rememberedTokens, tokensHoldMs),
           disabledByOperator: false,
           pauseIsStated: true,
           priceBreachesAtMs: [],

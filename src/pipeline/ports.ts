@@ -7,6 +7,7 @@ import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import type { ConversationMemory } from "#pipeline/conversation-memory.ts";
 import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import type { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
@@ -28,6 +29,7 @@ export interface Ports {
   readonly conversations: ConversationMemory;
   /** Learns which ask was routed where, and what became of it. */
   readonly retryBudget: RetryBudget;
+  readonly firstEventTimes: FirstEventTimes;
   readonly callerEvidence: CallerEvidence;
   /** Ids that are never given twice. */
   readonly newId: () => string;

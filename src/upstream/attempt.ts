@@ -12,6 +12,7 @@ import type { UpstreamCall, UpstreamFailure } from "./upstream.ts";
 export class Attempt {
   // Not the call itself: its body, which is the whole conversation, must not live as long as the answer takes.
   readonly timeoutsMs: UpstreamCall["timeoutsMs"];
+  readonly #slowAfterMs: number | undefined;
   readonly stream: boolean;
   readonly freshConnection: boolean;
   /** How many answers were asked for (`n`). */
@@ -31,6 +32,7 @@ export class Attempt {
   constructor(call: UpstreamCall, signal: AbortSignalLike, clock: Clock, timers: Timers, asksBilling = false) {
     this.identity = new CallIdentity(asksBilling);
     this.timeoutsMs = call.timeoutsMs;
+    this.#slowAfterMs = call.slow?.afterMs;
     this.stream = call.stream;
     this.freshConnection = call.freshConnection === true;
     const n = call.body["n"];
@@ -38,7 +40,7 @@ export class Attempt {
     this.#signal = signal;
     this.#timers = timers;
     this.startedAt = clock.monotonic();
-    this.deadlines = new Deadlines(clock, timers, this.startedAt + call.timeoutsMs.total, (phase) =>
+    this.deadlines = new Deadlines(clock, timers, this.startedAt, call, (phase) =>
       this.stop({ kind: "timed_out", phase }),
     );
     signal.addEventListener("abort", this.#onAbort, { once: true });
@@ -71,7 +73,8 @@ export class Attempt {
     if (stopped.kind === "aborted") return { kind: "aborted", message: "the caller disconnected", dispatched };
     const { phase } = stopped;
     const awaited = (dispatched ? undefined : awaitedBy(error)) ?? waitedFor[phase];
-    const message = `timed out waiting for ${awaited} (${phase}, ${this.timeoutsMs[phase]} ms)`;
+    const limitMs = phase === "slow_first_event" ? this.#slowAfterMs : this.timeoutsMs[phase];
+    const message = `timed out waiting for ${awaited} (${phase}, ${limitMs} ms)`;
     return { kind: "timed_out", message, dispatched };
   }
 }
@@ -80,13 +83,16 @@ const waitedFor: { readonly [phase in Phase]: string } = {
   connect: "a connection",
   headers: "an answer",
   first_event: "the first event",
+  slow_first_event: "the first event, which mostly comes sooner",
   idle: "more of the answer",
   idle_data: "more data between keep-alives",
   total: "the whole answer",
 };
 
+const never = Number.POSITIVE_INFINITY;
+
 /** What an attempt can wait for too long. */
-type Phase = "connect" | "headers" | "first_event" | "idle" | "idle_data" | "total";
+type Phase = "connect" | "headers" | "first_event" | "slow_first_event" | "idle" | "idle_data" | "total";
 
 /**
  * The deadlines of one attempt behind a single timer. Moving a deadline only writes a field; the timer, when it fires,
@@ -97,17 +103,28 @@ class Deadlines {
   readonly #timers: Timers;
   readonly #expired: (phase: Phase) => void;
   readonly #totalAt: number;
+  #slowAt: number;
+  /** Leads to the request, and so is forgotten once the answer has begun. */
+  #leave: (() => boolean) | undefined;
   #phase: Phase = "total";
-  #phaseAt = Number.POSITIVE_INFINITY;
-  #wakesAt = Number.POSITIVE_INFINITY;
+  #phaseAt = never;
+  #wakesAt = never;
   #cancel: (() => void) | undefined;
   #ended = false;
 
   /** `expired` is called at most once. Times are those of `clock.monotonic()`. */
-  constructor(clock: Clock, timers: Timers, totalAt: number, expired: (phase: Phase) => void) {
+  constructor(
+    clock: Clock,
+    timers: Timers,
+    startedAt: number,
+    { timeoutsMs, slow }: Pick<UpstreamCall, "timeoutsMs" | "slow">,
+    expired: (phase: Phase) => void,
+  ) {
     this.#clock = clock;
     this.#timers = timers;
-    this.#totalAt = totalAt;
+    this.#totalAt = startedAt + timeoutsMs.total;
+    this.#slowAt = startedAt + (slow?.afterMs ?? never);
+    this.#leave = slow?.leave;
     this.#expired = expired;
   }
 
@@ -119,19 +136,22 @@ class Deadlines {
     if (next < this.#wakesAt) this.#sleep(next);
   }
 
-  /** Nothing is waited for but the total deadline: the reader is busy elsewhere. */
+  /** Nothing is waited for but the total deadline: the answer has begun, and the reader is busy elsewhere. */
   pause(): void {
-    this.#phaseAt = Number.POSITIVE_INFINITY;
+    this.#phaseAt = never;
+    this.#slowAt = never;
+    this.#leave = undefined;
   }
 
   end(): void {
     this.#ended = true;
+    this.#leave = undefined;
     this.#cancel?.();
     this.#cancel = undefined;
   }
 
   #next(): number {
-    return Math.min(this.#phaseAt, this.#totalAt);
+    return Math.min(this.#phaseAt, this.#totalAt, this.#slowAt);
   }
 
   #sleep(until: number): void {
@@ -150,6 +170,14 @@ class Deadlines {
       // A paused reader has only the total deadline left; `await` shortens the sleep again.
       this.#sleep(at);
       return;
+    }
+    if (now < Math.min(this.#phaseAt, this.#totalAt)) {
+      this.#slowAt = never;
+      if (this.#leave?.() !== true) {
+        this.#sleep(this.#next());
+        return;
+      }
+      this.#phase = "slow_first_event";
     }
     this.end();
     this.#expired(now >= this.#totalAt ? "total" : this.#phase);

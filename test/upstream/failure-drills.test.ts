@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "#domain/chat.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { completes, fails, replies, sse } from "#simulator/behaviours.ts";
 import type { Behaviour, SimulatedExchange } from "#simulator/simulated-exchange.ts";
@@ -32,6 +33,7 @@ interface Row {
 const words = "one two three four five six seven eight nine ten";
 const names = ["flash", "pro", "emergency"];
 const idOf = (name: string) => upstreamIds[name === "emergency" ? "vendor_emergency" : `vendor_v4_${name}`] ?? "";
+const nameIn = (body?: JsonObject) => names.find((name) => body?.["model"] === idOf(name)) ?? "free";
 const text = (model: string) => `${model} says ${words}`;
 
 const once =
@@ -102,6 +104,7 @@ const rows: readonly Row[] = [
     calls: ["flash", "pro"],
     gets: "pro",
     seconds: [30, 32],
+    streamed: { seconds: [12, 14] },
   },
   {
     name: "no answer from anybody",
@@ -110,14 +113,24 @@ const rows: readonly Row[] = [
     calls: ["flash", "pro", "emergency"],
     gets: "504 upstream_timed_out",
     seconds: [90, 95],
-    streamed: { gets: "504 timed_out" },
+    streamed: { gets: "504 timed_out", seconds: [72, 78] },
   },
   {
-    name: "first token after 20 s",
+    name: "first token after 20 s: a stream moves on",
     fault: (drill, _, stream) => drill.silence(20_000, stream),
     calls: ["flash"],
     gets: "flash",
     seconds: [20, 22],
+    streamed: { calls: ["flash", "pro"], gets: "pro", seconds: [12, 14] },
+  },
+  {
+    name: "first token after 20 s, everywhere: the first to answer",
+    fault: (drill, _, stream) => drill.silence(20_000, stream),
+    everywhere: true,
+    calls: ["flash"],
+    gets: "flash",
+    seconds: [20, 22],
+    streamed: { calls: ["flash", "pro"], gets: "pro", seconds: [32, 34] },
   },
   {
     name: "cut in the middle",
@@ -204,11 +217,12 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** The flash model's answer as events, without an end mark. */
+/** The model's answer as events, without an end mark. */
 const wholeStream: Behaviour = async (exchange) => {
-  const model = { model: idOf("flash") };
-  await exchange.event(chunk({ role: "assistant", content: text("flash") }, null, model));
-  await exchange.event(chunk({}, "stop", model));
+  const { body } = exchange.request;
+  const more = { model: body?.["model"] ?? "" };
+  await exchange.event(chunk({ role: "assistant", content: text(nameIn(body)) }, null, more));
+  await exchange.event(chunk({}, "stop", more));
   await exchange.event(usageChunk({ input: 10, output: 10 }));
   exchange.finish();
 };
@@ -232,7 +246,7 @@ class Drill implements AsyncDisposable {
       },
       overrides: { clock: drill.time.clock, timers: drill.time.timers },
       script: ({ body }) => {
-        const model = names.find((name) => body?.["model"] === idOf(name)) ?? "free";
+        const model = nameIn(body);
         const calls = drill.calls.push(model);
         const isFaulty = everywhere || model === "flash";
         return (
@@ -257,7 +271,7 @@ class Drill implements AsyncDisposable {
       await exchange.until(new Promise<void>((resolve) => ms !== undefined && this.time.timers.after(ms, resolve)));
       this.#silent -= 1;
       if (exchange.over) return;
-      if (!head) return completes({ text: text("flash") })(exchange);
+      if (!head) return completes({ text: text(nameIn(exchange.request.body)) })(exchange);
       await wholeStream(exchange);
     };
   }

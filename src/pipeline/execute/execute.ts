@@ -64,6 +64,8 @@ interface Progress {
   sentToModel: number;
   staleRepeated: boolean;
   freshConnection: boolean;
+  /** The retry budget has allowed the call to the next model already. */
+  hasLeave: boolean;
   lastFailure: { readonly failure: UpstreamFailure; readonly model: ModelKey } | undefined;
 }
 
@@ -81,6 +83,7 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
     sentToModel: 0,
     staleRepeated: false,
     freshConnection: false,
+    hasLeave: false,
     lastFailure: undefined,
   };
   const { attempts } = progress;
@@ -129,6 +132,7 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
     if (answer.kind === "stream") {
       // A long answer must not delay the next probe of a recovering model.
       attempt.permit.answering();
+      ports.firstEventTimes.add(model.key, answer.firstEventMs);
       return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
     }
 
@@ -191,30 +195,56 @@ async function reserve(
 }
 
 function send(
-  { model }: OpenAttempt,
+  attempt: OpenAttempt,
   dispatchedMs: number,
   progress: Progress,
   plan: ExecutionPlan,
   ports: Ports,
   signal: AbortSignalLike,
 ): Promise<UpstreamReply> {
+  const { model } = attempt;
   const { freshConnection } = progress;
   progress.sent += 1;
   progress.sentToModel += 1;
   progress.freshConnection = false;
+  const timeoutsMs = timeoutsOf(model, plan.configuration, plan.deadlineMs - dispatchedMs);
   return ports.upstream.send(
     {
       model,
       body: plan.bodyFor(model),
       received: plan.received,
       stream: plan.stream,
-      timeoutsMs: timeoutsOf(model, plan.configuration, plan.deadlineMs - dispatchedMs),
+      timeoutsMs,
+      slow: plan.stream ? leaveWhenSlow(attempt, progress, plan, ports) : undefined,
       requestId: plan.decisionId,
       trace: plan.trace,
       freshConnection,
     },
     signal,
   );
+}
+
+/** When a stream would rather be answered by the next model, if there is one and the retry budget allows it. */
+function leaveWhenSlow(
+  { model, permit }: OpenAttempt,
+  progress: Progress,
+  plan: ExecutionPlan,
+  { firstEventTimes, retryBudget }: Ports,
+): UpstreamCall["slow"] {
+  // A probe is to find out whether the model answers at all.
+  if (permit.probe) return undefined;
+  const rules = plan.configuration.policy.upstream.slow_first_event;
+  const afterMs = Math.ceil(firstEventTimes.limitMs(model, plan.size.inputTokensEstimate, rules));
+  const leave = (): boolean => {
+    const next = plan.candidate(progress.candidate + 1);
+    const isNext =
+      progress.sent < plan.maxAttempts && next !== undefined && next.contextTokens >= progress.leastContextTokens;
+    if (!isNext || !retryBudget.take()) return false;
+    progress.hasLeave = true;
+    firstEventTimes.add(model.key, afterMs);
+    return true;
+  };
+  return { afterMs, leave };
 }
 
 /** The timers of one attempt, in milliseconds: the model's own where it has them, and none beyond the request's end. */
@@ -273,7 +303,8 @@ async function afterFailure(
     progress.freshConnection = true;
     return "try_again";
   }
-  if (step.budgeted && !ports.retryBudget.take()) return "give_up";
+  if (step.budgeted && !progress.hasLeave && !ports.retryBudget.take()) return "give_up";
+  progress.hasLeave = false;
   if (step.kind === "fail_over") {
     failOver(progress);
     return "try_again";
