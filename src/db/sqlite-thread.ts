@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { answerCalls } from "#platform/thread-calls.ts";
 import { openSqlite } from "./sqlite.ts";
 import { runSqlite, type ThreadRequest, writeWithoutSync } from "./store-database.ts";
@@ -16,12 +16,7 @@ function run(request: ThreadRequest): unknown {
   return request.call === "read" ? runSqlite(db, request.statements) : writeWithoutSync(db, request.statements);
 }
 
-function opened(path: string, access: "write" | "read" | "look"): Database {
-  if (access === "look") {
-    const file = new Database(path, { readonly: true, strict: true });
-    file.run("PRAGMA busy_timeout = 1000");
-    return file;
-  }
+function opened(path: string, access: "write" | "read"): Database {
   const file = openSqlite(path);
   // Checkpoints sync; they are the ledger's, in its own thread.
   if (access === "read")

@@ -71,13 +71,12 @@ export async function openLargeStore(databaseUrl: string, sharedWrite?: WriteTra
 }
 
 export type ThreadRequest =
-  /** `look`: the file as it is, which is not created or migrated. */
-  | { readonly call: "open"; readonly path: string; readonly access: "write" | "read" | "look" }
+  | { readonly call: "open"; readonly path: string; readonly access: "write" | "read" }
   | { readonly call: "read" | "write"; readonly statements: readonly Statement[] }
   | { readonly call: "close" };
 
 /** A thread with a connection of its own to an SQLite file. Rejects when the file cannot be opened. */
-export async function openThread(path: string, access: "write" | "read" | "look"): Promise<ThreadCalls<ThreadRequest>> {
+async function openThread(path: string, access: "write" | "read"): Promise<ThreadCalls<ThreadRequest>> {
   const worker = new Worker(new URL("./sqlite-thread.ts", import.meta.url), { name: "sqlite" });
   const thread = new ThreadCalls<ThreadRequest>(worker);
   try {

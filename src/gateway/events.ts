@@ -31,12 +31,11 @@ export const ledgerReports: Reports<LedgerEvent> = {
     if (state === "EXPIRED_CHARGED") metrics.chargedWithoutProof(hold);
     else if (state === "CORRECTED") metrics.chargeCorrected(hold - charged);
   },
-  taken_over: ({ nodes, unresolved, unresolvedNanoUsd, released }, { log }) =>
+  taken_over: ({ nodes, unresolved, unresolvedNanoUsd }, { log }) =>
     log("ledger_taken_over", {
       nodes: operatorText(nodes.join(", ")),
       unresolved,
       unresolved_nano_usd: unresolvedNanoUsd,
-      released,
     }),
   overrun({ id, model, hold, actual }, { log, metrics }) {
     metrics.overrun(model, actual - hold);

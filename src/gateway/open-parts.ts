@@ -1,10 +1,7 @@
 import type { Overrides } from "#dashboard/sources.ts";
-import { inMemoryPath } from "#db/database-url.ts";
 import { HealthSync } from "#health/health-sync.ts";
 import { ProcessHealthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/health-store.ts";
-import { ChargedWithoutProof } from "#ledger/admin/charged-without-proof.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { adhocGoal, type BillingLookups, type Ledger, type SharedConnection } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
@@ -165,22 +162,4 @@ export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: 
 /** A ledger that a test hands in need not keep pending billing lookups. */
 function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
   return "takeLookups" in ledger;
-}
-
-/** Watches what today's account was charged without a known cost; a ledger in memory cannot be read beside its gateway. */
-export function watchCharges(ledger: Ledger, context: GatewayContext): void {
-  const { settings, time, metrics, closing, onLedgerEvent } = context;
-  if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return;
-  const watch = new ChargedWithoutProof({
-    ...time,
-    today: async () => (await ledger.read(adhocGoal))?.day,
-    open: () => openLedgerAdmin(settings.databaseUrl, true),
-  });
-  onLedgerEvent.push((event) => {
-    if (event.kind === "resolved" && (event.state === "EXPIRED_CHARGED" || event.state === "CORRECTED"))
-      watch.changed();
-  });
-  closing.addWithTimeout(() => watch.close());
-  metrics.observe({ chargedToday: () => watch.latest });
-  watch.start();
 }

@@ -35,7 +35,6 @@ import {
   openSimulator,
   openUpstream,
   upstreamAddressOf,
-  watchCharges,
 } from "./open-parts.ts";
 import { startHttp, type WorkersView } from "./start-http.ts";
 import { tracedUpstream } from "./traced-upstream.ts";
@@ -124,7 +123,6 @@ async function assemble(
   const tracing = await openTracing(context, version);
   const untraced = openUpstream(address, ledger, context);
   const keyUsage = openKeyUsage(address, ledger, context);
-  watchCharges(ledger, context);
   const finished = finishedRequests(prices, records, context);
   const lastModels = new LruMap<string, LastModel>();
   const limits = () => configuration.policy().tasks;

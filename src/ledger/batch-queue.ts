@@ -1,4 +1,4 @@
-import type { LedgerStatus, ReservationId } from "./ledger.ts";
+import type { LedgerStatus } from "./ledger.ts";
 import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
 import { asStoreFailure, type LedgerContext, type LedgerStore, type StoreFailure } from "./store.ts";
@@ -19,8 +19,6 @@ const stallMs = 4 * deadlineCheckMs;
  * within it, and one transaction, which costs such a caller more than all else in the ledger, does for both.
  */
 const backgroundDelayMs = 5;
-/** Times that an operation is tried alone before it is dropped as one that cannot be written. */
-const writeAttempts = 3;
 
 /**
  * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
@@ -36,10 +34,9 @@ interface Item {
   readonly urgency: Urgency;
   /** Written in a batch of its own, because a batch with it could not be written. */
   readonly alone: boolean;
-  readonly failures: number;
   /** Whether the store may have received it. */
   sent: boolean;
-  /** Its caller was answered `undefined` because the deadline had passed. */
+  /** Its caller was answered `undefined` because the deadline had passed: what it asks is not sent again. */
   timedOut: boolean;
 }
 
@@ -57,8 +54,6 @@ export interface BatchQueueOptions extends LedgerContext {
   readonly defer?: ((begin: () => void) => unknown) | undefined;
   /** Called with the reply to each written batch, before its callers are answered. */
   readonly onWritten: (reply: BatchReply) => void;
-  /** Whether a reserve whose caller was answered `unavailable` may be cancelled. */
-  readonly mayCancel: (id: ReservationId) => boolean;
 }
 
 /**
@@ -117,16 +112,7 @@ export class BatchQueue {
 
   enqueue(operations: readonly Operation[], urgency: Urgency, answer: Item["answer"] = ignoreReply): void {
     const sinceMs = this.#options.clock.monotonic();
-    this.#queue.push({
-      operations,
-      answer,
-      sinceMs,
-      urgency,
-      alone: false,
-      failures: 0,
-      sent: false,
-      timedOut: false,
-    });
+    this.#queue.push({ operations, answer, sinceMs, urgency, alone: false, sent: false, timedOut: false });
     if (urgency === "background") {
       this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
         this.#cancelDelay = undefined;
@@ -205,9 +191,7 @@ export class BatchQueue {
     const isValid = this.#mode !== "failed";
     if (isValid) this.#options.onWritten(reply);
     items.forEach((item, index) => {
-      const own = isValid ? reply.replies[places[index] ?? -1] : undefined;
-      if (!item.timedOut) this.#answer(item, own);
-      else if (own !== undefined && own.kind !== "refused") this.#cancelUnused(item);
+      if (!item.timedOut) this.#answer(item, isValid ? reply.replies[places[index] ?? -1] : undefined);
     });
     if (this.#queue.length > 0) this.#flushSoon();
     else this.#onIdle?.();
@@ -217,25 +201,21 @@ export class BatchQueue {
     this.#inFlight = [];
     if (this.#mode === "closed") return;
     if (failure.isFinal) {
-      this.#queue.unshift(...items);
+      this.#requeue(items);
       this.#fail(failure);
       return;
     }
-    const isConflict = failure.kind === "conflict";
-    const again = items.flatMap((item) => {
-      const kept = item.timedOut ? this.#withoutQuestion(item) : [item];
-      return isConflict ? kept.flatMap((one) => this.#isolate(one, items.length === 1, failure)) : kept;
-    });
-    this.#queue.unshift(...again);
-    if (isConflict) this.#flushSoon();
-    else this.#backOff(failure.message);
+    if (failure.kind === "conflict") {
+      this.#requeue(items.flatMap((item) => this.#isolate(item, items.length === 1, failure)));
+      this.#flushSoon();
+    } else {
+      this.#requeue(items);
+      this.#backOff(failure.message);
+    }
   }
 
-  /** The caller of a reserve was given up before it was written. */
-  #cancelUnused({ operations }: Item): void {
-    const last = operations.at(-1);
-    if (last?.kind !== "reserve" || !this.#options.mayCancel(last.reservation.id)) return;
-    this.enqueue([{ kind: "cancel", id: last.reservation.id }], "soon");
+  #requeue(items: readonly Item[]): void {
+    this.#queue.unshift(...items.filter(hasWork));
   }
 
   #backOff(message: string): void {
@@ -248,7 +228,7 @@ export class BatchQueue {
     });
   }
 
-  /** After a conflict: operations one by one, until the one that is wrong has failed alone several times and is dropped. */
+  /** After a conflict: items one by one, then their operations, until the one that is wrong has failed alone and is dropped. */
   #isolate(item: Item, wasAlone: boolean, failure: StoreFailure): Item[] {
     const { operations } = item;
     if (!wasAlone) return [{ ...item, alone: true }];
@@ -259,24 +239,9 @@ export class BatchQueue {
           : { ...item, operations: [operation], urgency: "soon", answer: ignoreReply },
       );
     }
-    if (item.failures + 1 < writeAttempts) return [{ ...item, failures: item.failures + 1 }];
     if (operations.some(isResolve)) this.#reportDropped(1, failure.message);
-    this.#answer(item, { kind: "unavailable", reason: "the reservation cannot be written" });
+    if (!item.timedOut) this.#answer(item, { kind: "unavailable", reason: "the reservation cannot be written" });
     return [];
-  }
-
-  /**
-   * An item whose caller was given up: its resolutions still count, and its reserve must not. A reserve that may have reached the
-   * store becomes a cancel.
-   */
-  #withoutQuestion(item: Item): Item[] {
-    const operations = item.operations.flatMap((operation): Operation[] => {
-      if (!isQuestion(operation)) return [operation];
-      if (operation.kind === "read" || !item.sent || !this.#options.mayCancel(operation.reservation.id)) return [];
-      return [{ kind: "cancel", id: operation.reservation.id }];
-    });
-    if (operations.length === 0) return [];
-    return [{ ...item, operations, urgency: "soon", timedOut: false, answer: ignoreReply }];
   }
 
   #answer(item: Item, reply: OperationReply | undefined): void {
@@ -284,9 +249,12 @@ export class BatchQueue {
     item.answer(reply);
   }
 
+  /** Its caller is answered; what it resolves still counts, and what it may have reserved is cancelled behind it. */
   #giveUp(item: Item): void {
     item.timedOut = true;
     this.#answer(item, undefined);
+    const last = item.operations.at(-1);
+    if (item.sent && last?.kind === "reserve") this.enqueue([{ kind: "cancel", id: last.reservation.id }], "soon");
   }
 
   /** One timer for all items with a deadline, for as long as there are any. */
@@ -310,7 +278,7 @@ export class BatchQueue {
         availability.timedOut(item.sinceMs);
       }
       if (late.length > 0) {
-        this.#queue = this.#queue.flatMap((item) => (item.timedOut ? this.#withoutQuestion(item) : [item]));
+        this.#queue = this.#queue.filter(hasWork);
       }
       if (this.#waiting > 0 && this.#cancelDeadlineTimer === undefined) this.#setDeadlineTimer(true);
     });
@@ -322,7 +290,7 @@ export class BatchQueue {
     this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
     this.#mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
-    for (const item of this.#queue) if (item.urgency === "deadline" && !item.timedOut) this.#giveUp(item);
+    for (const item of [...this.#queue]) if (item.urgency === "deadline" && !item.timedOut) this.#giveUp(item);
     this.#onIdle?.();
   }
 
@@ -339,6 +307,11 @@ function isQuestion(
   operation: Operation,
 ): operation is Extract<Operation, { readonly kind: "reserve" } | { readonly kind: "read" }> {
   return operation.kind === "reserve" || operation.kind === "read";
+}
+
+/** Nobody waits for what an item asks once it has timed out. */
+function hasWork({ timedOut, operations }: Item): boolean {
+  return !timedOut || !operations.every(isQuestion);
 }
 
 function isResolve({ kind }: Operation): boolean {
@@ -371,7 +344,7 @@ function inOrder(items: readonly Item[]): { operations: Operation[]; places: num
   }
   items.forEach((item, index) => {
     const last = item.operations.at(-1);
-    if (last === undefined || !isQuestion(last)) return;
+    if (item.timedOut || last === undefined || !isQuestion(last)) return;
     operations.push(last);
     places[index] = operations.length - 1;
   });

@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import type { Clock, Timers, UtcDay } from "#platform/time.ts";
+import type { Timers, UtcDay } from "#platform/time.ts";
 import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
 import {
   adhocGoal,
@@ -18,8 +18,7 @@ import {
   type SharedConnection,
   type Spend,
 } from "./ledger.ts";
-import { LedgerJobs } from "./ledger-jobs.ts";
-import { OpenHoldsCache } from "./open-holds.ts";
+import { LedgerJobs, OpenHoldsCache } from "./ledger-jobs.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, spendOf } from "./rules/accounts.ts";
 import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
@@ -39,14 +38,12 @@ const maxWaitingCallers = 4_096;
 /** Resolutions that wait for the store in memory, some 20 MB. */
 const maxQueued = 100_000;
 const maxCachedAccounts = 10_000;
-const maxAcknowledged = 25_000;
 /** How long a hold lasts, as long as none has ended. */
 const initialTypicalMs = 5_000;
 
 /** A ledger over any store. Every operation of this process goes through one queue. */
 export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #store: LedgerStore;
-  readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #availability: StoreAvailability;
   readonly #queue: BatchQueue;
@@ -57,10 +54,6 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   /** The accounts as a reply of the store has last shown them, and the newest day of the store's clock. */
   readonly #accounts = new LruMap<AccountId, AccountRow>();
   #day: UtcDay | undefined;
-  /** Reserves that wait for their reply. */
-  readonly #pending = new Map<ReservationId, Promise<ReserveReply>>();
-  /** The latest reservations that were answered `held`, and when: their holds are in use. */
-  readonly #acknowledged = new LruMap<ReservationId, number>();
   #typicalHoldMs = initialTypicalMs;
 
   /** Joins the store as a node, resolves what an earlier process of this node left behind, and starts the jobs. */
@@ -78,7 +71,6 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   private constructor(store: LedgerStore, node: NodeIdentity, options: BatchedLedgerOptions) {
     const { clock, timers, log } = options;
     this.#store = store;
-    this.#clock = clock;
     this.#timers = timers;
     this.#log = log;
     this.#availability = new StoreAvailability(options);
@@ -89,8 +81,6 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       node,
       availability: this.#availability,
       onWritten: (reply) => this.#written(reply),
-      // What was acknowledged before was a repeat here: the first call's hold is in use.
-      mayCancel: (id) => !this.#wasAcknowledged(id),
     });
     const { sharedWrite } = store;
     if (sharedWrite !== undefined) {
@@ -118,21 +108,16 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = noResolutions): Promise<ReserveReply> {
-    const { id } = reservation;
-    // The same call again while the first one waits: one reservation, one reply.
-    const pending = this.#pending.get(id);
-    const refusal = pending === undefined ? this.#refusal() : undefined;
-    if (pending !== undefined || refusal !== undefined) {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
       if (closing.length > 0) void this.resolve(closing);
-      return pending ?? Promise.resolve({ kind: "unavailable", reason: refusal ?? "" });
+      return Promise.resolve({ kind: "unavailable", reason: refusal });
     }
-    const { promise, resolve } = Promise.withResolvers<ReserveReply>();
-    this.#pending.set(id, promise);
-    this.#queue.enqueue([...closing.map(toOperation), { kind: "reserve", reservation }], "deadline", (reply) => {
-      this.#pending.delete(id);
-      resolve(this.#reserveReply(id, reply));
-    });
-    return promise;
+    return new Promise((resolve) =>
+      this.#queue.enqueue([...closing.map(toOperation), { kind: "reserve", reservation }], "deadline", (reply) =>
+        resolve(this.#reserveReply(reply)),
+      ),
+    );
   }
 
   async resolve(resolutions: readonly Resolution[]): Promise<void> {
@@ -161,7 +146,8 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   peekDay(): DaySpend | undefined {
     const row = this.#day === undefined ? undefined : this.#accounts.get(dayAccountOf(this.#day));
     if (row === undefined) return undefined;
-    return { ...accountSpendOf(row), ...(row.ownHard === null ? {} : { hardOverride: nanoUsd(row.ownHard) }) };
+    const hardOverride = row.ownHard === null ? {} : { hardOverride: nanoUsd(row.ownHard) };
+    return { ...accountSpendOf(row), unproven: nanoUsd(row.unproven), ...hardOverride };
   }
 
   /** Goes through the queue: resolutions handed in before are written first, or a caller is refused for money that is free again. */
@@ -177,18 +163,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   async heldMoney(goal: GoalId): Promise<HeldMoney | undefined> {
     const day = this.#day;
     if (!this.#isRunning() || day === undefined) return undefined;
-    let cancel = () => {};
-    const late = new Promise<undefined>((resolve) => {
-      cancel = this.#timers.after(answerLimitMs, () => resolve(undefined));
-    });
+    const late = new Promise<undefined>((resolve) => this.#timers.after(answerLimitMs, () => resolve(undefined)));
     const holds = await Promise.race([this.#holds.refresh(), late]);
-    cancel();
     if (holds === undefined) return undefined;
     const goalAccount = goalAccountOf(goal, day);
     const dayAccount = dayAccountOf(day);
     const unresolved = holds.rows.flatMap(({ amount, endsInMs, asked, ...row }) => {
       const own = { goal: row.goalAccount === goalAccount, day: row.dayAccount === dayAccount };
-      return own.goal || own.day ? { ...own, amount: nanoUsd(amount), endsInMs, asked } : [];
+      return own.goal || own.day ? { ...own, amount, endsInMs, asked } : [];
     });
     return { unresolved, typicalHoldMs: this.#retryAfterMs() };
   }
@@ -255,38 +237,26 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     if (notices.length > 0 || replies.some(({ kind }) => kind === "held")) this.#availability.succeeded();
     for (const notice of notices) {
       if (notice.kind === "resolved") {
-        const sinceMs = this.#acknowledged.get(notice.id);
-        if (sinceMs !== undefined) {
-          this.#typicalHoldMs += (this.#clock.monotonic() - sinceMs - this.#typicalHoldMs) / 16;
-        }
+        if (notice.state === "SETTLED") this.#typicalHoldMs += (notice.heldMs - this.#typicalHoldMs) / 16;
         if (notice.orphanOf !== undefined) this.#jobs.noteTakeover(notice.orphanOf, notice);
       }
       this.#log(notice);
     }
   }
 
-  #reserveReply(id: ReservationId, reply: OperationReply | undefined): ReserveReply {
+  #reserveReply(reply: OperationReply | undefined): ReserveReply {
     switch (reply?.kind) {
       case "held":
-        if (!this.#wasAcknowledged(id)) this.#acknowledged.set(id, this.#clock.monotonic());
-        this.#acknowledged.trim(maxAcknowledged);
+      case "unavailable":
         return reply;
       case "refused":
         return reply.retryAfterMs === undefined ? reply : { ...reply, retryAfterMs: this.#retryAfterMs() };
-      case "unavailable":
-        // It may be in the ledger all the same: from a try whose reply was lost, taken over by another node since.
-        if (!this.#wasAcknowledged(id)) this.#queue.enqueue([{ kind: "cancel", id }], "soon");
-        return reply;
       default:
         return {
           kind: "unavailable",
           reason: this.#queue.failure?.reason ?? "the budget store did not answer in time",
         };
     }
-  }
-
-  #wasAcknowledged(id: ReservationId): boolean {
-    return this.#acknowledged.get(id) !== undefined;
   }
 
   /** About as long as a hold lasts, in milliseconds: by then some running calls have given back what they did not use. */

@@ -1,11 +1,12 @@
 import { BackgroundJob } from "#platform/background-job.ts";
-import { type UtcDay, utcDayOf } from "#platform/time.ts";
+import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
 import type { LedgerNotice, Operation } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
+import type { OpenHolds } from "./shared-sql.ts";
 import type { LedgerContext, LedgerStore } from "./store.ts";
 
+/** Heartbeat, today's account, sweep. */
 const heartbeatEveryMs = 5_000;
-const sweepEveryMs = 5_000;
 const pruneEveryMs = 600_000;
 const holdsEveryMs = 10_000;
 /** Clocks of a gateway and its database may differ by this much around midnight. */
@@ -49,7 +50,6 @@ export class LedgerJobs {
       new BackgroundJob({ run, pauseMs: () => pauseMs * (0.8 + 0.4 * random()), timers, onFailure });
     this.#jobs = [
       every(heartbeatEveryMs, () => this.#heartbeat()),
-      every(sweepEveryMs, () => this.sweep()),
       every(pruneEveryMs, () => this.prune()),
       every(holdsEveryMs, () => options.refreshHolds()),
     ];
@@ -104,20 +104,17 @@ export class LedgerJobs {
   }
 
   /** Counts a hold that a sweep has taken over from a dead node, for the event at its end. */
-  noteTakeover(node: string, { state, hold }: Extract<LedgerNotice, { kind: "resolved" }>): void {
+  noteTakeover(node: string, { hold }: Extract<LedgerNotice, { kind: "resolved" }>): void {
     this.#takenOver.nodes.add(node);
-    if (state === "UNRESOLVED") {
-      this.#takenOver.unresolved += 1;
-      this.#takenOver.unresolvedNanoUsd += hold;
-    } else {
-      this.#takenOver.released += 1;
-    }
+    this.#takenOver.unresolved += 1;
+    this.#takenOver.unresolvedNanoUsd += hold;
   }
 
   async #heartbeat(): Promise<void> {
     await this.#options.store.heartbeat(this.#options.node);
     await this.refreshDay();
     this.#options.onHeartbeat();
+    await this.sweep();
   }
 
   async #sweepDue(): Promise<void> {
@@ -131,6 +128,57 @@ export class LedgerJobs {
   }
 }
 
-function noTakeovers(): { nodes: Set<string>; unresolved: number; unresolvedNanoUsd: number; released: number } {
-  return { nodes: new Set(), unresolved: 0, unresolvedNanoUsd: 0, released: 0 };
+function noTakeovers() {
+  return { nodes: new Set<string>(), unresolved: 0, unresolvedNanoUsd: 0 };
+}
+
+/** A query runs again after this many times its own duration: queries take a fiftieth of the time at most. */
+const pauseFactor = 50;
+const minPauseMs = 1_000;
+const maxPauseMs = 30_000;
+/** Pause after a query that failed or timed out. */
+const failedPauseMs = 60_000;
+
+/** What is held in the whole store, queried now and then: one query at a time, and the latest result is kept. */
+export class OpenHoldsCache {
+  readonly #query: () => Promise<OpenHolds>;
+  readonly #clock: Clock;
+  #latest: { readonly holds: OpenHolds; readonly seenMs: number } | undefined;
+  #running: Promise<void> | undefined;
+  #nextMs = 0;
+
+  constructor(query: () => Promise<OpenHolds>, clock: Clock) {
+    this.#query = query;
+    this.#clock = clock;
+  }
+
+  /** The latest result; undefined before the first one, and when it is old. */
+  get latest(): OpenHolds | undefined {
+    const { seenMs = 0, holds } = this.#latest ?? {};
+    return this.#clock.monotonic() - seenMs <= 2 * failedPauseMs ? holds : undefined;
+  }
+
+  /** Queries, unless that was done a moment ago. Undefined when the store does not answer. Never rejects. */
+  async refresh(): Promise<OpenHolds | undefined> {
+    if (this.#running === undefined && this.#clock.monotonic() >= this.#nextMs) {
+      this.#running = this.#queryNow().finally(() => {
+        this.#running = undefined;
+      });
+    }
+    await this.#running;
+    return this.latest;
+  }
+
+  async #queryNow(): Promise<void> {
+    const startedMs = this.#clock.monotonic();
+    try {
+      const holds = await this.#query();
+      const seenMs = this.#clock.monotonic();
+      this.#latest = { holds, seenMs };
+      this.#nextMs = seenMs + Math.min(maxPauseMs, Math.max(minPauseMs, (seenMs - startedMs) * pauseFactor));
+    } catch {
+      // The store is unavailable or too busy: the ledger's own calls report it where it matters.
+      this.#nextMs = this.#clock.monotonic() + failedPauseMs;
+    }
+  }
 }

@@ -10,8 +10,7 @@ export interface Ledger {
   /**
    * Closes earlier attempts and holds money for the next one, as one atomic entry: a retry never counts twice and never
    * slips between two caps. Answers after the commit is durable, or with `unavailable` within a second. Never rejects.
-   * Repeating a call with the same reservation id changes nothing and gives the first answer; a refusal leaves no trace,
-   * so its repeat is decided anew, and a reservation that is closed by then answers `unavailable`: nothing may be sent.
+   * A refusal leaves no trace, so its repeat is decided anew. An id that was answered `held` or `unavailable` is not used again.
    * The reservation is written as dispatched, because dispatch follows at once and a lost mark must never make a billed
    * call free.
    */
@@ -84,6 +83,8 @@ export interface Reservation {
   /** Hard caps as the policy has them now; an operator's own cap for the goal or the day, kept in the store, beats them. */
   readonly perGoalHard: NanoUsd;
   readonly perDayHard: NanoUsd;
+  /** The caller's key, where it has a hard cap of its own for each day. */
+  readonly key?: { readonly label: string; readonly dayHard: NanoUsd };
   /** Milliseconds the attempt may take; the hold expires 60 s after that. */
   readonly deadlineMs: number;
 }
@@ -96,8 +97,10 @@ export type ReserveReply =
    */
   | {
       readonly kind: "refused";
-      readonly binding: "goal" | "day";
+      readonly binding: "goal" | "day" | "key";
       readonly spend: Spend;
+      /** Of the caller's key today, where its cap is the binding one. */
+      readonly keySpend?: AccountSpend;
       readonly hard: NanoUsd;
       readonly retryAfterMs?: number;
     }
@@ -151,6 +154,8 @@ export interface AccountSpend {
 
 /** A day's account, with the operator's own hard cap where one is set. */
 export interface DaySpend extends AccountSpend {
+  /** The part of `spent` that is the holds of calls whose cost stayed unknown. */
+  readonly unproven: NanoUsd;
   readonly hardOverride?: NanoUsd;
 }
 

@@ -2,7 +2,7 @@ import { databaseLocationOf } from "#db/database-url.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "./ledger.ts";
-import { SqliteStore } from "./sqlite/sqlite-store.ts";
+import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { LedgerEvent, LedgerStore } from "./store.ts";
 
 export type { LedgerEvent } from "./store.ts";
@@ -79,7 +79,7 @@ function messageOf(error: unknown): string {
 
 async function openStore(databaseUrl: string, clock: Clock): Promise<LedgerStore> {
   const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "sqlite") return SqliteStore.open(location.path, clock);
+  if (location.kind === "sqlite") return openSqliteStore(location.path, clock);
   // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
   const { PostgresStore } = await import("./postgres/postgres-store.ts");
   try {

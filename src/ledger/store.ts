@@ -1,9 +1,9 @@
 import type { WriteTransaction } from "#db/store-database.ts";
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
 import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
-import type { OpenHolds } from "./open-holds.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
+import type { OpenHolds } from "./shared-sql.ts";
 
 /** Where the ledger is kept. A store keeps rows and makes batches atomic and durable; what a batch does is decided in `rules/`. */
 export interface LedgerStore {
@@ -100,13 +100,11 @@ export type LedgerEvent =
   | { readonly kind: "day_ahead"; readonly day: UtcDay; readonly today: UtcDay }
   /** Resolutions that could not be kept or written: their holds expire and are charged. */
   | { readonly kind: "resolutions_dropped"; readonly count: number; readonly message: string }
-  /** This node has taken over the holds of dead nodes: how many may have been billed, and how much money they hold. */
+  /** This node has taken over the holds of dead nodes: how many, and how much money they hold. Each may have been billed. */
   | {
       readonly kind: "taken_over";
       readonly nodes: readonly string[];
       readonly unresolved: number;
       readonly unresolvedNanoUsd: number;
-      /** Never dispatched, so released. */
-      readonly released: number;
     }
   | { readonly kind: "pruned"; readonly reservations: number };

@@ -255,7 +255,7 @@ describe("metrics", () => {
       version: "1.2.3",
       health: () => ({ vendor_v4_pro: { state, routable: state === "HEALTHY" } }),
       caps: () => ({ goalSoft: 2e9, goalHard: 5e9, daySoft: 20e9, dayHard: 50e9 }),
-      day: () => ({ spent: 1_500_000, held: 500 }),
+      day: () => ({ spent: 1_500_000, held: 500, unproven: 0 }),
       eventLoopDelayMs: () => 40,
     });
     await samples(metrics);

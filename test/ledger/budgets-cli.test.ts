@@ -91,8 +91,8 @@ describe("smart-gateway budgets", () => {
     const { code, out } = await budgets("audit", "--json");
     expect(code).toBe(1);
     const found = JSON.parse(out).findings.map(({ check, id }: { check: string; id: string }) => `${check} ${id}`);
-    expect(found).toContain("spent_differs_from_reservations goal/s/one");
-    expect(found).toContain("held_differs_from_reservations goal/s/two");
+    expect(found).toContain("counters_differ_from_reservations goal/s/one");
+    expect(found).toContain("counters_differ_from_reservations goal/s/two");
     expect(found).toContain("counters_differ_from_entries goal/s/one");
     expect(found).toContain("reservation_differs_from_entries c.1");
   });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
-import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
+import { openSqliteStore } from "#ledger/sqlite/sqlite-store.ts";
 import { nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { completes } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
@@ -124,7 +124,7 @@ describe("a gateway process and its ledger", () => {
         expect(await again.exited()).toBe(0);
       }
       const clock = { now: () => Date.now() + 3_600_000, monotonic: () => performance.now() };
-      const later = await BatchedLedger.open(await SqliteStore.open(path, clock), "sweeper", nodeOptions(clock));
+      const later = await BatchedLedger.open(await openSqliteStore(path, clock), "sweeper", nodeOptions(clock));
       await later.sweep();
       await later.close(1_000);
       // Of the day of the hold, which by the later clock may be yesterday.

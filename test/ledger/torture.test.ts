@@ -6,7 +6,7 @@ import { PostgresConnection } from "#db/postgres.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { PostgresStore } from "#ledger/postgres/postgres-store.ts";
-import { SqliteStore } from "#ledger/sqlite/sqlite-store.ts";
+import { openSqliteStore } from "#ledger/sqlite/sqlite-store.ts";
 import type { LedgerStore } from "#ledger/store.ts";
 import { nodeOptions } from "#ledger/testing/ledger.contract.ts";
 import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
@@ -203,7 +203,7 @@ describe("gateways killed at random near the cap", () => {
       try {
         const figures = await torture({ DATABASE_URL: `sqlite:${path}` }, 2, upstream, async () => {});
         await checkInvariants("SQLite, 2 processes:", `sqlite:${path}`, upstream, figures, (offsetMs) =>
-          SqliteStore.open(path, { now: () => Date.now() + offsetMs, monotonic: () => performance.now() }),
+          openSqliteStore(path, { now: () => Date.now() + offsetMs, monotonic: () => performance.now() }),
         );
       } finally {
         await upstream.close();

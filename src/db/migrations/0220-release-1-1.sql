@@ -5,12 +5,22 @@
 CREATE TABLE generation_lookup (
   reservation_id TEXT PRIMARY KEY,
   generation_id TEXT NOT NULL,
+  hold INTEGER NOT NULL,
   tries INTEGER NOT NULL DEFAULT 0,
   -- When it may be asked next.
   next_ms INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE INDEX generation_lookup_next ON generation_lookup (next_ms);
+
+-- The part of what was charged that is the hold of a call whose cost stayed unknown.
+ALTER TABLE account ADD COLUMN unproven INTEGER NOT NULL DEFAULT 0 CHECK (unproven >= 0);
+UPDATE account SET unproven = charged.amount FROM (
+    SELECT account_id, sum(hold) AS amount FROM (
+      SELECT goal_account AS account_id, hold FROM reservation WHERE state = 'EXPIRED_CHARGED'
+      UNION ALL SELECT day_account, hold FROM reservation WHERE state = 'EXPIRED_CHARGED'
+    ) AS holds GROUP BY account_id
+  ) AS charged WHERE charged.account_id = account.id;
 
 -- PRICES AND ROUTING
 

@@ -1,5 +1,3 @@
-import { maxUsd } from "#domain/money/money.ts";
-
 /** Proof that the ledger balances: every counter is recomputed from the rows it sums up. Reads only. */
 
 /** Runs one statement with the values of its `?` and answers its rows; numbers may come as text (a PostgreSQL bigint does). */
@@ -20,51 +18,52 @@ export interface AuditReport {
 }
 
 export interface AuditFinding {
-  readonly check: (typeof auditChecks)[number]["check"] | "past_expiry" | "above_cap" | "saturated";
+  readonly check: string;
   /** The account or reservation. */
   readonly id: string;
   readonly detail: string;
 }
 
+interface Check {
+  readonly check: string;
+  /** Selects `id` and `detail` of what should not be. */
+  readonly sql: string;
+}
+
+const heldBy = "CASE WHEN r.state IN ('HELD', 'UNRESOLVED') THEN r.hold ELSE 0 END";
 const charged = `CASE r.state WHEN 'SETTLED' THEN r.actual WHEN 'CORRECTED' THEN r.actual
   WHEN 'EXPIRED_CHARGED' THEN r.hold ELSE 0 END`;
-const isOpen = `r.state IN ('HELD', 'UNRESOLVED')`;
+const unproven = "CASE r.state WHEN 'EXPIRED_CHARGED' THEN r.hold ELSE 0 END";
 
-const byAccount = (columns: string, from: string) =>
-  `SELECT account, ${columns} FROM (
-     SELECT r.goal_account AS account, r.*, ${from} UNION ALL SELECT r.day_account AS account, r.*, ${from}
-   ) AS both_accounts GROUP BY account`;
+/** Sums over the reservations `r`, or over their entries `e`, of each account that they belong to. */
+function sumsByAccount(sums: Readonly<Record<string, string>>, from: string): string {
+  const amounts = Object.entries(sums).map(([name, amount]) => `${amount} AS ${name}`);
+  const parts = ["goal_account", "day_account", "key_account"].map(
+    (column) => `SELECT r.${column} AS account, ${amounts.join(", ")} FROM ${from}`,
+  );
+  const totals = Object.keys(sums).map((name) => `sum(${name}) AS ${name}`);
+  return `SELECT account, ${totals.join(", ")} FROM (${parts.join(" UNION ALL ")}) AS parts GROUP BY account`;
+}
 
-/** Each selects `id` and `detail` of what should not be. */
-const auditChecks = [
+const auditChecks: readonly Check[] = [
   {
-    check: "held_differs_from_reservations",
-    sql: `SELECT a.id, 'held ' || a.held || ', open reservations hold ' || coalesce(s.total, 0) AS detail
-      FROM account a LEFT JOIN (${byAccount("sum(amount) AS total", `CASE WHEN ${isOpen} THEN r.hold ELSE 0 END AS amount FROM reservation r`)}) s
-        ON s.account = a.id
-      WHERE a.held <> coalesce(s.total, 0)`,
-  },
-  {
-    check: "spent_differs_from_reservations",
-    sql: `SELECT a.id, 'spent ' || a.spent || ', closed reservations and carried sums say ' || (coalesce(s.total, 0) + a.carried_spent) AS detail
-      FROM account a LEFT JOIN (${byAccount("sum(amount) AS total", `${charged} AS amount FROM reservation r`)}) s
-        ON s.account = a.id
-      WHERE a.spent < ${maxUsd} AND a.spent <> coalesce(s.total, 0) + a.carried_spent`,
+    check: "counters_differ_from_reservations",
+    sql: `SELECT a.id, 'held ' || a.held || ' spent ' || a.spent || ' unproven ' || a.unproven || ', reservations and carried sums say '
+        || coalesce(s.held, 0) || ' ' || (coalesce(s.spent, 0) + a.carried_spent) || ' ' || coalesce(s.unproven, 0) AS detail
+      FROM account a LEFT JOIN (${sumsByAccount({ held: heldBy, spent: charged, unproven }, "reservation r")}) s ON s.account = a.id
+      WHERE a.held <> coalesce(s.held, 0) OR a.spent <> coalesce(s.spent, 0) + a.carried_spent
+        OR a.unproven < coalesce(s.unproven, 0)`,
   },
   {
     check: "counters_differ_from_entries",
     sql: `SELECT a.id, 'held ' || a.held || ' spent ' || a.spent || ' overrun ' || a.overrun || ', entries say ' || coalesce(s.held, 0)
         || ' ' || (coalesce(s.spent, 0) + a.carried_spent) || ' ' || (coalesce(s.overrun, 0) + a.carried_overrun) AS detail
-      FROM account a LEFT JOIN (
-        SELECT account, sum(held) AS held, sum(spent) AS spent, sum(overrun) AS overrun FROM (
-          SELECT r.goal_account AS account, e.held, e.spent, e.overrun FROM ledger_entry e JOIN reservation r ON r.id = e.reservation_id
-          UNION ALL
-          SELECT r.day_account, e.held, e.spent, e.overrun FROM ledger_entry e JOIN reservation r ON r.id = e.reservation_id
-        ) AS moved GROUP BY account
-      ) s ON s.account = a.id
-      WHERE a.held <> coalesce(s.held, 0)
-        OR (a.spent < ${maxUsd} AND a.spent <> coalesce(s.spent, 0) + a.carried_spent)
-        OR (a.overrun < ${maxUsd} AND a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun)`,
+      FROM account a LEFT JOIN (${sumsByAccount(
+        { held: "e.held", spent: "e.spent", overrun: "e.overrun" },
+        "ledger_entry e JOIN reservation r ON r.id = e.reservation_id",
+      )}) s ON s.account = a.id
+      WHERE a.held <> coalesce(s.held, 0) OR a.spent <> coalesce(s.spent, 0) + a.carried_spent
+        OR a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun`,
   },
   {
     check: "reservation_differs_from_entries",
@@ -72,7 +71,7 @@ const auditChecks = [
       FROM reservation r LEFT JOIN (
         SELECT reservation_id, sum(held) AS held, sum(spent) AS spent FROM ledger_entry GROUP BY reservation_id
       ) s ON s.reservation_id = r.id
-      WHERE s.reservation_id IS NULL OR s.held <> CASE WHEN ${isOpen} THEN r.hold ELSE 0 END OR s.spent <> ${charged}`,
+      WHERE s.reservation_id IS NULL OR s.held <> ${heldBy} OR s.spent <> ${charged}`,
   },
   {
     check: "entry_without_reservation",
@@ -86,14 +85,15 @@ const auditChecks = [
   },
   {
     check: "reservation_without_account",
-    sql: `SELECT r.id, r.goal_account || ' ' || r.day_account AS detail FROM reservation r
+    sql: `SELECT r.id, r.goal_account || ' ' || r.day_account || coalesce(' ' || r.key_account, '') AS detail FROM reservation r
       LEFT JOIN account g ON g.id = r.goal_account LEFT JOIN account d ON d.id = r.day_account
-      WHERE g.id IS NULL OR d.id IS NULL`,
+      LEFT JOIN account k ON k.id = r.key_account
+      WHERE g.id IS NULL OR d.id IS NULL OR (k.id IS NULL AND r.key_account IS NOT NULL)`,
   },
-] as const;
+];
 
-/** Selects the same of what is not wrong, but worth knowing. */
-function auditRemarks(nowMs: number) {
+/** What is not wrong, but worth knowing. */
+function auditRemarks(nowMs: number): readonly Check[] {
   return [
     {
       // The sweeper closes what has expired within seconds of any node being up: a minute later nobody has.
@@ -106,21 +106,16 @@ function auditRemarks(nowMs: number) {
       sql: `SELECT a.id, 'spent ' || a.spent || ' held ' || a.held || ' cap ' || coalesce(a.own_hard, a.hard) AS detail
         FROM account a WHERE a.spent + a.held > coalesce(a.own_hard, a.hard) + a.overrun`,
     },
-    {
-      // Nothing is admitted to such an account any more. It came from costs that nobody can have meant.
-      check: "saturated",
-      sql: `SELECT a.id, 'spent ' || a.spent || ' overrun ' || a.overrun || ': the most an account counts, its closed reservations cost at least that' AS detail
-        FROM account a WHERE a.spent >= ${maxUsd} OR a.overrun >= ${maxUsd}`,
-    },
-  ] as const;
+  ];
 }
 
 const shown = 100;
 
 /** `nowMs`: the store's clock. Each check is one statement; on a busy store run it inside one read transaction. */
 export async function audit(query: Query, nowMs: number): Promise<AuditReport> {
-  const count = async (sql: string) => Number((await query(sql))[0]?.["count"] ?? 0);
-  const found = async (checks: readonly { readonly check: AuditFinding["check"]; readonly sql: string }[]) => {
+  const count = async (from: string) =>
+    Number((await query(`SELECT count(*) AS count FROM ${from}`))[0]?.["count"] ?? 0);
+  const found = async (checks: readonly Check[]) => {
     const findings: AuditFinding[] = [];
     for (const { check, sql } of checks) {
       for (const { id, detail } of await query(`${sql} LIMIT ${shown}`)) {
@@ -129,13 +124,12 @@ export async function audit(query: Query, nowMs: number): Promise<AuditReport> {
     }
     return findings;
   };
-  const [findings, remarks] = [await found(auditChecks), await found(auditRemarks(nowMs))];
   return {
-    accounts: await count("SELECT count(*) AS count FROM account"),
-    reservations: await count("SELECT count(*) AS count FROM reservation"),
-    open: await count("SELECT count(*) AS count FROM reservation WHERE closed_ms IS NULL"),
-    entries: await count("SELECT count(*) AS count FROM ledger_entry"),
-    findings,
-    remarks,
+    accounts: await count("account"),
+    reservations: await count("reservation"),
+    open: await count("reservation WHERE closed_ms IS NULL"),
+    entries: await count("ledger_entry"),
+    findings: await found(auditChecks),
+    remarks: await found(auditRemarks(nowMs)),
   };
 }

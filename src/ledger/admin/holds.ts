@@ -1,5 +1,5 @@
 import type { ReservationId } from "#ledger/ledger.ts";
-import { holdStateSql } from "#ledger/open-holds.ts";
+import { holdStateSql } from "#ledger/shared-sql.ts";
 import type { Query } from "./audit.ts";
 
 /**

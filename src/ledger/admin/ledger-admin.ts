@@ -1,8 +1,10 @@
+import type { StoreDatabase } from "#db/store-database.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { dayAccountOf, readAccount } from "#ledger/rules/accounts.ts";
+import { readAccount } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
+import { accountColumns } from "#ledger/shared-sql.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
@@ -26,20 +28,17 @@ export interface LedgerAdmin {
    * call. What was closed meanwhile is left as it is. Running gateways see the change at once.
    */
   resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]>;
-  /** What the account of a day was charged without a known cost and nobody has corrected since, in nano-USD. */
-  chargedWithoutProof(day: UtcDay): Promise<number>;
   today(): Promise<UtcDay>;
   close(): Promise<void>;
 }
 
 /** What differs from store to store. */
-export interface AdminStore extends Pick<LedgerAdmin, "close"> {
-  /** Reads and writes. */
-  readonly query: Query;
-  /** For reads that may take long and need no transaction; `query` when absent. */
-  readonly read?: Query;
+interface AdminStore {
+  readonly database: StoreDatabase;
+  /** Begins a transaction that reads one state of all tables. */
   readonly begin: string;
-  readonly now: () => Promise<number>;
+  /** SQL of the store's clock, in milliseconds since the epoch. */
+  readonly now: string;
   /** SQL of the reason of the newest entry of reservation `r`. */
   readonly newestReason: string;
   readonly commit: (batch: LedgerBatch) => Promise<BatchReply>;
@@ -49,17 +48,19 @@ export interface AdminStore extends Pick<LedgerAdmin, "close"> {
 const maxOperatorBatch = 128;
 
 export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
-  const { query, now } = store;
-  const read = store.read ?? query;
+  const { database } = store;
+  const query: Query = async (sql, parameters = []) => (await database.read([sql, ...parameters]))[0] ?? [];
+  const now = async () => Number((await query(`SELECT ${store.now} AS now_ms`))[0]?.["now_ms"]);
   return {
     async setCap(account, cap) {
-      await query(
+      await database.write([
         "INSERT INTO account (id, own_hard) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard",
-        [account, cap],
-      );
+        account,
+        cap,
+      ]);
     },
-    close: store.close,
-    holds: async (filter) => readHolds(read, store.newestReason, filter, await now()),
+    close: () => database.close(),
+    holds: async (filter) => readHolds(query, store.newestReason, filter, await now()),
     async resolve(operator, resolutions) {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
       const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
@@ -73,13 +74,6 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
         }
       }
     },
-    async chargedWithoutProof(day) {
-      const [row] = await read(
-        "SELECT coalesce(sum(hold), 0) AS amount FROM reservation WHERE state = 'EXPIRED_CHARGED' AND day_account = ?",
-        [dayAccountOf(day)],
-      );
-      return Number(row?.["amount"]);
-    },
     today: async () => utcDayOf(await now()),
     async audit() {
       await query(store.begin);
@@ -90,17 +84,17 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
       }
     },
     async account(id) {
-      const [row] = await read("SELECT id, spent, held, overrun, hard, own_hard FROM account WHERE id = ?", [id]);
+      const [row] = await query(`SELECT ${accountColumns} FROM account WHERE id = ?`, [id]);
       return row === undefined ? undefined : readAccount(row);
     },
     async accounts(limit) {
-      const rows = await read(
-        `SELECT id, spent, held, overrun, hard, own_hard FROM account
+      const rows = await query(
+        `SELECT ${accountColumns} FROM account
          ORDER BY CASE WHEN id LIKE 'day/%' THEN 0 ELSE 1 END, CASE WHEN id LIKE 'day/%' THEN id END DESC,
            spent + held DESC, id LIMIT ?`,
         [Math.floor(limit) + 1],
       );
-      const total = Number((await read("SELECT count(*) AS count FROM account"))[0]?.["count"]);
+      const total = Number((await query("SELECT count(*) AS count FROM account"))[0]?.["count"]);
       const accounts = rows.slice(0, limit).map(readAccount);
       return { accounts, more: Math.max(0, total - accounts.length) };
     },
@@ -113,12 +107,13 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
  */
 export function hardCapOf({ id, hard, ownHard }: AccountRow, caps: Caps, today: string): number | null {
   if (ownHard !== null) return ownHard;
-  if (isOfPastDay(id, today)) return hard;
+  // The cap of a key stands in the file of keys, which only the gateway has: the one of its last request.
+  if (isOfPastDay(id, today) || id.startsWith("key/")) return hard;
   return id.startsWith("day/") ? caps.dayHard : caps.goalHard;
 }
 
-/** Days before today, and what requests without a goal spent on them. */
+/** Days before today, and what requests without a goal, or with a capped key, spent on them. */
 export function isOfPastDay(id: string, today: string): boolean {
-  const day = /^(?:day|goal\/adhoc)\/(\d{4}-\d{2}-\d{2})$/.exec(id)?.[1];
+  const day = /^(?:day|goal\/adhoc|key\/.+)\/(\d{4}-\d{2}-\d{2})$/.exec(id)?.[1];
   return day !== undefined && day < today;
 }

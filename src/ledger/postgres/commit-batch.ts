@@ -1,21 +1,15 @@
 import { integerLiteral, textLiteral } from "#db/postgres.ts";
 import type { ReservationId } from "#ledger/ledger.ts";
-import { dayAccountOf, goalAccountOf, readAccount, saturatedAccount } from "#ledger/rules/accounts.ts";
+import { dayAccountOf, goalAccountOf, keyAccountOf, readAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { type BatchReply, type LedgerBatch, reservationIdOfOperation } from "#ledger/rules/operations.ts";
-import { type AccountId, isOpen } from "#ledger/rules/rows.ts";
+import { type AccountId, accountsOf, isOpen } from "#ledger/rules/rows.ts";
+import { accountColumns } from "#ledger/shared-sql.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { lastAnswers, type Send } from "./connection.ts";
-import {
-  accountColumns,
-  numberOf,
-  reservationColumnNames,
-  reservationOf,
-  textOf,
-  writeMessage,
-} from "./write-message.ts";
+import { numberOf, reservationColumns, reservationOf, textOf, writeMessage } from "./write-message.ts";
 
 /** How often a batch may start over because it needs a lock that it did not foresee (a new day, a row of another node). */
 const maxRounds = 4;
@@ -56,7 +50,7 @@ export class PostgresSession {
 export class BatchCommitter {
   readonly #session: PostgresSession;
   /** The accounts of open reservations, which never change: what a batch has to lock for them. */
-  readonly #accountsOf = new LruMap<ReservationId, readonly AccountId[]>();
+  readonly #knownAccounts = new LruMap<ReservationId, readonly AccountId[]>();
 
   constructor(session: PostgresSession) {
     this.#session = session;
@@ -79,22 +73,20 @@ export class BatchCommitter {
     /** Accounts that may have to be made. */
     const named = new Set<AccountId>();
     for (const operation of batch.operations) {
-      const goal =
-        operation.kind === "reserve"
-          ? operation.reservation.goal
-          : operation.kind === "read"
-            ? operation.goal
-            : undefined;
-      if (goal !== undefined) named.add(goalAccountOf(goal, day)).add(dayAccountOf(day));
+      if (operation.kind !== "reserve" && operation.kind !== "read") continue;
+      const { goal } = operation.kind === "read" ? operation : operation.reservation;
+      named.add(goalAccountOf(goal, day)).add(dayAccountOf(day));
+      const key = operation.kind === "reserve" ? operation.reservation.key : undefined;
+      if (key !== undefined) named.add(keyAccountOf(key.label, day));
     }
     const needed = new Set(named);
-    for (const id of ids) for (const account of this.#accountsOf.get(id) ?? []) needed.add(account);
+    for (const id of ids) for (const account of this.#knownAccounts.get(id) ?? []) needed.add(account);
 
     const { accounts, reservations, nowMs } = await this.#lock([...named], [...needed].sort(), ids, send);
     let isComplete = accounts.size === needed.size && (named.size === 0 || this.#session.today(nowMs) === day);
-    for (const { id, goalAccount, dayAccount } of reservations.values()) {
-      if (accounts.has(goalAccount) && accounts.has(dayAccount)) continue;
-      this.#accountsOf.set(id, [goalAccount, dayAccount]);
+    for (const row of reservations.values()) {
+      if (accountsOf(row).every((account) => accounts.has(account))) continue;
+      this.#knownAccounts.set(row.id, accountsOf(row));
       isComplete = false;
     }
     if (!isComplete) return undefined;
@@ -112,9 +104,9 @@ export class BatchCommitter {
     const isEmpty = changed.length + inserted.length + updated.length + entries.length === 0;
     // A rollback also removes account rows that were inserted for what is refused.
     await send(isEmpty ? "ROLLBACK" : writeMessage(changes));
-    for (const { id, goalAccount, dayAccount } of inserted) this.#accountsOf.set(id, [goalAccount, dayAccount]);
-    this.#accountsOf.trim(maxCachedReservations);
-    for (const { after } of updated) if (!isOpen(after.state)) this.#accountsOf.delete(after.id);
+    for (const row of inserted) this.#knownAccounts.set(row.id, accountsOf(row));
+    this.#knownAccounts.trim(maxCachedReservations);
+    for (const { after } of updated) if (!isOpen(after.state)) this.#knownAccounts.delete(after.id);
     return reply;
   }
 
@@ -123,15 +115,11 @@ export class BatchCommitter {
     const unknown = new Set<ReservationId>();
     for (const operation of operations) {
       const id = operation.kind === "reserve" ? undefined : reservationIdOfOperation(operation);
-      if (id !== undefined && this.#accountsOf.get(id) === undefined) unknown.add(id);
+      if (id !== undefined && this.#knownAccounts.get(id) === undefined) unknown.add(id);
     }
     if (unknown.size === 0) return;
-    const [rows = []] = await send(
-      `SELECT id, goal_account, day_account FROM reservation WHERE id IN (${listOf(unknown)})`,
-    );
-    for (const row of rows) {
-      this.#accountsOf.set(textOf(row, "id"), [textOf(row, "goal_account"), textOf(row, "day_account")]);
-    }
+    const [rows = []] = await send(`SELECT ${reservationColumns} FROM reservation WHERE id IN (${listOf(unknown)})`);
+    for (const row of rows.map(reservationOf)) this.#knownAccounts.set(row.id, accountsOf(row));
   }
 
   /** The first message: inserts accounts that do not exist, and locks all in a fixed order. */
@@ -148,20 +136,20 @@ export class BatchCommitter {
     }
     message.push(
       `SELECT ${accountColumns} FROM account WHERE id IN (${listOf(accountIds)}) ORDER BY id FOR UPDATE`,
-      `SELECT ${reservationColumnNames} FROM reservation WHERE id IN (${listOf(reservationIds)})`,
+      `SELECT ${reservationColumns} FROM reservation WHERE id IN (${listOf(reservationIds)})`,
       `SELECT ${this.#session.now()} AS now_ms`,
       // Marks this transaction: the second message fails if it should reach a connection where it is not open.
       "SAVEPOINT locked",
     );
     const [accountRows = [], reservationRows = [], [time] = []] = lastAnswers(await send(message.join(";\n")), 4);
     return {
-      accounts: new Map(accountRows.map((row) => [textOf(row, "id"), saturatedAccount(readAccount(row))])),
+      accounts: new Map(accountRows.map((row) => [textOf(row, "id"), readAccount(row)])),
       reservations: new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)])),
       nowMs: numberOf(time, "now_ms"),
     };
   }
 }
 
-function listOf(ids: Iterable<string>): string {
+export function listOf(ids: Iterable<string>): string {
   return [...ids].map(textLiteral).join(", ") || "NULL";
 }

@@ -1,24 +1,20 @@
-import { integerLiteral, migratePostgres, type PostgresRow } from "#db/postgres.ts";
-import { nanoUsd } from "#domain/money/money.ts";
+import { integerLiteral, migratePostgres, textLiteral } from "#db/postgres.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
-import { type OpenHolds, openHoldsOf, openHoldsSql } from "#ledger/open-holds.ts";
-import { expiryGraceMs, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
-import type { NodeIdentity } from "#ledger/rules/rows.ts";
+import { expiryGraceMs, type NodeIdentity, nodeTimeoutMs } from "#ledger/rules/rows.ts";
+import {
+  deleteOldDaysSql,
+  isOrphanedSql,
+  lookupsOf,
+  type OpenHolds,
+  openHoldsOf,
+  openHoldsSql,
+  takeLookupsSql,
+} from "#ledger/shared-sql.ts";
 import { type DueReservation, type JoinedNode, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { BatchCommitter, PostgresSession } from "./commit-batch.ts";
+import { BatchCommitter, listOf, PostgresSession } from "./commit-batch.ts";
 import { LedgerConnection } from "./connection.ts";
-import {
-  dropLookupsSql,
-  expiredSql,
-  heartbeatSql,
-  joinSql,
-  orphansSql,
-  prunableSql,
-  pruneStatements,
-  takeLookupsSql,
-} from "./job-statements.ts";
 import { numberOf, textOf } from "./write-message.ts";
 
 /** A message without an answer by then counts as lost. The server gives up earlier, by the limits set in each batch. */
@@ -33,8 +29,6 @@ const maxHoldsQueryMs = 300;
 const sweepMarginMs = 120_000;
 /** A node that starts looks this far behind the mark of the others, should their clock have been ahead. */
 const sweepRestartMs = 3_600_000;
-/** Dead processes that are known to hold nothing. */
-const maxChecked = 100_000;
 
 export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
@@ -52,8 +46,8 @@ export class PostgresStore implements LedgerStore {
   #nodeId = "";
   /** Every reservation that expires before this is closed: where the search for open ones begins. */
   #sweptMs = 0;
-  /** Dead processes of nodes (id, epoch) whose held reservations have been looked for. */
-  readonly #checkedForOrphans = new Set<string>();
+  /** The nodes, with their epochs and whether they are silent, for which all orphaned holds have been found. */
+  #orphansFoundFor = "";
 
   /** Connects and brings the schema up to date. Rejects with the connection's error when either fails. */
   static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
@@ -73,8 +67,15 @@ export class PostgresStore implements LedgerStore {
     // Opened now, so that the first request need not wait for it, and a server without a free connection says so at the start.
     await this.#batches.ask("SELECT 1", 1);
     this.#nodeId = nodeId;
-    const answers = await this.#side.ask(joinSql(nodeId, this.#session.now()), 4);
-    const [[used] = [], [setting] = [], [node] = [], [time] = []] = answers;
+    const now = this.#session.now();
+    const [[used] = [], [setting] = [], [node] = [], [time] = []] = await this.#side.ask(
+      `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1;
+       SHOW synchronous_commit;
+       INSERT INTO node (id, epoch, heartbeat_ms) VALUES (${textLiteral(nodeId)}, 1, ${now})
+         ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch;
+       SELECT ${now} AS now_ms, (SELECT max(swept_ms) FROM node) AS swept_ms`,
+      4,
+    );
     const nowMs = numberOf(time, "now_ms");
     this.#sweptMs = Math.min(numberOf(time, "swept_ms"), nowMs - sweepRestartMs);
     // An answer means that the commit is on disk; a database set to answer earlier is asked to wait for our commits.
@@ -89,16 +90,26 @@ export class PostgresStore implements LedgerStore {
     return this.#batches.run((send) => this.#committer.commit(batch, send));
   }
 
-  async heartbeat(node: NodeIdentity): Promise<void> {
-    const [[known] = []] = await this.#side.ask(heartbeatSql(node, this.#sweptMs, this.#session.now()), 1);
-    if (known === undefined || numberOf(known, "epoch") < node.epoch) {
+  async heartbeat({ id, epoch }: NodeIdentity): Promise<void> {
+    const [[known] = []] = await this.#side.ask(
+      `UPDATE node SET heartbeat_ms = ${this.#session.now()}, swept_ms = ${integerLiteral(this.#sweptMs)}
+         WHERE id = ${textLiteral(id)} AND epoch = ${epoch};
+       SELECT epoch FROM node WHERE id = ${textLiteral(id)}`,
+      1,
+    );
+    if (known === undefined || numberOf(known, "epoch") < epoch) {
       throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
     }
   }
 
-  async findDue(node: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
+  async findDue(self: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
+    const now = this.#session.now();
+    const isOpenSince = `r.expires_ms >= ${integerLiteral(this.#sweptMs)} AND r.closed_ms IS NULL`;
     const [expired = [], nodes = [], [time] = []] = await this.#side.ask(
-      expiredSql(this.#sweptMs, limit, this.#session.now()),
+      `SELECT r.id, r.expires_ms FROM reservation r WHERE ${isOpenSince} AND r.expires_ms <= ${now}
+         ORDER BY r.expires_ms LIMIT ${limit};
+       SELECT id, epoch, heartbeat_ms <= ${now} - ${nodeTimeoutMs} AS silent FROM node ORDER BY id;
+       SELECT ${now} AS now_ms`,
       3,
     );
     const nowMs = numberOf(time, "now_ms");
@@ -107,50 +118,29 @@ export class PostgresStore implements LedgerStore {
     // A database clock that was ahead and is corrected lowers the mark again.
     this.#sweptMs = Math.min(Math.max(this.#sweptMs, closedUntil), nowMs - sweepMarginMs);
     const due = expired.map((row): DueReservation => ({ id: textOf(row, "id"), why: "expired" }));
-    return due.length >= limit ? due : [...due, ...(await this.#findOrphans(node, nodes, nowMs, limit - due.length))];
-  }
-
-  /** Held reservations of nodes that are silent or were restarted. Looked for once for each dead process. */
-  async #findOrphans(
-    self: NodeIdentity,
-    nodes: readonly PostgresRow[],
-    nowMs: number,
-    limit: number,
-  ): Promise<DueReservation[]> {
-    const dead: { id: string; beforeEpoch: number }[] = [];
-    const checked: string[] = [];
-    for (const row of nodes) {
-      const id = textOf(row, "id");
-      const epoch = numberOf(row, "epoch");
-      const silent = id !== self.id && numberOf(row, "heartbeat_ms") <= nowMs - nodeTimeoutMs;
-      const key = JSON.stringify([id, epoch, silent]);
-      if (!silent) this.#checkedForOrphans.delete(JSON.stringify([id, epoch, true]));
-      if (this.#checkedForOrphans.has(key)) continue;
-      checked.push(key);
-      dead.push({ id, beforeEpoch: silent ? epoch + 1 : epoch });
-    }
-    if (dead.length === 0) return [];
-    const [rows = []] = await this.#side.ask(orphansSql(dead, this.#sweptMs, limit), 1);
-    if (rows.length < limit) for (const key of checked) this.#checkedForOrphans.add(key);
-    if (this.#checkedForOrphans.size > maxChecked) this.#checkedForOrphans.clear();
-    return rows.map((row) => ({ id: textOf(row, "id"), why: "owner_dead" }));
+    const left = limit - due.length;
+    // The search reads the reservations of the last minutes: it is made only when a node was started or has fallen silent.
+    const nodesNow = JSON.stringify(nodes);
+    if (left === 0 || nodesNow === this.#orphansFoundFor) return due;
+    const [orphans = []] = await this.#side.ask(
+      `SELECT r.id FROM reservation r LEFT JOIN node n ON n.id = r.node_id
+       WHERE ${isOpenSince} AND ${isOrphanedSql(now, textLiteral(self.id), self.epoch)} LIMIT ${left}`,
+      1,
+    );
+    if (orphans.length < left) this.#orphansFoundFor = nodesNow;
+    return [...due, ...orphans.map((row): DueReservation => ({ id: textOf(row, "id"), why: "owner_dead" }))];
   }
 
   async takeLookups(limit: number): Promise<readonly BillingLookup[]> {
     const now = this.#session.now();
     const [[due] = []] = await this.#side.ask(`SELECT 1 FROM generation_lookup WHERE next_ms <= ${now} LIMIT 1`, 1);
     if (due === undefined) return [];
-    const [taken = []] = await this.#side.ask(takeLookupsSql(limit, this.#session.now()), 1);
-    return taken.map((row) => ({
-      id: textOf(row, "reservation_id"),
-      generationId: textOf(row, "generation_id"),
-      hold: nanoUsd(numberOf(row, "hold")),
-      last: numberOf(row, "tries") >= maxLookups,
-    }));
+    const [taken = []] = await this.#side.ask(takeLookupsSql(now, limit).join("; "), 1);
+    return lookupsOf(taken);
   }
 
   async dropLookups(ids: readonly ReservationId[]): Promise<void> {
-    await this.#side.ask(dropLookupsSql(ids), 1);
+    await this.#side.ask(`DELETE FROM generation_lookup WHERE reservation_id IN (${listOf(ids)})`, 1);
   }
 
   async openHolds(): Promise<OpenHolds> {
@@ -164,13 +154,38 @@ export class PostgresStore implements LedgerStore {
 
   async prune(retentionMs: number, limit: number): Promise<number> {
     const before = `${this.#session.now()} - ${integerLiteral(Math.max(retentionMs, expiryGraceMs))}`;
-    const [found = [], [time] = []] = await this.#side.ask(prunableSql(before, limit), 2);
-    const prunable = {
-      ids: found.map((row) => textOf(row, "id")),
-      accounts: new Set(found.flatMap((row) => [textOf(row, "goal_account"), textOf(row, "day_account")])),
-    };
-    const day = utcDayOf(numberOf(time, "before_ms"));
-    const statements = pruneStatements(this.#session.begin, prunable, day, before, this.#nodeId);
+    const [found = [], [time] = []] = await this.#side.ask(
+      `SELECT id, goal_account, day_account, key_account FROM reservation
+         WHERE expires_ms < ${before} AND closed_ms < ${before} ORDER BY expires_ms LIMIT ${limit};
+       SELECT ${before} AS before_ms`,
+      2,
+    );
+    const statements = [this.#session.begin, "SET LOCAL statement_timeout = '5s'"];
+    if (found.length > 0) {
+      const ids = listOf(found.map((row) => textOf(row, "id")));
+      const columns = ["goal_account", "day_account", "key_account"];
+      const accounts = new Set(found.flatMap((row) => columns.flatMap((column) => row[column] ?? [])).map(String));
+      const moved = columns.map(
+        (column) => `SELECT r.${column} AS account, e.spent, e.overrun
+          FROM ledger_entry e JOIN reservation r ON r.id = e.reservation_id WHERE r.id IN (${ids})`,
+      );
+      statements.push(
+        `SELECT id FROM account WHERE id IN (${listOf(accounts)}) ORDER BY id FOR UPDATE`,
+        // The sums are read under the lock, so two nodes that delete the same rows carry them over once.
+        `UPDATE account SET carried_spent = carried_spent + pruned.spent, carried_overrun = carried_overrun + pruned.overrun
+         FROM (SELECT account, CAST(sum(spent) AS bigint) AS spent, CAST(sum(overrun) AS bigint) AS overrun
+               FROM (${moved.join(" UNION ALL ")}) AS moved GROUP BY account) AS pruned
+         WHERE account.id = pruned.account`,
+        `DELETE FROM ledger_entry WHERE reservation_id IN (${ids})`,
+        `DELETE FROM reservation WHERE id IN (${ids})`,
+      );
+    }
+    statements.push(
+      deleteOldDaysSql(textLiteral(utcDayOf(numberOf(time, "before_ms")))),
+      // All that such a node held has expired long ago.
+      `DELETE FROM node WHERE heartbeat_ms < ${before} AND id <> ${textLiteral(this.#nodeId)}`,
+      "COMMIT",
+    );
     await this.#side.ask(statements.join(";\n"), statements.length, pruneLimitMs);
     return found.length;
   }

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { maxUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import { nanoUsd, saturatedUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import { type AccountSpend, adhocGoal, type GoalId, type Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { AccountId, AccountRow } from "./rows.ts";
 
 export function emptyAccount(id: AccountId): AccountRow {
-  return { id, held: 0, spent: 0, overrun: 0, hard: null, ownHard: null };
+  return { id, held: 0, spent: 0, overrun: 0, unproven: 0, hard: null, ownHard: null };
 }
 
 /** A row as a database gives it: PostgreSQL gives a bigint as text. */
@@ -16,6 +16,7 @@ export function readAccount(row: Readonly<Record<string, unknown>>): AccountRow 
     held: Number(row["held"]),
     spent: Number(row["spent"]),
     overrun: Number(row["overrun"]),
+    unproven: Number(row["unproven"]),
     hard: row["hard"] === null ? null : Number(row["hard"]),
     ownHard: row["own_hard"] === null ? null : Number(row["own_hard"]),
   };
@@ -25,18 +26,25 @@ export function dayAccountOf(day: UtcDay): AccountId {
   return `day/${day}`;
 }
 
+/** `key/<label>/<day>`. A label has no white space: it comes from a line of words. */
+export function keyAccountOf(label: string, day: UtcDay): AccountId {
+  return `key/${storedName(label)}/${day}`;
+}
+
 /** Names that every store takes as they are; no control characters, no lone surrogates, not the namespace of `adhoc`. */
-const plainGoal = /^(?!adhoc(?:\/|$))(?!sha256:)[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,200}$/u;
+const plainName = /^(?!adhoc(?:\/|$))(?!sha256:)[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,200}$/u;
+/** Nearly all names match this simpler expression, which needs no Unicode tables. */
+const simpleName = /^(?!adhoc|sha256)[A-Za-z0-9_./-]{1,200}$/;
 
-/** Nearly all goals match this simpler expression, which needs no Unicode tables. */
-const simpleGoal = /^(?!adhoc|sha256)[A-Za-z0-9_./-]{1,200}$/;
-
-/** `goal/<goal>`; the `adhoc` goal has one account a day. Unusual names are stored as their SHA-256. */
+/** `goal/<goal>`; the `adhoc` goal has one account a day. */
 export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
-  if (goal === adhocGoal) return `goal/adhoc/${day}`;
-  if (simpleGoal.test(goal)) return `goal/${goal}`;
-  if (plainGoal.test(goal)) return `goal/${goal}`;
-  return `goal/sha256:${createHash("sha256").update(goal, "utf16le").digest("hex")}`;
+  return goal === adhocGoal ? `goal/adhoc/${day}` : `goal/${storedName(goal)}`;
+}
+
+/** Unusual names are stored as their SHA-256. */
+function storedName(name: string): string {
+  if (simpleName.test(name) || plainName.test(name)) return name;
+  return `sha256:${createHash("sha256").update(name, "utf16le").digest("hex")}`;
 }
 
 /** Whether a goal's name, as lists of accounts have it, is the hash of an unusual one. */
@@ -55,39 +63,9 @@ export function accountSpendOf(row: Balance): AccountSpend {
   return { spent: saturatedUsd(row.spent), held: saturatedUsd(row.held) };
 }
 
-/**
- * An account as a store has it, with sums that can be counted with: an upstream may have stated costs whose sum is beyond
- * what a number holds exactly. Such an account is full for every cap there can be, and stays so.
- */
-export function saturatedAccount(row: AccountRow): AccountRow {
-  const { held, spent, overrun, hard, ownHard } = row;
-  const most = Math.max(held, spent, overrun, hard ?? 0, ownHard ?? 0);
-  if (most <= maxUsd) return row;
-  return {
-    id: row.id,
-    held: Math.min(held, maxUsd),
-    spent: Math.min(spent, maxUsd),
-    overrun: Math.min(overrun, maxUsd),
-    hard: hard === null ? null : Math.min(hard, maxUsd),
-    ownHard: ownHard === null ? null : Math.min(ownHard, maxUsd),
-  };
-}
-
-/** A sum that has reached `maxUsd` stays there: how far above it really is, is not known. */
-function saturatingAdd(sum: number, by: number): number {
-  return sum >= maxUsd ? maxUsd : Math.min(sum + by, maxUsd);
-}
-
 export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
   const spend: Writable<Spend> = { day, goalAccount: accountSpendOf(goalRow), dayAccount: accountSpendOf(dayRow) };
   if (goalRow.ownHard !== null) spend.goalHardOverride = nanoUsd(goalRow.ownHard);
   if (dayRow.ownHard !== null) spend.dayHardOverride = nanoUsd(dayRow.ownHard);
   return spend;
-}
-
-/** Adds signed amounts to an account. */
-export function moveMoney(account: Writable<AccountRow>, held: number, spent: number, overrun: number): void {
-  account.held += held;
-  account.spent = saturatingAdd(account.spent, spent);
-  account.overrun = saturatingAdd(account.overrun, overrun);
 }

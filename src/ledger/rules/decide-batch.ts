@@ -1,5 +1,6 @@
-import { goalAccountOf, spendOf } from "./accounts.ts";
-import { reserve } from "./admission.ts";
+import { nanoUsd } from "#domain/money/money.ts";
+import { type Reservation, reservationIdOf } from "#ledger/ledger.ts";
+import { accountSpendOf, goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
 import type {
   BatchReply,
   LedgerBatch,
@@ -9,6 +10,7 @@ import type {
   Operation,
   OperationReply,
 } from "./operations.ts";
+import { expiryGraceMs, type ReservationRow } from "./rows.ts";
 import { cancel, expire, orphan, resolve } from "./state-machine.ts";
 import { WorkingRows } from "./working-rows.ts";
 
@@ -46,4 +48,73 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
     case "orphan":
       return orphan(rows, operation.id);
   }
+}
+
+/** Holds the amount in every account of the reservation if it fits under all of their hard caps. */
+function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
+  const { id, amount, key } = reservation;
+  // So an attempt can never be held twice, under two ids.
+  if (id !== reservationIdOf(reservation.requestId, reservation.attempt)) {
+    return { kind: "unavailable", reason: "the id of a reservation must be that of its request and attempt" };
+  }
+  const existing = rows.reservation(id);
+  if (existing !== undefined) return repeatReserve(rows, existing, reservation);
+
+  const { day, nowMs } = rows.time;
+  const goalRow = rows.account(goalAccountOf(reservation.goal, day));
+  const dayRow = rows.account(rows.dayAccount);
+  const keyRow = key === undefined ? undefined : rows.account(keyAccountOf(key.label, day));
+  const limits = [
+    { binding: "goal" as const, row: goalRow, hard: goalRow.ownHard ?? reservation.perGoalHard },
+    { binding: "day" as const, row: dayRow, hard: dayRow.ownHard ?? reservation.perDayHard },
+  ] as { readonly binding: "goal" | "day" | "key"; readonly row: typeof goalRow; readonly hard: number }[];
+  if (key !== undefined && keyRow !== undefined) {
+    limits.push({ binding: "key", row: keyRow, hard: keyRow.ownHard ?? key.dayHard });
+  }
+  const roomOf = ({ row, hard }: (typeof limits)[number]) => hard - row.spent - row.held;
+  if (limits.some((limit) => amount > roomOf(limit))) {
+    const least = limits.reduce((one, other) => (roomOf(other) < roomOf(one) ? other : one));
+    return {
+      kind: "refused",
+      binding: least.binding,
+      spend: spendOf(day, goalRow, dayRow),
+      ...(least.binding === "key" && { keySpend: accountSpendOf(least.row) }),
+      hard: nanoUsd(least.hard),
+      // Waiting helps only if every cap that refuses would have room without the running holds.
+      ...(limits.every((limit) => amount <= roomOf(limit) + limit.row.held) && { retryAfterMs: 1_000 }),
+    };
+  }
+  const row: ReservationRow = {
+    id,
+    goalAccount: goalRow.id,
+    dayAccount: dayRow.id,
+    keyAccount: keyRow?.id ?? null,
+    hold: amount,
+    actual: null,
+    source: null,
+    state: "HELD",
+    model: reservation.modelKey,
+    nodeId: rows.node.id,
+    nodeEpoch: rows.node.epoch,
+    createdMs: nowMs,
+    expiresMs: nowMs + reservation.deadlineMs + expiryGraceMs,
+    closedMs: null,
+  };
+  const { priceVersion } = reservation;
+  // Its call is dispatched at once; the prices are those that the hold is computed with.
+  const reason = priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
+  rows.write(row, "admitted", row.hold, 0, 0, reason);
+  for (const limit of limits) limit.row.hard = limit.hard;
+  return { kind: "held", day };
+}
+
+/** The same id again: the batch is repeated after a lost reply, or a defect of the caller. */
+function repeatReserve(rows: WorkingRows, row: ReservationRow, reservation: Reservation): OperationReply {
+  const isOwn = row.nodeId === rows.node.id && row.nodeEpoch === rows.node.epoch;
+  const same = row.hold === reservation.amount && row.model === reservation.modelKey;
+  if (isOwn && same && row.state === "HELD") return { kind: "held", day: row.dayAccount.slice("day/".length) };
+  rows.ignore(row.id, row.state, same ? "reserved again after it was closed" : "reserved again with other numbers");
+  // Written by a try whose reply was lost, and taken over or charged since: nobody has used it.
+  if (same) cancel(rows, row.id);
+  return { kind: "unavailable", reason: "this reservation is already used" };
 }

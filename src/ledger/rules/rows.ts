@@ -10,6 +10,8 @@ export interface AccountRow {
   readonly spent: number;
   /** Costs above the holds of their attempts; part of `spent`. */
   readonly overrun: number;
+  /** Holds of calls whose cost stayed unknown; part of `spent`. */
+  readonly unproven: number;
   /** The hard cap that the last admission was measured against; null before the first. */
   readonly hard: number | null;
   /** An operator's own hard cap; null when the policy's holds. */
@@ -20,10 +22,10 @@ export type ReservationState = "HELD" | "UNRESOLVED" | "SETTLED" | "RELEASED" | 
 
 export interface ReservationRow {
   readonly id: ReservationId;
-  readonly requestId: string;
-  readonly attempt: number;
   readonly goalAccount: AccountId;
   readonly dayAccount: AccountId;
+  /** Of the caller's key and the day, where the key has a cap of its own. */
+  readonly keyAccount: AccountId | null;
   readonly hold: number;
   readonly actual: number | null;
   readonly source: ActualSource | null;
@@ -31,8 +33,6 @@ export interface ReservationRow {
   readonly model: string;
   readonly nodeId: string;
   readonly nodeEpoch: number;
-  /** Always true for new rows. Earlier releases could hold before dispatch; such a row is released when its node dies. */
-  readonly dispatched: boolean;
   readonly createdMs: number;
   readonly expiresMs: number;
   readonly closedMs: number | null;
@@ -60,6 +60,7 @@ export interface NodeIdentity {
 export interface LookupRow {
   readonly reservationId: ReservationId;
   readonly generationId: string;
+  readonly hold: number;
   readonly nextMs: number;
 }
 
@@ -67,6 +68,12 @@ export interface LookupRow {
 export function partsOfReservationId(id: ReservationId): { readonly requestId: string; readonly attempt: number } {
   const dot = id.lastIndexOf(".");
   return { requestId: id.slice(0, dot), attempt: Number(id.slice(dot + 1)) };
+}
+
+/** The accounts that a reservation is held in and charged to. */
+export function accountsOf(row: Pick<ReservationRow, "goalAccount" | "dayAccount" | "keyAccount">): AccountId[] {
+  const { goalAccount, dayAccount, keyAccount } = row;
+  return keyAccount === null ? [goalAccount, dayAccount] : [goalAccount, dayAccount, keyAccount];
 }
 
 export function isOpen(state: ReservationState): boolean {
@@ -78,3 +85,26 @@ export function chargedOf(row: Pick<ReservationRow, "state" | "actual" | "hold">
   if (row.state === "SETTLED" || row.state === "CORRECTED") return row.actual ?? row.hold;
   return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
 }
+
+/** The part of that which nobody knows to be owed. */
+export function unprovenOf(row: Pick<ReservationRow, "state" | "hold">): number {
+  return row.state === "EXPIRED_CHARGED" ? row.hold : 0;
+}
+
+/** An aggregator's record of a call appears some seconds after it. */
+export const firstLookupMs = 3_000;
+/** How often a call is asked about: with a pause of 5 s that doubles, for some five minutes. */
+export const maxLookups = 7;
+/** Pause after the first claim, in milliseconds; each further claim doubles it. */
+export const lookupPauseMs = 5_000;
+/** A lookup that nobody has claimed for this long (lookups are off, or no gateway ran) is deleted. */
+export const staleLookupMs = 86_400_000;
+/** A hold expires this long after the deadline of its attempt. */
+export const expiryGraceMs = 60_000;
+/** A node whose last heartbeat is older than this counts as dead. */
+export const nodeTimeoutMs = 60_000;
+/**
+ * A node whose last heartbeat is older than this has missed two: its holds are not taken over yet, but nobody is told to wait
+ * for their calls.
+ */
+export const nodeSuspectMs = 12_000;

@@ -1,8 +1,7 @@
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { ActualSource, ReservationId, Resolution } from "#ledger/ledger.ts";
-import { firstLookupMs } from "./limits.ts";
 import type { OperationReply } from "./operations.ts";
-import { chargedOf, isOpen, type ReservationRow } from "./rows.ts";
+import { chargedOf, firstLookupMs, isOpen, partsOfReservationId, type ReservationRow } from "./rows.ts";
 import type { WorkingRows } from "./working-rows.ts";
 
 /**
@@ -27,7 +26,7 @@ export function resolve(rows: WorkingRows, resolution: Resolution): OperationRep
   const after = rows.reservation(id);
   // Only where this resolution ended the call, and its cost can still become known.
   if (before?.state === "HELD" && after !== undefined && mayBeCorrected(after)) {
-    rows.lookups.push({ reservationId: id, generationId, nextMs: rows.time.nowMs + firstLookupMs });
+    rows.lookups.push({ reservationId: id, generationId, hold: after.hold, nextMs: rows.time.nowMs + firstLookupMs });
   }
   return reply;
 }
@@ -44,7 +43,7 @@ export function cancel(rows: WorkingRows, id: ReservationId): OperationReply {
 export function expire(rows: WorkingRows, id: ReservationId): OperationReply {
   const row = rows.reservation(id);
   if (row === undefined || !isOpen(row.state) || row.expiresMs > rows.time.nowMs) return done;
-  return close(rows, id, row.dispatched ? chargeAtDeadline : releaseUndispatched);
+  return close(rows, id, { to: "charged", reason: "deadline_passed", distrusted: undefined });
 }
 
 /** Takes over a hold whose node is dead. */
@@ -52,7 +51,7 @@ export function orphan(rows: WorkingRows, id: ReservationId): OperationReply {
   const row = rows.reservation(id);
   if (row === undefined || row.state !== "HELD") return done;
   const index = rows.notices.length;
-  const reply = close(rows, id, row.dispatched ? ownerDied : releaseUndispatched);
+  const reply = close(rows, id, { to: "unknown", reason: "owner_died" });
   const notice = rows.notices[index];
   if (notice?.kind === "resolved") rows.notices[index] = { ...notice, orphanOf: row.nodeId };
   return reply;
@@ -68,10 +67,6 @@ type CloseEvent =
   | { readonly to: "released"; readonly reason: string; readonly source: "operator" | null }
   | { readonly to: "charged"; readonly reason: string; readonly distrusted: NanoUsd | undefined }
   | { readonly to: "unknown"; readonly reason: string };
-
-const chargeAtDeadline: CloseEvent = { to: "charged", reason: "deadline_passed", distrusted: undefined };
-const releaseUndispatched: CloseEvent = { to: "released", reason: "never_dispatched", source: null };
-const ownerDied: CloseEvent = { to: "unknown", reason: "owner_died" };
 
 function eventOf(resolution: Resolution): CloseEvent {
   switch (resolution.kind) {
@@ -121,11 +116,12 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
   const closedMs = rows.time.nowMs;
   switch (event.to) {
     case "settled": {
-      const { actual, source } = event;
+      const { source } = event;
+      const actual = rows.chargeable(row, event.actual);
       const overrun = Math.max(0, actual - row.hold);
       const after = { ...row, state: "SETTLED", actual, source, closedMs } as const;
-      rows.write(after, "settled", -row.hold, event.actual, overrun, event.reason);
-      if (overrun > 0) noticeOverrun(rows, row, event.actual);
+      rows.write(after, "settled", -row.hold, actual, overrun, event.reason);
+      if (overrun > 0) noticeOverrun(rows, row, actual);
       return;
     }
     case "released": {
@@ -137,16 +133,15 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
       const after = { ...row, state: "EXPIRED_CHARGED", closedMs } as const;
       rows.write(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
       if (event.distrusted !== undefined) {
-        const { id, requestId, model, hold } = row;
+        const { id, model, hold } = row;
+        const { requestId } = partsOfReservationId(id);
         rows.notices.push({ kind: "cost_distrusted", id, requestId, model, hold, stated: event.distrusted });
       }
       return;
     }
     case "unknown": {
       if (row.state === "UNRESOLVED") return;
-      // An unknown outcome means that the call was sent, so it can be billed from here on.
-      const after: ReservationRow = { ...row, state: "UNRESOLVED", dispatched: true };
-      rows.write(after, "unresolved", 0, 0, 0, event.reason);
+      rows.write({ ...row, state: "UNRESOLVED" }, "unresolved", 0, 0, 0, event.reason);
       return;
     }
   }
@@ -156,10 +151,11 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
 function correct(
   rows: WorkingRows,
   row: ReservationRow,
-  actual: number,
+  stated: number,
   source: ActualSource | null,
   reason: string,
 ): void {
+  const actual = rows.chargeable(row, stated);
   const before = chargedOf(row);
   const overrun = Math.max(0, actual - row.hold) - Math.max(0, before - row.hold);
   const after = { ...row, state: "CORRECTED", actual, source, closedMs: rows.time.nowMs } as const;

@@ -1,16 +1,21 @@
+import { maxUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { ReservationId } from "#ledger/ledger.ts";
-import { dayAccountOf, moveMoney } from "./accounts.ts";
+import { dayAccountOf } from "./accounts.ts";
 import type { LedgerChanges, LedgerNotice, LedgerTime, LedgerView } from "./operations.ts";
 import {
   type AccountId,
   type AccountRow,
+  accountsOf,
   chargedOf,
   type EntryRow,
+  isOpen,
   type LookupRow,
   type NodeIdentity,
+  partsOfReservationId,
   type ReservationRow,
   type ReservationState,
+  unprovenOf,
 } from "./rows.ts";
 
 /** Characters of a reason that are kept. */
@@ -56,7 +61,20 @@ export class WorkingRows {
     return row;
   }
 
-  /** Writes the row, appends the entry, and changes both accounts of the reservation by the same signed amounts. */
+  /**
+   * The part of a cost that can be charged to a reservation: all of it, but that spent and held stay countable in each account. An
+   * upstream may have stated costs of millions of dollars; then the account is full for every cap there can be.
+   */
+  chargeable(row: ReservationRow, actual: number): number {
+    const taken = isOpen(row.state) ? row.hold : chargedOf(row);
+    const rooms = accountsOf(row).map((id) => {
+      const { held, spent } = this.account(id);
+      return maxUsd - held - spent + taken;
+    });
+    return Math.max(0, Math.min(actual, ...rooms));
+  }
+
+  /** Writes the row, appends the entry, and changes the accounts of the reservation by the same signed amounts. */
   write(
     row: ReservationRow,
     event: EntryRow["event"],
@@ -67,6 +85,7 @@ export class WorkingRows {
   ): void {
     const known = this.#reservations.get(row.id);
     if (known === undefined) throw new Error(`reservation ${row.id} written before it was read`);
+    const unproven = unprovenOf(row) - (known.after === undefined ? 0 : unprovenOf(known.after));
     known.after = row;
     this.#entries.push({
       reservationId: row.id,
@@ -78,20 +97,25 @@ export class WorkingRows {
       nodeId: this.node.id,
       atMs: this.time.nowMs,
     });
-    if (held !== 0 || spent !== 0 || overrun !== 0) {
-      moveMoney(this.account(row.goalAccount), held, spent, overrun);
-      moveMoney(this.account(row.dayAccount), held, spent, overrun);
+    if (held !== 0 || spent !== 0 || overrun !== 0 || unproven !== 0) {
+      for (const id of accountsOf(row)) {
+        const account = this.account(id);
+        account.held += held;
+        account.spent += spent;
+        account.overrun += overrun;
+        account.unproven += unproven;
+      }
     }
     if (event === "admitted") return;
     this.notices.push({
       kind: "resolved",
       id: row.id,
-      requestId: row.requestId,
-      attempt: row.attempt,
+      ...partsOfReservationId(row.id),
       model: row.model,
       state: row.state,
       hold: row.hold,
       charged: chargedOf(row),
+      heldMs: this.time.nowMs - row.createdMs,
       reason,
     });
   }
@@ -113,8 +137,8 @@ export class WorkingRows {
       else updated.push({ before, after });
     }
     const accounts = [...this.#accounts.values()].filter(({ before, after }) => {
-      const { held, spent, overrun, hard } = after;
-      return held !== before.held || spent !== before.spent || overrun !== before.overrun || hard !== before.hard;
+      const { held, spent, unproven, hard } = after;
+      return held !== before.held || spent !== before.spent || unproven !== before.unproven || hard !== before.hard;
     });
     return { accounts, inserted, updated, entries: this.#entries, lookups: this.lookups };
   }

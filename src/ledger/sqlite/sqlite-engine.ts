@@ -5,15 +5,13 @@ import { inMemoryPath } from "#db/database-url.ts";
 import { diskFaultOf } from "#db/disk-fault.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { type Statement, writeWithoutSync } from "#db/store-database.ts";
-import { nanoUsd } from "#domain/money/money.ts";
 import { pidInNodeId } from "#domain/node-id.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
-import { type OpenHolds, openHoldsOf } from "#ledger/open-holds.ts";
-import { emptyAccount, saturatedAccount } from "#ledger/rules/accounts.ts";
+import { emptyAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
-import { lookupPauseMs, maxKeptLookups, maxLookups, nodeTimeoutMs } from "#ledger/rules/limits.ts";
 import type { BatchReply, LedgerBatch, LedgerChanges } from "#ledger/rules/operations.ts";
-import { type AccountId, type NodeIdentity, partsOfReservationId } from "#ledger/rules/rows.ts";
+import { type AccountId, type NodeIdentity, nodeTimeoutMs } from "#ledger/rules/rows.ts";
+import { lookupsOf, type OpenHolds, openHoldsOf } from "#ledger/shared-sql.ts";
 import { type DueReservation, type JoinedNode, StoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { prune, type StoredEntry } from "./sqlite-retention.ts";
@@ -75,13 +73,13 @@ export class SqliteEngine {
       /** Where the reservations of the batch are stored, and the batch with the newest entry of each. */
       const stored = new Map<ReservationId, StoredPlace>();
       const view = {
-        account: (id: AccountId) => saturatedAccount(account.get(id) ?? emptyAccount(id)),
+        account: (id: AccountId) => account.get(id) ?? emptyAccount(id),
         reservation: (id: ReservationId) => {
           const found = reservation.get(id);
           if (found === null) return undefined;
-          const { seq, lastEntry, dispatched, ...row } = found;
+          const { seq, lastEntry, ...row } = found;
           stored.set(id, { seq, lastEntry });
-          return { ...row, ...partsOfReservationId(id), dispatched: dispatched === 1 };
+          return row;
         },
       };
       const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.#today(nowMs) });
@@ -104,34 +102,25 @@ export class SqliteEngine {
       statements.insertBatch.run(batch, first.nodeId, first.atMs, JSON.stringify(rows));
     }
     for (const row of inserted) {
-      const { id, goalAccount, dayAccount, hold, actual, source, state, model, nodeId, nodeEpoch, dispatched } = row;
-      const owner = [goalAccount, dayAccount, hold, actual, source, state, model, nodeId, nodeEpoch] as const;
-      statements.insertReservation.run(
-        id,
-        ...owner,
-        dispatched ? 1 : 0,
-        row.createdMs,
-        row.expiresMs,
-        row.closedMs,
-        batch,
-      );
+      const { id, goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch } = row;
+      const owner = [goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch];
+      statements.insertReservation.run(id, ...owner, row.createdMs, row.expiresMs, row.closedMs, batch);
     }
     for (const { before, after } of updated) {
-      const { id, state, actual, source, dispatched, closedMs } = after;
+      const { id, state, actual, source, closedMs } = after;
       const seq = stored.get(id)?.seq ?? 0;
-      const values = [state, actual, source, dispatched ? 1 : 0, closedMs, batch] as const;
-      if (statements.updateReservation.run(...values, seq, before.state).changes !== 1) {
+      const { changes } = statements.updateReservation.run(state, actual, source, closedMs, batch, seq, before.state);
+      if (changes !== 1) {
         throw new StoreFailure("conflict", `reservation ${id} is not ${before.state}`);
       }
     }
-    for (const { reservationId, generationId, nextMs } of lookups) {
-      statements.addLookup.run(reservationId, generationId, nextMs);
+    for (const { reservationId, generationId, hold, nextMs } of lookups) {
+      statements.addLookup.run(reservationId, generationId, hold, nextMs);
     }
     for (const { after } of accounts) {
-      const { id, held, spent, overrun, hard } = after;
-      if (statements.updateAccount.run(held, spent, overrun, hard, id).changes === 0) {
-        statements.insertAccount.run(id, held, spent, overrun, hard);
-      }
+      const { id, held, spent, overrun, unproven, hard } = after;
+      const values = [held, spent, overrun, unproven, hard, id];
+      if (statements.updateAccount.run(...values).changes === 0) statements.insertAccount.run(...values);
     }
   }
 
@@ -155,22 +144,16 @@ export class SqliteEngine {
   }
 
   findDue(node: NodeIdentity, limit: number, nowMs: number): DueReservation[] {
-    return this.#guarded(() =>
-      this.#statements.due.all({ now: nowMs, silent: nowMs - nodeTimeoutMs, node: node.id, epoch: node.epoch, limit }),
-    );
+    return this.#guarded(() => this.#statements.due.all({ now: nowMs, node: node.id, epoch: node.epoch, limit }));
   }
 
   takeLookups(limit: number, nowMs: number): BillingLookup[] {
-    const { dueLookups, spentLookups, excessLookups, claimLookup } = this.#statements;
+    const { isLookupDue, deleteOverLookups, claimLookups } = this.#statements;
     // Nearly always there are none; then the write lock is not taken.
-    if (this.#guarded(() => dueLookups.all(nowMs, 1)).length === 0) return [];
+    if (this.#guarded(() => isLookupDue.get(nowMs)) === null) return [];
     return this.#transaction(() => {
-      spentLookups.run(maxLookups, nowMs);
-      excessLookups.run(maxKeptLookups);
-      return dueLookups.all(nowMs, limit).map(({ id, generationId, hold, tries }) => {
-        claimLookup.run(nowMs + lookupPauseMs * 2 ** tries, id);
-        return { id, generationId, hold: nanoUsd(hold), last: tries + 1 >= maxLookups };
-      });
+      deleteOverLookups.run({ now: nowMs });
+      return lookupsOf(claimLookups.all({ now: nowMs, limit }));
     });
   }
 

@@ -1,6 +1,5 @@
 import type { ReservationId } from "#ledger/ledger.ts";
-import { expiryGraceMs } from "#ledger/rules/limits.ts";
-import type { AccountId, EntryRow } from "#ledger/rules/rows.ts";
+import { type AccountId, accountsOf, type EntryRow, expiryGraceMs } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
 import type { OldReservation, SqliteStatements } from "./sqlite-statements.ts";
 
@@ -73,8 +72,7 @@ function removeEntries(statements: SqliteStatements, old: readonly OldReservatio
     const kept = entries.filter(([id, , , spent, overrun, , previous]) => {
       const reservation = byId.get(id);
       if (reservation === undefined) return true;
-      add(reservation.goalAccount, spent, overrun);
-      add(reservation.dayAccount, spent, overrun);
+      for (const account of accountsOf(reservation)) add(account, spent, overrun);
       if (previous !== null) batches.add(previous);
       return false;
     });

@@ -1,7 +1,7 @@
 import type { Reservation, ReservationId } from "#ledger/ledger.ts";
-import { expiryGraceMs } from "#ledger/rules/limits.ts";
 import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
+import { expiryGraceMs } from "#ledger/rules/rows.ts";
 import type { UtcDay } from "#platform/time.ts";
 import { dayCap, goalCap } from "./simulation-caps.ts";
 
@@ -100,8 +100,10 @@ export class Auditor {
   #predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
     const old = this.#rows.get(id);
     if (old !== undefined) {
-      if (old.phase !== "sure" || old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
-      return "held";
+      if (old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
+      if (old.phase === "sure") return "held";
+      this.#close(id, 0);
+      return "unavailable";
     }
     const own = goalOf(goal, day);
     const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);

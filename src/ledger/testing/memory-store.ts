@@ -1,19 +1,23 @@
-import { maxUsd, nanoUsd, saturatedUsd } from "#domain/money/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
-import type { OpenHolds } from "#ledger/open-holds.ts";
 import { emptyAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
-import { lookupPauseMs, maxLookups, nodeSuspectMs, nodeTimeoutMs } from "#ledger/rules/limits.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import {
   type AccountId,
   type AccountRow,
+  accountsOf,
   chargedOf,
   type EntryRow,
   isOpen,
+  lookupPauseMs,
+  maxLookups,
   type NodeIdentity,
+  nodeSuspectMs,
+  nodeTimeoutMs,
   type ReservationRow,
 } from "#ledger/rules/rows.ts";
+import type { OpenHolds } from "#ledger/shared-sql.ts";
 import type { DueReservation, LedgerStore } from "#ledger/store.ts";
 import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
 
@@ -119,11 +123,11 @@ export class MemoryStore implements LedgerStore {
       sum.count += 1;
       sum.amount += row.hold;
       if (sum === running) continue;
-      const { goalAccount, dayAccount, hold: amount } = row;
+      const { goalAccount, dayAccount, hold } = row;
       rows.push({
         goalAccount,
         dayAccount,
-        amount,
+        amount: nanoUsd(hold),
         endsInMs: Math.max(0, row.expiresMs - now),
         asked: this.lookups.has(row.id),
       });
@@ -138,7 +142,7 @@ export class MemoryStore implements LedgerStore {
       if (removed >= limit) break;
       if (row.closedMs === null || row.closedMs >= before) continue;
       this.reservations.delete(row.id);
-      for (const id of [row.goalAccount, row.dayAccount]) {
+      for (const id of accountsOf(row)) {
         this.carried.set(id, (this.carried.get(id) ?? 0) + chargedOf(row));
       }
       removed += 1;
@@ -172,15 +176,14 @@ export function imbalances(store: MemoryStore): string[] {
   const add = (sums: Map<AccountId, number>, id: AccountId, amount: number) =>
     sums.set(id, (sums.get(id) ?? 0) + amount);
   for (const row of store.reservations.values()) {
-    for (const id of [row.goalAccount, row.dayAccount]) {
+    for (const id of accountsOf(row)) {
       if (isOpen(row.state)) add(held, id, row.hold);
       add(spent, id, chargedOf(row));
     }
   }
   for (const account of store.accounts.values()) {
     if (account.held !== (held.get(account.id) ?? 0)) problems.push(`${account.id}: held ${account.held}`);
-    const counted = saturatedUsd(spent.get(account.id) ?? 0);
-    if (account.spent < maxUsd && account.spent !== counted) problems.push(`${account.id}: spent ${account.spent}`);
+    if (account.spent !== (spent.get(account.id) ?? 0)) problems.push(`${account.id}: spent ${account.spent}`);
   }
   return problems;
 }

@@ -216,12 +216,6 @@ class Simulation {
       // Acknowledged, so it is in the ledger, and no later crash may lose it.
       if (!this.#disk.reservations.has(reservation.id))
         this.#fail(`${reservation.id} was acknowledged and is not there`);
-      // The same reservation again, now or when it may be closed: the answer must never allow a second call.
-      if (this.#chance(0.1)) {
-        this.#time.after(this.#chance(0.5) ? 0 : this.#between(0, 90_000), () => {
-          if (alive()) void ledger.reserve(reservation);
-        });
-      }
       const last = await this.#callUpstream(node, ledger, alive, reservation);
       if (last === undefined || !alive()) return alive();
       closing = [last];

@@ -79,7 +79,7 @@ export interface LogEvents {
   ledger_created: Record<string, never>;
   ledger_missing: Record<string, never>;
   ledger_day_ahead: { day: LogId; today: LogId };
-  ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number; released: number };
+  ledger_taken_over: { nodes: OperatorText; unresolved: number; unresolved_nano_usd: number };
   telemetry_export_failed: { detail: OperatorText };
   records_pruned: { deleted: number };
   task_failed: { task: LogId } & LoggedError;
@@ -132,7 +132,7 @@ const meanings = {
     ledger_available: "The database answers again.",
     ledger_day_ahead: "The newest day in the ledger is ahead of the clock; spending counts to it until it is reached.",
     ledger_taken_over:
-      "Holds of gateways that have died were taken over: `unresolved` stay held, `released` were given back.",
+      "Holds of gateways that have died were taken over; they stay held until their calls' costs are known.",
     telemetry_export_failed: "The collector of `OTEL_…` did not take traces or metrics; they are dropped.",
   },
   error: {

@@ -30,9 +30,9 @@ export interface Sources {
   readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
   readonly caps?: () => { readonly [cap in keyof Caps]: number };
   /** Today's account as this node last saw it. */
-  readonly day?: () => { readonly spent: number; readonly held: number; readonly hardOverride?: number } | undefined;
-  /** What today's account was charged without a known cost; undefined before it was read. */
-  readonly chargedToday?: () => number | undefined;
+  readonly day?: () =>
+    | { readonly spent: number; readonly held: number; readonly unproven: number; readonly hardOverride?: number }
+    | undefined;
   readonly config?: () => {
     readonly state: "current" | "refused";
     readonly loadedAtMs: number;
@@ -115,8 +115,8 @@ export function readSources(sources: Sources, set: SetSample, modelLabel: (key: 
     setUsd("smart_gateway_budget_day_usd", day.spent, "spent");
     setUsd("smart_gateway_budget_day_usd", day.held, "held");
     setUsd("smart_gateway_budget_day_usd", day.hardOverride ?? caps?.dayHard, "hard_cap");
+    setUsd("smart_gateway_charged_without_proof_day_usd", day.unproven);
   }
-  setUsd("smart_gateway_charged_without_proof_day_usd", sources.chargedToday?.());
 
   const records = sources.records?.();
   if (records !== undefined) set("smart_gateway_records_up", records.ok ? 1 : 0);

@@ -16,7 +16,7 @@ import { contentType, expositionText, type MetricSnapshot, type SampleSnapshot }
 const fine = [0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25];
 const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-const reservationAnswers = ["held", "refused_goal", "refused_day", "unavailable"] as const;
+const reservationAnswers = ["held", "refused_goal", "refused_day", "refused_key", "unavailable"] as const;
 type ReservationAnswer = (typeof reservationAnswers)[number];
 
 export type RejectedRoute =

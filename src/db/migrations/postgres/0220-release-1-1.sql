@@ -1,7 +1,9 @@
 -- The part of the release's migration that only PostgreSQL needs.
 
--- An id is its request and its attempt, so it is unique as they are: they need no index of their own.
-ALTER TABLE reservation DROP CONSTRAINT reservation_request_id_attempt_key;
+-- An id is its request and its attempt, so it is unique as they are. Money is held for calls that are dispatched at once.
+ALTER TABLE reservation DROP COLUMN request_id, DROP COLUMN attempt, DROP COLUMN dispatched,
+  -- Of the caller's key, where that has a cap of its own.
+  ADD COLUMN key_account text;
 
 -- A search reads the terms of all blocks: rows of up to 8 kB keep them as they are. The data are compressed already.
 ALTER TABLE decision_block SET (toast_tuple_target = 8160);

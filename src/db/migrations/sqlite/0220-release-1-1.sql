@@ -18,6 +18,8 @@ CREATE TABLE new_reservation (
   id TEXT NOT NULL UNIQUE,
   goal_account TEXT NOT NULL,
   day_account TEXT NOT NULL,
+  -- Of the caller's key, where that has a cap of its own.
+  key_account TEXT,
   hold INTEGER NOT NULL CHECK (hold >= 0),
   actual INTEGER CHECK (actual >= 0),
   source TEXT,
@@ -26,7 +28,6 @@ CREATE TABLE new_reservation (
   model TEXT NOT NULL,
   node_id TEXT NOT NULL,
   node_epoch INTEGER NOT NULL,
-  dispatched INTEGER NOT NULL CHECK (dispatched = 0 OR dispatched = 1),
   created_ms INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL,
   closed_ms INTEGER,
@@ -41,9 +42,9 @@ CREATE TEMP TABLE numbered AS
 INSERT INTO ledger_batch (seq, node_id, at_ms, entries)
   SELECT seq, node_id, at_ms, json_array(json_array(reservation_id, event, held, spent, overrun, reason,
     lag(seq) OVER (PARTITION BY reservation_id ORDER BY seq))) FROM temp.numbered;
-INSERT INTO new_reservation (id, goal_account, day_account, hold, actual, source, state, model, node_id, node_epoch, dispatched,
+INSERT INTO new_reservation (id, goal_account, day_account, hold, actual, source, state, model, node_id, node_epoch,
     created_ms, expires_ms, closed_ms, last_entry)
-  SELECT r.id, r.goal_account, r.day_account, r.hold, r.actual, r.source, r.state, r.model, r.node_id, r.node_epoch, r.dispatched,
+  SELECT r.id, r.goal_account, r.day_account, r.hold, r.actual, r.source, r.state, r.model, r.node_id, r.node_epoch,
     r.created_ms, r.expires_ms, r.closed_ms, coalesce(e.last, 0)
   FROM reservation r LEFT JOIN (SELECT reservation_id, max(seq) AS last FROM temp.numbered GROUP BY reservation_id) e
     ON e.reservation_id = r.id

@@ -1,7 +1,13 @@
-import type { Clock } from "#platform/time.ts";
-import { nodeSuspectMs, nodeTimeoutMs } from "./rules/limits.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import type { BillingLookup } from "./ledger.ts";
+import { lookupPauseMs, maxLookups, nodeSuspectMs, nodeTimeoutMs, staleLookupMs } from "./rules/rows.ts";
 
-/** What is held in a whole store at one moment: its shape, and the SQL that both databases answer it with. */
+/** SQL that both databases understand, and what its rows mean. Times are SQL expressions or parameters. */
+
+/** A PostgreSQL bigint arrives as text. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export const accountColumns = "id, held, spent, overrun, unproven, hard, own_hard";
 
 /**
  * The SQL expression of a hold's state at a time that is an SQL expression too; `r` is the reservation, `n` its node.
@@ -11,6 +17,12 @@ export function holdStateSql(now: string, timeoutMs = nodeTimeoutMs): string {
   return `CASE WHEN r.state = 'EXPIRED_CHARGED' THEN 'charged' WHEN r.state = 'UNRESOLVED' THEN 'unresolved'
     WHEN n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= ${now} - ${timeoutMs} THEN 'orphaned'
     ELSE 'live' END`;
+}
+
+/** The condition that a node has not written for so long that its holds may be taken over, or was started again. */
+export function isOrphanedSql(now: string, selfId: string, selfEpoch: string | number): string {
+  return `r.state = 'HELD' AND CASE WHEN r.node_id = ${selfId} THEN r.node_epoch < ${selfEpoch}
+    ELSE n.id IS NULL OR n.epoch > r.node_epoch OR n.heartbeat_ms <= ${now} - ${nodeTimeoutMs} END`;
 }
 
 /** Money and number of holds. */
@@ -28,8 +40,7 @@ export interface OpenHolds {
   readonly rows: readonly {
     readonly goalAccount: string;
     readonly dayAccount: string;
-    /** Nano-USD. */
-    readonly amount: number;
+    readonly amount: NanoUsd;
     readonly endsInMs: number;
     /** The aggregator is being asked about it. */
     readonly asked: boolean;
@@ -54,8 +65,6 @@ export function openHoldsSql(now: string, narrowed = "r.closed_ms IS NULL"): rea
   ];
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
 /** The answers to `openHoldsSql`. */
 export function openHoldsOf(sums: readonly Row[], rows: readonly Row[]): OpenHolds {
   const running = { count: 0, amount: 0 };
@@ -71,60 +80,39 @@ export function openHoldsOf(sums: readonly Row[], rows: readonly Row[]): OpenHol
     rows: rows.map((row) => ({
       goalAccount: String(row["goal_account"]),
       dayAccount: String(row["day_account"]),
-      amount: Number(row["hold"]),
+      amount: nanoUsd(Number(row["hold"])),
       endsInMs: Math.max(0, Number(row["ends_in_ms"])),
       asked: Number(row["asked"]) === 1,
     })),
   };
 }
 
-/** A query runs again after this many times its own duration: queries take a fiftieth of the time at most. */
-const pauseFactor = 50;
-const minPauseMs = 1_000;
-const maxPauseMs = 30_000;
-/** Pause after a query that failed or timed out. */
-const failedPauseMs = 60_000;
+/**
+ * Two statements: one deletes lookups that are over, one claims those that are due. Of several nodes that see the same row the second
+ * finds, once it has the row's lock, that it is not due any more.
+ */
+export function takeLookupsSql(now: string, limit: string | number): readonly [over: string, claim: string] {
+  return [
+    `DELETE FROM generation_lookup WHERE (tries >= ${maxLookups} AND next_ms <= ${now}) OR next_ms <= ${now} - ${staleLookupMs}`,
+    `UPDATE generation_lookup SET tries = tries + 1, next_ms = ${now} + ${lookupPauseMs} * (1 << CAST(tries AS integer))
+     WHERE next_ms <= ${now} AND reservation_id IN
+       (SELECT reservation_id FROM generation_lookup WHERE next_ms <= ${now} ORDER BY next_ms LIMIT ${limit})
+     RETURNING reservation_id, generation_id, tries, hold`,
+  ];
+}
 
-/** What is held in the whole store, queried now and then: one query at a time, and the latest result is kept. */
-export class OpenHoldsCache {
-  readonly #query: () => Promise<OpenHolds>;
-  readonly #clock: Clock;
-  #latest: { readonly holds: OpenHolds; readonly seenMs: number } | undefined;
-  #running: Promise<void> | undefined;
-  #nextMs = 0;
+/** The rows of the second. */
+export function lookupsOf(rows: readonly Row[]): BillingLookup[] {
+  return rows.map((row) => ({
+    id: String(row["reservation_id"]),
+    generationId: String(row["generation_id"]),
+    hold: nanoUsd(Number(row["hold"])),
+    last: Number(row["tries"]) >= maxLookups,
+  }));
+}
 
-  constructor(query: () => Promise<OpenHolds>, clock: Clock) {
-    this.#query = query;
-    this.#clock = clock;
-  }
-
-  /** The latest result; undefined before the first one, and when it is old. */
-  get latest(): OpenHolds | undefined {
-    const { seenMs = 0, holds } = this.#latest ?? {};
-    return this.#clock.monotonic() - seenMs <= 2 * failedPauseMs ? holds : undefined;
-  }
-
-  /** Queries, unless that was done a moment ago. Undefined when the store does not answer. Never rejects. */
-  async refresh(): Promise<OpenHolds | undefined> {
-    if (this.#running === undefined && this.#clock.monotonic() >= this.#nextMs) {
-      this.#running = this.#queryNow().finally(() => {
-        this.#running = undefined;
-      });
-    }
-    await this.#running;
-    return this.latest;
-  }
-
-  async #queryNow(): Promise<void> {
-    const startedMs = this.#clock.monotonic();
-    try {
-      const holds = await this.#query();
-      const seenMs = this.#clock.monotonic();
-      this.#latest = { holds, seenMs };
-      this.#nextMs = seenMs + Math.min(maxPauseMs, Math.max(minPauseMs, (seenMs - startedMs) * pauseFactor));
-    } catch {
-      // The store is unavailable or too busy: the ledger's own calls report it where it matters.
-      this.#nextMs = this.#clock.monotonic() + failedPauseMs;
-    }
-  }
+/** Deletes the accounts of days before `day` whose reservations are all deleted. */
+export function deleteOldDaysSql(day: string): string {
+  return `DELETE FROM account WHERE (id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__' OR id LIKE 'key/%/____-__-__')
+    AND substr(id, length(id) - 9) < ${day} AND held = 0 AND spent = carried_spent AND overrun = carried_overrun`;
 }
