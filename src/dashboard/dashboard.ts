@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import { readBody } from "#http/request/read-body.ts";
@@ -19,8 +20,6 @@ import { StaticFiles } from "./static-files.ts";
 
 export interface DashboardOptions extends Pick<AccessOptions, "token" | "allowedHosts"> {
   readonly sources: DashboardSources;
-  /** Where the built page is. */
-  readonly assets: string;
 }
 
 const maxLoginBytes = 16_384;
@@ -30,7 +29,7 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
   const { token, allowedHosts } = options;
   const sources = endpointSources(options.sources);
   const access = dashboardAccess({ token, allowedHosts, clock: sources.clock });
-  const files = new StaticFiles(options.assets);
+  const files = new StaticFiles(join(import.meta.dir, "assets"));
   const endpoints = {
     ...nowEndpoints(sources),
     ...decisionEndpoints(sources),

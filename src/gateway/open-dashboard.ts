@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { readConfigFile, readText } from "#config/config-file.ts";
 import type { LiveConfig } from "#config/live-config.ts";
 import { loadConfig } from "#config/load-config.ts";
@@ -98,11 +97,10 @@ export function openDashboard(
     explained: parts.records.explained,
   };
   const { dashboardToken: token, allowedHosts } = settings;
-  const assets = join(import.meta.dir, "..", "dashboard", "assets");
   return (connection) =>
     loadedOnFirstRequest(async () => {
       const { dashboardHandler } = await import("#dashboard/dashboard.ts");
-      return dashboardHandler({ sources, token, allowedHosts, assets }, connection);
+      return dashboardHandler({ sources, token, allowedHosts }, connection);
     });
 }
 

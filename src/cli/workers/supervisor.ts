@@ -8,6 +8,8 @@ import { Channel, type Merged, type Message, type Snapshots, type Subject } from
 import { claimPort, type PortClaim } from "./port-claim.ts";
 
 const variable = "SMART_GATEWAY_WORKER";
+/** Of the single-file executable the second argument is the program inside it, which it runs by itself. */
+const programArguments = process.argv.slice(Bun.main.startsWith("/$bunfs/") ? 2 : 1);
 
 /** Which of the workers this process is, 1 and up; undefined for the process that starts them (or is the only one). */
 export function workerNumber(env: NodeJS.ProcessEnv): number | undefined {
@@ -177,7 +179,7 @@ class Supervisor {
 
   #start(worker: Worker) {
     const { env, settings } = this.#options;
-    worker.child = Bun.spawn([process.execPath, ...process.argv.slice(1)], {
+    worker.child = Bun.spawn([process.execPath, ...programArguments], {
       env: { ...env, [variable]: String(worker.number), NODE_ID: `${settings.nodeId}.${worker.number}` },
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: Message) => this.#received(worker, message),
