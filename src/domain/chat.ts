@@ -40,7 +40,7 @@ export interface ChatRequest {
   readonly body: JsonObject & { messages: ChatMessage[] };
   /** The bytes of the body, where what is sent on may be made of them. */
   readonly received?: ReceivedBody;
-  /** The body's size in bytes. What is sent on of it is not longer. */
+  /** The body's size in bytes. The text that is sent on of it is not longer. */
   readonly bodyBytes: number;
   /** The larger of `max_completion_tokens` and `max_tokens`, as either may bind upstream; null when neither is above 0. */
   readonly requestedOutputTokens: number | null;

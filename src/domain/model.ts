@@ -57,6 +57,9 @@ export type PriceSource =
   | { readonly kind: "registry_file" }
   | { readonly kind: "price_book"; readonly atMs: number };
 
+/** What a model takes as `reasoning_content` of assistant messages that come back to it: it insists on some, or refuses any. */
+export type ToolTurnReasoning = "required" | "refused";
+
 /** One record of the model registry, parsed; durations in milliseconds, sizes in tokens. */
 export interface Model {
   readonly key: ModelKey;
@@ -76,6 +79,8 @@ export interface Model {
   readonly enabled: boolean;
   /** Thinks before its first visible token: allowed a longer wait for the first event. */
   readonly reasoning: boolean;
+  /** Absent: messages go out as they were received. */
+  readonly toolTurnReasoning?: ToolTurnReasoning;
   /** Overrides of the policy's upstream timeouts for this model, in milliseconds. */
   readonly timeoutsMs: { readonly [name in TimeoutName]?: number };
 }

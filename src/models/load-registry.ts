@@ -97,6 +97,7 @@ function statedIn(prices: ModelRecord["prices"], named: readonly string[]): Pick
 
 /** The maximum output is at most the context, and the default output at most the maximum. */
 function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[]): Model {
+  const { tool_turn_reasoning: toolTurnReasoning } = record;
   const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
   return {
     key,
@@ -110,6 +111,7 @@ function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[
     free: record.free,
     enabled: record.enabled,
     reasoning: record.reasoning,
+    ...(toolTurnReasoning === "as_received" ? {} : { toolTurnReasoning }),
     timeoutsMs: withoutUndefined(record.timeouts_ms),
   };
 }

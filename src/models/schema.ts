@@ -72,6 +72,12 @@ export const ModelRecord = z.strictObject({
     .boolean()
     .default(false)
     .describe("True for a model that reasons before its first token; it gets the longer first-event timeout."),
+  tool_turn_reasoning: z
+    .enum(["as_received", "required", "refused"])
+    .default("as_received")
+    .describe(
+      "What happens to `reasoning_content` of assistant messages in runs with tools. `required`: an empty one is added where it is missing, because the host answers 400 without it. `refused`: all reasoning is taken out of the messages.",
+    ),
   timeouts_ms: z
     .strictObject({
       connect: z.int().min(1).optional().describe("Time until the connection is established."),

@@ -1,4 +1,5 @@
 import type { ByteRange, ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
+import { WithEmptyReasoning } from "./upstream.ts";
 
 /** Text that is written anew, or a range of the received bytes. */
 type Part = string | { readonly from: number; to: number };
@@ -6,13 +7,15 @@ type Part = string | { readonly from: number; to: number };
 /** Each piece is sent on its own, which costs more than a copy of many small ones. */
 const maxPieces = 16;
 
+const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
  * A body as JSON, in pieces: what is the same as received as the bytes that were received, and the rest written anew. Members
  * are the same where they are the same objects, or equal texts, numbers or literals; messages one by one.
  */
-export function spliceBody(body: JsonObject, { bytes, parsed, members, messages }: ReceivedBody): Uint8Array[] {
+export function spliceBody(body: JsonObject, received: ReceivedBody): Uint8Array[] {
+  const { bytes, parsed, members, messages } = received;
   const parts: Part[] = ["{"];
   let separator = "";
   /** The last member, if it was copied. */
@@ -25,7 +28,7 @@ export function spliceBody(body: JsonObject, { bytes, parsed, members, messages 
     else {
       write(parts, `${separator}${JSON.stringify(key)}:`);
       const isMessages = key === "messages" && Array.isArray(value) && value.length === messages.length;
-      if (isMessages) writeMessages(parts, value as ChatMessage[], parsed.messages, messages);
+      if (isMessages) writeMessages(parts, value as ChatMessage[], parsed.messages, received);
       else write(parts, JSON.stringify(value));
     }
     copied = range?.index ?? -2;
@@ -43,16 +46,21 @@ export function spliceBody(body: JsonObject, { bytes, parsed, members, messages 
 
 function writeMessages(
   parts: Part[],
-  written: readonly ChatMessage[],
+  written: readonly (ChatMessage | WithEmptyReasoning)[],
   parsed: readonly ChatMessage[],
-  ranges: readonly (ByteRange | undefined)[],
+  { bytes, messages: ranges }: ReceivedBody,
 ): void {
   write(parts, "[");
   for (const [index, message] of written.entries()) {
-    const range = message === parsed[index] ? ranges[index] : undefined;
+    const lacksReasoning = message instanceof WithEmptyReasoning;
+    const range = (lacksReasoning ? message.message : message) === parsed[index] ? ranges[index] : undefined;
     const separator = index > 0 ? "," : "";
     if (range === undefined) write(parts, separator + JSON.stringify(message));
-    else copy(parts, range, separator, true);
+    else if (lacksReasoning) {
+      // A message has a role, so something follows the brace.
+      write(parts, `${separator}{"reasoning_content":"",`);
+      parts.push({ from: bytes.indexOf(OPEN_BRACE, range.from) + 1, to: range.to });
+    } else copy(parts, range, separator, true);
   }
   write(parts, "]");
 }

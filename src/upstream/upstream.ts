@@ -1,4 +1,5 @@
-import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
+import type { ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
+import { wholeMessage } from "#domain/known-message.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
@@ -29,6 +30,19 @@ export interface UpstreamCall {
   readonly trace?: TraceContext | undefined;
   /** Uses a new connection and closes it afterwards: for the one repeat after `staleSocket`. */
   readonly freshConnection?: boolean;
+}
+
+/** A message that goes out with an empty `reasoning_content`, and is otherwise sent as it was received. */
+export class WithEmptyReasoning {
+  readonly message: ChatMessage;
+
+  constructor(message: ChatMessage) {
+    this.message = message;
+  }
+
+  toJSON(): JsonObject {
+    return { reasoning_content: "", ...wholeMessage(this.message) };
+  }
 }
 
 export type UpstreamReply =

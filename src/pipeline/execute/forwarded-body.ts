@@ -4,6 +4,7 @@ import { highestRates } from "#domain/money/prices.ts";
 import { numberOf } from "#domain/raw-json.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Configuration } from "#pipeline/ports.ts";
+import { withToolTurnReasoning } from "./tool-turn-reasoning.ts";
 
 /**
  * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata keys,
@@ -19,6 +20,8 @@ export function forwardedBody(
 ): JsonObject {
   // A spread, because assigning key by key would take a key named `__proto__` for the prototype.
   const body: JsonObject = { ...redactedBody, model: model.upstreamId };
+  const { toolTurnReasoning } = model;
+  if (toolTurnReasoning !== undefined) body["messages"] = withToolTurnReasoning(toolTurnReasoning, redactedBody);
   const metadata = withoutGatewayKeys(body["metadata"]);
   if (metadata === "empty") delete body["metadata"];
   else if (metadata !== "unchanged") body["metadata"] = metadata;
