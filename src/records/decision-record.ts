@@ -201,9 +201,9 @@ export const DecisionStage = z.object({
 });
 export type DecisionStage = z.infer<typeof DecisionStage>;
 
-/** A change of one input or setting that would have changed the decision; the nearest first. */
+/** A change of what the caller controls that would have changed the decision. */
 export const Counterfactual = z.object({
-  input: text.describe("What changes: `score`, `same_error_count`, `budget.goal`, `sensitive` …"),
+  input: text.describe("What changes: `risk_level`, `same_error_count`, `sensitive` …"),
   from: text,
   to: text,
   leads_to: text.describe(
@@ -216,6 +216,10 @@ export type Counterfactual = z.infer<typeof Counterfactual>;
 
 const DecisionExplanation = z.object({
   sentence: text,
+  given: z
+    .array(z.object({ name: text, value: text }))
+    .describe("What a person can act on: the model asked for, the goal, stated levels, the run so far."),
+  findings: text.nullable().describe("What the privacy gate has found, as a sentence."),
   stages: z.array(DecisionStage),
   would_change: z.array(Counterfactual),
 });

@@ -69,10 +69,13 @@ export class DecisionLines {
   }
 }
 
+function givenText({ name, value }: ExplainedDecision["explanation"]["given"][number]): string {
+  return plain(`${name.replaceAll("_", " ")} ${value}`);
+}
+
 /** A decision, explained: the sentence first, then the stages. */
 export function explanationText(record: ExplainedDecision): string {
-  const { explanation, contributions, score, thresholds, attempts, timings } = record;
-  const { flash_below, pro_from } = thresholds ?? {};
+  const { explanation, attempts, timings } = record;
   const stages = explanation.stages.map(({ stage, verdict, decided, would, evidence }) => {
     const said = would === null ? verdict : `would have said: ${would}`;
     const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${plain(evidence.join(" "))}`;
@@ -106,10 +109,11 @@ export function explanationText(record: ExplainedDecision): string {
   };
   const spent = [timings.decision_ms ?? 0, timings.ledger_ms ?? 0, timings.total_ms].map(durationText);
   return [
-    `${explanation.sentence}\n`,
+    explanation.sentence,
+    ...(explanation.findings === null ? [] : [explanation.findings]),
+    ...(explanation.given.length === 0 ? [] : [`Given: ${explanation.given.map(givenText).join(", ")}`]),
+    "",
     ...stages,
-    `\nPoints (score ${score ?? "–"}${flash_below === undefined ? "" : `; flash below ${flash_below}, pro from ${pro_from}`}):`,
-    textOf(Object.fromEntries(contributions.map(({ name, value }) => [name, value.toFixed(2)]))).replace(/^/gm, "  "),
     ...(explanation.would_change.length > 0 ? ["\nWhat would have changed it:"] : []),
     ...explanation.would_change.map(({ sentence }) => `  ${sentence}`),
     ...(rows.length === 0 ? [] : [`\nAttempts (decision ${spent[0]}, ledger ${spent[1]}, total ${spent[2]}):`]),

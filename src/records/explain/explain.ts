@@ -4,7 +4,7 @@ import type { DecisionExplanation, DecisionInputs, DecisionRecord, Tier } from "
 import type { RoutedInputs } from "#records/record.ts";
 import { type DecideInput, type DecisionConfiguration, decideInputOf } from "#records/replay/replay.ts";
 import { findCounterfactuals } from "./counterfactuals.ts";
-import { sentenceOf, wouldSentenceOf } from "./sentences.ts";
+import { findingsText, givenIn, sentenceOf, wouldSentenceOf } from "./sentences.ts";
 import { stagesOf } from "./stages.ts";
 
 /**
@@ -34,30 +34,28 @@ export function explainDryRun(
   tier: Tier | null,
   input: DecideInput,
   redactions: number,
-): DecisionExplanation {
+): Pick<DecisionExplanation, "sentence" | "stages" | "would_change"> {
   const { score, evidence } = decision;
   const hasRedactions = redactions > 0;
   const { rule } = readEvidence(evidence);
   const sentence = wouldSentenceOf(decision, tier, { rule, score, evidence, kind: input.task.kind, hasRedactions });
-  return explanation(input, { ...decision, rule }, null, hasRedactions, sentence);
+  return { sentence, ...reasons(input, { ...decision, rule }, null, hasRedactions) };
 }
 
 function explainRecord(record: DecisionRecord, input: DecideInput | undefined, sentence: string): DecisionExplanation {
-  const { cause, score, inputs, redactions } = record;
-  if (input === undefined || cause === null) return { sentence, stages: [], would_change: [] };
-  const decided = { ...record, cause, score: score ?? 0 };
-  return explanation(input, decided, inputs?.ledger_spend ?? null, redactions.length > 0, sentence);
+  const { cause, inputs, redactions } = record;
+  const about = { sentence, given: givenIn(record), findings: findingsText(redactions) ?? null };
+  if (input === undefined || cause === null) return { ...about, stages: [], would_change: [] };
+  return { ...about, ...reasons(input, { ...record, cause }, inputs?.ledger_spend ?? null, redactions.length > 0) };
 }
 
-function explanation(
+function reasons(
   input: DecideInput,
   decided: Parameters<typeof findCounterfactuals>[1],
   ledgerSpend: DecisionInputs["ledger_spend"],
   hasRedactions: boolean,
-  sentence: string,
-): DecisionExplanation {
+): Pick<DecisionExplanation, "stages" | "would_change"> {
   return {
-    sentence,
     stages: stagesOf(input, decided.cause),
     would_change: findCounterfactuals(input, decided, ledgerSpend, hasRedactions),
   };

@@ -1,6 +1,7 @@
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
-import type { DecisionRecord, DecisionStage, Tier } from "#records/decision-record.ts";
+import { onScale } from "#pipeline/decide/rules/score-scale.ts";
+import type { DecisionExplanation, DecisionRecord, DecisionStage, Tier } from "#records/decision-record.ts";
 
 type Known = Pick<DecisionRecord, "rule" | "score" | "evidence" | "kind"> & { readonly hasRedactions: boolean };
 
@@ -38,15 +39,21 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   hint_pro: { ...hint, because: "the caller hinted at pro" },
   hint_flash: { ...hint, because: "the caller hinted at flash" },
   hint_free: { ...hint, because: "the caller hinted at the free model" },
-  score_flash: { ...scored, because: ({ score }) => `its score of ${score} is below the gray zone` },
-  score_pro: { ...scored, because: ({ score }) => `its score of ${score} is above the gray zone` },
+  score_flash: { ...scored, because: ({ evidence }) => difficulty(evidence) },
+  score_pro: { ...scored, because: ({ evidence }) => difficulty(evidence) },
   gray_zone_scout: {
     stage: "score",
     inputs: ["score", "scout"],
-    because: ({ score }) => `its score of ${score} is in the gray zone, where the scout decides`,
+    because: ({ evidence }) => `${difficulty(evidence)}: between flash and pro, where the scout decides`,
   },
-  gray_zone_flash: { ...scored, because: ({ score }) => `its score of ${score} is in the lower half of the gray zone` },
-  gray_zone_pro: { ...scored, because: ({ score }) => `its score of ${score} is in the upper half of the gray zone` },
+  gray_zone_flash: {
+    ...scored,
+    because: ({ evidence }) => `${difficulty(evidence)}: between flash and pro, nearer to flash`,
+  },
+  gray_zone_pro: {
+    ...scored,
+    because: ({ evidence }) => `${difficulty(evidence)}: between flash and pro, nearer to pro`,
+  },
   affinity: { stage: "rules", inputs: ["affinity"], because: "its conversation has its context cached there" },
   exploration: { stage: "rules", inputs: ["score"], because: "it was drawn to learn how the other tier does" },
   budget_soft_cap: {
@@ -65,6 +72,16 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
 function reasonOf(cause: Cause, known: Known): string {
   const { because } = causeTexts[cause];
   return typeof because === "string" ? because : because(known);
+}
+
+/** How hard the ask is, beside others; a stated task's difficulty has no such share. */
+export function difficulty(evidence: readonly string[]): string {
+  if (fact(evidence, "run_prose_chars") !== undefined) return "the model of this run writes much prose, as in trouble";
+  const scale = fact(evidence, "score_scale");
+  if (scale === "declared") return `its stated difficulty is ${fact(evidence, "score")} of 100`;
+  const harderThan = Math.round(onScale(Number(fact(evidence, "points") ?? 0), "chat"));
+  const share = Math.min(99, Math.max(harderThan, 100 - harderThan));
+  return `it is ${harderThan < 50 ? "easier" : "harder"} than ${share} % of asks`;
 }
 
 function freeModelObstacle({ evidence, hasRedactions }: Known): string {
@@ -113,11 +130,41 @@ function replacementIn(evidence: readonly string[]): string {
 }
 
 /** The same where not the decision's model answered, but a fallback. */
-function failOverIn({ model, served_by, attempts }: DecisionRecord): string {
+function failOverIn({ model, served_by, attempts, health }: DecisionRecord): string {
   if (served_by === null || served_by === model || model === null) return "";
   const failed = attempts.some((attempt) => attempt.model === model);
-  return `${failed ? `after ${model} failed` : `instead of ${model}`}. ${model} was chosen `;
+  const why = health[model] === "DEGRADED" ? ", which is degraded and sheds a share of its requests" : "";
+  return `${failed ? `after ${model} failed` : `instead of ${model}${why}`}. ${model} was chosen `;
 }
+
+/** What the privacy gate has found, by rule; undefined where that is nothing. */
+export function findingsText(redactions: DecisionRecord["redactions"]): string | undefined {
+  const count = redactions.reduce((sum, each) => sum + each.count, 0);
+  if (count === 0) return undefined;
+  const rules = redactions.map(({ rule }) => rule.replaceAll("_", " ")).join(", ");
+  const [values, them] = count === 1 ? ["value", "it"] : ["values", "them"];
+  return `The privacy gate found ${count} private ${values} (${rules}), and replaced ${them} unless in a tool definition.`;
+}
+
+const statedInputs = ["risk_level", "blast_radius", "explicit_route", "reasoning", "hint", "scout", "pro"] as const;
+const runInputs = [
+  ...(["attempts", "flash_attempts", "same_error_count", "tests_failed", "files_touched", "tool_depth"] as const),
+  "failure_class",
+] as const;
+const defaults: ReadonlySet<unknown> = new Set(["LOW", "AUTO", "auto", "NONE", "OTHER", 0, false, null, undefined]);
+
+/** What a person can act on: what was asked for, by whom, at which risk, and what the run has done. */
+export function givenIn({ alias, goal, kind, inputs }: GivenSource): DecisionExplanation["given"] {
+  const named: readonly (readonly [string, unknown])[] = [
+    ["model", alias],
+    ["goal", goal],
+    ["kind", kind],
+    ...statedInputs.map((name) => [name, inputs?.task[name]] as const),
+    ...runInputs.map((name) => [name, inputs?.runtime[name]] as const),
+  ];
+  return named.filter(([, value]) => !defaults.has(value)).map(([name, value]) => ({ name, value: String(value) }));
+}
+type GivenSource = Pick<DecisionRecord, "alias" | "goal" | "kind" | "inputs">;
 
 /** What happened, in few sentences. Without a decision: that there was none, and why. `cost`: whether the cost is said. */
 export function sentenceOf(record: DecisionRecord, cost: "with_cost" | "without_cost"): string {

@@ -9,7 +9,7 @@ import { addHardCapEvidence, withinHardCaps, withinSoftCap } from "#pipeline/dec
 import { routable, stateOf } from "#pipeline/decide/select/select-model.ts";
 import type { DecisionStage } from "#records/decision-record.ts";
 import type { DecideInput } from "#records/replay/replay.ts";
-import { causeTexts, fact } from "./sentences.ts";
+import { causeTexts, difficulty } from "./sentences.ts";
 
 type StageVerdict = Pick<DecisionStage, "stage" | "verdict" | "evidence">;
 
@@ -35,7 +35,7 @@ export function stagesOf({ task, runtime, snapshot }: DecideInput, cause: Cause)
     },
     {
       stage: "score",
-      verdict: `${zone === "gray" ? "gray zone" : zone}${scoreMeaning(evidence.score)}`,
+      verdict: `${zone === "gray" ? "gray zone" : zone}: ${difficulty(evidence.score)}`,
       evidence: evidence.score,
     },
     { stage: "rules", verdict: isScored ? "no rule: the score decides" : wanted.cause, evidence: evidence.rules },
@@ -82,15 +82,4 @@ function afterRules(wanted: Choice, snapshot: DecideInput["snapshot"]): readonly
     { stage: "budget", verdict: fits ? within : "budget_hard_cap_exceeded", evidence },
     { stage: "health", verdict: `${model.key} ${serves}`, evidence: health },
   ];
-}
-
-/** What the score means on its scale: how many of such asks have fewer points. Stated tasks have no such share. */
-function scoreMeaning(evidence: Evidence): string {
-  const points = fact(evidence, "points");
-  if (points === undefined) return "";
-  if (fact(evidence, "score_scale") === "declared") return `: ${points} points of a stated task`;
-  const learned = fact(evidence, "learned");
-  const shipped = fact(evidence, "score_shipped") ?? fact(evidence, "score");
-  const change = learned === undefined ? "" : `; the learned weights change that by ${learned}`;
-  return `: its ${points} points are more than ${shipped} % of such asks have${change}`;
 }
