@@ -1,5 +1,5 @@
 import { type AnchorHTMLAttributes, type MouseEvent, type ReactNode, useSyncExternalStore } from "react";
-import type { DecisionFilter, Range, rangeKeys } from "#dashboard/api-schema.ts";
+import type { DecisionFilter, Range, RangeKey } from "#dashboard/query.ts";
 import type { Zone } from "./format.ts";
 
 /** The address of the page is its state: view, range, filters, opened decision. So Back works, and a copied link shows the same. */
@@ -62,7 +62,6 @@ export function withSearch(from: Place, changes: Search): string {
   return href(from.path, { ...Object.fromEntries(from.search), ...changes });
 }
 
-export type RangeKey = (typeof rangeKeys)[number];
 export const ranges: Readonly<Record<RangeKey, string>> = {
   "1h": "last hour",
   "6h": "last 6 h",

@@ -42,12 +42,14 @@ export async function buildDashboard(): Promise<BuiltPage> {
   if (result.outputs.length !== 2) throw new Error(`expected a script and a style sheet, not ${result.outputs.length}`);
   const [script, style] = [await built("js"), await built("css")];
   const icon = add("icon", "svg", await Bun.file(join(root, "dashboard", "icon.svg")).bytes());
-  const template = await Bun.file(join(root, "dashboard", "index.html")).text();
-  const html = Object.entries({ style, script, icon }).reduce(
-    (text, [name, file]) => text.replace(`{{${name}}}`, `${assetsPath}/${file}`),
-    template,
-  );
-  files.set("index.html", new TextEncoder().encode(html));
+  for (const page of ["index.html", "login.html"]) {
+    const template = await Bun.file(join(root, "dashboard", page)).text();
+    const html = Object.entries({ style, script, icon }).reduce(
+      (text, [name, file]) => text.replace(`{{${name}}}`, `${assetsPath}/${file}`),
+      template,
+    );
+    files.set(page, new TextEncoder().encode(html));
+  }
   return { files };
 }
 

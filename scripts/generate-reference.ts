@@ -4,25 +4,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
-import { dashboardApi } from "#dashboard/api-schema.ts";
-import { BudgetLine } from "#dashboard/schema/operating.ts";
-import { DecisionRow } from "#dashboard/schema/reading.ts";
-import {
-  AtMs,
-  CapUse,
-  Counted,
-  DecisionFilter,
-  type EndpointSchema,
-  FileProblem,
-  Ms,
-  NanoUsd,
-  Pace,
-  Range,
-  RangeQuery,
-} from "#dashboard/schema/shared.ts";
+import { dashboardEndpoints } from "#dashboard/api.ts";
+import type { DashboardSources } from "#dashboard/sources.ts";
 import { causeMeanings } from "#domain/codes/cause-meanings.ts";
 import { errorMeanings, refusalCauses } from "#domain/codes/error-codes.ts";
-import { Counterfactual, DecisionRecord, DecisionStage } from "#records/decision-record.ts";
+import { DecisionRecord } from "#records/decision-record.ts";
 import { logEvents } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { programWith } from "../src/cli/program.ts";
@@ -278,116 +264,52 @@ function metricsPage(): string {
   ]);
 }
 
-/** What several answers of the dashboard's API are made of, described once. */
-const sharedTypes: ReadonlyMap<string, SchemaNode> = new Map(
-  Object.entries({
-    DecisionRecord,
-    DecisionRow,
-    BudgetLine,
-    CapUse,
-    Counted,
-    DecisionFilter,
-    Pace,
-    DecisionStage,
-    Counterfactual,
-    RangeQuery,
-    Range,
-    FileProblem,
-  }).map(([name, schema]) => [name, jsonSchemaOf(schema, "")]),
-);
-
 function dashboardApiPage(): string {
-  const endpoints = Object.entries<EndpointSchema>(dashboardApi).map(([name, { about, ...parts }]) => {
-    const [method, path] = name.split(" ");
-    const tables = Object.entries(parts).map(([part, schema]) => {
-      const rows = fieldRows(jsonSchemaOf(schema, ""), "");
-      return table([part, "type, meaning"], joined(rows));
-    });
-    return [`### ${method} /dashboard/api/${path}`, about, ...tables];
-  });
-  const types = [...sharedTypes].map(([name, node]) => [
-    `### ${name}`,
-    table(["field", "type, meaning"], joined(fieldRows(node, "", name))),
-  ]);
+  // What endpoints take and are for stands beside their functions, none of which is called here.
+  const endpoints = Object.entries(dashboardEndpoints({} as DashboardSources)).flatMap(
+    ([name, { about, ...taken }]) => {
+      const [method, path] = name.split(" ");
+      const schemas = Object.entries({ query: taken.query, body: taken.body });
+      const rows = schemas.flatMap(([part, schema]) =>
+        schema === undefined ? [] : fieldRows(jsonSchemaOf(schema, "")).map((row) => [part, ...row]),
+      );
+      const fields = rows.length === 0 ? [] : [table(["in", "field", "type", "meaning"], rows)];
+      return [`### ${method} /dashboard/api/${path}`, about, ...fields];
+    },
+  );
   return page([
     "# The dashboard's API",
     "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0145](../decisions/0145-web-pages-may-not-call-a-gateway-on-loopback.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",
-    'Times are milliseconds since the Unix epoch, durations end in `_ms`, money is whole nano-US-dollars (1 USD is 1,000,000,000). `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range. Server-sent `events` have an `event:` of their `kind`. Types with a capital letter stand [below](#types).',
+    'In answers, times are milliseconds since the Unix epoch and end in `_ms`, as durations do; money is whole nano-US-dollars (1 USD is 1,000,000,000). A number with a `filter` is the sum of the list that `GET decisions` gives with this filter. `{…}` in a path is one URL-encoded segment. Errors are `{"detail": "…"}`. A range begins at a full UTC hour and ends with the current hour; `from_ms` and `to_ms` name any other range. Server-sent events have an `event:` of their `kind`. The types of the answers stand in `src/dashboard/endpoints/`.',
     "## Endpoints",
-    ...endpoints.flat(),
-    "## Types",
-    ...types.flat(),
+    ...endpoints,
+    "## DecisionRecord",
+    "What is recorded of each request, for `GET decisions/{id}`, `GET /v1/route/decisions/{id}` and the command line.",
+    table(["field", "type", "meaning"], fieldRows(jsonSchemaOf(DecisionRecord, ""))),
   ]);
 }
 
-/** Deeper fields belong to a part that has its own page or schema. */
-const deepest = 3;
-
-/** `within`: the shared type that is being described. */
-function fieldRows(node: SchemaNode, path: string, within = "", depth = 0): string[][] {
-  if (node.anyOf !== undefined) {
-    const parts = node.anyOf.filter(({ type }) => type !== "null");
-    return parts.flatMap((part) => fieldRows(part, path, within, depth));
+/** Fields of the same type about which there is no more to say stand in one row. */
+function fieldRows(node: SchemaNode, path = ""): string[][] {
+  const rows: string[][] = [];
+  for (const [key, child] of Object.entries(node.properties ?? {})) {
+    const name = `\`${path}${key}\``;
+    const object = [child, child.items, ...(child.anyOf ?? [])].find((part) => part?.properties !== undefined);
+    if (object !== undefined && path === "") {
+      if (child.description !== undefined) rows.push([name, "object", child.description]);
+      rows.push(...fieldRows(object, `${key}${child.items === undefined ? "" : "[]"}.`));
+      continue;
+    }
+    const type = String(typeName(child)) // it may be a list of types
+      .replace("section", "object")
+      .replace("string", "text")
+      .replace(",null", " or null")
+      .replace(/, ≥ -\d+/, "");
+    const same = rows.find(([, known, meaning]) => known === type && meaning === "");
+    if (child.description === undefined && same !== undefined) same[0] += ` ${name}`;
+    else rows.push([name, type, child.description ?? ""]);
   }
-  if (node.items !== undefined) return fieldRows(node.items, `${path}[]`, within, depth);
-  if (depth === deepest) return [];
-  const known: readonly string[] = Object.keys(sharedTypes.get(sharedName(node, within) ?? "")?.properties ?? {});
-  const whole = path === "" && known.length > 0 ? [["", fieldType(node, within), ""]] : [];
-  const own = Object.entries(node.properties ?? {}).filter(([key]) => !known.includes(key));
-  const rows = own.flatMap(([key, child]) => {
-    const at = path === "" ? key : `${path}.${key}`;
-    const meaning = units.includes(child.description) ? "" : (child.description ?? "");
-    return [[`\`${at}\``, fieldType(child, within), meaning], ...fieldRows(child, at, within, depth + 1)];
-  });
-  return [...whole, ...rows];
-}
-
-/** The page says these at its beginning. */
-const units = [AtMs, Ms, NanoUsd].map(({ description }) => description);
-
-/**
- * Fields of one object and type about which there is no more to say stand in one row. An object whose fields follow needs none.
- */
-function joined(rows: readonly (readonly string[])[]): string[][] {
-  const lines: string[][] = [];
-  const parent = (name: string) => name.replace(/[^.]*$/, "");
-  for (const [name = "", type = "", meaning = ""] of rows) {
-    if (meaning === "" && /^(list of )?object( or null)?$/.test(type)) continue;
-    const isSame = (line: readonly string[]) =>
-      line[1] === type &&
-      line[2] === "" &&
-      parent(line[0] ?? "")
-        .split(" ")
-        .at(-1) === parent(name);
-    const same = meaning === "" && name !== "" ? lines.find(isSame) : undefined;
-    if (same === undefined) lines.push([name, type, meaning]);
-    else same[0] += ` ${name}`;
-  }
-  return lines.map(([names = "", type = "", meaning = ""]) => [names, meaning === "" ? type : `${type}. ${meaning}`]);
-}
-
-/** The largest shared type whose fields an object has. */
-function sharedName({ properties = {} }: SchemaNode, within: string): string | undefined {
-  const has = ([, type]: readonly [string, SchemaNode]) =>
-    Object.entries(type.properties ?? {}).every(
-      ([key, field]) => key in properties && JSON.stringify(properties[key]) === JSON.stringify(field),
-    );
-  return [...sharedTypes].filter(([name]) => name !== within).find(has)?.[0];
-}
-
-function fieldType(node: SchemaNode, within = ""): string {
-  if (node.enum?.length === Object.keys(causeMeanings).length) return "[cause](causes.md)";
-  if (node.enum !== undefined) return node.enum.map((word) => `\`${word}\``).join(" ");
-  if (node.anyOf !== undefined) return [...new Set(node.anyOf.map((part) => fieldType(part, within)))].join(" or ");
-  if (node.items !== undefined) return `list of ${fieldType(node.items, within)}`;
-  const shared = sharedName(node, within);
-  if (shared !== undefined) {
-    const isWhole =
-      Object.keys(node.properties ?? {}).length === Object.keys(sharedTypes.get(shared)?.properties ?? {}).length;
-    return isWhole ? shared : `${shared} and more`;
-  }
-  if ("const" in node) return `\`${node.const}\``;
-  return [node.type ?? "any"].flat().join(" or ");
+  return rows;
 }
 
 function page(blocks: readonly string[]): string {

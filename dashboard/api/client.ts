@@ -1,4 +1,4 @@
-import type { AnswerOf, BodyOf, DashboardEndpoint, QueryOf } from "#dashboard/api-schema.ts";
+import type { AnswerOf, BodyOf, DashboardEndpoint, QueryOf } from "#dashboard/api.ts";
 
 /** The one client of the dashboard's API. The server has validated what it sends; here are only its types. */
 

@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
-import type { DecisionFilter, DecisionRow, LiveEvent } from "#dashboard/api-schema.ts";
+import type { DecisionRow, LiveEvent } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionFilter } from "#dashboard/query.ts";
 import { address } from "./client.ts";
 
 /** State of the page's one live feed: `cut` since a time while it reconnects, `off` while no decisions are shown. */

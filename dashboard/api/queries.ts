@@ -7,7 +7,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useState } from "react";
-import type { AnswerOf, DashboardEndpoint, QueryOf } from "#dashboard/api-schema.ts";
+import type { AnswerOf, DashboardEndpoint, QueryOf } from "#dashboard/api.ts";
 import { ApiError, call, type Input } from "./client.ts";
 
 /** How often a visible page reads its numbers again, in milliseconds. */

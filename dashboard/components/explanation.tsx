@@ -1,7 +1,10 @@
-import type { DecisionDetail, DecisionStage } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { DecisionStage } from "#records/decision-record.ts";
 import { words } from "../format.ts";
 import { Sentence, ShareBar } from "./marks.tsx";
 import { Section } from "./parts.tsx";
+
+type DecisionDetail = AnswerOf<"GET decisions/{id}">;
 
 /** How a decision came about; the same for one that was made and for the playground's. */
 type Explained = Pick<DecisionDetail, "sentence" | "stages" | "contributions" | "thresholds" | "would_change">;

@@ -1,5 +1,5 @@
 import type { ChangeEvent, ReactNode, RefObject } from "react";
-import type { AnswerOf } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
 import { useFeedState } from "../api/live-feed.ts";
 import { minuteTime, money, utcDayEnd, utcDayLabel, zoneName } from "../format.ts";
 import { carried, go, href, isRangeKey, Link, rangeOf, ranges, usePlace, withSearch, zoneOf } from "../router.tsx";

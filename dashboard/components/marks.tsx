@@ -1,12 +1,8 @@
-import type {
-  BudgetLine,
-  CapUse,
-  Counted,
-  DecisionFilter,
-  DecisionRow,
-  ModelView,
-  Range,
-} from "#dashboard/api-schema.ts";
+import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
+import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
+import type { ModelView } from "#dashboard/endpoints/models.ts";
+import type { CapUse } from "#dashboard/ledger-view.ts";
+import type { Counted, DecisionFilter, Range } from "#dashboard/query.ts";
 import { clockTime, count, dayMs, exactMoney, isoTime, minuteTime, money, utcDay } from "../format.ts";
 import { DecisionsLink, usePlace, zoneOf } from "../router.tsx";
 

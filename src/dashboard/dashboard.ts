@@ -1,20 +1,13 @@
 import { join } from "node:path";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
-import { errorResponse, type HttpError } from "#http/errors.ts";
+import { errorResponse } from "#http/errors.ts";
 import { readBody } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
-import { loginPage, loginStyle, nextPath, operatorName } from "./access/login.ts";
+import { nextPath, operatorName } from "./access/login.ts";
 import { expiredCookie } from "./access/session-cookie.ts";
-import { endpointSources } from "./api/endpoint-sources.ts";
-import { ApiRouter } from "./api/router.ts";
-import { budgetEndpoints } from "./endpoints/budgets.ts";
-import { decisionEndpoints } from "./endpoints/decisions.ts";
-import { holdEndpoints } from "./endpoints/holds.ts";
-import { modelEndpoints } from "./endpoints/models.ts";
-import { nowEndpoints } from "./endpoints/now.ts";
-import { playgroundEndpoints } from "./endpoints/playground.ts";
-import { policyEndpoints } from "./endpoints/policy.ts";
+import { ApiRouter, dashboardEndpoints } from "./api.ts";
+import { answering, Refusal } from "./endpoint.ts";
 import type { DashboardSources } from "./sources.ts";
 import { StaticFiles } from "./static-files.ts";
 
@@ -22,30 +15,35 @@ export interface DashboardOptions extends Pick<AccessOptions, "token" | "allowed
   readonly sources: DashboardSources;
 }
 
+type Headers = Record<string, string>;
+
 const maxLoginBytes = 16_384;
 
 /** Answers everything under `/dashboard`: the login, the page's files, the API. */
 export function dashboardHandler(options: DashboardOptions, connection: ServerConnection): Handler {
-  const { token, allowedHosts } = options;
-  const sources = endpointSources(options.sources);
+  const { token, allowedHosts, sources } = options;
   const access = dashboardAccess({ token, allowedHosts, clock: sources.clock });
   const files = new StaticFiles(join(import.meta.dir, "assets"));
-  const endpoints = {
-    ...nowEndpoints(sources),
-    ...decisionEndpoints(sources),
-    ...budgetEndpoints(sources),
-    ...holdEndpoints(sources),
-    ...modelEndpoints(sources),
-    ...policyEndpoints(sources),
-    ...playgroundEndpoints(sources),
-  };
-  const api = new ApiRouter({ access, endpoints, timers: sources.timers, connection });
+  const unreadable = "The decision records cannot be read now. Try again shortly.";
+  const { records, explained } = sources;
+  const endpoints = dashboardEndpoints({
+    ...sources,
+    records: answering(records, unreadable, "records_unavailable"),
+    explained: answering({ explained }, unreadable, "records_unavailable").explained,
+  });
+  const api = new ApiRouter(endpoints, sources.timers, connection);
 
-  const form = (problem: string | undefined, next: string, common: Record<string, string>, status = 200): Response => {
+  /** The login page, with what is wrong with the login before it. */
+  const form = (problem: string, next: string, common: Headers, status = 200): Response => {
+    const alert = problem === "" ? "" : `<p class="failed" role="alert">${Bun.escapeHTML(problem)}</p>`;
+    const html = files
+      .text("login.html")
+      .replace("{{problem}}", () => alert)
+      .replace("{{next}}", () => Bun.escapeHTML(next));
     const headers = { ...common, "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
-    return new Response(loginPage(problem, next, `/dashboard/assets/${files.icon}`), { status, headers });
+    return new Response(html, { status, headers });
   };
-  const login = async (request: Request, address: string, common: Record<string, string>): Promise<Response> => {
+  const login = async (request: Request, address: string, common: Headers): Promise<Response> => {
     const body = await readBody(request, maxLoginBytes, connection.bodies);
     if (body.kind === "refused") {
       const { status, headers } = body.error;
@@ -56,85 +54,81 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
     body.held.release();
     const fields = new URLSearchParams(body.text);
     const next = nextPath(fields.get("next"));
-    const result = access.login(request, address, fields.get("token") ?? "", operatorName(fields.get("name") ?? ""));
-    if (typeof result !== "string") return form(result.detail, next, { ...common, ...result.headers }, result.status);
-    return redirect(next, { ...common, "set-cookie": result });
+    try {
+      const name = operatorName(fields.get("name") ?? "");
+      const cookie = access.login(request, address, fields.get("token") ?? "", name);
+      return redirect(next, { ...common, "set-cookie": cookie });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { detail, status, headers } = error.error;
+      return form(detail, next, { ...common, ...headers }, status);
+    }
+  };
+
+  const answer = async (request: Request, common: Headers): Promise<Response> => {
+    const { pathname, search, searchParams } = new URL(request.url, "http://gateway");
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (pathname !== "/dashboard" && !pathname.startsWith("/dashboard/")) {
+      // `..` segments lead elsewhere: rules of a proxy for `/dashboard` could be evaded.
+      throw new Refusal(404, "There is nothing at this path. Write paths without . or .. segments.", "not_found");
+    }
+    const path = pathname.slice("/dashboard/".length);
+    // The page's files may be had by anybody: they say nothing about this gateway.
+    const [, asset] = /^assets\/(.*)$/.exec(path) ?? [];
+    if (isRead && asset !== undefined) {
+      const file = files.answer(asset, request, common);
+      if (file === undefined) throw new Refusal(404, "The page has no such file.", "not_found");
+      return file;
+    }
+    const address = connection.addressOf(request);
+    const operator = access.admit(request, address);
+    if (path === "login" && token !== undefined && isRead) {
+      return form("", nextPath(searchParams.get("next")), common);
+    }
+    if (path === "login" && token !== undefined && request.method === "POST") return login(request, address, common);
+    const [, call] = /^api(?:\/(.*))?$/.exec(path) ?? [];
+    if (call !== undefined) {
+      if (operator === undefined) throw new Refusal(401, loginNeeded, "unauthorized", { "www-authenticate": "Bearer" });
+      if (!isRead) access.checkWrite(request, operator);
+      const headers = { ...common, "cache-control": "no-store" };
+      if (call !== "logout" || request.method !== "POST") return api.answer(call, request, operator, headers);
+      return jsonResponse({ ok: true }, { ...headers, "set-cookie": expiredCookie(isEncrypted(request)) });
+    }
+    if (!isRead) {
+      const detail = `The pages of the dashboard do not take ${request.method}; they take GET, HEAD.`;
+      throw new Refusal(405, detail, "method_not_allowed", { allow: "GET, HEAD" });
+    }
+    if (operator === undefined) {
+      return redirect(`/dashboard/login?next=${encodeURIComponent(`${pathname}${search}`)}`, common);
+    }
+    // The page finds out from the path what to show.
+    return (
+      files.answer("index.html", request, common) ?? form("The page is not part of this installation.", "", common)
+    );
   };
 
   return async (request, _, given) => {
     const common = { ...given, ...securityHeaders(request) };
-    const url = new URL(request.url, "http://gateway");
-    const path = pathBelow(url.pathname);
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    const refuse = (error: HttpError) => errorResponse(error, request, { ...common, "cache-control": "no-store" });
-
-    if (path === undefined)
-      return refuse(notFound("There is nothing at this path. Write paths without . or .. segments."));
-    // What anybody may have: it says nothing about this gateway.
-    if (isRead && path === "login.css") {
-      const headers = { ...common, "content-type": "text/css; charset=utf-8", "cache-control": "no-cache" };
-      return new Response(loginStyle, { headers });
+    try {
+      return await answer(request, common);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return errorResponse(error.error, request, { ...common, "cache-control": "no-store" });
     }
-    if (isRead && path.startsWith("assets/")) {
-      const answer = files.answer(path.slice("assets/".length), request, common);
-      return answer ?? refuse(notFound("The page has no such file."));
-    }
-    const address = connection.addressOf(request);
-    const admission = access.admit(request, address);
-    if (admission.kind === "refused") return refuse(admission.error);
-    if (path === "login" && token !== undefined) {
-      if (isRead) return form(undefined, nextPath(url.searchParams.get("next")), common);
-      if (request.method === "POST") return login(request, address, common);
-    }
-    if (path === "api" || path.startsWith("api/")) {
-      if (admission.kind === "login_needed") return refuse(loginNeeded);
-      if (path === "api/logout" && request.method === "POST") {
-        const problem = access.writeProblem(request, admission.operator);
-        if (problem !== undefined) return refuse(problem);
-        const cookie = { "set-cookie": expiredCookie(isEncrypted(request)), "cache-control": "no-store" };
-        return jsonResponse({ ok: true }, { ...common, ...cookie });
-      }
-      return api.answer(path.slice("api/".length), url.searchParams, request, admission.operator, common);
-    }
-    if (!isRead) {
-      const detail = `The pages of the dashboard do not take ${request.method}; they take GET, HEAD.`;
-      return refuse({ status: 405, detail, code: "method_not_allowed", headers: { allow: "GET, HEAD" } });
-    }
-    if (admission.kind === "login_needed") {
-      return redirect(`/dashboard/login?next=${encodeURIComponent(`${url.pathname}${url.search}`)}`, common);
-    }
-    // The page finds out from the path what to show.
-    const page = files.answer("index.html", request, { ...common, link: preloadLinks(url.searchParams) });
-    return page ?? refuse(notFound("The page is not part of this installation."));
   };
 }
 
-/** The path below `/dashboard`; undefined where `..` segments lead elsewhere, or rules of a proxy for `/dashboard` could be evaded. */
-function pathBelow(pathname: string): string | undefined {
-  if (pathname === "/dashboard") return "";
-  return pathname.startsWith("/dashboard/") ? pathname.slice("/dashboard/".length) : undefined;
-}
-
-function redirect(location: string, common: Record<string, string>): Response {
+function redirect(location: string, common: Headers): Response {
   return new Response(null, { status: 303, headers: { ...common, location, "cache-control": "no-store" } });
 }
 
-function notFound(detail: string): HttpError {
-  return { status: 404, detail, code: "not_found" };
-}
-
-const loginNeeded: HttpError = {
-  status: 401,
-  detail: "Sign in at /dashboard/login, or send `Authorization: Bearer <DASHBOARD_TOKEN>`.",
-  code: "unauthorized",
-  headers: { "www-authenticate": "Bearer" },
-};
+const loginNeeded = "Sign in at /dashboard/login, or send `Authorization: Bearer <DASHBOARD_TOKEN>`.";
 
 /**
  * On every answer. A browser may run and show what comes from here, in no frame, and nothing inline. The referrer policy is
  * `same-origin` and not `no-referrer`: with that one a browser sends the login form with `Origin: null`.
  */
-const always: Readonly<Record<string, string>> = {
+const always: Readonly<Headers> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
@@ -143,28 +137,9 @@ const always: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), microphone=(), geolocation=()",
 };
-const withOpenerPolicy = { ...always, "cross-origin-opener-policy": "same-origin" };
 
 /** A browser heeds the opener policy only over TLS or on loopback, where it sends `Sec-Fetch-Site`, and logs an error elsewhere. */
-function securityHeaders(request: Request): Readonly<Record<string, string>> {
-  return request.headers.has("sec-fetch-site") || isEncrypted(request) ? withOpenerPolicy : always;
-}
-
-/** The values of `range` in the page's URL; the first is the default. */
-const rangeNames = ["24h", "1h", "6h", "today", "7d", "30d"];
-
-/**
- * A `Link` header that makes browsers preload the data of every view while the page's script is still loading. The URLs must be
- * those that the script fetches (`dashboard/app.tsx`); otherwise the browser would fetch twice.
- */
-function preloadLinks(search: URLSearchParams): string {
-  const [from = Number.NaN, to = Number.NaN] = ["from_ms", "to_ms"].map((name) => {
-    const text = search.get(name) ?? "";
-    return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  });
-  const range = rangeNames.find((name) => name === search.get("range")) ?? rangeNames[0];
-  const query = from < to ? `from_ms=${from}&to_ms=${to}` : `range=${range}`;
-  return ["session", `summary?${query}`]
-    .map((read) => `</dashboard/api/${read}>; rel=preload; as=fetch; crossorigin`)
-    .join(", ");
+function securityHeaders(request: Request): Readonly<Headers> {
+  if (!request.headers.has("sec-fetch-site") && !isEncrypted(request)) return always;
+  return { ...always, "cross-origin-opener-policy": "same-origin" };
 }

@@ -1,7 +1,7 @@
 import type { ConfigDocument } from "#config/config-file.ts";
 import type { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
-import type { ModelKey } from "#domain/model.ts";
+import { type ModelKey, tierOfRole } from "#domain/model.ts";
 import type { HealthState } from "#health/health.ts";
 import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
@@ -15,13 +15,22 @@ import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { TimeRange } from "#records/records.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
-import type { OperatorActions } from "./audit.ts";
+import type { OperatorAction, OperatorActions } from "./audit.ts";
+import { type Operator, Refusal } from "./endpoint.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
 export interface DashboardSources {
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly installation: Installation;
+  readonly installation: {
+    readonly version: string;
+    readonly nodeId: string;
+    readonly demo: boolean;
+    readonly workers: number;
+    /** What people type before a command of ours. */
+    readonly command: string;
+    readonly startedMs: number;
+  };
   readonly config: () => Configuration;
   readonly configStatus: () => ConfigStatus;
   readonly policyFile: PolicyFile;
@@ -36,12 +45,11 @@ export interface DashboardSources {
   readonly policyHash: () => string | null;
   readonly health: Pick<ProcessHealthRegistry, "view" | "status">;
   readonly overrides: Overrides;
-  /** Events since the start that an operator should see. */
   readonly notices: Notices;
   readonly actions: OperatorActions;
   /** What the aggregator's list of models, as last read, differs in from the registry. */
   readonly drifts: () => readonly DriftNotice[];
-  /** When it was last read, in milliseconds since the epoch; undefined: not yet, or nobody wants it. */
+  /** When it was last read; undefined: not yet, or nobody wants it. */
   readonly priceBookReadMs: () => number | undefined;
   /** The day's two counts as last read together; undefined without an upstream key. */
   readonly reconciliation: () => Reconciliation | undefined;
@@ -56,17 +64,6 @@ export interface DashboardSources {
   readonly explained: (id: string) => Promise<ExplainedDecision | undefined>;
 }
 
-export interface Installation {
-  readonly version: string;
-  readonly nodeId: string;
-  readonly demo: boolean;
-  readonly workers: number;
-  /** What people type before a command of ours. */
-  readonly command: string;
-  /** Milliseconds since the epoch. */
-  readonly startedMs: number;
-}
-
 /** Overrides of the models' health by operators. */
 export interface Overrides {
   /** Kept in the database and applied here at once; other processes follow within a second. */
@@ -77,9 +74,8 @@ export interface Overrides {
 export interface PolicyFile {
   /** Undefined: the defaults are in force. */
   readonly path: string | undefined;
-  /** The file as it is now; undefined without one, or when it cannot be read. */
+  /** The file as it is now, and where its keys stand; undefined without one, or when it cannot be read. */
   readonly text: () => string | undefined;
-  /** Its keys and where they stand. */
   readonly document: () => Pick<ConfigDocument, "value" | "lineOf"> | undefined;
   /** What is wrong with the files as they are now. */
   readonly problems: () => Promise<readonly Problem[]>;
@@ -87,7 +83,7 @@ export interface PolicyFile {
   readonly check: (
     text: string,
   ) => Promise<
-    | { readonly kind: "ok"; readonly policy: Configuration["policy"] }
+    | { readonly kind: "ok"; readonly policy: Policy }
     | { readonly kind: "invalid"; readonly problems: readonly Problem[] }
   >;
 }
@@ -106,9 +102,27 @@ export interface DriftNotice {
   readonly atMs: number;
 }
 
+/** Events since the start that an operator should see. */
 export interface Notices {
   /** Changes of state, the oldest first; a bounded number per model. */
   healthOf(model: ModelKey): readonly HealthNotice[];
   /** Models that the aggregator had no host for within our prices, and when that was last so. */
   readonly filtered: readonly DriftNotice[];
+}
+
+/** The tier of a model by its key; null where the registry does not have it any more. */
+export function tierOf({ config }: Pick<DashboardSources, "config">, key: string) {
+  const model = config().registry.models.get(key);
+  return model === undefined ? null : tierOfRole[model.role];
+}
+
+/** Writes into the audit log what an operator has just done. */
+export async function writeAudit(
+  { actions, clock }: DashboardSources,
+  { name, by }: Operator,
+  action: Pick<OperatorAction, "action" | "target" | "detail">,
+): Promise<void> {
+  await actions.add({ atMs: clock.now(), operator: `${name} (${by})`, ...action }).catch(() => {
+    throw new Refusal(503, "It is done, but could not be written into the audit log.", "audit_unavailable");
+  });
 }

@@ -21,15 +21,6 @@ test("a file with a content hash is cached forever, the page is revalidated", ()
   expect(get("index.html")?.headers.get("cache-control")).toBe("no-cache");
 });
 
-test("a caller that has the file gets 304, also if its tag is that of a compressed copy", () => {
-  const etag = get("index.html")?.headers.get("etag") ?? "";
-  expect(etag).toMatch(/^"[\w-]{22}"$/);
-  for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-    expect(get("index.html", { "if-none-match": given })?.status, given).toBe(304);
-  }
-  expect(get("index.html", { "if-none-match": '"other"' })?.status).toBe(200);
-});
-
 test("the compressed copy is sent to callers that accept it", async () => {
   const name = "dashboard-4f9c2b1a.js";
   for (const accepted of ["gzip", "br, gzip", "deflate,gzip;q=0.5", "GZIP"]) {

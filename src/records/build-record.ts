@@ -336,8 +336,3 @@ export function boundedId(id: string): string {
   // A cut may go through a character that is two units of UTF-16.
   return `${id.slice(0, maxIdLength - hashDigits - 1).toWellFormed()}…${hash}`;
 }
-
-/** The digits of the hash in which an id ends that was cut; undefined if it was not. */
-export function hashOfCutId(id: string): string | undefined {
-  return id.length === maxIdLength ? /…([0-9a-f]{16})$/.exec(id)?.[1] : undefined;
-}

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { LiveEvent } from "#dashboard/api-schema.ts";
+import type { LiveEvent } from "#dashboard/endpoints/decisions.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
 import { call, eventually, start } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";

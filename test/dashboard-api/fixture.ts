@@ -1,19 +1,13 @@
-import { afterAll, expect } from "bun:test";
+import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { z } from "zod";
-import {
-  type AnswerOf,
-  type BodyOf,
-  type DashboardEndpoint,
-  type DecisionRow,
-  dashboardApi,
-} from "#dashboard/api-schema.ts";
+import type { AnswerOf, BodyOf, DashboardEndpoint } from "#dashboard/api.ts";
+import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
 import { call, eventually, type Reply, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 
-/** A gateway with a database that the dashboard can open, and a client of its API that validates every answer. */
+/** A gateway with a database that the dashboard can open, and a client of its API. */
 export interface TestDashboard extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly url: string;
@@ -55,9 +49,6 @@ export async function startDashboard(database: string, options: StartOptions = {
   const checked = async <E extends DashboardEndpoint>(endpoint: E, reply: Reply): Promise<AnswerOf<E>> => {
     const answer = await reply.json();
     if (reply.status !== 200) throw new Error(`${endpoint}: ${reply.status} ${JSON.stringify(answer)}`);
-    const schema = (dashboardApi[endpoint] as { readonly answer: z.ZodType }).answer; // endpoints with events are not called with this function
-    // Neither fewer nor more fields than the schema has.
-    expect(schema.parse(answer), endpoint).toEqual(answer);
     return answer;
   };
   const get: TestDashboard["get"] = async (endpoint, given) => checked(endpoint, await raw(endpoint, given));

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BacktestEvent, dashboardApi } from "#dashboard/api-schema.ts";
+import type { BacktestEvent } from "#dashboard/endpoints/policy.ts";
 import { learnedWeights } from "#pipeline/decide/fixtures.ts";
-import { eventually } from "../harness/gateway.ts";
 import { startDashboard, type TestDashboard } from "./fixture.ts";
 
 /** Assembled here so that scanners of repositories do not take it for a key. */
@@ -64,13 +63,12 @@ describe("the playground", () => {
     expect(spent).toBeGreaterThan(0);
     const run = (goal?: string) =>
       dashboard.post("POST route", { text: "hello", ...(goal === undefined ? {} : { goal }) });
-    await eventually(async () => (await run()).caps.day_spent_nano_usd === spent);
-    expect((await run()).caps.goal_spent_nano_usd).toBe(spent);
     const denied = { action: "DENY", cause: "budget_hard_cap_exceeded", tier: null, cost: null };
     await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0" }, { at: { goal: "g" } });
     expect(await run("g")).toMatchObject(denied);
     expect((await run()).action).toBe("ROUTE");
-    await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0", account: "day" }, { at: { goal: "today" } });
+    const hard_usd = (spent / 1e9).toFixed(9);
+    await dashboard.post("POST budgets/{goal}/cap", { hard_usd, account: "day" }, { at: { goal: "today" } });
     expect(await run()).toMatchObject(denied);
   });
 
@@ -140,7 +138,7 @@ describe("the policy", () => {
         const reply = await dashboard.call("POST policy/backtest", { body: { policy } });
         expect(reply.status).toBe(200);
         const data = (await reply.text()).matchAll(/^data: (.*)$/gm);
-        return [...data].map(([, json = ""]) => dashboardApi["POST policy/backtest"].events.parse(JSON.parse(json)));
+        return [...data].map(([, json = ""]) => JSON.parse(json) as BacktestEvent);
       };
       const same = (await run("{}")).at(-1);
       expect(same).toMatchObject({ kind: "result", result: { requests: 3, changed: 0, relabelled: 0 } });

@@ -33,31 +33,6 @@ test("the first view is shown soon after a warm start and loads one script and o
   expect(Number(shownMs)).toBeLessThan(3_000);
 });
 
-test.each([
-  "",
-  "?range=7d",
-  "?range=no-such",
-  "?from_ms=1790000000000&to_ms=1790003600000",
-  "/decisions?cause=score_flash&range=1h",
-])("the data that every view needs is read once, while the script is still loading (%s)", async (address) => {
-  await using opened = await openPage(dashboard.url + address);
-  await opened.page.locator("h1").waitFor();
-  const read =
-    (await opened.page.evaluate(`performance.getEntriesByType("resource").map(({ name, startTime, responseEnd }) =>
-      ({ path: new URL(name).pathname.replace("/dashboard/", ""), startTime, responseEnd }))`)) as {
-      path: string;
-      startTime: number;
-      responseEnd: number;
-    }[];
-  const [script] = read.filter(({ path }) => path.endsWith(".js"));
-  for (const path of ["api/session", "api/summary"]) {
-    const reads = read.filter((each) => each.path === path);
-    expect([path, reads.length]).toEqual([path, 1]);
-    expect(reads[0]?.startTime ?? 0).toBeLessThan(script?.responseEnd ?? 0);
-  }
-  expect(opened.problems).toEqual([]);
-});
-
 test("a tab in the background closes its live feed, and opens it again in the foreground", async () => {
   await using opened = await openPage(`${dashboard.url}/decisions`);
   const { page } = opened;

@@ -1,5 +1,6 @@
 import { useState } from "react";
-import type { AnswerOf, BudgetLine } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
 import { useChange, useRead } from "../../api/queries.ts";
 import { CapBar, filterOfAccount, Money, Time } from "../../components/marks.tsx";
 import { Empty, Facts, Loaded, Search, Section } from "../../components/parts.tsx";

@@ -1,5 +1,6 @@
 import { useState } from "react";
-import type { AnswerOf, BudgetLine } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
 import { call } from "../../api/client.ts";
 import { AmountField, Confirm, WhyField } from "../../components/dialog.tsx";
 import { exactDollars, goalName, money, parseMoney } from "../../format.ts";

@@ -1,5 +1,6 @@
 import { useState } from "react";
-import type { AnswerOf, Hold } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { Hold } from "#dashboard/endpoints/holds.ts";
 import { call } from "../../api/client.ts";
 import { useChange, useRead } from "../../api/queries.ts";
 import { AmountField, Confirm, WhyField } from "../../components/dialog.tsx";

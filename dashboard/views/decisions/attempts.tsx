@@ -1,4 +1,4 @@
-import type { DecisionRecord } from "#dashboard/api-schema.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
 import { Money } from "../../components/marks.tsx";
 import { duration, words } from "../../format.ts";
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useEffectEvent, useRef } from "react";
-import type { DecisionDetail } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
 import { useRead } from "../../api/queries.ts";
 import { Pipeline, Score, WouldChange } from "../../components/explanation.tsx";
 import { Money, Sentence, Time } from "../../components/marks.tsx";
@@ -7,6 +7,8 @@ import { Copy, Loaded, Section } from "../../components/parts.tsx";
 import { share, words } from "../../format.ts";
 import { carried, href, Link, usePlace } from "../../router.tsx";
 import { Attempts } from "./attempts.tsx";
+
+type DecisionDetail = AnswerOf<"GET decisions/{id}">;
 
 interface Props {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type MouseEvent, memo } from "react";
-import type { DecisionRow } from "#dashboard/api-schema.ts";
+import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
 import { Money, Tier, Time } from "../../components/marks.tsx";
 import { Headings } from "../../components/table.tsx";
 import { counted, duration, goalName, words } from "../../format.ts";

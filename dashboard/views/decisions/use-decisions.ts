@@ -1,6 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { AnswerOf, DecisionFilter, DecisionRow } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionFilter } from "#dashboard/query.ts";
 import { call } from "../../api/client.ts";
 import { useLiveFeed } from "../../api/live-feed.ts";
 import { type LiveRows, merged, mostLive, noRows, received, released } from "./live-rows.ts";

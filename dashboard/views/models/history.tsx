@@ -1,4 +1,6 @@
-import type { AnswerOf, ModelView, Range } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { ModelView } from "#dashboard/endpoints/models.ts";
+import type { Range } from "#dashboard/query.ts";
 import { State, states, Time } from "../../components/marks.tsx";
 import { PlainTable } from "../../components/table.tsx";
 import { minuteTime } from "../../format.ts";

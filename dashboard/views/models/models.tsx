@@ -1,4 +1,5 @@
-import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { ModelView } from "#dashboard/endpoints/models.ts";
 import { call } from "../../api/client.ts";
 import { useChange, useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";

@@ -1,4 +1,5 @@
-import type { AnswerOf, ModelView } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { ModelView } from "#dashboard/endpoints/models.ts";
 import { useSession } from "../../api/queries.ts";
 import { Money, Tier, Time } from "../../components/marks.tsx";
 import { Command, Section } from "../../components/parts.tsx";
@@ -57,7 +58,7 @@ function Source({ model: { price_source, price } }: { readonly model: ModelView 
   const { bands } = price;
   return (
     <>
-      {sources[price_source.kind]}
+      {sources[price_source]}
       {bands > 0 && <span className="muted">, {counted(bands, "more band")}</span>}
     </>
   );

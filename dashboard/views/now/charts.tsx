@@ -1,4 +1,5 @@
-import type { AnswerOf, QueryOf, Summary } from "#dashboard/api-schema.ts";
+import type { AnswerOf, QueryOf } from "#dashboard/api.ts";
+import type { CapUse, Pace } from "#dashboard/ledger-view.ts";
 import { usePrefetchedRead, useRead } from "../../api/queries.ts";
 import { Chart } from "../../chart/chart.tsx";
 import type { Plot, Series } from "../../chart/plot.ts";
@@ -7,6 +8,8 @@ import { Money } from "../../components/marks.tsx";
 import { Loaded } from "../../components/parts.tsx";
 import { count, duration, money, utcDay } from "../../format.ts";
 import { DecisionsLink, go, type Place, rangeOf, usePlace, withSearch, zoneOf } from "../../router.tsx";
+
+type Summary = AnswerOf<"GET summary">;
 
 type Answer = AnswerOf<"GET series">;
 type Query = QueryOf<"GET series">;
@@ -76,7 +79,7 @@ function spendPlot(data: Answer, summary: Summary): Omit<Plot, "zone"> {
 
 /** Where the pace leads: to the end of the day, or to the hard cap and no further, because requests are refused there. */
 export function projection(
-  { at_ms, caps: { pace, day } }: Pick<Summary, "at_ms"> & { readonly caps: Pick<Summary["caps"], "pace" | "day"> },
+  { at_ms, caps: { pace, day } }: { at_ms: number; caps: { pace: Pace; day: Pick<CapUse, "hard_nano_usd"> } },
   total: number,
 ): { readonly atMs: number; readonly nano: number }[] {
   const end = pace.day_ends_at_ms;

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import type { Need, Summary } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { Need } from "#dashboard/endpoints/needs.ts";
 import { useRead } from "../../api/queries.ts";
 import { Cost, Money, Requests, Time } from "../../components/marks.tsx";
 import { Command, Empty, Facts, Loaded, Section, sampleRequest } from "../../components/parts.tsx";
@@ -7,6 +8,8 @@ import { counted, duration, money, share } from "../../format.ts";
 import { carried, DecisionsLink, decisionsHref, href, Link, type Place, rangeOf, usePlace } from "../../router.tsx";
 import { RequestCharts, SpendToday, usePrefetchedSeries } from "./charts.tsx";
 import { Caps, WhereTheyWent } from "./spending.tsx";
+
+type Summary = AnswerOf<"GET summary">;
 
 /** Is anything wrong, and what does it cost me today? */
 export function Now() {

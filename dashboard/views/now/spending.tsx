@@ -1,10 +1,14 @@
 import type { ReactNode } from "react";
-import type { CapUse, Counted, Summary } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { CapUse } from "#dashboard/ledger-view.ts";
+import type { Counted } from "#dashboard/query.ts";
 import { CapBar, Cost, filterOfAccount, Money, Requests, ShareBar, Tier, Time } from "../../components/marks.tsx";
 import { Section } from "../../components/parts.tsx";
 import { PlainTable } from "../../components/table.tsx";
 import { goalName, money, share, utcDayEnd, utcDayLabel, words } from "../../format.ts";
 import { DecisionsLink } from "../../router.tsx";
+
+type Summary = AnswerOf<"GET summary">;
 
 interface Props {
   readonly summary: Summary;

@@ -1,7 +1,9 @@
-import type { RouteAnswer } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
 import { Pipeline, Score, WouldChange } from "../../components/explanation.tsx";
 import { Money, Sentence, Tier } from "../../components/marks.tsx";
 import { Section } from "../../components/parts.tsx";
+
+type RouteAnswer = AnswerOf<"POST route">;
 
 /** The decision that the gateway would make, with the same explanation as a recorded one. */
 export function DryRun({ answer }: { readonly answer: RouteAnswer }) {

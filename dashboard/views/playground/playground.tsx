@@ -1,12 +1,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
-import type { BodyOf, RouteAnswer } from "#dashboard/api-schema.ts";
+import type { AnswerOf, BodyOf } from "#dashboard/api.ts";
 import { call } from "../../api/client.ts";
 import { Failed } from "../../components/parts.tsx";
 import { go, usePlace, withSearch } from "../../router.tsx";
 import { DryRun } from "./dry-run.tsx";
 import { piecesOf } from "./marked.ts";
 import { Send } from "./send.tsx";
+
+type RouteAnswer = AnswerOf<"POST route">;
 
 const aliases = ["smart-router", "smart-router-flash", "smart-router-pro", "smart-router-free"] as const;
 

@@ -1,4 +1,4 @@
-import type { BacktestResult } from "#dashboard/api-schema.ts";
+import type { BacktestResult } from "#records/backtest/backtest.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Money, Tier } from "../../components/marks.tsx";
 import { PlainTable, Table } from "../../components/table.tsx";

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { AnswerOf, BacktestEvent } from "#dashboard/api-schema.ts";
+import type { AnswerOf } from "#dashboard/api.ts";
+import type { BacktestEvent } from "#dashboard/endpoints/policy.ts";
 import { call, eventsOf, send } from "../../api/client.ts";
 import { Failed, Section } from "../../components/parts.tsx";
 import { count, dayMs } from "../../format.ts";

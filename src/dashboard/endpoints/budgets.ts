@@ -1,140 +1,125 @@
-import { type ApiHandlers, ApiProblem } from "#dashboard/api/endpoint.ts";
-import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
+import { z } from "zod";
+import { endpoint, Refusal } from "#dashboard/endpoint.ts";
 import {
+  type CapUse,
   capUse,
   dayCapUse,
+  goalCapUses,
   holdTotals,
   openAdmin,
   readLedger,
   spendingPace,
-  withGoalNames,
-} from "#dashboard/api/ledger-view.ts";
-import { counted, dayMs, namedRange, timeRange, utcDayRange } from "#dashboard/api/query.ts";
-import type { BudgetLine } from "#dashboard/schema/operating.ts";
-import type { CapUse, Counted, Range } from "#dashboard/schema/shared.ts";
+} from "#dashboard/ledger-view.ts";
+import { counted, namedRange, RangeQuery, timeRange } from "#dashboard/query.ts";
+import { type DashboardSources, writeAudit } from "#dashboard/sources.ts";
 import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
-import { boundedId } from "#records/build-record.ts";
+import { utcDayOf } from "#platform/time.ts";
 
 const maxDays = 31;
 const maxGoals = 200;
 const maxSessions = 100;
 
+const nothingHeld = {
+  held_by: { live: 0, orphaned: 0, unresolved: 0 },
+  /** When the last of its open holds ends by itself, without an operator. */
+  frees_itself_ms: null as number | null, // else the type is null alone
+};
+
+/** A day or a goal. */
+export type BudgetLine = CapUse & typeof nothingHeld;
+
 /** What days, goals and sessions spend, and an operator's own caps. */
-export function budgetEndpoints(
-  sources: EndpointSources,
-): ApiHandlers<"GET budgets" | "GET sessions" | "POST budgets/{goal}/cap"> {
+export function budgetEndpoints(sources: DashboardSources) {
   const { clock, config, records } = sources;
   return {
-    "GET budgets": async ({ query }) => {
-      const nowMs = clock.now();
-      const range = namedRange(query, nowMs);
-      const { caps } = config();
-      const read = await readLedger(sources);
-      const lines = read.accounts.map((account) => capUse(account, caps, read.today));
-      const days = lines.filter(({ kind }) => kind === "day").slice(0, maxDays);
-      const today = dayCapUse(read, caps);
-      if (!days.some(({ account }) => account === today.account)) days.unshift(today);
-      const goals = lines
-        .filter(({ kind }) => kind === "goal")
-        .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0) || b.spent_nano_usd - a.spent_nano_usd);
-      const [pace, requests, namedGoals] = await Promise.all([
-        spendingPace(records, today, nowMs),
-        requestsByAccount(sources, range, days, read.today),
-        withGoalNames(goals.slice(0, maxGoals), records, nowMs),
-      ]);
-      const held = holdsByAccount(read.holds);
-      const line = (cap: CapUse): BudgetLine => ({
-        ...cap,
-        ...(held.get(cap.account) ?? nothingHeld),
-        requests: requests.get(cap.kind === "day" ? cap.account : `goal/${boundedId(cap.name)}`) ?? null,
-      });
-      return {
-        at_ms: nowMs,
-        range,
-        today: read.today,
-        day_ends_at_ms: pace.day_ends_at_ms,
-        pace,
-        policy_caps: {
-          goal_soft_nano_usd: caps.goalSoft,
-          goal_hard_nano_usd: caps.goalHard,
-          day_soft_nano_usd: caps.daySoft,
-          day_hard_nano_usd: caps.dayHard,
-        },
-        days: days.map(line),
-        goals: namedGoals.map(line),
-        more_goals: Math.max(0, goals.length - maxGoals) + read.more,
-        totals: holdTotals(read.totals),
-      };
-    },
+    "GET budgets": endpoint({
+      about: "Days, the newest first, and goals that have used most of their cap: caps, spent, held, pace.",
+      query: RangeQuery,
+      async answer({ query }) {
+        const nowMs = clock.now();
+        const range = namedRange(query, nowMs);
+        const { caps } = config();
+        const read = await readLedger(sources);
+        const today = dayCapUse(read, caps);
+        const days = read.accounts
+          .filter(({ id }) => id.startsWith("day/") && id !== today.account)
+          .map((account) => capUse(account, caps, read.today));
+        const goals = goalCapUses(read, caps);
+        const pace = await spendingPace(records, today, nowMs);
+        const held = holdsByAccount(read.holds);
+        const line = (cap: CapUse): BudgetLine => ({ ...cap, ...(held.get(cap.account) ?? nothingHeld) });
+        return {
+          at_ms: nowMs,
+          range,
+          today: read.today,
+          day_ends_at_ms: pace.day_ends_at_ms,
+          pace,
+          policy_caps: {
+            goal_soft_nano_usd: caps.goalSoft,
+            goal_hard_nano_usd: caps.goalHard,
+            day_soft_nano_usd: caps.daySoft,
+            day_hard_nano_usd: caps.dayHard,
+          },
+          days: [today, ...days].slice(0, maxDays).map(line),
+          goals: goals.slice(0, maxGoals).map(line),
+          more_goals: Math.max(0, goals.length - maxGoals) + read.more,
+          totals: holdTotals(read.totals),
+        };
+      },
+    }),
 
-    "GET sessions": async ({ query }) => {
-      const nowMs = clock.now();
-      const range = namedRange(query, nowMs);
-      const groups = await records.groups("session", timeRange(range), maxSessions + 1);
-      const sessions = groups.slice(0, maxSessions).map((group) => {
-        const { key: session, refused, prompt_tokens, cached_tokens, completion_tokens, last_ms } = group;
-        const sums = counted(range)(group, { session });
-        const refusals = { requests: refused, filter: { ...sums.filter, outcome: "refused" } };
-        return { session, ...sums, refused: refusals, prompt_tokens, cached_tokens, completion_tokens, last_ms };
-      });
-      return { at_ms: nowMs, range, sessions, more: groups.length > maxSessions };
-    },
+    "GET sessions": endpoint({
+      about: "Requests and cost of the 100 sessions with the highest cost, highest first.",
+      query: RangeQuery,
+      async answer({ query }) {
+        const nowMs = clock.now();
+        const range = namedRange(query, nowMs);
+        const groups = await records.groups("session", timeRange(range), maxSessions + 1);
+        const sessions = groups.slice(0, maxSessions).map((group) => {
+          const { key: session, refused, prompt_tokens, cached_tokens, completion_tokens, last_ms } = group;
+          const sums = counted(range)(group, { session });
+          const refusals = { requests: refused, filter: { ...sums.filter, outcome: "refused" } };
+          return { session, ...sums, refused: refusals, prompt_tokens, cached_tokens, completion_tokens, last_ms };
+        });
+        return { at_ms: nowMs, range, sessions, more: groups.length > maxSessions };
+      },
+    }),
 
-    "POST budgets/{goal}/cap": async ({ params: { goal = "" }, body, operator }) => {
-      const hard = body.hard_usd === null ? null : parseUsd(body.hard_usd, "down");
-      if (hard === undefined) {
-        throw new ApiProblem(422, "hard_usd: must be an amount in US dollars, such as 7.50, or null.");
-      }
-      const admin = await openAdmin(sources);
-      const today = await admin.today();
-      // Lists name requests without a goal as `adhoc`, or with the day behind it.
-      const listed = /^adhoc\/\d{4}-\d{2}-\d{2}$/.test(goal) ? adhocGoal : goal;
-      const account = body.account === "day" ? dayAccountOf(utcDay(goal, today)) : listedGoalAccountOf(listed, today);
-      const before = (await admin.account(account))?.ownHard ?? null;
-      await admin.setCap(account, hard);
-      const text = (cap: number | null) => (cap === null ? "of the policy" : `${formatUsd(cap)} USD`);
-      const why = body.why === undefined ? "" : `: ${body.why}`;
-      const detail = `hard cap ${text(before)} → ${text(hard)}${why}`;
-      await sources.audit(operator, { action: "cap_set", target: account, detail });
-      return { account, hard_nano_usd: hard, before_nano_usd: before };
-    },
+    "POST budgets/{goal}/cap": endpoint({
+      about:
+        "Sets or clears the operator's own hard cap of a goal (`session/name`) or, with `account: day`, of a UTC day or `today`.",
+      body: z.strictObject({
+        hard_usd: z.string().nullable().describe("US dollars, such as `7.50`; null gives the cap back to the policy."),
+        account: z.enum(["goal", "day"]).default("goal"),
+        why: z.string().max(200).optional(),
+      }),
+      async answer({ params: { goal = "" }, body, operator }) {
+        const hard = body.hard_usd === null ? null : parseUsd(body.hard_usd, "down");
+        if (hard === undefined) {
+          throw new Refusal(422, "hard_usd: must be an amount in US dollars, such as 7.50, or null.");
+        }
+        const admin = await openAdmin(sources);
+        const today = await admin.today();
+        // Lists name requests without a goal as `adhoc`, or with the day behind it.
+        const listed = /^adhoc\/\d{4}-\d{2}-\d{2}$/.test(goal) ? adhocGoal : goal;
+        const account = body.account === "day" ? dayAccountOf(utcDay(goal, today)) : listedGoalAccountOf(listed, today);
+        const before = (await admin.account(account))?.ownHard ?? null;
+        await admin.setCap(account, hard);
+        const text = (cap: number | null) => (cap === null ? "of the policy" : `${formatUsd(cap)} USD`);
+        const why = body.why === undefined ? "" : `: ${body.why}`;
+        const detail = `hard cap ${text(before)} → ${text(hard)}${why}`;
+        await writeAudit(sources, operator, { action: "cap_set", target: account, detail });
+        return { account, hard_nano_usd: hard as number | null, before_nano_usd: before };
+      },
+    }),
   };
 }
 
-/** Sums of the records of a range by account: each day and goal. */
-async function requestsByAccount(
-  { records }: EndpointSources,
-  range: Range,
-  days: readonly CapUse[],
-  today: string,
-): Promise<ReadonlyMap<string, Counted>> {
-  const groups = records.groups("goal", timeRange(range), maxGoals);
-  const sums = new Map<string, Counted>();
-  await Promise.all(
-    days.map(async ({ account, name }) => {
-      const day = utcDayRange(Date.parse(`${name}T00:00:00Z`));
-      if (day.toMs <= range.from_ms || day.fromMs >= range.to_ms) return;
-      const ends = { key: null, from_ms: day.fromMs, to_ms: day.toMs };
-      sums.set(account, counted(ends)(await records.summary(day), {}));
-    }),
-  );
-  const isOneDay = Math.floor(range.from_ms / dayMs) === Math.floor((range.to_ms - 1) / dayMs);
-  for (const group of await groups) {
-    const { key: goal } = group;
-    // Requests without a goal have an account for each day.
-    if (goal === "" || (goal === adhocGoal && !isOneDay)) continue;
-    sums.set(`goal/${goal === adhocGoal ? `${adhocGoal}/${today}` : goal}`, counted(range)(group, { goal }));
-  }
-  return sums;
-}
-
-const nothingHeld = { held_by: { live: 0, orphaned: 0, unresolved: 0 }, frees_itself_ms: null };
-
 function holdsByAccount(holds: readonly LedgerHold[]) {
-  const byAccount = new Map<string, Pick<BudgetLine, "held_by" | "frees_itself_ms">>();
+  const byAccount = new Map<string, typeof nothingHeld>();
   for (const { goalAccount, dayAccount, state, amount, untilMs } of holds) {
     if (state === "charged") continue;
     for (const account of [goalAccount, dayAccount]) {
@@ -150,7 +135,7 @@ function holdsByAccount(holds: readonly LedgerHold[]) {
 
 function utcDay(text: string, today: string): string {
   if (text === "today") return today;
-  const ms = Date.parse(`${text}T00:00:00Z`);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return text;
-  throw new ApiProblem(422, "The day must be a UTC day as YYYY-MM-DD, or today.");
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (!Number.isNaN(ms) && utcDayOf(ms) === text) return text;
+  throw new Refusal(422, "The day must be a UTC day as YYYY-MM-DD, or today.");
 }

@@ -1,36 +1,50 @@
-import { type ApiCall, type ApiHandlers, ApiProblem } from "#dashboard/api/endpoint.ts";
-import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import { holdTotals, openAdmin } from "#dashboard/api/ledger-view.ts";
-import type { CloseAnswer, Hold } from "#dashboard/schema/operating.ts";
-import { formatUsd, parseUsd } from "#domain/money/money.ts";
+import { z } from "zod";
+import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
+import { holdTotals, openAdmin } from "#dashboard/ledger-view.ts";
+import { type DashboardSources, writeAudit } from "#dashboard/sources.ts";
+import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
-import type { Resolution } from "#ledger/ledger.ts";
+
+const why = z.string().min(1).max(200);
 
 /** Money that is held, those holds first that free themselves first, and an operator's end of a hold. */
-export function holdEndpoints(
-  sources: EndpointSources,
-): ApiHandlers<"GET holds" | "POST holds/{id}/settle" | "POST holds/{id}/release"> {
+export function holdEndpoints(sources: DashboardSources) {
   return {
-    "GET holds": async ({ query }) => {
-      const admin = await openAdmin(sources);
-      const { holds, totals } = await admin.holds({ limit: query.limit, charged: query.charged === "true" });
-      const count = totals.reduce((sum, total) => sum + total.count, 0);
-      const more = Math.max(0, count - holds.length);
-      return { at_ms: sources.clock.now(), holds: holds.map(holdView), totals: holdTotals(totals), more };
-    },
+    "GET holds": endpoint({
+      about: "Money that is held, and when each hold ends by itself.",
+      query: z.object({
+        limit: z.coerce.number().int().min(1).max(500).default(100),
+        charged: z.enum(["true", "false"]).default("false").describe("Also what was charged in full without proof."),
+      }),
+      async answer({ query }) {
+        const admin = await openAdmin(sources);
+        const { holds, totals } = await admin.holds({ limit: query.limit, charged: query.charged === "true" });
+        const count = totals.reduce((sum, total) => sum + total.count, 0);
+        const more = Math.max(0, count - holds.length);
+        return { at_ms: sources.clock.now(), holds: holds.map(holdView), totals: holdTotals(totals), more };
+      },
+    }),
 
-    "POST holds/{id}/settle": (call) => {
-      // Rounded up: what is charged is never below what was paid.
-      const actual = parseUsd(call.body.usd, "up");
-      if (actual === undefined) throw new ApiProblem(422, "usd: must be an amount in US dollars, such as 0.0187.");
-      return close(sources, call, { kind: "settled", actual, source: "operator" });
-    },
+    "POST holds/{id}/settle": endpoint({
+      about: "Ends a hold with what the call has cost.",
+      body: z.strictObject({ usd: z.string().describe("US dollars, such as `0.0187`."), why }),
+      answer(call) {
+        // Rounded up: what is charged is never below what was paid.
+        const actual = parseUsd(call.body.usd, "up");
+        if (actual === undefined) throw new Refusal(422, "usd: must be an amount in US dollars, such as 0.0187.");
+        return close(sources, call, { kind: "settled", actual, source: "operator" });
+      },
+    }),
 
-    "POST holds/{id}/release": (call) => close(sources, call, { kind: "released", source: "operator" }),
+    "POST holds/{id}/release": endpoint({
+      about: "Ends a hold without cost.",
+      body: z.strictObject({ why }),
+      answer: (call) => close(sources, call, { kind: "released", source: "operator" }),
+    }),
   };
 }
 
-function holdView(hold: LedgerHold): Hold {
+function holdView(hold: LedgerHold) {
   return {
     id: hold.id,
     state: hold.state,
@@ -41,28 +55,31 @@ function holdView(hold: LedgerHold): Hold {
     node: hold.node,
     node_seen_ms: hold.nodeSeenMs,
     since_ms: hold.sinceMs,
+    /** When it ends by itself: charged in full, or released if the call was never sent. */
     until_ms: hold.untilMs,
     why: hold.why,
     decision_id: /^(.+)\.\d+$/.exec(hold.id)?.[1] ?? null,
+    /** An operator may settle or release it now. */
     may_close: hold.state !== "live",
   };
 }
+export type Hold = ReturnType<typeof holdView>;
 
-type Closing = Pick<ApiCall<"POST holds/{id}/release">, "params" | "body" | "operator">;
-type Outcome = { readonly source: "operator" } & (
-  | { readonly kind: "settled"; readonly actual: Extract<Resolution, { kind: "settled" }>["actual"] }
-  | { readonly kind: "released" }
-);
+type Outcome =
+  | { readonly kind: "settled"; readonly actual: NanoUsd; readonly source: "operator" }
+  | { readonly kind: "released"; readonly source: "operator" };
 
-async function close(sources: EndpointSources, call: Closing, outcome: Outcome): Promise<CloseAnswer> {
-  const { operator, params, body } = call;
-  const { id = "" } = params;
+async function close(
+  sources: DashboardSources,
+  { params: { id = "" }, body, operator }: Call<unknown, { readonly why: string }>,
+  outcome: Outcome,
+) {
   const admin = await openAdmin(sources);
   const [hold] = (await admin.holds({ limit: 1, charged: true, ids: [id] })).holds;
-  if (hold === undefined) throw new ApiProblem(404, "Nothing is held under this id.", "unknown_hold");
+  if (hold === undefined) throw new Refusal(404, "Nothing is held under this id.", "unknown_hold");
   if (hold.state === "live") {
     const detail = `Its call may still run on ${hold.node}, and ends its hold itself. \`budgets settle --force\` closes it all the same.`;
-    throw new ApiProblem(409, detail, "hold_is_live");
+    throw new Refusal(409, detail, "hold_is_live");
   }
   // The same words as the command line's, so that entries of the ledger read alike.
   const reason = `operator ${operator.name}: ${body.why}`;
@@ -74,11 +91,10 @@ async function close(sources: EndpointSources, call: Closing, outcome: Outcome):
   }
   sources.holdClosed(notice);
   const result = notice.state === "RELEASED" ? "released" : notice.state === "CORRECTED" ? "corrected" : "settled";
-  const charged = formatUsd(notice.charged);
-  await sources.audit(operator, {
+  await writeAudit(sources, operator, {
     action: outcome.kind === "released" ? "hold_released" : "hold_settled",
     target: id,
-    detail: `${result}, held ${formatUsd(hold.amount)} USD, charged ${charged} USD: ${body.why}`,
+    detail: `${result}, held ${formatUsd(hold.amount)} USD, charged ${formatUsd(notice.charged)} USD: ${body.why}`,
   });
   return { id, result, held_nano_usd: hold.amount, charged_nano_usd: notice.charged, detail: null };
 }

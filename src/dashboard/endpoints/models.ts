@@ -1,56 +1,69 @@
-import { type ApiCall, type ApiHandlers, ApiProblem } from "#dashboard/api/endpoint.ts";
-import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import { counted, failedOutcomes, firstToken, namedRange, sumsOfKeys, timeRange } from "#dashboard/api/query.ts";
-import type { ModelView } from "#dashboard/schema/operating.ts";
-import type { Range } from "#dashboard/schema/shared.ts";
+import { z } from "zod";
+import type { OperatorAction } from "#dashboard/audit.ts";
+import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
+import {
+  counted,
+  failedOutcomes,
+  firstToken,
+  namedRange,
+  type Range,
+  RangeQuery,
+  sumsOfKeys,
+  timeRange,
+} from "#dashboard/query.ts";
+import { type DashboardSources, tierOf, writeAudit } from "#dashboard/sources.ts";
 import type { ModelHealthStatus } from "#health/health.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 
 /** Each model's state, errors, latency and prices, an operator's overrides, and what operators have done. */
-export function modelEndpoints(
-  sources: EndpointSources,
-): ApiHandlers<
-  "GET models" | "POST models/{key}/disable" | "POST models/{key}/enable" | "POST models/{key}/reset" | "GET actions"
-> {
+export function modelEndpoints(sources: DashboardSources) {
   return {
-    "GET models": async ({ query }) => {
-      const nowMs = sources.clock.now();
-      const range = namedRange(query, nowMs);
-      const { models, aggregator } = sources.health.status();
-      const overrides = await sources.overrides.list().catch((): readonly OverrideRow[] => []);
-      const views = models.map((status) => modelView(sources, status, overrides, range));
-      return {
-        at_ms: nowMs,
-        range,
-        models: (await Promise.all(views)).filter((view) => view !== undefined),
-        aggregator: {
-          state: aggregator.state,
-          since_ms: aggregator.sinceMs ?? null,
-          reason: aggregator.reason ?? null,
-          retry_at_ms: aggregator.retryAtMs ?? null,
-        },
-        price_book_read_ms: sources.priceBookReadMs() ?? null,
-      };
-    },
-    "POST models/{key}/disable": (call) => override(sources, call, "disable", "model_disabled"),
-    "POST models/{key}/enable": (call) => override(sources, call, "enable", "model_enabled"),
-    "POST models/{key}/reset": (call) => override(sources, call, "reset", "model_reset"),
-    "GET actions": async ({ query }) => {
-      const listed = await sources.actions.list(query.limit).catch(() => {
-        throw new ApiProblem(503, "The audit log cannot be read now. Try again shortly.", "store_unavailable");
-      });
-      return { actions: listed.map(({ atMs, ...action }) => ({ at_ms: atMs, ...action })) };
-    },
+    "GET models": endpoint({
+      about: "The models: state, errors, latency, prices.",
+      query: RangeQuery,
+      async answer({ query }) {
+        const nowMs = sources.clock.now();
+        const range = namedRange(query, nowMs);
+        const { models, aggregator } = sources.health.status();
+        const overrides = await sources.overrides.list().catch((): readonly OverrideRow[] => []);
+        const views = models.map((status) => modelView(sources, status, overrides, range));
+        return {
+          at_ms: nowMs,
+          range,
+          models: (await Promise.all(views)).filter((view) => view !== undefined),
+          aggregator: {
+            state: aggregator.state,
+            since_ms: aggregator.sinceMs ?? null,
+            reason: aggregator.reason ?? null,
+            retry_at_ms: aggregator.retryAtMs ?? null,
+          },
+          price_book_read_ms: sources.priceBookReadMs() ?? null,
+        };
+      },
+    }),
+    "POST models/{key}/disable": override(sources, "disable", "Takes a model out of service."),
+    "POST models/{key}/enable": override(sources, "enable", "Puts a model back into service."),
+    "POST models/{key}/reset": override(sources, "reset", "Clears a model's pauses, trips and quarantine."),
+    "GET actions": endpoint({
+      about: "The audit log: who changed what in the dashboard, and when; the newest first.",
+      query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(100) }),
+      async answer({ query }) {
+        const listed = await sources.actions.list(query.limit).catch(() => {
+          throw new Refusal(503, "The audit log cannot be read now. Try again shortly.", "store_unavailable");
+        });
+        return { actions: listed.map(({ atMs, ...action }) => ({ at_ms: atMs, ...action })) };
+      },
+    }),
   };
 }
 
 /** Undefined for a model that is not in the registry any more. */
 async function modelView(
-  sources: EndpointSources,
+  sources: DashboardSources,
   status: ModelHealthStatus,
   overrides: readonly OverrideRow[],
   range: Range,
-): Promise<ModelView | undefined> {
+) {
   const { registry, policy } = sources.config();
   const model = registry.models.get(status.model);
   if (model === undefined) return undefined;
@@ -60,25 +73,22 @@ async function modelView(
   return {
     key,
     role: model.role,
-    tier: sources.tierOf(key) ?? "flash",
+    tier: tierOf(sources, key),
     upstream_id: model.upstreamId,
+    /** Routing chooses it for its role; other models of the role are only fallbacks. */
     used: registry.byRole[model.role] === model,
     in_senior_chain: policy.health.senior_fallback_chain.includes(key),
-    enabled_in_file: model.enabled,
     state: status.state,
     routable: status.routable,
     since_ms: status.sinceMs,
     reason: status.reason,
     retry_at_ms: status.retryAtMs ?? null,
-    trips: status.trips,
     shed_share: status.shedShare,
-    window: {
-      answers: status.answers,
-      failures: status.failures,
-      slow: status.slow,
-      first_token_p95_ms: status.firstTokenP95Ms ?? null,
-    },
-    override: override === undefined ? null : overrideView(override),
+    override:
+      override === undefined
+        ? null
+        : { disabled: override.disabled, by: override.changedBy, at_ms: override.changedMs },
+    /** Changes of state that this gateway has seen, the oldest first. */
     history: sources.notices.healthOf(key).map(({ atMs, to, reason }) => ({ at_ms: atMs, state: to, reason })),
     served: counted(range)(served, { model: key }),
     failed_attempts: sumsOfKeys(served.by.outcome, failedOutcomes).requests,
@@ -88,12 +98,10 @@ async function modelView(
       cached_input_nano_usd_per_mtok: price.cachedInput,
       output_nano_usd_per_mtok: price.output,
       request_nano_usd: price.request ?? null,
+      /** Further prices, for long prompts or certain hours. */
       bands: price.bands?.length ?? 0,
     },
-    price_source: {
-      kind: priceSource?.kind ?? "shipped",
-      at_ms: priceSource?.kind === "price_book" ? priceSource.atMs : null,
-    },
+    price_source: priceSource?.kind ?? "shipped",
     drift: [...sources.drifts(), ...sources.notices.filtered]
       .filter((drift) => drift.model === key)
       .map(({ reason, detail, atMs }) => ({ reason, detail, at_ms: atMs })),
@@ -101,27 +109,30 @@ async function modelView(
     max_output_tokens: model.maxOutputTokens,
   };
 }
+export type ModelView = NonNullable<Awaited<ReturnType<typeof modelView>>>;
 
-function overrideView({ disabled, resetMs, changedBy, changedMs }: OverrideRow) {
-  return { disabled, reset_ms: resetMs === 0 ? null : resetMs, by: changedBy, at_ms: changedMs };
-}
+const audited = {
+  disable: "model_disabled",
+  enable: "model_enabled",
+  reset: "model_reset",
+} as const satisfies Readonly<Record<OverrideAction, OperatorAction["action"]>>;
 
 /** An operator's override of a model's health. It is stored in the database and survives restarts. */
-async function override(
-  sources: EndpointSources,
-  { params: { key = "" }, operator }: Pick<ApiCall<"POST models/{key}/reset">, "params" | "operator">,
-  action: OverrideAction,
-  audited: "model_disabled" | "model_enabled" | "model_reset",
-) {
-  const by = `${operator.name}@dashboard`;
-  const done = await sources.overrides.set(key, action, by).catch(() => {
-    throw new ApiProblem(503, "The database did not take it. Try again shortly.", "store_unavailable");
+function override(sources: DashboardSources, action: OverrideAction, about: string) {
+  return endpoint({
+    about,
+    async answer({ params: { key = "" }, operator }: Call) {
+      const by = `${operator.name}@dashboard`;
+      const done = await sources.overrides.set(key, action, by).catch(() => {
+        throw new Refusal(503, "The database did not take it. Try again shortly.", "store_unavailable");
+      });
+      if (done === "unknown_model") throw new Refusal(404, "No model of the registry has this key.", "unknown_model");
+      await writeAudit(sources, operator, { action: audited[action], target: key, detail: "" });
+      const follows =
+        action === "enable" && sources.config().registry.models.get(key)?.enabled === false
+          ? "The registry file disables it, and that stands."
+          : "It is in force here, and on every other gateway of this database within a second.";
+      return { model: key, action, at_ms: sources.clock.now(), by, follows };
+    },
   });
-  if (done === "unknown_model") throw new ApiProblem(404, "No model of the registry has this key.", "unknown_model");
-  await sources.audit(operator, { action: audited, target: key, detail: "" });
-  const follows =
-    action === "enable" && sources.config().registry.models.get(key)?.enabled === false
-      ? "The registry file disables it, and that stands."
-      : "It is in force here, and on every other gateway of this database within a second.";
-  return { model: key, action, at_ms: sources.clock.now(), by, follows };
 }

@@ -1,7 +1,6 @@
-import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import type { Need } from "#dashboard/schema/reading.ts";
-import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
-import type { DriftNotice } from "#dashboard/sources.ts";
+import type { CapUse, Pace } from "#dashboard/ledger-view.ts";
+import type { DecisionFilter } from "#dashboard/query.ts";
+import type { DashboardSources } from "#dashboard/sources.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
@@ -20,7 +19,7 @@ interface NeedInputs {
   readonly isNew: boolean;
 }
 
-/** How severe each need is, and which view shows more, the most severe first. */
+/** How severe each need is, the most severe first, and which view shows more. */
 const kinds = {
   cap_reached: ["act", "budgets"],
   all_models_out: ["act", "models"],
@@ -36,14 +35,31 @@ const kinds = {
   money_unreconciled: ["watch", "budgets"],
   model_out: ["watch", "models"],
   nothing_yet: ["info", "now"],
-} as const satisfies { readonly [K in Need["kind"]]: readonly [Need["severity"], Need["view"]] };
+} as const;
+type Kind = keyof typeof kinds;
+const order = Object.keys(kinds);
 
-/** A need without what is null or follows from the rest; `command` is without the words before it. */
-type Found = Pick<Need, "kind" | "title" | "todo"> & Partial<Need>;
+/** The problem and what to do, each as a sentence; a command that does it; what it concerns and how much it is. */
+interface Found {
+  readonly kind: Kind;
+  readonly title: string;
+  readonly todo: string;
+  /** Without the words before it. */
+  readonly command?: string | null;
+  readonly since_ms?: number | null;
+  readonly amount_nano_usd?: number | null;
+  readonly count?: number;
+  /** The list of decisions that shows more. */
+  readonly filter?: DecisionFilter;
+  /** The model, account or hold that it concerns. */
+  readonly target?: string;
+  /** Stays the same while the problem lasts. */
+  readonly id?: string;
+}
 type Finding = Generator<Found, void, undefined>;
 
 /** What an operator should look at, the most severe first; empty when all is well. */
-export function listNeeds(sources: EndpointSources, inputs: NeedInputs): Need[] {
+export function listNeeds(sources: DashboardSources, inputs: NeedInputs) {
   const found = [
     ...storeNeeds(sources),
     ...healthNeeds(sources),
@@ -54,7 +70,6 @@ export function listNeeds(sources: EndpointSources, inputs: NeedInputs): Need[] 
     ...recordNeeds(sources),
     ...(inputs.isNew ? [firstSteps(sources)] : []),
   ];
-  const order = { act: 0, watch: 1, info: 2 };
   return found
     .map(({ command = null, target = null, ...given }) => ({
       id: target === null ? given.kind : `${given.kind} ${target}`,
@@ -63,22 +78,24 @@ export function listNeeds(sources: EndpointSources, inputs: NeedInputs): Need[] 
       count: null,
       filter: null,
       ...given,
+      // `act`: requests are refused or money is at risk; `watch`: that may follow; `info`: first steps.
       severity: kinds[given.kind][0],
       view: kinds[given.kind][1],
       target,
       command: command === null ? null : `${sources.installation.command} ${command}`,
     }))
-    .sort((a, b) => order[a.severity] - order[b.severity]);
+    .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
+export type Need = ReturnType<typeof listNeeds>[number];
 
-function* storeNeeds({ ledger }: EndpointSources): Finding {
+function* storeNeeds({ ledger }: DashboardSources): Finding {
   const { ok, failed } = ledger.status();
-  if (failed === "store_lost") {
-    const title = "The budget store was deleted, replaced or emptied, and nothing is admitted.";
-    yield { kind: "ledger_failed", title, todo: "Restore the database, then restart the gateway." };
-  } else if (failed !== undefined) {
-    const title = "A sync of the budget store to disk has failed, and nothing is admitted by this process.";
-    yield { kind: "ledger_failed", title, todo: "Restart the gateway." };
+  if (failed !== undefined) {
+    const [title, todo] =
+      failed === "store_lost"
+        ? ["was deleted, replaced or emptied", "Restore the database, then restart the gateway."]
+        : ["could not be synced to disk by this process", "Restart the gateway."];
+    yield { kind: "ledger_failed", title: `The budget store ${title}, and nothing is admitted.`, todo };
   } else if (!ok) {
     yield {
       kind: "store_unavailable",
@@ -89,7 +106,7 @@ function* storeNeeds({ ledger }: EndpointSources): Finding {
   }
 }
 
-function* healthNeeds({ health, config }: EndpointSources): Finding {
+function* healthNeeds({ health, config }: DashboardSources): Finding {
   const { registry, policy } = config();
   const { models, aggregator } = health.status();
   if (aggregator.state !== "closed") {
@@ -168,7 +185,19 @@ function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   };
 }
 
-function* moneyNeeds({ reconciliation, drifts, notices, clock }: EndpointSources): Finding {
+/** What has happened to a model's entry in the aggregator's list, and what to do. Not every drift is about a price. */
+const drifted: Readonly<Record<string, readonly [what: string, todo: string]>> = {
+  expires: ["will lose its model", "Name another model in the registry before."],
+  not_listed: ["has a model that is not listed", "Correct its upstream_id in the registry, or disable it."],
+  repointed: ["is answered by another model", "If it may not, name the model that you want in the registry."],
+  constraint_filtered: ["had calls refused", "Compare the prices. Raise the registry's if the hosts' are right."],
+};
+const priceChanged = [
+  "has another price",
+  "Write the aggregator's prices into the registry if they are right.",
+] as const;
+
+function* moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources): Finding {
   const counted = reconciliation();
   if (counted !== undefined && isNotable(counted)) {
     const difference = differenceOf(counted);
@@ -184,43 +213,15 @@ function* moneyNeeds({ reconciliation, drifts, notices, clock }: EndpointSources
     };
   }
   const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < recentMs);
-  for (const drift of [...drifts(), ...filtered]) {
-    const { model, reason, atMs } = drift;
+  for (const { model, reason, detail, atMs } of [...drifts(), ...filtered]) {
     const id = `price_drift ${model} ${reason}`;
-    const command = "models sync";
-    yield { kind: "price_drift", id, ...driftTexts(drift), command, since_ms: atMs, target: model };
+    const [what, todo] = drifted[reason] ?? priceChanged;
+    const title = `${model} ${what}: ${detail}.`;
+    yield { kind: "price_drift", id, title, todo, command: "models sync", since_ms: atMs, target: model };
   }
 }
 
-/** What has happened, and what to do. Not every drift is about a price. */
-function driftTexts({ model, reason, detail }: DriftNotice): Pick<Need, "title" | "todo"> {
-  switch (reason) {
-    case "expires":
-      return { title: `${model} will lose its model: ${detail}.`, todo: "Name another model in the registry before." };
-    case "not_listed":
-      return {
-        title: `The aggregator does not list the model of ${model}: ${detail}.`,
-        todo: "Correct its upstream_id in the registry, or disable it.",
-      };
-    case "repointed":
-      return {
-        title: `Another model answers as ${model}: ${detail}.`,
-        todo: "Decide whether it may. If not, name the model that you want in the registry.",
-      };
-    case "constraint_filtered":
-      return {
-        title: `Calls to ${model} were refused: ${detail}.`,
-        todo: "Compare the prices. Raise the registry's if the hosts' are right.",
-      };
-    default:
-      return {
-        title: `The price of ${model} has changed: ${detail}.`,
-        todo: "Compare, and write the aggregator's prices into the registry if they are right.",
-      };
-  }
-}
-
-function* configNeeds({ configStatus }: EndpointSources): Finding {
+function* configNeeds({ configStatus }: DashboardSources): Finding {
   const { state, loadedAtMs } = configStatus();
   if (state === "current") return;
   yield {
@@ -232,28 +233,21 @@ function* configNeeds({ configStatus }: EndpointSources): Finding {
   };
 }
 
-function* recordNeeds({ records, clock }: EndpointSources): Finding {
+function* recordNeeds({ records, clock }: DashboardSources): Finding {
   const { dropped, droppedAtMs, kind, ok } = records.status();
   const isNews = droppedAtMs !== undefined && clock.now() - droppedAtMs < recentMs;
   if (kind === "off" || (ok && (dropped === 0 || !isNews))) return;
-  yield {
-    kind: "records_dropped",
-    title: ok
-      ? `${dropped} decision records were lost because the store was too slow. No money was.`
-      : `Decision records cannot be written now, and ${dropped} were lost. No money was.`,
-    todo: "Lists and sums lack these requests. The ledger has them.",
-    count: dropped,
-    since_ms: droppedAtMs ?? null,
-  };
+  const title = ok
+    ? `${dropped} decision records were lost because the store was too slow. No money was.`
+    : `Decision records cannot be written now, and ${dropped} were lost. No money was.`;
+  const todo = "Lists and sums lack these requests. The ledger has them.";
+  yield { kind: "records_dropped", title, todo, count: dropped, since_ms: droppedAtMs ?? null };
 }
 
-function firstSteps({ installation: { demo } }: EndpointSources): Found {
-  return {
-    kind: "nothing_yet",
-    title: "No request has been recorded yet.",
-    todo: demo
-      ? "Make sample traffic: the simulator answers, nothing is spent."
-      : "Point an OpenAI-compatible client at this gateway's address and /v1.",
-    command: demo ? "demo traffic" : null,
-  };
+function firstSteps({ installation: { demo } }: DashboardSources): Found {
+  const todo = demo
+    ? "Make sample traffic: the simulator answers, nothing is spent."
+    : "Point an OpenAI-compatible client at this gateway's address and /v1.";
+  const command = demo ? "demo traffic" : null;
+  return { kind: "nothing_yet", title: "No request has been recorded yet.", todo, command };
 }

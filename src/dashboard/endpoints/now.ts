@@ -1,25 +1,29 @@
+import { z } from "zod";
 import { csrfHeader } from "#dashboard/access/access.ts";
-import type { ApiHandlers } from "#dashboard/api/endpoint.ts";
-import type { EndpointSources } from "#dashboard/api/endpoint-sources.ts";
-import {
-  capUse,
-  dayCapUse,
-  type LedgerSnapshot,
-  readLedger,
-  spendingPace,
-  withGoalNames,
-} from "#dashboard/api/ledger-view.ts";
+import { endpoint } from "#dashboard/endpoint.ts";
+import { dayCapUse, goalCapUses, type LedgerSnapshot, readLedger, spendingPace } from "#dashboard/ledger-view.ts";
 import {
   counted,
   failedOutcomes,
   firstToken,
   namedRange,
+  noValue,
+  RangeQuery,
   sumsOfKeys,
+  tierOrNull,
   timeRange,
   utcDayRange,
-} from "#dashboard/api/query.ts";
-import { noValue, Tier } from "#dashboard/schema/shared.ts";
-import type { RecordSeries, RecordSummary, SeriesMetric, SummaryShare } from "#records/records.ts";
+} from "#dashboard/query.ts";
+import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
+import { refusers } from "#records/decision-record.ts";
+import {
+  type RecordSeries,
+  type RecordSummary,
+  type SeriesMetric,
+  type SummaryShare,
+  seriesKeys,
+  seriesMetrics,
+} from "#records/records.ts";
 import { listNeeds } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
@@ -30,107 +34,112 @@ const maxPoints = 400;
 const maxLines = 8;
 
 /** The first view: the gateway's state, the sums of a range, a number over time. */
-export function nowEndpoints(sources: EndpointSources): ApiHandlers<"GET session" | "GET summary" | "GET series"> {
+export function nowEndpoints(sources: DashboardSources) {
   const { clock, config, records } = sources;
   return {
-    "GET session": ({ operator }) => {
-      const { version, nodeId, demo, startedMs, command, workers } = sources.installation;
-      const { kind, ok, failed = null } = sources.ledger.status();
-      const store = records.status();
-      return {
-        version,
-        node_id: nodeId,
-        demo,
-        operator: operator.name,
-        signed_in: operator.by === "session",
-        csrf_header: csrfHeader,
-        now_ms: clock.now(),
-        started_ms: startedMs,
-        command,
-        workers,
-        config_hash: sources.configStatus().hash,
-        store: { kind, ok, failed },
-        records: { enabled: store.kind !== "off", ok: store.ok, stored: store.rows ?? null, dropped: store.dropped },
-      };
-    },
+    "GET session": endpoint({
+      about: "The caller, and the gateway's version and state.",
+      answer({ operator }) {
+        const { version, nodeId, demo, startedMs, command, workers } = sources.installation;
+        const { kind, ok, failed = null } = sources.ledger.status();
+        const store = records.status();
+        return {
+          version,
+          node_id: nodeId,
+          demo,
+          operator: operator.name,
+          signed_in: operator.by === "session",
+          csrf_header: csrfHeader,
+          now_ms: clock.now(),
+          started_ms: startedMs,
+          command,
+          workers,
+          config_hash: sources.configStatus().hash,
+          store: { kind, ok, failed },
+          records: { enabled: store.kind !== "off", ok: store.ok, stored: store.rows ?? null, dropped: store.dropped },
+        };
+      },
+    }),
 
-    "GET summary": async ({ query }) => {
-      const nowMs = clock.now();
-      const range = namedRange(query, nowMs);
-      const ledger = await readLedger(sources);
-      const [all, today, goals, caps] = await Promise.all([
-        records.summary(timeRange(range)),
-        records.summary(utcDayRange(nowMs)),
-        records.groups("goal", timeRange(range), maxGoals),
-        capsInUse(ledger, sources, nowMs),
-      ]);
-      const isNew = all.requests === 0 && all.oldest_record_ms === null;
-      const sums = counted(range);
-      const refusedBy = <By extends "gateway" | "upstream">(by: By) => ({
-        ...sums(sumsOfKeys(all.by.refused_by, [by]), { refused_by: by }),
-        by,
-      });
-      const word = ({ key }: SummaryShare) => (key === "" ? noValue : key);
-      const { spent } = ledger.accounts.find(({ id }) => id === `day/${ledger.today}`) ?? { spent: 0 };
-      return {
-        range,
-        at_ms: nowMs,
-        utc_day: ledger.today,
-        needs_you: listNeeds(sources, { ...caps, totals: ledger.totals, isNew }),
-        total: sums(all, {}),
-        answered: sums(sumsOfKeys(all.by.outcome, ["answered"]), { outcome: "answered" }),
-        refused: sums(sumsOfKeys(all.by.outcome, ["refused"]), { outcome: "refused" }),
-        failed: sums(sumsOfKeys(all.by.outcome, failedOutcomes), { outcome: failedOutcomes.join(",") }),
-        refused_by: [refusedBy("gateway"), refusedBy("upstream")],
-        by_tier: all.by.tier.map((share) => ({
-          ...sums(share, { tier: word(share) }),
-          tier: Tier.safeParse(share.key).data ?? null,
-        })),
-        by_cause: all.by.cause.map((share) => ({ ...sums(share, { cause: word(share) }), cause: share.key || null })),
-        by_model: all.by.model.map((share) => ({
-          ...sums(share, { model: word(share) }),
-          model: share.key || null,
-          tier: sources.tierOf(share.key),
-        })),
-        by_goal: goals.map((group) => ({ ...sums(group, { goal: group.key }), goal: group.key || null })),
-        tokens: { prompt: all.prompt_tokens, cached: all.cached_tokens, completion: all.completion_tokens },
-        first_token_ms: firstToken(all),
-        caps,
-        unknown_cost: sums({ requests: all.cost_unknown, cost_nano_usd: 0 }, { cost_state: "unknown" }),
-        oldest_record_ms: all.oldest_record_ms,
-        ledger: {
-          day: ledger.today,
-          spent_nano_usd: spent,
-          records_nano_usd: today.cost_nano_usd,
-          unexplained_nano_usd: spent - today.cost_nano_usd,
-        },
-        saved: savings(all, config().registry.byRole.senior?.key ?? null),
-      };
-    },
+    "GET summary": endpoint({
+      about: "What needs attention, spending against caps, and where requests were routed.",
+      query: RangeQuery,
+      async answer({ query }) {
+        const nowMs = clock.now();
+        const range = namedRange(query, nowMs);
+        const ledger = await readLedger(sources);
+        const [all, today, goals, caps] = await Promise.all([
+          records.summary(timeRange(range)),
+          records.summary(utcDayRange(nowMs)),
+          records.groups("goal", timeRange(range), maxGoals),
+          capsInUse(ledger, sources, nowMs),
+        ]);
+        const isNew = all.requests === 0 && all.oldest_record_ms === null;
+        const sums = counted(range);
+        const word = ({ key }: SummaryShare) => (key === "" ? noValue : key);
+        const { spent } = ledger.accounts.find(({ id }) => id === `day/${ledger.today}`) ?? { spent: 0 };
+        return {
+          range,
+          at_ms: nowMs,
+          utc_day: ledger.today,
+          needs_you: listNeeds(sources, { ...caps, totals: ledger.totals, isNew }),
+          total: sums(all, {}),
+          answered: sums(sumsOfKeys(all.by.outcome, ["answered"]), { outcome: "answered" }),
+          refused: sums(sumsOfKeys(all.by.outcome, ["refused"]), { outcome: "refused" }),
+          failed: sums(sumsOfKeys(all.by.outcome, failedOutcomes), { outcome: failedOutcomes.join(",") }),
+          refused_by: refusers.map((by) => ({ ...sums(sumsOfKeys(all.by.refused_by, [by]), { refused_by: by }), by })),
+          by_tier: all.by.tier.map((share) => ({
+            ...sums(share, { tier: word(share) }),
+            tier: tierOrNull(share.key),
+          })),
+          by_cause: all.by.cause.map((share) => ({ ...sums(share, { cause: word(share) }), cause: share.key || null })),
+          by_model: all.by.model.map((share) => ({
+            ...sums(share, { model: word(share) }),
+            model: share.key || null,
+            tier: tierOf(sources, share.key),
+          })),
+          by_goal: goals.map((group) => ({ ...sums(group, { goal: group.key }), goal: group.key || null })),
+          tokens: { prompt: all.prompt_tokens, cached: all.cached_tokens, completion: all.completion_tokens },
+          first_token_ms: firstToken(all),
+          caps,
+          unknown_cost: sums({ requests: all.cost_unknown, cost_nano_usd: 0 }, { cost_state: "unknown" }),
+          oldest_record_ms: all.oldest_record_ms,
+          ledger: {
+            day: ledger.today,
+            spent_nano_usd: spent,
+            records_nano_usd: today.cost_nano_usd,
+            unexplained_nano_usd: spent - today.cost_nano_usd,
+          },
+          saved: savings(all, config().registry.byRole.senior?.key ?? null),
+        };
+      },
+    }),
 
-    "GET series": async ({ query }) => {
-      const { metric, by } = query;
-      const range = namedRange(query, clock.now());
-      const grouped = by === "none" ? {} : { by };
-      const series = await records.series({ metric, range: timeRange(range), maxPoints, ...grouped });
-      const groups = largestLines(series, metric);
-      return { range, metric, by, step_ms: series.bucket_ms, at_ms: [...series.at_ms], groups };
-    },
+    "GET series": endpoint({
+      about:
+        "A metric over time, from the roll-ups: at most 400 points, 8 groups and `other`. A point without requests is null where a zero would be untrue.",
+      query: RangeQuery.extend({
+        metric: z.enum(seriesMetrics),
+        by: z.enum(["none", ...seriesKeys]).default("none"),
+      }),
+      async answer({ query }) {
+        const { metric, by } = query;
+        const range = namedRange(query, clock.now());
+        const grouped = by === "none" ? {} : { by };
+        const series = await records.series({ metric, range: timeRange(range), maxPoints, ...grouped });
+        const groups = largestLines(series, metric);
+        return { range, metric, by, step_ms: series.bucket_ms, at_ms: series.at_ms, groups };
+      },
+    }),
   };
 }
 
-async function capsInUse({ accounts, today }: LedgerSnapshot, { config, records }: EndpointSources, nowMs: number) {
+async function capsInUse(ledger: LedgerSnapshot, { config, records }: DashboardSources, nowMs: number) {
   const { caps } = config();
-  const day = dayCapUse({ accounts, today }, caps);
-  const goals = accounts
-    .filter(({ id }) => id.startsWith("goal/"))
-    .map((account) => capUse(account, caps, today))
-    // Yesterday's requests without a goal have no cap any more.
-    .filter(({ soft_nano_usd }) => soft_nano_usd !== null)
-    .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0))
-    .slice(0, maxCaps);
-  const [pace, named] = await Promise.all([spendingPace(records, day, nowMs), withGoalNames(goals, records, nowMs)]);
-  return { day, pace, goals: [...named] };
+  const day = dayCapUse(ledger, caps);
+  // Yesterday's requests without a goal have no cap any more.
+  const goals = goalCapUses(ledger, caps).filter(({ soft_nano_usd }) => soft_nano_usd !== null);
+  return { day, pace: await spendingPace(records, day, nowMs), goals: goals.slice(0, maxCaps) };
 }
 
 function savings(all: RecordSummary, model: string | null) {

@@ -48,7 +48,7 @@ function storedName(name: string): string {
 }
 
 /** Whether a goal's name, as lists of accounts have it, is the hash of an unusual one. */
-export function isHashedGoal(name: string): boolean {
+function isHashedGoal(name: string): boolean {
   return /^sha256:[0-9a-f]{64}$/.test(name);
 }
 

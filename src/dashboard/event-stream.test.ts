@@ -15,7 +15,7 @@ async function open() {
     closed += 1;
   };
   const { signal } = new AbortController();
-  const stream = openEventStream<Ping>({ timers: time.timers, signal, onClose });
+  const stream = openEventStream<Ping>(time.timers, signal, onClose);
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(stream.body) });
   return { time, stream, closed: () => closed, read: () => fetch(server.url), server };
 }

@@ -1,6 +1,6 @@
 import type { Timers } from "#platform/time.ts";
 
-/** Where a handler writes the events of one caller. */
+/** Where an endpoint writes the events of one caller. */
 export interface EventStream<T> {
   /** False: the caller is so far behind that this event was left out. */
   send(event: T, id?: string): boolean;
@@ -13,20 +13,15 @@ const maxQueueLength = 500;
 /** Milliseconds without an event until a comment is sent as heartbeat, so that no proxy closes the connection as idle. */
 const keepAliveMs = 10_000;
 
-export interface EventStreamOptions {
-  readonly timers: Timers;
-  /** Aborted when the caller has gone. */
-  readonly signal: AbortSignal;
-  /** Called once, when the caller has gone or the stream has ended. */
-  readonly onClose: () => void;
-}
-
-/** A stream of server-sent events, and the body that sends it as fast as the caller reads. */
-export function openEventStream<T extends { readonly kind: string }>({
-  timers,
-  signal,
-  onClose,
-}: EventStreamOptions): EventStream<T> & { readonly body: AsyncIterable<string> } {
+/**
+ * A stream of server-sent events, and the body that sends it as fast as the caller reads. `onClose` is called once, when the
+ * caller has gone (`signal`) or the stream has ended.
+ */
+export function openEventStream<T extends { readonly kind: string }>(
+  timers: Timers,
+  signal: AbortSignal,
+  onClose: () => void,
+): EventStream<T> & { readonly body: ReadableStream } {
   const queue: string[] = [];
   let state: "open" | "ended" | "closed" = "open";
   let wake = (): void => {};
@@ -38,19 +33,19 @@ export function openEventStream<T extends { readonly kind: string }>({
     wake();
     onClose();
   };
-  /** What to send next: the events that wait, else a comment once none has come for a while. */
-  const next = async (): Promise<string> => {
-    if (queue.length > 0 || state !== "open") return queue.splice(0).join("");
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const cancel = timers.after(keepAliveMs, () => resolve(": keep-alive\n\n"));
-    wake = () => resolve("");
-    return promise.finally(cancel);
-  };
   async function* forward(): AsyncGenerator<string> {
     try {
       while (state === "open" || queue.length > 0) {
-        const text = await next();
-        if (text !== "") yield text;
+        if (queue.length === 0) {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          const cancel = timers.after(keepAliveMs, () => {
+            queue.push(": keep-alive\n\n");
+            resolve();
+          });
+          await promise.finally(cancel);
+        }
+        if (queue.length > 0) yield queue.splice(0).join("");
       }
     } finally {
       close();
@@ -58,7 +53,7 @@ export function openEventStream<T extends { readonly kind: string }>({
   }
   signal.addEventListener("abort", close);
   return {
-    body: forward(),
+    body: forward() as unknown as ReadableStream, // the runtime takes a generator as a body
     send(event, id) {
       if (state !== "open" || queue.length >= maxQueueLength) return false;
       const idLine = id === undefined ? "" : `id: ${id}\n`;

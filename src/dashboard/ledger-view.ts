@@ -1,17 +1,15 @@
-import type { CapUse, Pace } from "#dashboard/schema/shared.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
 import { hardCapOf, isOfPastDay } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
-import { emptyAccount, goalAccountOf, isHashedGoal } from "#ledger/rules/accounts.ts";
+import { emptyAccount } from "#ledger/rules/accounts.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { hashOfCutId } from "#records/build-record.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
-import { ApiProblem } from "./endpoint.ts";
-import { dayMs, hourMs, utcDayRange } from "./query.ts";
+import { Refusal } from "./endpoint.ts";
+import { hourMs, utcDayRange } from "./query.ts";
+import type { DashboardSources } from "./sources.ts";
 
 /** The ledger as it was a moment ago, for everybody who looks at it. */
 export interface LedgerSnapshot {
@@ -28,7 +26,7 @@ export interface LedgerSnapshot {
 
 const maxRows = 1_000;
 
-/** Reads the ledger for the pages. Rejects with an `ApiProblem` when it does not answer. */
+/** Reads the ledger for the pages. Rejects with an `Refusal` when it does not answer. */
 export async function readLedger({
   admin: open,
   clock,
@@ -56,25 +54,26 @@ export async function readLedger({
   }
 }
 
-/** Opens the ledger's administration. Rejects with an `ApiProblem` when its store does not answer. */
+/** Opens the ledger's administration. Rejects with an `Refusal` when its store does not answer. */
 export async function openAdmin({ admin }: Pick<DashboardSources, "admin">) {
   return admin().catch(() => {
     throw storeUnavailable();
   });
 }
 
-function storeUnavailable(): ApiProblem {
-  return new ApiProblem(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
+function storeUnavailable(): Refusal {
+  return new Refusal(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
 }
 
 export function holdTotals(totals: readonly HoldTotal[]) {
   return totals.map(({ state, count, amount }) => ({ state, count, held_nano_usd: amount }));
 }
 
-/** An account of the ledger against its caps. The hard cap of a day that is over is the one that it ended with. */
-export function capUse(account: AccountRow, caps: Caps, today: string): CapUse {
+/** An account of the ledger (`day/2026-01-31`, `goal/session/name`) against its caps. */
+export function capUse(account: AccountRow, caps: Caps, today: string) {
   const { id, spent, held, overrun, ownHard } = account;
-  const kind = id.startsWith("day/") ? "day" : "goal";
+  const kind = id.startsWith("day/") ? ("day" as const) : ("goal" as const);
+  // Null before the first request of the account; of a day that is over, the cap that it ended with.
   const hard = hardCapOf(account, caps, today);
   const soft = kind === "day" ? caps.daySoft : caps.goalSoft;
   return {
@@ -86,11 +85,13 @@ export function capUse(account: AccountRow, caps: Caps, today: string): CapUse {
     overrun_nano_usd: overrun,
     soft_nano_usd: hard === null || isOfPastDay(id, today) ? null : lowerCap(soft, nanoUsd(hard)),
     hard_nano_usd: hard,
-    cap_from: ownHard === null ? "policy" : "operator",
+    cap_from: ownHard === null ? ("policy" as const) : ("operator" as const),
     left_nano_usd: hard === null ? null : Math.max(0, hard - spent - held),
+    // Above 1 after an overrun.
     used_share: hard === null || hard === 0 ? null : (spent + held) / hard,
   };
 }
+export type CapUse = ReturnType<typeof capUse>;
 
 /** Today's account against its caps; empty where nothing was written to it yet. */
 export function dayCapUse({ accounts, today }: Pick<LedgerSnapshot, "accounts" | "today">, caps: Caps): CapUse {
@@ -98,7 +99,15 @@ export function dayCapUse({ accounts, today }: Pick<LedgerSnapshot, "accounts" |
   return capUse(accounts.find(({ id }) => id === dayId) ?? emptyAccount(dayId), caps, today);
 }
 
-/** How long back the pace is measured: long enough for agents that pause, short enough to notice one that runs away. */
+/** The goals' accounts against their caps, those that have used most of it first. */
+export function goalCapUses({ accounts, today }: LedgerSnapshot, caps: Caps): CapUse[] {
+  return accounts
+    .filter(({ id }) => id.startsWith("goal/"))
+    .map((account) => capUse(account, caps, today))
+    .sort((a, b) => (b.used_share ?? 0) - (a.used_share ?? 0) || b.spent_nano_usd - a.spent_nano_usd);
+}
+
+/** The pace is measured over the last hour: long enough for agents that pause, short enough to notice one that runs away. */
 const paceWindowMs = hourMs;
 /** A gateway or a day that has just begun has no pace yet. */
 const shortestWindowMs = 5 * 60_000;
@@ -108,47 +117,20 @@ export async function spendingPace(
   records: StoredRecords,
   day: Pick<CapUse, "spent_nano_usd" | "left_nano_usd">,
   nowMs: number,
-): Promise<Pace> {
+) {
   const { fromMs: dayStartMs, toMs: dayEndsMs } = utcDayRange(nowMs);
   const fromMs = Math.max(dayStartMs, nowMs - paceWindowMs);
   const windowMs = Math.max(shortestWindowMs, nowMs - fromMs);
   const { cost_nano_usd } = await records.summary({ fromMs, toMs: Math.ceil(nowMs) + 1 });
   const perMs = cost_nano_usd / windowMs;
-  const runsOutMs =
-    day.left_nano_usd === null || perMs === 0 ? Number.POSITIVE_INFINITY : nowMs + day.left_nano_usd / perMs;
+  const runsOutMs = day.left_nano_usd === null || perMs === 0 ? dayEndsMs : nowMs + day.left_nano_usd / perMs;
   return {
     window_ms: windowMs,
     nano_usd_per_hour: Math.round(perMs * hourMs),
+    // When the hard cap is reached; null: not before the day ends.
     runs_out_at_ms: runsOutMs >= dayEndsMs ? null : Math.round(runsOutMs),
     day_ends_at_ms: dayEndsMs,
     forecast_nano_usd: Math.round(day.spent_nano_usd + perMs * (dayEndsMs - nowMs)),
   };
 }
-
-/** The goals of this time are looked through, those that cost most first. */
-const namesSpanMs = 30 * dayMs;
-/** The beginning of an account's id that the records still have of a name that was cut. */
-const accountLength = "goal/sha256:".length + 16;
-
-/**
- * The same lines under the names by which decisions are found. The ledger stores long and unusual names of goals as hashes; the
- * decision records have them as callers wrote them, the longest ones cut.
- */
-export async function withGoalNames<Line extends CapUse>(
-  lines: readonly Line[],
-  records: StoredRecords,
-  nowMs: number,
-): Promise<readonly Line[]> {
-  if (!lines.some(({ name }) => isHashedGoal(name))) return lines;
-  const range = { fromMs: nowMs - namesSpanMs, toMs: Math.ceil(nowMs) + 1 };
-  const names = new Map<string, string>();
-  for (const { key } of await records.groups("goal", range, maxRows)) {
-    const hash = hashOfCutId(key);
-    // The day is only of requests without a goal.
-    const account = hash === undefined ? goalAccountOf(key, "") : `goal/sha256:${hash}`;
-    names.set(account.slice(0, accountLength), key);
-  }
-  return lines.map((line) =>
-    isHashedGoal(line.name) ? { ...line, name: names.get(line.account.slice(0, accountLength)) ?? line.name } : line,
-  );
-}
+export type Pace = Awaited<ReturnType<typeof spendingPace>>;

@@ -1,0 +1,158 @@
+import type { z } from "zod";
+import { jsonResponse } from "#http/endpoint.ts";
+import { isJsonContentType } from "#http/request/headers.ts";
+import { readBody } from "#http/request/read-body.ts";
+import type { ServerConnection } from "#http/server-options.ts";
+import type { Timers } from "#platform/time.ts";
+import { type Call, type Endpoint, type EventEndpoint, type Operator, Refusal } from "./endpoint.ts";
+import { budgetEndpoints } from "./endpoints/budgets.ts";
+import { decisionEndpoints } from "./endpoints/decisions.ts";
+import { holdEndpoints } from "./endpoints/holds.ts";
+import { modelEndpoints } from "./endpoints/models.ts";
+import { nowEndpoints } from "./endpoints/now.ts";
+import { playgroundEndpoints } from "./endpoints/playground.ts";
+import { policyEndpoints } from "./endpoints/policy.ts";
+import { openEventStream } from "./event-stream.ts";
+import type { DashboardSources } from "./sources.ts";
+
+/**
+ * Every endpoint under `/dashboard/api/`, by method and path: what the server serves, the page has its types from and the reference
+ * lists. `{…}` in a path is one segment, URL-encoded. The first that fits a call serves it.
+ */
+export function dashboardEndpoints(sources: DashboardSources) {
+  return {
+    ...nowEndpoints(sources),
+    ...decisionEndpoints(sources),
+    ...budgetEndpoints(sources),
+    ...holdEndpoints(sources),
+    ...modelEndpoints(sources),
+    ...policyEndpoints(sources),
+    ...playgroundEndpoints(sources),
+  };
+}
+
+export type DashboardApi = ReturnType<typeof dashboardEndpoints>;
+export type DashboardEndpoint = keyof DashboardApi;
+
+/** What an endpoint answers; its events where it streams. */
+export type AnswerOf<E extends DashboardEndpoint> =
+  DashboardApi[E] extends Endpoint<z.ZodObject, z.ZodType, infer A>
+    ? A
+    : DashboardApi[E] extends EventEndpoint<z.ZodObject, z.ZodType, infer T>
+      ? T
+      : never;
+/** What a caller may write into the query. */
+export type QueryOf<E extends DashboardEndpoint> = z.input<NonNullable<DashboardApi[E]["query"]>>;
+/** What a caller sends as body. */
+export type BodyOf<E extends DashboardEndpoint> = z.input<NonNullable<DashboardApi[E]["body"]>>;
+
+/** Streams at once, over all pages. */
+const maxStreams = 64;
+const maxBodyBytes = 2 * 1_048_576;
+
+/** An endpoint without its types: it is given what its schemas let through. */
+interface AnyEndpoint {
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  answer?(call: Call): unknown;
+  events?(call: Call, stream: ReturnType<typeof openEventStream>): () => void;
+}
+
+/** Finds the endpoint of a call, checks what it was given, and answers as JSON or as a stream. */
+export class ApiRouter {
+  readonly #routes: readonly { readonly method: string; readonly path: RegExp; readonly endpoint: AnyEndpoint }[];
+  readonly #timers: Timers;
+  readonly #connection: Pick<ServerConnection, "bodies" | "liftIdleTimeout">;
+  #streams = 0;
+
+  constructor(
+    endpoints: Readonly<Record<string, AnyEndpoint>>,
+    timers: Timers,
+    connection: Pick<ServerConnection, "bodies" | "liftIdleTimeout">,
+  ) {
+    this.#timers = timers;
+    this.#connection = connection;
+    this.#routes = Object.entries(endpoints).map(([name, endpoint]) => {
+      const [method = "", path = ""] = name.split(" ");
+      return { method, path: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`), endpoint };
+    });
+  }
+
+  /** `path`: behind `/dashboard/api/`, as sent. Throws a `Refusal` where the call cannot be served. */
+  async answer(path: string, request: Request, operator: Operator, headers: Record<string, string>): Promise<Response> {
+    const { endpoint, params } = this.#find(path, request.method === "HEAD" ? "GET" : request.method);
+    // A filter with a typing error in its name would show everything; an empty value counts as absent.
+    const { searchParams } = new URL(request.url, "http://gateway");
+    const given = Object.fromEntries([...searchParams].filter(([, value]) => value !== ""));
+    const query = endpoint.query && parsed(endpoint.query.strict(), given, "the query");
+    const body = endpoint.body && parsed(endpoint.body, await this.#json(request), "the body");
+    const call = { operator, params, query, body, lastEventId: request.headers.get("last-event-id") ?? undefined };
+    if (endpoint.events !== undefined) return this.#stream(endpoint, call, request, headers);
+    return jsonResponse(await endpoint.answer?.(call), headers);
+  }
+
+  #find(path: string, method: string) {
+    const found = this.#routes.filter((one) => one.path.test(path));
+    if (found.length === 0) throw new Refusal(404, "The dashboard's API has nothing at this path.", "not_found");
+    // The table names `decisions/live` before `decisions/{id}`.
+    const route = found.find((one) => one.method === method);
+    if (route === undefined) {
+      const allow = [...new Set(found.map((one) => one.method))].join(", ");
+      const detail = `This path does not take ${method}; it takes ${allow}.`;
+      throw new Refusal(405, detail, "method_not_allowed", { allow });
+    }
+    try {
+      const groups = Object.entries(route.path.exec(path)?.groups ?? {});
+      const params = Object.fromEntries(groups.map(([name, value]) => [name, decodeURIComponent(value)]));
+      return { endpoint: route.endpoint, params };
+    } catch {
+      throw new Refusal(404, "The path is not encoded as a URL.", "not_found");
+    }
+  }
+
+  async #json(request: Request): Promise<unknown> {
+    const body = await readBody(request, maxBodyBytes, this.#connection.bodies);
+    if (body.kind === "refused") {
+      const { status, detail, code } = body.error;
+      throw new Refusal(status, status === 413 ? `The body is larger than ${maxBodyBytes} bytes.` : detail, code);
+    }
+    if (body.kind !== "ok") throw new Refusal(422, "The body did not arrive whole, as UTF-8.");
+    body.held.release();
+    if (!isJsonContentType(request.headers)) throw new Refusal(422, "Content-Type must be application/json.");
+    try {
+      return JSON.parse(body.text === "" ? "{}" : body.text);
+    } catch {
+      throw new Refusal(422, "The body is not valid JSON."); // the parser's message quotes the body
+    }
+  }
+
+  #stream(endpoint: AnyEndpoint, call: Call, request: Request, common: Record<string, string>): Response {
+    // A proxy that buffers answers would hold the events back.
+    const headers = { ...common, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
+    if (request.method === "HEAD") return new Response(null, { headers }); // its body would never be read
+    if (this.#streams >= maxStreams) throw new Refusal(503, "Too many live feeds are open.", "overloaded");
+    this.#streams += 1;
+    let stop: (() => void) | undefined;
+    let closed = false;
+    const onClose = () => {
+      this.#streams -= 1;
+      closed = true;
+      stop?.();
+    };
+    const stream = openEventStream(this.#timers, request.signal, onClose);
+    this.#connection.liftIdleTimeout(request);
+    stop = endpoint.events?.(call, stream);
+    if (closed) stop?.();
+    return new Response(stream.body, { headers });
+  }
+}
+
+/** What a caller gave, as the schema has it. Throws what is wrong with it, by field. */
+function parsed(schema: z.ZodType, given: unknown, whole: string): unknown {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const problems = result.error.issues
+    .slice(0, 8)
+    .map(({ path, message }) => `${path.length === 0 ? whole : path.map(String).join(".")}: ${message}`);
+  throw new Refusal(422, problems.join("; "));
+}
