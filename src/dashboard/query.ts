@@ -3,14 +3,8 @@ import { endOfUtcDay } from "#platform/time.ts";
 import { boundedId } from "#records/build-record.ts";
 import { tiers } from "#records/decision-record.ts";
 import { type filterWords, statusProblem, wordProblem } from "#records/filter.ts";
-import {
-  type RecordFilter,
-  type RecordSummary,
-  type RollupFilter,
-  requestKeys,
-  type SummaryShare,
-  type TimeRange,
-} from "#records/records.ts";
+import { type RecordFilter, type RollupFilter, requestKeys, type TimeRange } from "#records/records.ts";
+import type { RecordSummary, SummaryShare } from "#records/store/summaries.ts";
 import { Refusal } from "./endpoint.ts";
 
 /** Ranges, filters and sums of the API, and what the decision records have in their place. Money is whole nano-USD. */

@@ -56,6 +56,11 @@ export interface RecordPage {
   readonly more: boolean;
 }
 
+/**
+ * What is summed. `requests` count a flood's repeated refusals; `baseline`: what the same tokens would have cost on the senior model,
+ * only where that is known, and `baseline_cost` is what those requests cost; `output_tokens` were written in `output_ms` (streams);
+ * `switch_nano_usd`: what changes of model within a conversation cost more than staying, negative where they saved.
+ */
 export const amountColumns = [
   "requests",
   "refused",
@@ -75,44 +80,11 @@ export const amountColumns = [
   "switch_nano_usd",
 ] as const;
 
-/**
- * What is summed. `requests` count a flood's repeated refusals; `baseline`: what the same tokens would have cost on the senior model,
- * only where that is known, and `baseline_cost` is what those requests cost; `output_tokens` were written in `output_ms` (streams);
- * `switch_nano_usd`: what changes of model within a conversation cost more than staying, negative where they saved.
- */
-export type RecordSums = { readonly [N in (typeof amountColumns)[number]]: number };
+/** What requests are summed by. A row has "" and status 0 in what it is not summed by. */
+export const requestKeys = ["model", "tier", "cause", "outcome", "status", "refused_by", "label"] as const;
 
 /** What groups are made by; of attempts, by their model. Of `attempt` `requests` are calls, of `redaction` values. */
 export type GroupBy = "goal" | "session" | "attempt" | "redaction";
-
-export interface RecordGroup extends RecordSums {
-  readonly key: string;
-  readonly last_ms: number;
-}
-
-/** `key` is "" where the field is null. */
-export interface SummaryShare extends RecordSums {
-  readonly key: string;
-}
-
-/** What requests are summed by. A row has "" and status 0 in what it is not summed by. */
-export const requestKeys = ["model", "tier", "cause", "outcome", "status", "refused_by", "label"] as const;
-export type SummaryKey = (typeof requestKeys)[number];
-
-export interface RecordSummary extends RecordSums {
-  readonly from_ms: number;
-  readonly to_ms: number;
-  /** By outcome: answered, refused, failed, broken_stream, caller_gone. */
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly refused_by_gateway: number;
-  readonly refused_by_upstream: number;
-  /** Milliseconds, from a histogram, so with an error of up to a quarter; null without answers. */
-  readonly first_token_p50_ms: number | null;
-  readonly first_token_p95_ms: number | null;
-  readonly by: { readonly [K in SummaryKey]: readonly SummaryShare[] };
-  /** The oldest record that is kept; sums from before it cannot be opened to their records any more. */
-  readonly oldest_record_ms: number | null;
-}
 
 /** Those from `attempts` on count calls of models, by `model`, `outcome` or `label`; redactions by `redaction` or `label`. */
 export const seriesMetrics = [
@@ -150,14 +122,6 @@ export interface SeriesRequest {
   readonly maxPoints?: number;
 }
 
-export interface RecordSeries {
-  readonly bucket_ms: number;
-  /** Starts of the buckets, rising, without gaps. */
-  readonly at_ms: readonly number[];
-  /** null: nothing was recorded in the bucket. */
-  readonly lines: readonly { readonly key: string; readonly values: readonly (number | null)[] }[];
-}
-
 /** A policy and a model registry that decisions were made by. */
 export interface StoredConfig {
   readonly hash: string;
@@ -172,20 +136,4 @@ export interface ReportedOutcome {
   readonly outcome: "solved" | "failed";
   /** From 0 to 1. */
   readonly score: number | null;
-}
-
-export interface RecordsStatus {
-  /** `off`: the policy keeps none; those from before can be read. */
-  readonly kind: "sqlite" | "postgres" | "off";
-  /** The last write or read succeeded. */
-  readonly ok: boolean;
-  readonly queued: number;
-  /** Since the start of the process. */
-  readonly written: number;
-  readonly dropped: number;
-  /** When one was last dropped, milliseconds since the epoch. */
-  readonly droppedAtMs?: number;
-  /** Rows kept and their size in bytes, as last read; absent before the first reading. */
-  readonly rows?: number;
-  readonly bytes?: number;
 }

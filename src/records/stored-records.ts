@@ -4,7 +4,7 @@ import { conversationName } from "./build-record.ts";
 import type { CostCorrection } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
-import type { PageRequest, RecordFilter, RecordsStatus, ReportedOutcome, StoredConfig, TimeRange } from "./records.ts";
+import type { PageRequest, RecordFilter, ReportedOutcome, StoredConfig, TimeRange } from "./records.ts";
 import { seqPerMs } from "./store/blocks.ts";
 import type { RecordStore } from "./store/record-store.ts";
 import type { Follower } from "./store/search.ts";
@@ -156,8 +156,9 @@ export class StoredRecords implements TaskStates {
     yield* (await this.#store.opened()).export(filter);
   }
 
-  status(): RecordsStatus {
+  status() {
     return {
+      /** `off`: the policy keeps none; those from before can be read. */
       kind: this.#options.rules().enabled ? this.#options.kind : "off",
       ok: this.#ok,
       queued: this.#waiting.length + this.#batch.length,

@@ -6,7 +6,7 @@ import { isSection } from "#config/config-file.ts";
 import { boundedId } from "#records/build-record.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
-import { type filterWords, statusProblem, wordProblem } from "#records/filter.ts";
+import { type filterWords, matchesFilter, statusProblem, wordProblem } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
@@ -116,23 +116,12 @@ function filterFrom({ since, until, ...options }: FilterOptions): RecordFilter {
 
 const pollMs = 500;
 const pollLimit = 1_000;
-/** Records of another node may become visible after ones that follow them, and some count on the day before. */
-const overlapSeq = 120_000 * 1_024;
-const maxPrinted = 20_000;
 
 async function tail(options: FilterOptions & OutputOptions & { readonly lines: number; readonly follow: boolean }) {
   const filter = filterFrom(options);
   const lines = new DecisionLines();
-  /** Ids of records that were printed, or are older than those: a later poll overlaps with them. */
-  const printed = new Set<string>();
-  const printNew = (records: readonly DecisionRecord[]) => {
-    const fresh = records.filter(({ decision_id }) => !printed.has(decision_id));
-    for (const { decision_id } of fresh) printed.add(decision_id);
-    for (const oldest of printed) {
-      if (printed.size <= maxPrinted) break;
-      printed.delete(oldest);
-    }
-    const texts = options.json ? fresh.map((record) => JSON.stringify(record)) : lines.of(fresh);
+  const printAll = (records: readonly DecisionRecord[]) => {
+    const texts = options.json ? records.map((record) => JSON.stringify(record)) : lines.of(records);
     if (texts.length > 0) printText(texts.join("\n"));
   };
   let stopped = false;
@@ -140,24 +129,21 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
     stopped = true;
   };
   await withRecords(async (store) => {
+    const follower = store.follow();
+    await follower.read();
     const { records } = await store.query(filter, { limit: pollLimit });
-    for (const { decision_id } of records.slice(options.lines)) printed.add(decision_id);
-    printNew(records.slice(0, options.lines).toReversed());
+    printAll(records.slice(0, options.lines).toReversed());
     if (!options.follow) return;
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
     // The reader has closed the pipe (`| head`).
     process.stdout.once("error", stop);
-    let last = records[0]?.seq ?? 0;
+    /** What was written between the two readings is in both. */
+    const printed = new Set(records.map(({ decision_id }) => decision_id));
     while (!stopped) {
       await Bun.sleep(pollMs);
-      for (let after = Math.max(0, last - overlapSeq), more = true; more && !stopped; ) {
-        const page = await store.query(filter, { after, limit: pollLimit });
-        printNew(page.records);
-        after = page.records.at(-1)?.seq ?? after;
-        last = Math.max(last, after);
-        more = page.more;
-      }
+      const news = await follower.read();
+      printAll(news.filter((record) => matchesFilter(record, filter) && !printed.has(record.decision_id)));
     }
   });
 }

@@ -146,7 +146,7 @@ export function findingsText(redactions: DecisionRecord["redactions"]): string |
   return `The privacy gate found ${count} private ${values} (${rules}), and replaced ${them} unless in a tool definition.`;
 }
 
-const statedInputs = ["risk_level", "blast_radius", "explicit_route", "reasoning", "hint", "scout", "pro"] as const;
+const statedInputs = ["risk_level", "blast_radius", "reasoning", "hint", "scout", "pro"] as const;
 const runInputs = [
   ...(["attempts", "flash_attempts", "same_error_count", "tests_failed", "files_touched", "tool_depth"] as const),
   "failure_class",

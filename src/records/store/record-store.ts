@@ -8,10 +8,7 @@ import type {
   GroupBy,
   PageRequest,
   RecordFilter,
-  RecordGroup,
   RecordPage,
-  RecordSeries,
-  RecordSummary,
   ReportedOutcome,
   RollupFilter,
   SeriesRequest,
@@ -28,7 +25,6 @@ import {
   maxLines,
   nextBlock,
   seqFrom,
-  seqPerMs,
 } from "./blocks.ts";
 import { blocksWith, Follower, findPage } from "./search.ts";
 import { minutesKeptMs, readGroups, readSeries, summarize } from "./summaries.ts";
@@ -127,21 +123,15 @@ export class RecordStore {
     return found?.matches[0]?.record ?? (await this.query({ requestId: id }, { limit: 1 })).records[0];
   }
 
-  /** Sums of a range; whole hours, or minutes where it is short and recent. */
-  async summary(range: TimeRange, filter: RollupFilter, nowMs: number): Promise<RecordSummary> {
-    const summary = await summarize(this.#db, range, filter, nowMs);
-    const [rows] = await this.#db.read(["SELECT MIN(first_seq) AS seq FROM decision_block"]);
-    const seq = rows?.[0]?.["seq"];
-    return { ...summary, oldest_record_ms: seq == null ? null : Math.floor(Number(seq) / seqPerMs) };
+  summary(range: TimeRange, filter: RollupFilter, nowMs: number) {
+    return summarize(this.#db, range, filter, nowMs);
   }
 
-  /** One number over time, from the sums. */
-  series(request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
+  series(request: SeriesRequest, nowMs: number) {
     return readSeries(this.#db, request, nowMs);
   }
 
-  /** Sums of a range by one thing, highest cost first; whole hours. */
-  groups(by: GroupBy, range: TimeRange, limit: number): Promise<readonly RecordGroup[]> {
+  groups(by: GroupBy, range: TimeRange, limit: number) {
     return readGroups(this.#db, by, range, limit);
   }
 

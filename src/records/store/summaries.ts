@@ -3,18 +3,13 @@ import { sumCondition } from "#records/filter.ts";
 import {
   amountColumns,
   type GroupBy,
-  type RecordGroup,
-  type RecordSeries,
-  type RecordSummary,
-  type RecordSums,
   type RollupFilter,
   requestKeys,
   type SeriesMetric,
   type SeriesRequest,
-  type SummaryKey,
-  type SummaryShare,
   type TimeRange,
 } from "#records/records.ts";
+import { seqPerMs } from "./blocks.ts";
 import { type Dimension, dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs } from "./sums.ts";
 
 /** How long sums by minute are kept; older times have only sums by hour. */
@@ -31,43 +26,47 @@ function spanned({ fromMs, toMs }: TimeRange, nowMs: number): { span: number; fr
   return { span, fromMs: Math.floor(fromMs / span) * span, toMs: Math.ceil(toMs / span) * span };
 }
 
-export async function summarize(
-  db: StoreDatabase,
-  range: TimeRange,
-  filter: RollupFilter,
-  nowMs: number,
-): Promise<Omit<RecordSummary, "oldest_record_ms">> {
+/** `key` is "" where the field is null. */
+export type SummaryShare = { readonly key: string } & { readonly [N in (typeof amountColumns)[number]]: number };
+
+export type RecordSummary = Awaited<ReturnType<typeof summarize>>;
+
+/** Sums of a range, in whole spans. Times to the first token come from a histogram, with an error of up to a quarter. */
+export async function summarize(db: StoreDatabase, range: TimeRange, filter: RollupFilter, nowMs: number) {
   const { span, fromMs, toMs } = spanned(range, nowMs);
   const [condition, values] = sumCondition(filter);
   const keys = requestKeys.join(", ");
-  const [rows = []] = await db.read([
-    `SELECT ${keys}, ${added([...amountColumns, ...firstTokenColumns])} FROM decision_sum
-     WHERE dimension = 'request' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY ${keys}`,
-    ...[span, fromMs, toMs, ...values],
-  ]);
-  const by = Object.fromEntries(requestKeys.map((key) => [key, sharesBy(key, rows)])) as RecordSummary["by"];
-  const refusedBy = (who: string) => by.refused_by.find(({ key }) => key === who)?.requests ?? 0;
+  const [rows = [], oldest] = await db.read(
+    [
+      `SELECT ${keys}, ${added([...amountColumns, ...firstTokenColumns])} FROM decision_sum
+       WHERE dimension = 'request' AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY ${keys}`,
+      ...[span, fromMs, toMs, ...values],
+    ],
+    ["SELECT MIN(first_seq) AS seq FROM decision_block"],
+  );
+  const by = Object.fromEntries(
+    requestKeys.map((key) => {
+      const groups = [...Map.groupBy(rows, (row) => String(row[key]))].map(([name, group]) => sumsIn(name, group));
+      return [key, groups.toSorted((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1))];
+    }),
+  ) as unknown as { readonly [K in (typeof requestKeys)[number]]: readonly SummaryShare[] }; // one for each key
   const histogram = histogramIn(rows);
+  const seq = oldest?.[0]?.["seq"];
   return {
-    ...sumsIn(rows),
+    ...sumsIn("", rows),
     from_ms: fromMs,
     to_ms: toMs,
-    outcomes: Object.fromEntries(by.outcome.map(({ key, requests }) => [key, requests])),
-    refused_by_gateway: refusedBy("gateway"),
-    refused_by_upstream: refusedBy("upstream"),
+    outcomes: Object.fromEntries<number>(by.outcome.map(({ key, requests }) => [key, requests])),
     first_token_p50_ms: quantile(histogram, 0.5),
     first_token_p95_ms: quantile(histogram, 0.95),
     by,
+    /** The oldest record that is kept; sums from before it cannot be opened to their records any more. */
+    oldest_record_ms: seq == null ? null : Math.floor(Number(seq) / seqPerMs),
   };
 }
 
-/** Whole hours. */
-export async function readGroups(
-  db: StoreDatabase,
-  by: GroupBy,
-  { fromMs, toMs }: TimeRange,
-  limit: number,
-): Promise<readonly RecordGroup[]> {
+/** Sums of whole hours by one thing, highest cost first. */
+export async function readGroups(db: StoreDatabase, by: GroupBy, { fromMs, toMs }: TimeRange, limit: number) {
   const name = by === "attempt" ? "model" : "name";
   const [rows = []] = await db.read([
     `SELECT ${name} AS name, ${added(amountColumns)}, MAX(last_ms) AS last_ms FROM decision_sum
@@ -75,12 +74,15 @@ export async function readGroups(
      GROUP BY 1 ORDER BY SUM(cost_nano_usd) DESC, SUM(requests) DESC, 1 LIMIT ?`,
     ...[by, hourMs, Math.floor(fromMs / hourMs) * hourMs, toMs, limit],
   ]);
-  return rows.map((row) => ({ key: String(row["name"]), ...sumsIn([row]), last_ms: Number(row["last_ms"]) }));
+  return rows.map((row) => ({ ...sumsIn(String(row["name"]), [row]), last_ms: Number(row["last_ms"]) }));
 }
 
-export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowMs: number): Promise<RecordSeries> {
+export type RecordSeries = Awaited<ReturnType<typeof readSeries>>;
+
+/** One number over time. The steps have no gaps; null: nothing was recorded in one. */
+export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowMs: number) {
   const { metric, by, filter = {}, maxPoints = 400 } = request;
-  const { dimension = "request", columns } = sources[metric];
+  const { dimension = "request", columns } = sources[metric] ?? { columns: [metric] };
   const { span, fromMs, toMs } = spanned(request.range, nowMs);
   const bucketMs = span * Math.max(1, Math.ceil((toMs - fromMs) / span / maxPoints));
   const first = Math.floor(fromMs / bucketMs) * bucketMs;
@@ -97,7 +99,7 @@ export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowM
     const key = String(row["name"]);
     const line = lines.get(key) ?? new Array<number | null>(buckets).fill(null);
     lines.set(key, line);
-    line[Math.floor(Number(row["bucket"]))] = valueIn(row, metric);
+    line[Math.floor(Number(row["bucket"]))] = valueIn(row, metric, columns);
   }
   return {
     bucket_ms: bucketMs,
@@ -106,25 +108,14 @@ export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowM
   };
 }
 
-interface Source {
-  /** Requests when absent. */
-  readonly dimension?: Dimension;
-  readonly columns: readonly string[];
-}
-
-const sources: { readonly [M in SeriesMetric]: Source } = {
-  requests: { columns: ["requests"] },
+/** What a metric is read from: by default the requests' column of its name. */
+const sources: {
+  readonly [M in SeriesMetric]?: { readonly dimension?: Dimension; readonly columns: readonly string[] };
+} = {
   refusals: { columns: ["refused"] },
   errors: { columns: ["failed"] },
-  cost_nano_usd: { columns: ["cost_nano_usd"] },
-  baseline_nano_usd: { columns: ["baseline_nano_usd"] },
-  prompt_tokens: { columns: ["prompt_tokens"] },
-  cached_tokens: { columns: ["cached_tokens"] },
-  completion_tokens: { columns: ["completion_tokens"] },
   first_token_p50_ms: { columns: firstTokenColumns },
   first_token_p95_ms: { columns: firstTokenColumns },
-  switches: { columns: ["switches"] },
-  switch_nano_usd: { columns: ["switch_nano_usd"] },
   attempts: { dimension: "attempt", columns: ["requests"] },
   failed_attempts: { dimension: "attempt", columns: ["failed"] },
   retries: { dimension: "attempt", columns: ["retries"] },
@@ -133,23 +124,17 @@ const sources: { readonly [M in SeriesMetric]: Source } = {
   redactions: { dimension: "redaction", columns: ["requests"] },
 };
 
-function valueIn(row: StoreRow, metric: SeriesMetric): number | null {
+function valueIn(row: StoreRow, metric: SeriesMetric, columns: readonly string[]): number | null {
   if (metric === "first_token_p50_ms") return quantile(histogramIn([row]), 0.5);
   if (metric === "first_token_p95_ms") return quantile(histogramIn([row]), 0.95);
-  const [amount = 0, perMs] = sources[metric].columns.map((name) => Number(row[name]));
-  if (metric !== "output_tokens_per_s") return amount;
-  return perMs === undefined || perMs === 0 ? null : (amount * 1_000) / perMs;
+  const [amount = 0, ms] = columns.map((name) => Number(row[name]));
+  if (ms === undefined) return amount;
+  return ms === 0 ? null : (amount * 1_000) / ms;
 }
 
-function sharesBy(key: SummaryKey, rows: readonly StoreRow[]): readonly SummaryShare[] {
-  return [...Map.groupBy(rows, (row) => String(row[key]))]
-    .map(([name, group]) => ({ key: name, ...sumsIn(group) }))
-    .toSorted((a, b) => b.requests - a.requests || (a.key < b.key ? -1 : 1));
-}
-
-function sumsIn(rows: readonly StoreRow[]): RecordSums {
+function sumsIn(key: string, rows: readonly StoreRow[]): SummaryShare {
   const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
-  return Object.fromEntries(amountColumns.map((name) => [name, sum(name)])) as { [N in keyof RecordSums]: number };
+  return { key, ...Object.fromEntries(amountColumns.map((name) => [name, sum(name)])) } as SummaryShare; // each column
 }
 
 function histogramIn(rows: readonly StoreRow[]): readonly number[] {
