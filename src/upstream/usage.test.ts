@@ -1,13 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
 import { usageReport } from "./usage.ts";
 
 describe("usage", () => {
-  test("is absent if nothing is reported, never zero", () => {
-    for (const usage of [undefined, null, 0, "0", [], {}]) expect(usageReport(usage as Json)).toEqual({});
-  });
-
   test("counts cached and reasoning tokens, in both dialects", () => {
     const details = { prompt_tokens_details: { cached_tokens: 7 }, completion_tokens_details: { reasoning_tokens: 2 } };
     const expected = { usage: { input: 10, cachedInput: 7, output: 5, reasoning: 2 } };
@@ -66,14 +61,6 @@ describe("usage", () => {
     });
   });
 
-  test("with an absurd count is rejected as a whole, but its cost is used", () => {
-    for (const count of [-1, 1.5, 2 ** 31, 1e300, "7", null, true]) {
-      const report = { costNanoUsd: 1_000 };
-      expect(usageReport({ prompt_tokens: count, completion_tokens: 1, cost: 0.000001 })).toEqual(report);
-      expect(usageReport({ prompt_tokens: 1, completion_tokens: count, cost: 0.000001 })).toEqual(report);
-    }
-  });
-
   const costs: [Json, number | undefined][] = [
     [0, 0],
     ["0", 0],
@@ -104,16 +91,4 @@ describe("usage", () => {
       expect(usageReport({ cost }).costNanoUsd).toBe(expected as number);
     });
   }
-
-  test("never throws, and its result is whole and not negative", () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (input, output, cost) => {
-        // fast-check's JSON value is ours, with a wider name.
-        const report = usageReport({ prompt_tokens: input, completion_tokens: output, cost } as Json);
-        for (const value of [...Object.values(report.usage ?? {}), report.costNanoUsd ?? 0]) {
-          expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
-        }
-      }),
-    );
-  });
 });

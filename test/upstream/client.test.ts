@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateSync } from "node:zlib";
 import type { JsonObject } from "#domain/chat.ts";
 import { type AnswerLimits, defaultAnswerLimits } from "#upstream/client.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
-import { callOf, chunked, eventsOf, headOf, jsonAnswer, withUpstream } from "./raw-server.ts";
+import { callOf, eventsOf, headOf, jsonAnswer, withUpstream } from "./raw-server.ts";
 
 const completion: JsonObject = {
   id: "gen-1",
@@ -91,63 +91,15 @@ describe("a call", () => {
       ),
     ).rejects.toThrow(/^the upstream API key contains characters/);
   });
-
-  test("returns the whole answer unchanged, with usage and cost", async () => {
-    const reply = await answered(jsonAnswer(completion));
-    expect(reply).toMatchObject({
-      kind: "answer",
-      answer: completion,
-      report: { usage: { input: 21, cachedInput: 0, output: 8, reasoning: 0 }, costNanoUsd: 5_180 },
-    });
-  });
 });
 
 describe("a status", () => {
-  const kinds: [number, UpstreamFailure["kind"]][] = [
-    [301, "redirected"],
-    [302, "redirected"],
-    [307, "redirected"],
-    [400, "rejected"],
-    [401, "unauthorized"],
-    [402, "unauthorized"],
-    [403, "unauthorized"],
-    [404, "rejected"],
-    [408, "upstream_error"],
-    [409, "upstream_error"],
-    [413, "rejected"],
-    [422, "rejected"],
-    [425, "upstream_error"],
-    [429, "rate_limited"],
-    [500, "upstream_error"],
-    [502, "upstream_error"],
-    [503, "upstream_error"],
-    [529, "upstream_error"],
-  ];
-  for (const [status, kind] of kinds) {
+  test("that redirects is not followed", async () => {
     for (const stream of [false, true]) {
-      test(`${status} is ${kind}${stream ? ", also for a stream" : ""}`, async () => {
-        const body = { error: { message: "no\u0007 luck\n today", code: status } };
-        const location = status < 400 ? "Location: http://127.0.0.1:1/\r\n" : "";
-        const failure = failureOf(await answered(jsonAnswer(body, `${status} X`, location), { stream }));
-        const message =
-          status < 400 ? `the upstream redirects (${status}); redirects are not followed` : "no luck today";
-        expect(failure).toEqual({ kind, status, message, dispatched: true });
-      });
+      const reply = await answered(jsonAnswer({}, "302 X", "Location: http://127.0.0.1:1/\r\n"), { stream });
+      const message = "the upstream redirects (302); redirects are not followed";
+      expect(failureOf(reply)).toEqual({ kind: "redirected", status: 302, message, dispatched: true });
     }
-  }
-
-  test("its message is at most 300 characters, from JSON or text", async () => {
-    const long = `${"é🌍".repeat(500)}`;
-    for (const body of [JSON.stringify({ error: { message: long } }), JSON.stringify({ detail: long }), long]) {
-      const { message } = failureOf(await answered(jsonAnswer(body, "500 X")));
-      expect(message.length).toBeLessThanOrEqual(300);
-      expect(message.startsWith("é🌍é🌍")).toBe(true);
-      expect(message.isWellFormed()).toBe(true);
-    }
-    expect(failureOf(await answered(jsonAnswer("<html><h1>Bad\x00 gateway</h1>", "502 X"))).message).toBe(
-      "Bad gateway",
-    );
-    expect(failureOf(await answered(jsonAnswer("", "502 X"))).message).toBe("the upstream answered 502");
   });
 
   test("of an endless error page does not read it to its end", async () => {
@@ -166,29 +118,6 @@ describe("a status", () => {
     );
     expect(failureOf(reply)).toMatchObject({ kind: "upstream_error", status: 500 });
   });
-
-  const waits: [string, number | undefined][] = [
-    ["Retry-After: 3", 3_000],
-    ["Retry-After: 0", 0],
-    ["Retry-After: 1.5", 1_500],
-    ["Retry-After: 86400", 86_400_000],
-    ["Retry-After: Sat, 21 Nov 2026 12:00:31 GMT", 30_000],
-    ["Retry-After: Sat, 21 Nov 2026 11:00:00 GMT", 0],
-    ["Retry-After: soon", undefined],
-    ["Retry-After: -5", undefined],
-    ["Retry-After: 1e9", undefined],
-    ["Retry-After: NaN", undefined],
-    ["retry-after-ms: 250", 250],
-    ["Retry-After: 9\r\nretry-after-ms: 250", 250],
-    ["Retry-After: 9\r\nretry-after-ms: x", 9_000],
-    ["X-Nothing: 1", undefined],
-  ];
-  for (const [header, expected] of waits) {
-    test(`${JSON.stringify(header)} asks to wait ${expected ?? "for no known time"}`, async () => {
-      const failure = failureOf(await answered(jsonAnswer({}, "429 X", `${header}\r\n`)));
-      expect(failure.retryAfterMs).toBe(expected as number);
-    });
-  }
 });
 
 describe("a 200", () => {
@@ -210,59 +139,11 @@ describe("a 200", () => {
     });
   }
 
-  const useless: [string, string][] = [
-    ["a page", "<html>hello</html>"],
-    ["nothing", ""],
-    ["a list", "[]"],
-    ["a number", "1"],
-    ["no choices", "{}"],
-    ["an empty list of choices", '{"choices":[]}'],
-    ["a choice without a message", '{"choices":[{"index":0}]}'],
-    ["half an object", '{"choices":'],
-  ];
-  for (const [what, body] of useless) {
-    test(`with ${what} is garbage`, async () => {
-      expect(failureOf(await answered(jsonAnswer(body)))).toMatchObject({ kind: "garbage", dispatched: true });
-    });
-  }
-
   test("with endless headers is garbage", async () => {
     // It does not close: one that waited for the end of the headers would time out.
     for (const line of [`x: ${"a".repeat(1_000)}\r\n`, "a".repeat(1_000)]) {
       const failure = failureOf(await answered(`HTTP/1.1 200 OK\r\nx: ${line.repeat(1_000)}`));
       expect(failure).toMatchObject({ kind: "garbage", dispatched: true });
-    }
-  });
-
-  test("that is unusable still reports its cost", async () => {
-    const reply = await answered(jsonAnswer({ choices: [], usage: completion["usage"] }));
-    expect(reply).toMatchObject({ kind: "failure", failure: { kind: "garbage" }, report: { costNanoUsd: 5_180 } });
-  });
-
-  test("larger than the bound is garbage, with and without a declared length, and its connection is closed", async () => {
-    const big = JSON.stringify({ ...completion, pad: "x".repeat(5_000) });
-    for (const head of [headOf("application/json", Buffer.byteLength(big)), headOf("application/json", "close")]) {
-      const failure = failureOf(await answered(head + big, { limits: { maxAnswerBytes: 4_000 }, ending: "end" }));
-      expect(failure).toMatchObject({ kind: "garbage", message: "the upstream's answer is larger than 4000 bytes" });
-    }
-  });
-
-  test("cut short is cut off, however its end is declared and however it was cut", async () => {
-    const body = JSON.stringify(completion);
-    const half = body.slice(0, 100);
-    for (const ending of ["end", "reset"] as const) {
-      const answers = [
-        headOf("application/json", body.length + 100) + half,
-        headOf("application/json", "chunked") + chunked(half).toString(),
-        headOf("application/json", "close") + half,
-        headOf("application/json", "close"),
-        "HTTP/1.1 200 OK\r\nContent-Le",
-        "",
-      ];
-      for (const answer of answers) {
-        const failure = failureOf(await answered(answer, { ending }));
-        expect([answer, failure.kind, failure.dispatched]).toEqual([answer, "cut_off", true]);
-      }
     }
   });
 

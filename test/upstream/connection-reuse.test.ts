@@ -33,42 +33,6 @@ describe("a connection", () => {
     });
   }
 
-  test("that fails long after the request was sent is not a stale socket", async () => {
-    const fail = Promise.withResolvers<void>();
-    await withUpstream(
-      failing(1, async ({ socket }) => {
-        await fail.promise;
-        socket.end();
-      }),
-      async ({ time, send }) => {
-        expect((await send(callOf(false))).kind).toBe("answer");
-        const reply = send(callOf(false));
-        time.advance(5_000);
-        fail.resolve();
-        expect(failureOf(await reply).staleSocket).toBeUndefined();
-      },
-    );
-  });
-
-  test("requested as fresh is a new one, and is not kept", async () => {
-    const heads: string[] = [];
-    await withUpstream(
-      async ({ socket, request }) => {
-        for (;;) {
-          heads.push(await request());
-          socket.write(jsonAnswer(answer));
-        }
-      },
-      async ({ server, send }) => {
-        await send(callOf(false));
-        await send(callOf(false, { freshConnection: true }));
-        await send(callOf(false));
-        expect(server.connections).toBe(2);
-        expect(heads.filter((head) => /connection: keep-alive/i.test(head)).length).toBe(2);
-      },
-    );
-  });
-
   test("is reused after a stream that was read to its end", async () => {
     await withUpstream(
       async ({ socket, request }) => {
@@ -85,23 +49,6 @@ describe("a connection", () => {
           while (time.pending > 0) await turn();
         }
         expect(server.connections).toBe(1);
-      },
-    );
-  });
-
-  test("kept open by the server after [DONE] is closed", async () => {
-    let closed: Promise<void> | undefined;
-    await withUpstream(
-      async (connection) => {
-        closed = connection.closed;
-        await connection.request();
-        connection.socket.write(streamHead);
-        connection.socket.write(Buffer.concat([contentChunk("a", "stop"), chunked("data: [DONE]\n\n")]));
-      },
-      async ({ time, send }) => {
-        expect((await eventsOf(await send(callOf(true)))).at(-1)?.kind).toBe("end");
-        time.advance(1_000);
-        await closed;
       },
     );
   });

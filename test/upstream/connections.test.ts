@@ -1,14 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import fc from "fast-check";
 import { root } from "../harness/process.ts";
 import { failureOf, whileTimePasses } from "./passing-time.ts";
-import { callOf, chunked, eventsOf, headOf, jsonAnswer, lastChunk, limits, withUpstream } from "./raw-server.ts";
+import { callOf, eventsOf, jsonAnswer, limits, withUpstream } from "./raw-server.ts";
 
 const answer = { choices: [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }] };
-const contentChunk = (content: string, finish: string | null = null) =>
-  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
 
 /** Lets the network run until the condition holds. */
 async function until(holds: () => boolean): Promise<void> {
@@ -83,26 +80,6 @@ describe("an idle connection", () => {
         expect((await send(callOf(false))).kind).toBe("answer");
         expect(server.connections).toBe(4);
         await until(() => lost.every(({ destroyed }) => destroyed));
-      },
-    );
-  });
-
-  test("stays if it answered after such a request was sent", async () => {
-    await withUpstream(
-      async ({ socket, request, number }) => {
-        for (let answered = 0; number > 1 || answered < 1; answered++) {
-          await request();
-          socket.write(jsonAnswer(answer));
-        }
-      },
-      async ({ server, time, send }) => {
-        expect((await send(callOf(false))).kind).toBe("answer");
-        const silent = send(callOf(false, { timeoutsMs: shortHeaderTimeout }));
-        time.advance(2_000);
-        expect((await send(callOf(false))).kind).toBe("answer");
-        expect(failureOf(await whileTimePasses(time, 1_000, silent)).kind).toBe("timed_out");
-        expect((await send(callOf(false))).kind).toBe("answer");
-        expect(server.connections).toBe(2);
       },
     );
   });
@@ -197,28 +174,6 @@ describe("an upstream that supports only HTTP/2 is named as such", () => {
   }
 });
 
-test("an error that quotes words on HTTP/2 is taken for what its status says: the caller may have written them", async () => {
-  const said = "Missing ALPN Protocol, expected `h2` to be available.";
-  const rows: [status: string, message: string, kind: string][] = [
-    ["400 Bad Request", `invalid tool_choice: ALPN h2 ${said}`, "rejected"],
-    ["403 Forbidden", `the input was flagged: ${said}`, "content_filtered"],
-    ["500 Internal Server Error", said, "upstream_error"],
-  ];
-  for (const [status, message, kind] of rows) {
-    await withUpstream(
-      async ({ socket, request }) => {
-        await request();
-        socket.write(jsonAnswer({ error: { message } }, status));
-      },
-      async ({ send }) => {
-        const reply = await send(callOf(false));
-        if (reply.kind !== "failure") throw new Error(reply.kind);
-        expect(reply.failure).toMatchObject({ kind, dispatched: true });
-      },
-    );
-  }
-});
-
 test("without free descriptors a call fails at once, and nothing was sent", async () => {
   await withUpstream(
     async ({ socket, request }) => {
@@ -238,48 +193,3 @@ test("without free descriptors a call fails at once, and nothing was sent", asyn
     },
   );
 }, 4_500);
-
-test("a stream is read in the same way, however the network splits and frames it", async () => {
-  const texts = ["Grüße ", "🌍", " 你好", "!"];
-  const body = Buffer.from(
-    `${texts.map((text) => contentChunk(text)).join("")}${contentChunk("", "stop")}data: [DONE]\n\n`,
-  );
-  const cuts = fc.array(fc.nat(body.length), { maxLength: 12 });
-  await fc.assert(
-    fc.asyncProperty(cuts, cuts, async (frames, writes) => {
-      const split = (bytes: Buffer, at: readonly number[]) => {
-        const ends = [...at.filter((cut) => cut > 0 && cut < bytes.length).sort((a, b) => a - b), bytes.length];
-        return ends.map((to, i) => bytes.subarray(ends[i - 1] ?? 0, to)).filter((part) => part.length > 0);
-      };
-      const wire = Buffer.concat([
-        Buffer.from(headOf("text/event-stream", "chunked")),
-        ...split(body, frames).map(chunked),
-        Buffer.from(lastChunk),
-      ]);
-      await withUpstream(
-        async ({ socket, request }) => {
-          for (;;) {
-            await request();
-            for (const part of split(wire, writes)) {
-              socket.write(part);
-              await new Promise((resolve) => setImmediate(resolve));
-            }
-          }
-        },
-        async ({ server, time, send }) => {
-          const events = await eventsOf(await send(callOf(true)));
-          const said = events.map((event) => (event.kind === "chunk" ? contentOf(event.raw) : event.kind));
-          expect(said).toEqual([...texts, "", "end"]);
-          await until(() => time.pending === 0);
-          await send(callOf(true)).then(eventsOf);
-          expect(server.connections).toBe(1);
-        },
-      );
-    }),
-    { numRuns: 25 },
-  );
-});
-
-function contentOf(raw: string): string {
-  return JSON.parse(raw).choices[0].delta.content;
-}

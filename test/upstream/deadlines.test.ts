@@ -5,119 +5,43 @@ import { contentChunk, failureOf, noDeadlines, repeat, streamHead, turn, whileTi
 import { type Connection, callOf, chunked, eventsOf, headOf, lastChunk, limits, withUpstream } from "./raw-server.ts";
 
 describe("a deadline", () => {
-  const rows: {
-    phase: "headers" | "first_event" | "idle" | "idle_data" | "total";
-    what: string;
-    stream: boolean;
-    serve: (connection: Connection) => void | Promise<void>;
-  }[] = [
-    { phase: "headers", what: "silence before headers", stream: false, serve: () => {} },
-    { phase: "headers", what: "silence before headers", stream: true, serve: () => {} },
-    {
-      phase: "headers",
-      what: "headers that never end",
-      stream: true,
-      serve: (connection) => void connection.socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"),
-    },
-    {
-      phase: "first_event",
-      what: "silence after headers",
-      stream: true,
-      serve: ({ socket }) => void socket.write(streamHead),
-    },
-    {
-      phase: "first_event",
-      what: "comments for ever",
-      stream: true,
-      serve: (connection) => {
-        connection.socket.write(streamHead);
-        return repeat(connection, chunked(": alive\n\n"));
-      },
-    },
-    {
-      phase: "idle",
-      what: "silence in mid-stream",
-      stream: true,
-      serve: ({ socket }) => void socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")])),
-    },
-    {
-      phase: "idle_data",
-      what: "comments for ever in mid-stream",
-      stream: true,
-      serve: (connection) => {
-        connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
-        return repeat(connection, chunked(": alive\n\n"));
-      },
-    },
-    ...(
-      [
-        ["events without data", chunked("event: ping\n\n")],
-        ["event lines that end in no event", chunked("event: ping\n")],
-        ["the bytes of one event line", chunked("event: ping".repeat(9))],
-        ["ids and retry times", chunked("id: 7\nretry: 10\n\n")],
-        ["events with empty data", chunked("data:\n\n")],
-        ["chunks that hold neither choices nor usage", chunked('data: {"id":"g","choices":[]}\n\n')],
-        ["whitespace between events", chunked("\n")],
-      ] as const
-    ).flatMap(([what, bytes]) => [
-      {
-        phase: "idle_data" as const,
-        what: `${what}, for ever, in mid-stream`,
-        stream: true,
-        serve: (connection: Connection) => {
-          connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
-          return repeat(connection, bytes);
-        },
-      },
-      {
-        phase: "first_event" as const,
-        what: `${what}, for ever, before the first content`,
-        stream: true,
-        serve: (connection: Connection) => {
-          connection.socket.write(streamHead);
-          return repeat(connection, bytes);
-        },
-      },
-    ]),
-    {
-      phase: "total",
-      what: "a stream without end",
-      stream: true,
-      serve: (connection) => {
-        connection.socket.write(streamHead);
-        return repeat(connection, contentChunk("a"));
-      },
-    },
-    {
-      phase: "idle",
-      what: "silence in the middle of an answer in chunks",
-      stream: false,
-      serve: ({ socket }) =>
-        void socket.write(Buffer.concat([Buffer.from(headOf("application/json", "chunked")), chunked("{")])),
-    },
-    {
-      phase: "idle",
-      what: "silence in the middle of an answer",
-      stream: false,
-      serve: ({ socket }) => void socket.write(`${headOf("application/json", 100)}{`),
-    },
-    {
-      phase: "first_event",
-      what: "an answer whose body does not begin",
-      stream: false,
-      serve: ({ socket }) => void socket.write(headOf("application/json", "chunked")),
-    },
-    {
-      phase: "total",
-      what: "white space for ever",
-      stream: false,
-      serve: (connection) => {
-        connection.socket.write(headOf("application/json", "chunked"));
-        return repeat(connection, chunked(" "));
-      },
-    },
+  type Phase = "headers" | "first_event" | "idle" | "idle_data" | "total";
+  type Serve = (connection: Connection) => void | Promise<void>;
+  const begun = Buffer.concat([Buffer.from(streamHead), contentChunk("a")]);
+  const jsonHead = headOf("application/json", "chunked");
+  const sends =
+    (...bytes: (string | Uint8Array)[]): Serve =>
+    ({ socket }) =>
+      void socket.write(Buffer.concat(bytes.map((each) => Buffer.from(each as string))));
+  /** These bytes once, then the others for ever. */
+  const repeats =
+    (first: string | Uint8Array, bytes: Uint8Array): Serve =>
+    (connection) => {
+      connection.socket.write(first);
+      return repeat(connection, bytes);
+    };
+  const withoutData: [what: string, bytes: Uint8Array][] = [
+    ["comments", chunked(": alive\n\n")],
+    ["events without data", chunked("event: ping\n\n")],
+    ["event lines that end in no event", chunked("event: ping\n")],
+    ["the bytes of one event line", chunked("event: ping".repeat(9))],
+    ["ids and retry times", chunked("id: 7\nretry: 10\n\n")],
+    ["events with empty data", chunked("data:\n\n")],
+    ["chunks that hold neither choices nor usage", chunked('data: {"id":"g","choices":[]}\n\n')],
+    ["whitespace between events", chunked("\n")],
   ];
-  for (const { phase, what, stream, serve } of rows) {
+  const rows: [phase: Phase, what: string, stream: boolean, serve: Serve][] = [
+    ["headers", "headers that never end", true, sends("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")],
+    ...withoutData.flatMap(([what, bytes]): typeof rows => [
+      ["idle_data", `${what}, for ever, in mid-stream`, true, repeats(begun, bytes)],
+      ["first_event", `${what}, for ever, before the first content`, true, repeats(streamHead, bytes)],
+    ]),
+    ["total", "a stream without end", true, repeats(streamHead, contentChunk("a"))],
+    ["idle", "silence in the middle of an answer in chunks", false, sends(jsonHead, chunked("{"))],
+    ["first_event", "an answer whose body does not begin", false, sends(jsonHead)],
+    ["total", "white space for ever", false, repeats(jsonHead, chunked(" "))],
+  ];
+  for (const [phase, what, stream, serve] of rows) {
     test(`${phase} ends ${what} (${stream ? "stream" : "whole"}), and the upstream sees the abort`, async () => {
       let served: Promise<void> | undefined;
       await withUpstream(

@@ -21,8 +21,6 @@ function read(pieces: (string | Uint8Array)[], maxEventBytes = 1_000_000) {
   return { seen, pushed, comments: reader.comments };
 }
 
-const onlyData = (text: string) => read([text]).seen.map(([data]) => data);
-
 describe("SSE reader", () => {
   test("counts comments and drops them, also inside an event", () => {
     expect(read([": a\n\n:\n\ndata: x\n:b\ndata: y\n\n"])).toEqual({
@@ -40,12 +38,6 @@ describe("SSE reader", () => {
     ]);
   });
 
-  test("reports an unfinished last event at the end of the input", () => {
-    expect(onlyData("data: a\n\ndata: b\n")).toEqual(["a", "b"]);
-    expect(onlyData("data: a\n\ndata: b")).toEqual(["a", "b"]);
-    expect(onlyData("data: a\n\n")).toEqual(["a"]);
-  });
-
   test("stops at an event that is too large, in one line or in several", () => {
     const line = `data: ${"x".repeat(100)}\n`;
     expect(read(Array(20).fill(line), 1_000).pushed).toBe("too_large");
@@ -58,17 +50,6 @@ describe("SSE reader", () => {
     fc.constantFrom("data: Grüße 🌍", "data:", "data", ": comment", "event: error", "id: 1", "", "", "", "nonsense: x"),
   );
   const stream = fc.array(fc.tuple(field, fc.constantFrom("\n", "\r\n", "\r")), { maxLength: 30 });
-
-  test("reads the same events however the bytes are split", () => {
-    fc.assert(
-      fc.property(stream, fc.array(fc.nat(), { maxLength: 12 }), fc.boolean(), (lines, cuts, marked) => {
-        const bytes = Buffer.from((marked ? "\ufeff" : "") + lines.map(([text, end]) => text + end).join(""));
-        const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-        const pieces = at.slice(1).map((to, i) => bytes.subarray(at[i], to));
-        expect(read(pieces)).toEqual(read([bytes]));
-      }),
-    );
-  });
 
   test("reads the same as a plain implementation of the standard", () => {
     fc.assert(

@@ -20,11 +20,6 @@ describe("a certificate", () => {
     }
   });
 
-  test("of an intermediate authority that the server sends is accepted", async () => {
-    const { port } = await network.upstream(await network.ofIntermediate("localhost", true));
-    expect(await call(`https://localhost:${port}/v1`, trusting())).toEqual([{ kind: "answer" }]);
-  });
-
   interface Row {
     readonly what: string;
     readonly made: () => Promise<Certificate>;
@@ -124,19 +119,6 @@ describe("a handshake that fails: not a byte is sent, and the message says why",
       },
     ]);
   });
-});
-
-test("a server that wants a client certificate may have read the request: the message names its alert", async () => {
-  const certificate = await network.certificate(["localhost"]);
-  const { port, seen } = await network.upstream(certificate, { requestCert: true, rejectUnauthorized: true });
-  expect(await call(`https://localhost:${port}/v1`, trusting())).toEqual([
-    {
-      kind: "cut_off",
-      dispatched: true,
-      message: "the upstream closed the connection before an answer came (ERR_SSL_TLSV1_ALERT_CERTIFICATE_REQUIRED)",
-    },
-  ]);
-  expect(seen.bytes).toBe(0);
 });
 
 describe("a connection that is cut below TLS, without a close_notify", () => {
