@@ -19,26 +19,6 @@ function routed(url: string, env: { readonly [name: string]: string } = {}) {
 }
 
 describe("the route to an upstream", () => {
-  test("is the upstream's host and port, with TLS for https", () => {
-    expect(routed("https://api.example.com/v1/x?y=1")).toEqual({
-      hostname: "api.example.com",
-      port: 443,
-      viaProxy: false,
-      tlsFor: "api.example.com",
-      target: "/v1/x?y=1",
-      host: "api.example.com",
-      proxyHeaders: "",
-    });
-    expect(routed("http://[::1]:8000/")).toEqual({
-      hostname: "::1",
-      port: 8_000,
-      viaProxy: false,
-      target: "/",
-      host: "[::1]:8000",
-      proxyHeaders: "",
-    });
-  });
-
   test("uses the proxy of the URL's scheme, and CONNECT for https", () => {
     const env = { HTTPS_PROXY: "http://proxy.test:3128", http_proxy: "http://u:p%2Fw@other.test" };
     expect(routed("https://api.example.com/v1", env)).toMatchObject({

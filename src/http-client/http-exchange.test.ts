@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { nextOf } from "#platform/receiver.ts";
 import { HttpAgent } from "./http-agent.ts";
-import { HttpExchange } from "./http-exchange.ts";
 
 const whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -24,23 +23,6 @@ function server(answer: string) {
     [Symbol.dispose]: () => listener.stop(true),
   };
 }
-
-test("a receiver gets the text in the socket's event, before the response is complete", async () => {
-  using upstream = server(whole);
-  const exchange = upstream.post();
-  const seen: (string | boolean)[] = [];
-  const head = exchange.head();
-  await new Promise<void>((resolve) => {
-    const onValue = (text: string) => {
-      seen.push(text, exchange.ended);
-      setImmediate(resolve);
-    };
-    exchange.read({ onValue, onEnd: resolve, onError: () => resolve() });
-  });
-  expect(seen).toEqual(["hello", false]);
-  expect((await head).status).toBe(200);
-  expect(await nextOf(exchange)).toBeUndefined();
-});
 
 test("a connection whose exchange is cancelled during its last text is not reused", async () => {
   using upstream = server(whole);
@@ -97,29 +79,4 @@ test("a request is sent whole though its bytes are freed once the response has b
   const sent = received - String(head).length;
   expect(sent).toBeGreaterThan(32 * 1_048_576);
   exchange.cancel();
-});
-
-test("a body is the same text wherever its pieces are cut, also within characters", () => {
-  const text = "a\u00e9b\u20ac\u{1f30d}c\ufeffd";
-  const bytes = Buffer.from(`\ufeff${text}`);
-  for (let first = 0; first <= bytes.length; first++) {
-    for (let second = first; second <= bytes.length; second++) {
-      const exchange = new HttpExchange(() => undefined);
-      let received = "";
-      const receiver = {
-        onValue(piece: string) {
-          received += piece;
-          exchange.read(receiver);
-        },
-        onEnd: () => undefined,
-        onError: () => undefined,
-      };
-      exchange.read(receiver);
-      exchange.onBody(bytes, 0, first);
-      exchange.onBody(bytes, first, second);
-      exchange.onBody(bytes, second, bytes.length);
-      exchange.onEnd();
-      expect(received).toBe(text);
-    }
-  }
 });

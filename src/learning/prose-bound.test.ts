@@ -25,8 +25,3 @@ test("counts what was written before a run went to pro, and each ask of a conver
   ]).flat();
   expect(proseBound(left, "flash", 3)).toEqual({ model: "flash", runs: 200, chars: 7_000 });
 });
-
-test("is never so low that a few sentences are trouble", () => {
-  const quiet = Array.from({ length: 120 }, (_, n) => run(n, [0, 10, 20])).flat();
-  expect(proseBound(quiet, "flash", 3)?.chars).toBe(4_000);
-});

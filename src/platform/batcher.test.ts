@@ -33,12 +33,4 @@ describe("a batch", () => {
       jest.useRealTimers();
     }
   });
-
-  test("is delivered at once by a flush, and only once", () => {
-    const { handedOver, batches } = setUp();
-    batches.add("a");
-    batches.flush();
-    batches.flush();
-    expect(handedOver).toEqual([["a"]]);
-  });
 });

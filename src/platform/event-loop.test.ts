@@ -18,20 +18,6 @@ describe("the end of a tick of the event loop", () => {
     await nextTick();
     expect(ended).toEqual(["a", "b", "c"]);
   });
-
-  test("is that of the next tick for who asks after it", async () => {
-    const endOfTick = endsOfTicks();
-    const ended: number[] = [];
-    void endOfTick().then(async () => {
-      ended.push(1);
-      await endOfTick();
-      ended.push(2);
-    });
-    await nextTick();
-    expect(ended).toEqual([1]);
-    await nextTick();
-    expect(ended).toEqual([1, 2]);
-  });
 });
 
 describe("ticks for long work", () => {

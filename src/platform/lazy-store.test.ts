@@ -12,13 +12,6 @@ function setUp(openings: ("ok" | "fails")[]) {
 }
 
 describe("a lazy store", () => {
-  test("is opened by the first call, once for all callers", async () => {
-    const { store, counts } = setUp(["ok"]);
-    expect(counts.opened).toBe(0);
-    const [a, b] = await Promise.all([store.opened(), store.opened()]);
-    expect([a.name, a === b, counts.opened]).toEqual(["store", true, 1]);
-  });
-
   test("is opened again by the call after a failed opening", async () => {
     const { store, counts } = setUp(["fails", "ok"]);
     await expect(store.opened()).rejects.toThrow("no database");
@@ -33,17 +26,5 @@ describe("a lazy store", () => {
     expect(counts).toEqual({ opened: 1, closed: 1 });
     await expect(store.opened()).rejects.toThrow("the store is closed");
     expect(counts.opened).toBe(1);
-  });
-
-  test("that was never opened, or could not be, has nothing to close", async () => {
-    const untouched = setUp([]);
-    await untouched.store.close();
-    expect(untouched.counts).toEqual({ opened: 0, closed: 0 });
-    const failed = setUp(["fails"]);
-    const opening = failed.store.opened();
-    const closing = failed.store.close();
-    await expect(opening).rejects.toThrow("no database");
-    await closing;
-    expect(failed.counts).toEqual({ opened: 1, closed: 0 });
   });
 });

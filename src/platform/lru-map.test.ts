@@ -2,22 +2,6 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { LruMap } from "./lru-map.ts";
 
-test("the entries longest without a set are removed first", () => {
-  const map = new LruMap<string, number>();
-  map.set("a", 1);
-  map.set("b", 2);
-  map.set("c", 3);
-  map.set("a", 4);
-  map.get("b");
-  map.trim(2);
-  expect([...map.values()]).toEqual([3, 4]);
-  expect(map.get("b")).toBeUndefined();
-  map.trim(0);
-  expect(map.size).toBe(0);
-  map.set("b", 5);
-  expect([...map.values()]).toEqual([5]);
-});
-
 const step = fc.oneof(
   fc.record({ kind: fc.constant("set" as const), key: fc.nat(5), value: fc.nat(99) }),
   fc.record({ kind: fc.constant("delete" as const), key: fc.nat(5) }),

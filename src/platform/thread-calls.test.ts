@@ -18,12 +18,6 @@ test("a call whose work throws rejects with its message, and later calls are ans
   expect(await thread.call<string>({ call: "echo", text: "still here" })).toBe("still here");
 });
 
-test("pending and later calls reject when the thread ends", async () => {
-  await expect(thread.call({ call: "exit", text: "" })).rejects.toThrow("the thread ended");
-  await thread.call({ call: "echo", text: "" }).catch(() => undefined);
-  await expect(thread.call({ call: "echo", text: "" })).rejects.toThrow("the thread ended");
-});
-
 test("pending and later calls reject with the reason of a termination", async () => {
   const underWay = thread.call({ call: "echo", text: "" });
   thread.terminate("the store is closed");

@@ -50,9 +50,4 @@ describe("a hold", () => {
       ),
     );
   });
-
-  test("uses the higher of the two input prices", () => {
-    const odd: Price = { ...price, cachedInput: perMTok(500_000_000) };
-    expect(holdFor({ inputTokens: 1_000, outputTokens: 0, choices: 1 }, odd)).toBe(nanoUsd(500_000));
-  });
 });

@@ -1,5 +1,4 @@
 import { expect, test } from "bun:test";
-import fc from "fast-check";
 import { retryAfterMs } from "./retry-after.ts";
 
 const now = Date.UTC(1994, 10, 6, 8, 49, 7);
@@ -15,24 +14,6 @@ test("a date, in each of the three spellings of HTTP", () => {
   expect(retryAfterMs("Sun, 06 Nov 1994 08:49:37 GMT", now)).toBe(30_000);
   expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", now)).toBe(30_000);
   expect(retryAfterMs("Sun Nov  6 08:49:37 1994", now)).toBe(30_000);
-});
-
-test("a two-digit year more than fifty years ahead is in the past", () => {
-  const in2026 = Date.UTC(2026, 0, 1);
-  expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", in2026)).toBe(0);
-  expect(retryAfterMs("Thursday, 01-Jan-26 00:00:30 GMT", in2026)).toBe(30_000);
-});
-
-test("a date in the past means now", () => {
-  expect(retryAfterMs("Sun, 06 Nov 1994 08:00:00 GMT", now)).toBe(0);
-});
-
-test("every generated HTTP date is parsed to the same time", () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 4_102_444_799 }), (seconds) => {
-      expect(retryAfterMs(new Date(seconds * 1_000).toUTCString(), 0)).toBe(seconds * 1_000);
-    }),
-  );
 });
 
 test("an absent or invalid value is undefined", () => {

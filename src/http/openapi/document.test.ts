@@ -52,15 +52,6 @@ describe("the document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
-  test("is the same each time, and cannot be changed", () => {
-    expect(JSON.stringify(openApiDocument())).toBe(text);
-  });
-
-  test("refers only to schemas that it has, and has none that nothing refers to", () => {
-    const referred = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? ""));
-    expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
-  });
-
   test("requires a bearer token exactly where the gateway does", () => {
     const secured = operations.filter(({ operation }) => operation.security !== undefined).map(({ name }) => name);
     expect(secured).toEqual([
@@ -71,33 +62,6 @@ describe("the document", () => {
       "GET /v1/route/decisions/{id}",
       "GET /v1/models",
     ]);
-  });
-
-  test("names each status of the specification", () => {
-    const statuses = (path: string) => Object.keys(document.paths[path]?.["post"]?.responses ?? {}).map(Number);
-    expect(statuses("/v1/chat/completions")).toEqual([200, 400, 401, 403, 413, 422, 500, 502, 503, 504]);
-    // 403 and 503 come before the dry run: access, and whether there is room.
-    expect(statuses("/v1/route/decision")).toEqual([200, 401, 403, 413, 422, 503]);
-  });
-
-  test("gives every error the same shape", () => {
-    for (const { operation } of operations.filter(({ operation }) => operation.security !== undefined)) {
-      for (const [status, { content }] of Object.entries(operation.responses)) {
-        if (Number(status) < 400) continue;
-        expect(content["application/json"]?.schema).toEqual({ $ref: "#/components/schemas/Error" });
-      }
-    }
-  });
-
-  test("publishes the decision with exactly its eleven fields, all required", () => {
-    const {
-      required = [],
-      properties = {},
-      additionalProperties,
-    } = document.components.schemas["RoutingDecision"] ?? {};
-    expect(required).toHaveLength(11);
-    expect(Object.keys(properties).sort()).toEqual([...required].sort());
-    expect(additionalProperties).toBe(false);
   });
 });
 
@@ -112,10 +76,6 @@ describe("the examples", () => {
       }),
     ),
   );
-
-  test("are many", () => {
-    expect(shown.length).toBeGreaterThan(20);
-  });
 
   test.each(shown)("of %s are valid by the published schema %s: %j", (_, schema, value) => {
     const published = z.fromJSONSchema(document.components.schemas[schema] ?? {});

@@ -71,16 +71,6 @@ function reading() {
 }
 
 describe("a stream to its caller", () => {
-  test("is written event by event and closed after the last", async () => {
-    const words = ["data: a\n\n", "data: é\n\n", undefined];
-    const read = reading();
-    await using way = await setUp({ next: async () => words.shift() }, read.of);
-    await way.until(() => way.caller.destroyed || way.caller.readableEnded);
-    const chunks = read.text().split("\r\n\r\n").slice(1).join("\r\n\r\n");
-    expect(chunks).toBe("9\r\ndata: a\n\n\r\na\r\ndata: é\n\n\r\n0\r\n\r\n");
-    expect(way.seen()).toEqual({ cancelled: 0, closed: 1 });
-  });
-
   const lengths = [64, 255, 256, 257, 20_000];
   test.each(lengths.flatMap((length) => ["x", "é", "—"].map((character) => [length, character] as const)))(
     "is written event by event, at once, with %d characters in each, all %s",
@@ -116,16 +106,6 @@ describe("a stream to its caller", () => {
     expect(bytes).toBeLessThan(64 * 1_048_576);
     await way.until(() => true);
     expect(asked * 65_536).toBe(bytes);
-  });
-
-  test("ends at once when its caller disconnects", async () => {
-    const read = reading();
-    const words = ["data: a\n\n"];
-    await using way = await setUp({ next: async () => words.shift() ?? never() }, read.of);
-    await way.until(() => read.text().includes("data: a"));
-    way.caller.resetAndDestroy();
-    await way.until(() => way.seen().cancelled > 0);
-    expect(way.seen()).toEqual({ cancelled: 1, closed: 1 });
   });
 
   test("that the gateway breaks off has the reason, also before the server has begun to send it", async () => {

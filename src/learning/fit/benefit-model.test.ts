@@ -47,12 +47,6 @@ test("scores of the records are percentiles: as many are above 90 as the number 
   }
 });
 
-test("the dimensions do not affect the learned weights", () => {
-  const other = features(0.53).map((each, at) => (at < 4 ? 0.9 : each));
-  expect(benefitOf(weights, other, 53)).toEqual(benefitOf(weights, features(0.53), 53));
-  expect(weights.scale.slice(0, 4)).toEqual([0, 0, 0, 0]);
-});
-
 test("learning starts from the shipped score: asks whose counts say nothing keep its order", () => {
   const alike = Array.from({ length: 200 }, (_, n) => {
     const each = trial(0.5, n % 4 === 0, n % 8 === 0);
@@ -71,19 +65,4 @@ test("a failure that was never tried on pro counts with the share of those that 
   const solved = fit([...trials.filter(({ decision }) => decision.score < 50), ...untried, trial(0.9, true, true)]);
   expect(worth(0.53, solved)).toBeGreaterThan(worth(0.13, solved));
   expect(solved.rescue_trials).toBe(1);
-});
-
-test("more rescue trials give the learned rank more weight, and never all", () => {
-  expect(fit(trials.slice(0, 90)).blend).toBeLessThan(weights.blend);
-  const most = fit([...trials, ...trials, ...trials]).blend;
-  expect(most).toBeGreaterThan(0.9);
-  expect(most).toBeLessThan(1);
-});
-
-test("scores above those that flash has answered are not lowered, and identical records are harmless", () => {
-  expect(weights.lowers_up_to).toBeGreaterThan(90);
-  expect(fit(trials.filter(({ decision }) => decision.score < 50)).lowers_up_to).toBeLessThan(50);
-  const alike = fit(Array.from({ length: 100 }, (_, n) => ({ ...trial(0.5, n % 2 === 0, n % 4 === 0) })));
-  expect(LearnedWeights.safeParse(alike).success).toBe(true);
-  expect(learnedScoreOf({ weights: alike, features: features(0.5) }, 40)).toBeGreaterThanOrEqual(0);
 });

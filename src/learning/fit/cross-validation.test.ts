@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { featureCount } from "#domain/learned-weights.ts";
 import { outcomeRecord } from "#learning/fixtures.ts";
 import { noSignals, type OutcomeRecord } from "#learning/outcomes.ts";
-import { crossValidate, rankedIn } from "./cross-validation.ts";
+import { crossValidate } from "./cross-validation.ts";
 import { randomSequence } from "./random-sequence.ts";
 
 /** Asks of two shapes; only `rescuable` ones fail on flash and are solved by pro. The shipped score does not distinguish them. */
@@ -44,14 +44,4 @@ test("reports no gain if there is nothing to learn", () => {
   );
   expect(held?.rescuedRank.change.low).toBeLessThan(0);
   expect(held?.rescuedRank.change.value).toBeLessThan(0.06);
-});
-
-test("scores only asks that the score has routed, and returns nothing if there are none", () => {
-  const guarded = records(100, (shape) => shape > 0.5).map((record) => ({
-    ...record,
-    decision: { ...record.decision, cause: "explicit_flash" as const },
-  }));
-  expect(rankedIn(guarded)).toEqual([]);
-  expect(crossValidate(guarded, options)).toBeUndefined();
-  expect(crossValidate([], options)).toBeUndefined();
 });

@@ -19,26 +19,6 @@ test("finds the probabilities from which the outcomes were drawn; an irrelevant 
   expect(Math.abs(model.weights[1] ?? 1)).toBeLessThan(0.3);
 });
 
-test("an observation with the weight 3 counts as three, and a target of 0.5 as half of each outcome", () => {
-  const once = drawn(200, curve);
-  const first = once.slice(0, 1);
-  const weighted = fitLogistic([...once.slice(1), ...first.map((each) => ({ ...each, weight: 3 }))], 1);
-  const repeated = fitLogistic([...once, ...first, ...first], 1);
-  expect(probabilityOf(weighted, [1, 0])).toBeCloseTo(probabilityOf(repeated, [1, 0]), 6);
-  const half = fitLogistic([...once, ...first.map((each) => ({ ...each, target: 0.5 }))], 1);
-  const both = fitLogistic(
-    [...once, ...[0, 1].flatMap((target) => first.map((each) => ({ ...each, target, weight: 0.5 })))],
-    1,
-  );
-  expect(probabilityOf(half, [1, 0])).toBeCloseTo(probabilityOf(both, [1, 0]), 6);
-});
-
-test("with a single outcome, or none, the probability is neither 0 nor 1", () => {
-  const sure = fitLogistic([{ features: Float64Array.of(1), target: 1, weight: 9 }], 1);
-  expect(probabilityOf(sure, [1])).toBeCloseTo(0.95, 5);
-  expect(probabilityOf(fitLogistic([], 1), [])).toBe(0.5);
-});
-
 test("a prior that says all leaves nothing to be fitted, and a wrong one is corrected", () => {
   const seen = drawn(4_000, curve);
   const priorOf = (each: Observation, slope: number) => ({ ...each, prior: slope * (each.features[0] ?? 0) });

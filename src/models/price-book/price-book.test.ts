@@ -3,14 +3,7 @@ import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import {
-  type BookEntry,
-  driftBetween,
-  emptyPriceBook,
-  type PriceBook,
-  updatedBook,
-  withPriceBook,
-} from "./price-book.ts";
+import { driftBetween, emptyPriceBook, type PriceBook, updatedBook, withPriceBook } from "./price-book.ts";
 import { type PriceBookEvent, PriceBookReader } from "./price-book-reader.ts";
 import type { PriceBookStore } from "./price-book-store.ts";
 import type { Listing } from "./price-list.ts";
@@ -49,10 +42,6 @@ describe("a registry with the price book", () => {
     });
     expect(registry.byRole.worker).toBe(registry.models.get("vendor_v4_flash") as Model);
   });
-  test("keeps a price that the operator's file states", () => {
-    const own = registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } });
-    expect(withPriceBook(own, bookOf(7, 9)).models.get("vendor_v4_flash")?.price).toEqual(price(1, 2));
-  });
   test("amends the book's price by the parts that the file states", () => {
     const own = registryWith({ statedPrice: { output: perMTok(4) } });
     expect(withPriceBook(own, bookOf(7, 9)).models.get("vendor_v4_flash")).toMatchObject({
@@ -81,35 +70,6 @@ describe("a change of price", () => {
   ])("from %p to %p is an alarm: %p", (before, after, loud) => {
     expect(driftBetween(price(before, 1), price(after, 1)) !== undefined).toBe(loud);
     expect(driftBetween(price(1, before), price(1, after)) !== undefined).toBe(loud);
-  });
-  test("is compared with the last known price, or else the shipped one", () => {
-    const models = [shipped().models.get("vendor_v4_flash") as Model];
-    const first = updatedBook(
-      emptyPriceBook,
-      new Map([[flashId, { price: price(500_000_000, 280_000_000) }]]),
-      models,
-      10,
-    );
-    expect(first.drifts.map(({ reason, detail }) => [reason, detail.split(",")[0]])).toEqual([
-      ["list_changed", "input 0.14 → 0.5"],
-    ]);
-    expect(first.book.get(flashId)).toMatchObject({ atMs: 10, changed: { atMs: 10, from: { input: 140_000_000 } } });
-    const second = updatedBook(
-      first.book,
-      new Map([[flashId, { price: price(500_000_000, 280_000_000) }]]),
-      models,
-      20,
-    );
-    expect(second.drifts).toEqual([]);
-    expect(second.book.get(flashId)).toMatchObject({ atMs: 20, changed: { atMs: 10 } });
-  });
-  test("against the operator's file is reported at each reading, and changes nothing", () => {
-    const stated = [...registryWith({ price: price(1, 2), priceSource: { kind: "registry_file" } }).models.values()];
-    const { drifts, book } = updatedBook(emptyPriceBook, new Map([[flashId, { price: price(9, 2) }]]), stated, 10);
-    expect(drifts.filter(({ model }) => model === "vendor_v4_flash").map(({ reason }) => reason)).toEqual([
-      "list_differs",
-    ]);
-    expect(book.get(flashId)).not.toHaveProperty("changed");
   });
 });
 
@@ -184,52 +144,8 @@ function setUp(
   return { time, reader, books, events, saved, state, input: () => books.at(-1)?.get(flashId)?.price.input as number };
 }
 const ok = (prompt: string): Reply => ({ kind: "ok", list: list(prompt) });
-const failed: Reply = { kind: "failed", detail: "no connection" };
-const known = (input: number): PriceBook =>
-  new Map([[flashId, { price: price(input, 280_000_000), atMs: 1 } as BookEntry]]);
 
 describe("the reader of the price book", () => {
-  test("applies the list's prices before the start continues, and stores them", async () => {
-    const { reader, input, saved, events } = setUp({ replies: [ok("0.00000015")] });
-    await reader.start(2_000);
-    expect(input()).toBe(150_000_000);
-    expect(saved[0]?.get(flashId)?.price.input as number).toBe(150_000_000);
-    expect(events.filter(({ kind }) => kind !== "drift")).toEqual([{ kind: "read", listed: 1, models: 4 }]);
-    expect(reader.drifts.map(({ reason }) => reason)).toEqual(["not_listed", "not_listed", "not_listed"]);
-  });
-  test("delays a start by no more than the wait, and applies a list that arrives later", async () => {
-    let answer: (reply: Reply) => void = () => {};
-    const late = new Promise<Reply>((resolve) => {
-      answer = resolve;
-    });
-    const { reader, time, books, state, input } = setUp({ replies: [late] });
-    let started = false;
-    const start = reader.start(2_000).then(() => {
-      started = true;
-    });
-    await time.advanceAsync(1_999);
-    expect(started).toBe(false);
-    await time.advanceAsync(1);
-    await start;
-    expect([started, books.length, state.asked]).toEqual([true, 0, 1]);
-    answer(ok("0.00000015"));
-    await time.advanceAsync(0);
-    expect(input()).toBe(150_000_000);
-  });
-  test("keeps the last known prices if the list is unavailable, and soon asks again", async () => {
-    const { reader, time, input, events, saved, state } = setUp({
-      replies: [failed, ok("0.00000016")],
-      kept: known(200_000_000),
-    });
-    await reader.start(2_000);
-    expect(input()).toBe(200_000_000);
-    expect(events).toEqual([{ kind: "unavailable", detail: "no connection" }]);
-    expect(saved).toEqual([]);
-    await time.advanceAsync(899_999);
-    expect(state.asked).toBe(1);
-    await time.advanceAsync(1);
-    expect([state.asked, input()]).toEqual([2, 160_000_000]);
-  });
   test("reads the list once a day", async () => {
     const { reader, time, state } = setUp({ replies: [ok("0.00000014"), ok("0.00000014"), ok("0.00000014")] });
     await reader.start(2_000);
@@ -254,44 +170,10 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(0);
     expect(state.asked).toBe(3);
   });
-  test("reports a change of more than half once, against the last known price", async () => {
-    const { reader, time, events } = setUp({ replies: [ok("0.0000004"), ok("0.0000004")], kept: known(200_000_000) });
-    await reader.start(2_000);
-    await time.advanceAsync(86_400_000);
-    expect(events.filter((event) => event.kind === "drift" && event.reason === "list_changed")).toEqual([
-      {
-        kind: "drift",
-        model: "vendor_v4_flash",
-        reason: "list_changed",
-        detail: expect.stringContaining("input 0.2 → 0.4"),
-      },
-    ]);
-  });
-  test("keeps the last known price of a model that the list omits, or names with an invalid price", async () => {
-    const partial: Reply = { kind: "ok", list: { data: [{ id: "x/y", pricing: { prompt: "1", completion: "1" } }] } };
-    const wrong = ok("-1");
-    const { reader, time, input, books } = setUp({ replies: [partial, wrong, ok("0")], kept: known(200_000_000) });
-    await reader.start(2_000);
-    expect(input()).toBe(200_000_000);
-    await time.advanceAsync(86_400_000);
-    expect(input()).toBe(200_000_000);
-    expect(books.every((book) => book.get(flashId)?.atMs === 1)).toBe(true);
-  });
   test("loses only its stored prices if the store fails to load or save", async () => {
     const fails = () => Promise.reject(new Error("disk"));
     const { reader, input } = setUp({ replies: [ok("0.00000015")], store: { load: fails, save: fails } });
     await reader.start(2_000);
     expect(input()).toBe(150_000_000);
-  });
-  test("asks nothing while the policy switches it off, and starts when the policy switches it on", async () => {
-    const { reader, state, input, time } = setUp({ replies: [ok("0.00000015")] });
-    state.enabled = false;
-    await reader.start(2_000);
-    reader.configured();
-    expect(state.asked).toBe(0);
-    state.enabled = true;
-    reader.configured();
-    await time.advanceAsync(0);
-    expect([state.asked, input()]).toEqual([1, 150_000_000]);
   });
 });
