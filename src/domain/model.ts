@@ -57,8 +57,11 @@ export type PriceSource =
   | { readonly kind: "registry_file" }
   | { readonly kind: "price_book"; readonly atMs: number };
 
-/** What a model takes as `reasoning_content` of assistant messages that come back to it: it insists on some, or refuses any. */
-export type ToolTurnReasoning = "required" | "refused";
+/**
+ * What a model takes as `reasoning_content` of assistant messages that come back to it: it insists on some, or refuses any. `auto`:
+ * it insists where the upstream is known for that.
+ */
+export type ToolTurnReasoning = "auto" | "required" | "refused";
 
 /** One record of the model registry, parsed; durations in milliseconds, sizes in tokens. */
 export interface Model {

@@ -6,7 +6,7 @@ import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
-import { isEnabled } from "#upstream/aggregator.ts";
+import { isEnabled, wantsReasoning } from "#upstream/aggregator.ts";
 
 /** What the policy may leave to the upstream: on with a known aggregator. */
 type Choice = "price_book" | "price_limit" | "key_usage" | "generation_lookup";
@@ -17,6 +17,7 @@ export class LiveConfiguration {
   readonly #log: Log;
   /** Asked for every answer; parsing the base URL is the expensive part, so it is done once. */
   readonly #isKnownAggregator: boolean;
+  readonly #wantsReasoning: boolean;
   #loaded: Config | undefined;
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
@@ -26,10 +27,9 @@ export class LiveConfiguration {
     this.#settings = settings;
     this.#log = log;
     // In demo mode `auto` means off: the simulator offers what an aggregator does, but only where the policy says `on`.
-    this.#isKnownAggregator = isEnabled(
-      "auto",
-      settings.upstream.kind === "demo" ? undefined : settings.upstream.baseUrl,
-    );
+    const baseUrl = settings.upstream.kind === "demo" ? undefined : settings.upstream.baseUrl;
+    this.#isKnownAggregator = isEnabled("auto", baseUrl);
+    this.#wantsReasoning = baseUrl !== undefined && wantsReasoning(baseUrl);
   }
 
   /** Applies files that were read. The privacy engine that their policy makes also knows our own secrets. */
@@ -39,7 +39,13 @@ export class LiveConfiguration {
     const privacy = privacyEngine(policy.privacy, ownSecrets(this.#settings));
     for (const rule of privacy.disabledRules) this.#log("privacy_rule_disabled", { rule: logId(rule) });
     const priceLimit = this.isChosen("price_limit");
-    this.#inForce = { ...config, fields: fieldRulesOf(policy), privacy, priceLimit };
+    this.#inForce = {
+      ...config,
+      fields: fieldRulesOf(policy),
+      privacy,
+      priceLimit,
+      wantsReasoning: this.#wantsReasoning,
+    };
     this.applyPrices(this.#book);
     this.#onChange();
   }

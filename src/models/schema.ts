@@ -73,10 +73,10 @@ export const ModelRecord = z.strictObject({
     .default(false)
     .describe("True for a model that reasons before its first token; it gets the longer first-event timeout."),
   tool_turn_reasoning: z
-    .enum(["as_received", "required", "refused"])
+    .enum(["as_received", "auto", "required", "refused"])
     .default("as_received")
     .describe(
-      "What happens to `reasoning_content` of assistant messages in runs with tools. `required`: an empty one is added where it is missing, because the host answers 400 without it. `refused`: all reasoning is taken out of the messages.",
+      "What happens to `reasoning_content` of assistant messages in runs with tools. `required`: an empty one is added where it is missing, because the host answers 400 without it. `auto`: the same, at OpenRouter and at DeepSeek only. `refused`: all reasoning is taken out of the messages.",
     ),
   timeouts_ms: z
     .strictObject({

@@ -8,6 +8,11 @@ import type { Clock, Timers } from "#platform/time.ts";
 import { awaitedBy, transportFailure } from "./failures.ts";
 import { usageReport } from "./usage.ts";
 
+/** Whether DeepSeek's models behind a base URL refuse tool runs whose messages come back without reasoning. */
+export function wantsReasoning(baseUrl: string): boolean {
+  return isOpenRouter(baseUrl) || new URL(baseUrl).hostname === "api.deepseek.com";
+}
+
 /** Whether a base URL is OpenRouter's: the aggregator whose price limit and price list are known. */
 function isOpenRouter(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);

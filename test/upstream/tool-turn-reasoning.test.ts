@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
 import type { RecordedRequest } from "#simulator/simulated-exchange.ts";
+import { wantsReasoning } from "#upstream/aggregator.ts";
 import { type Answer, authorization, call, start, upstreamIds } from "../harness/gateway.ts";
 
 /** Hosts as strict as they come: DeepSeek's own wants reasoning in each message with tool calls, another one wants none. */
@@ -18,7 +19,12 @@ const script = (request: RecordedRequest) => {
 const isDown = new Set<string>();
 
 const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
-const models = { vendor_emergency: { tool_turn_reasoning: "refused" } };
+const required = { tool_turn_reasoning: "required" };
+const models = {
+  vendor_v4_flash: required,
+  vendor_v4_pro: required,
+  vendor_emergency: { tool_turn_reasoning: "refused" },
+};
 const toolCall = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
 const asking = { role: "assistant", content: null, tool_calls: [toolCall] };
 const result = { role: "tool", tool_call_id: "c1", content: "nothing" };
@@ -58,9 +64,11 @@ test("what is added stands before the bytes that were received; a message that n
   }
 });
 
-test("as_received: messages go out unchanged, also where the shipped registry says otherwise", async () => {
-  await using gateway = await start({ models: { vendor_v4_flash: { tool_turn_reasoning: "as_received" } } });
+test("an upstream that is not known to insist on it gets the messages as they came; OpenRouter and DeepSeek are", async () => {
+  await using gateway = await start();
   await (await gateway.chat({ tools, messages: [user, asking, result] })).text();
   const sent: Answer = gateway.upstream.requests.at(-1)?.body;
   expect(sent.messages).toEqual([user, asking, result]);
+  const known = ["https://openrouter.ai/api/v1", "https://api.deepseek.com/v1", "https://models.example.com/v1"];
+  expect(known.map(wantsReasoning)).toEqual([true, true, false]);
 });

@@ -17,11 +17,11 @@ export function forwardedBody(
   model: Model,
   outputBound: number,
   priceLimit?: PriceLimit,
+  reasoning?: "required" | "refused",
 ): JsonObject {
   // A spread, because assigning key by key would take a key named `__proto__` for the prototype.
   const body: JsonObject = { ...redactedBody, model: model.upstreamId };
-  const { toolTurnReasoning } = model;
-  if (toolTurnReasoning !== undefined) body["messages"] = withToolTurnReasoning(toolTurnReasoning, redactedBody);
+  if (reasoning !== undefined) body["messages"] = withToolTurnReasoning(reasoning, redactedBody);
   const metadata = withoutGatewayKeys(body["metadata"]);
   if (metadata === "empty") delete body["metadata"];
   else if (metadata !== "unchanged") body["metadata"] = metadata;

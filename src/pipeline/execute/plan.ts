@@ -11,6 +11,7 @@ import type { RequestContext, RoutedDecision } from "#pipeline/request-context.t
 import type { AttemptRecord } from "#records/record.ts";
 import { ignoreCallerFaults } from "./caller-faults.ts";
 import { forwardedBody, priceLimitOf } from "./forwarded-body.ts";
+import { toolTurnRule } from "./tool-turn-reasoning.ts";
 
 /** What is to be executed: the models to try in order, and how to make the call for each. */
 export interface ExecutionPlan {
@@ -102,7 +103,9 @@ export class RequestPlan implements ExecutionPlan {
     const { request, redacted, configuration } = this.#context;
     // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
     const outputBound = Math.min(outputBoundOf(model, this.size), model.maxOutputTokens);
-    return forwardedBody(request, redacted.body, model, outputBound, priceLimitOf(model, this.size, configuration));
+    const priceLimit = priceLimitOf(model, this.size, configuration);
+    const reasoning = toolTurnRule(model, configuration);
+    return forwardedBody(request, redacted.body, model, outputBound, priceLimit, reasoning);
   }
 
   permitFor(permit: Permit, model: Model): Permit {

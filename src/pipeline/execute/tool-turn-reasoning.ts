@@ -1,10 +1,20 @@
 import type { ChatMessage, JsonObject } from "#domain/chat.ts";
 import { memoizeByMessage, wholeMessage } from "#domain/known-message.ts";
-import type { ToolTurnReasoning } from "#domain/model.ts";
+import type { Model } from "#domain/model.ts";
+import type { Configuration } from "#pipeline/ports.ts";
 import { WithEmptyReasoning } from "#upstream/upstream.ts";
 
+/** The rule for a model's messages; undefined where they go out as they were received. */
+export function toolTurnRule(
+  { toolTurnReasoning: rule }: Model,
+  { wantsReasoning }: Configuration,
+): "required" | "refused" | undefined {
+  if (rule !== "auto") return rule;
+  return wantsReasoning === true ? "required" : undefined;
+}
+
 /** The messages of a body with the reasoning that the model insists on, or without what it refuses; the same list if none changes. */
-export function withToolTurnReasoning(rule: ToolTurnReasoning, { messages, tools }: JsonObject): ChatMessage[] {
+export function withToolTurnReasoning(rule: "required" | "refused", { messages, tools }: JsonObject): ChatMessage[] {
   const received = messages as ChatMessage[]; // validated at the edge
   const offersTools = Array.isArray(tools) && tools.length > 0;
   let changed: ChatMessage[] | undefined;
