@@ -103,6 +103,7 @@ export type HealthChange =
 /** One model as metrics and the operator's command show it. */
 export interface ModelHealthStatus extends ModelHealth {
   readonly model: ModelKey;
+  /** Trips of the last hour that count for flapping. */
   readonly trips: number;
   /** Verdicts in the window, and how many of them were failures and slow answers. */
   readonly answers: number;

@@ -268,9 +268,11 @@ export class ProcessHealthRegistry implements HealthRegistry {
         !isRoutable(before, ms) &&
         this.#lastUrgentMs + this.#options.rules().urgent_probe_every_ms <= ms &&
         this.#urgentModel(ms) === model;
-      const wanted = next(before, { kind: "wanted", urgent }, this.#moment(ms));
+      // An early probe: the rest of the pause is remitted.
+      const from = urgent ? ({ ...before, retryAtMs: ms } as Health) : before;
+      const wanted = next(from, { kind: "wanted" }, this.#moment(ms));
       if (wanted.state !== "HALF_OPEN" || wanted.epoch === before.epoch) return undefined;
-      if (wanted.urgentRetryAtMs !== null && before.state !== "HALF_OPEN") this.#lastUrgentMs = ms;
+      if (urgent) this.#lastUrgentMs = ms;
       this.#replace(model, entry, wanted);
     }
     this.#setBreaker(withProbe(this.#breaker, ms), ms);
@@ -416,7 +418,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
       return {
         ...(current[model] as ModelHealth), // the view holds every entry
         model,
-        trips: health.trips,
+        trips: health.tripsAtMs.length,
         answers: seen.ok + seen.failed,
         failures: seen.failed,
         slow: seen.slow,

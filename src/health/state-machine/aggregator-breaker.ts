@@ -89,6 +89,9 @@ function opened(
   before?: { readonly opened: number; readonly outage: number },
 ): Breaker {
   const times = (before?.opened ?? 0) + 1;
-  const pauseMs = Math.min(rules.aggregator_open_base_ms * 2 ** Math.min(times - 1, 30), rules.aggregator_open_max_ms);
-  return { kind: "open", untilMs: ms + pauseMs, opened: times, sinceMs: ms, reason, outage: before?.outage ?? ms };
+  const outage = before?.outage ?? ms;
+  const { aggregator_open_base_ms: baseMs, aggregator_open_max_ms: maxMs } = rules;
+  // An eighth of the outage: most probes of an aggregator that is away cost milliseconds.
+  const pauseMs = Math.min(baseMs * 2 ** Math.min(times - 1, 30), maxMs, Math.max(baseMs, (ms - outage) / 8));
+  return { kind: "open", untilMs: ms + pauseMs, opened: times, sinceMs: ms, reason, outage };
 }

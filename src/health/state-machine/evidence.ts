@@ -87,22 +87,18 @@ export function emptyTally(startMs: number): Tally {
   return { startMs, ok: 0, slow: 0, failed: 0, garbage: 0 };
 }
 
-/** Edge 2, the evidence: adds a verdict to the windows that a DEGRADED model recovers by. */
+/** Edge 2, the evidence: a window is judged once it has enough verdicts; with little traffic a long one counts for two. */
 function recoveryEvidence(from: Health<"DEGRADED">, verdict: Verdict, at: TransitionContext): StateData["DEGRADED"] {
   const { window_ms, recovered_minimum } = at.rules;
-  let { good, short, long } = from.recovery;
-  short = add(short, verdict);
-  long = add(long, verdict);
-  if (at.ms - short.startMs >= window_ms && short.ok + short.failed >= recovered_minimum) {
-    good = meetsRecoveryShares(short, at.rules) ? good + 1 : 0;
-    short = emptyTally(at.ms);
-  }
-  if (at.ms - long.startMs >= lowTrafficWindows * window_ms && long.ok + long.failed >= lowTrafficMinimum) {
-    if (meetsRecoveryShares(long, at.rules)) good = 2;
-    long = emptyTally(at.ms);
-  }
-  const unproven = from.unproven && verdict.ok === 0;
-  return { unproven, rampFromMs: from.rampFromMs, recovery: { good, short, long } };
+  const window = add(from.recovery.window, verdict);
+  const answers = window.ok + window.failed;
+  const lastedMs = at.ms - window.startMs;
+  let worth = 0;
+  if (lastedMs >= window_ms && answers >= recovered_minimum) worth = 1;
+  else if (lastedMs >= lowTrafficWindows * window_ms && answers >= lowTrafficMinimum) worth = 2;
+  const good = meetsRecoveryShares(window, at.rules) ? from.recovery.good + worth : 0;
+  const recovery = worth === 0 ? { ...from.recovery, window } : { good, window: emptyTally(at.ms) };
+  return { unproven: from.unproven && verdict.ok === 0, rampFromMs: from.rampFromMs, recovery };
 }
 
 function meetsRecoveryShares(seen: Tally, rules: HealthRules): boolean {

@@ -23,11 +23,10 @@ export interface Tally {
   readonly garbage: number;
 }
 
-/** Evidence for DEGRADED → HEALTHY: windows that follow each other, and one long one for models with little traffic. */
+/** Evidence for DEGRADED → HEALTHY: how many windows in a row were good, and what the one that runs has come to. */
 interface RecoveryEvidence {
   readonly good: number;
-  readonly short: Tally;
-  readonly long: Tally;
+  readonly window: Tally;
 }
 
 export const quarantineCauses = ["garbage", "price_breach", "delisted", "flapping"] as const;
@@ -50,8 +49,6 @@ export interface CommonData {
   readonly garbageInARow: number;
   /** 404s since the last success. */
   readonly notFound: number;
-  /** Trips that still count for the length of the pause. */
-  readonly trips: number;
   /** When the model last tripped while serving, for recognising flapping. */
   readonly tripsAtMs: readonly number[];
   readonly quarantines: number;
@@ -59,18 +56,20 @@ export interface CommonData {
   readonly limitedUntilMs: number;
 }
 
+/** How long a model has been out of service, and how many probes have failed since. */
+interface Outage {
+  readonly outSinceMs: number;
+  readonly failedProbes: number;
+}
+
 /** What some states carry beside it. */
 export interface StateData {
   HEALTHY: object;
   /** `unproven`: came from STALE and has not succeeded since. `rampFromMs`: came from probes then, traffic grows back. */
   DEGRADED: { readonly unproven: boolean; readonly rampFromMs: number | null; readonly recovery: RecoveryEvidence };
-  UNHEALTHY: { readonly retryAtMs: number };
-  /** `leaseUntilMs`: a probe is out and has not answered. `urgentRetryAtMs`: let in early because nothing else could serve. */
-  HALF_OPEN: {
-    readonly passed: number;
-    readonly leaseUntilMs: number | null;
-    readonly urgentRetryAtMs: number | null;
-  };
+  UNHEALTHY: Outage & { readonly retryAtMs: number };
+  /** `leaseUntilMs`: a probe is out and has not answered. */
+  HALF_OPEN: Outage & { readonly passed: number; readonly leaseUntilMs: number | null };
   STALE: object;
   QUARANTINE: { readonly retryAtMs: number; readonly cause: QuarantineCause };
   DISABLED: object;
@@ -97,8 +96,8 @@ export type HealthEvent =
   /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
   | { readonly kind: "lease_returned"; readonly epoch: number }
   | { readonly kind: "limited"; readonly untilMs: number }
-  /** A request wants the model; `urgent` when nothing else can serve and it is this model's turn. */
-  | { readonly kind: "wanted"; readonly urgent: boolean }
+  /** A request wants the model. */
+  | { readonly kind: "wanted" }
   | { readonly kind: "time_passed" }
   | { readonly kind: "disabled"; readonly reason: string }
   | { readonly kind: "enabled" }
@@ -124,7 +123,6 @@ export const noEvidence = {
   failedInARow: 0,
   garbageInARow: 0,
   notFound: 0,
-  trips: 0,
   tripsAtMs: [],
   quarantines: 0,
   limitedUntilMs: 0,

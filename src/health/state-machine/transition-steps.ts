@@ -19,13 +19,14 @@ import type {
  */
 export const probeLeaseMs = 30_000;
 
-/** For each such time spent HEALTHY, in milliseconds, one trip or one quarantine is no longer counted. */
-const healthyMsPerTrip = 600_000;
+/** For each such time spent HEALTHY, in milliseconds, one quarantine is no longer counted. */
 const healthyMsPerQuarantine = 86_400_000;
+/** A refused connection costs milliseconds and no money, so such a model is probed this many times as often. */
+const unreachableProbeFactor = 3;
 
 export type Serving = "HEALTHY" | "DEGRADED" | "STALE";
 
-type FailureDetail = Pick<Failure, "reason" | "retryAfterMs">;
+type FailureDetail = Pick<Failure, "reason" | "retryAfterMs"> & { readonly isUnreachable?: boolean };
 
 export function unchanged<H extends Health>(from: H): H {
   return from;
@@ -70,7 +71,6 @@ export function enter<S extends HealthState>(
     failedInARow: fresh ? 0 : from.failedInARow,
     garbageInARow: from.garbageInARow,
     notFound: from.notFound,
-    trips: Math.max(0, from.trips - Math.floor(healthyMs / healthyMsPerTrip)),
     tripsAtMs: from.tripsAtMs,
     quarantines: Math.max(0, from.quarantines - Math.floor(healthyMs / healthyMsPerQuarantine)),
     limitedUntilMs: from.limitedUntilMs,
@@ -84,7 +84,7 @@ export function degraded(
   reason: string,
   own: { unproven: boolean; ramp?: true },
 ): Health<"DEGRADED"> {
-  const recovery = { good: 0, short: emptyTally(at.ms), long: emptyTally(at.ms) };
+  const recovery = { good: 0, window: emptyTally(at.ms) };
   const evidence = own.ramp ? "starts" : "keeps";
   const rampFromMs = own.ramp ? at.ms : null;
   return enter("DEGRADED", from, at, reason, { unproven: own.unproven, rampFromMs, recovery }, evidence);
@@ -161,14 +161,28 @@ export function tripped(
   return unhealthy({ ...from, tripsAtMs }, reason, said, at);
 }
 
-function unhealthy(from: Health, reason: string, said: FailureDetail, at: TransitionContext): Health<"UNHEALTHY"> {
-  const { rules } = at;
-  const entered = enter("UNHEALTHY", from, at, reason, { retryAtMs: 0 }, "starts");
-  const trips = entered.trips + 1;
-  const pauseMs = Math.min(rules.open_base_ms * 2 ** Math.min(trips - 1, 30), rules.open_max_ms);
+/**
+ * The pause doubles with each failed probe, up to a quarter of the time that the model has been out: after an outage of a minute
+ * nobody waits for minutes. What pauses cost is money, because callers are served by dearer models meanwhile.
+ */
+function unhealthy(
+  from: Health<Serving | "HALF_OPEN">,
+  reason: string,
+  said: FailureDetail,
+  at: TransitionContext,
+): Health<"UNHEALTHY"> {
+  const { open_base_ms, open_max_ms, limited_max_ms } = at.rules;
+  const isProbe = from.state === "HALF_OPEN";
+  const outage = isProbe
+    ? { outSinceMs: from.outSinceMs, failedProbes: from.failedProbes + 1 }
+    : { outSinceMs: at.ms, failedProbes: 0 };
+  const leastMs = said.isUnreachable ? open_base_ms / unreachableProbeFactor : open_base_ms;
+  const mostMs = Math.min(open_max_ms, Math.max(leastMs, (at.ms - outage.outSinceMs) / 4));
+  const pauseMs = Math.min(leastMs * 2 ** Math.min(outage.failedProbes, 30), mostMs);
   const spreadMs = Math.round(pauseMs * (0.8 + 0.4 * at.jitter));
-  const statedPauseMs = Math.min(said.retryAfterMs ?? 0, rules.limited_max_ms);
-  return { ...entered, trips, retryAtMs: at.ms + Math.max(spreadMs, statedPauseMs) };
+  const statedPauseMs = Math.min(said.retryAfterMs ?? 0, limited_max_ms);
+  const retryAtMs = at.ms + Math.max(spreadMs, statedPauseMs);
+  return enter("UNHEALTHY", from, at, reason, { ...outage, retryAtMs }, "starts");
 }
 
 /** Edge 7. */
@@ -188,12 +202,11 @@ export function quarantined(
 /** Edges 4 and 8: the request that wanted the model is its first probe. */
 export function probeIfDue<H extends Health<"UNHEALTHY" | "QUARANTINE">>(
   from: H,
-  urgent: boolean,
+  _: EventOf<"wanted">,
   at: TransitionContext,
 ): H | Health<"HALF_OPEN"> {
-  if (from.retryAtMs <= at.ms) return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs, null);
-  if (!urgent) return from;
-  return halfOpen(from, at, "nothing else can serve, probing early", at.ms + probeLeaseMs, from.retryAtMs);
+  if (isLimited(from, at) || from.retryAtMs > at.ms) return from;
+  return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs);
 }
 
 export function halfOpen(
@@ -201,9 +214,9 @@ export function halfOpen(
   at: TransitionContext,
   reason: string,
   leaseUntilMs: number | null,
-  urgentRetryAtMs: number | null,
 ): Health<"HALF_OPEN"> {
-  return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, urgentRetryAtMs }, "starts");
+  const { outSinceMs = from.sinceMs, failedProbes = 0 } = from.state === "UNHEALTHY" ? from : {};
+  return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, outSinceMs, failedProbes }, "starts");
 }
 
 /** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
@@ -219,25 +232,18 @@ export function withLeaseReturned(from: Health<"HALF_OPEN">, epoch: number): Hea
 /** Edge 5: enough probes in a row; traffic comes back over one window. */
 export function readmitIfProven(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN" | "DEGRADED"> {
   const passed = from.passed + 1;
-  if (passed < at.rules.probes_to_recover) return { ...from, passed, urgentRetryAtMs: null };
+  if (passed < at.rules.probes_to_recover) return { ...from, passed };
   return degraded(from, at, `${passed} probes succeeded`, { unproven: false, ramp: true });
 }
 
-/**
- * Edge 6. A failed probe lengthens the pause but is no sign of flapping: a long outage is not a quarantine. An urgent
- * probe that fails was asked too early, so the pause it cut short goes on as it was.
- */
+/** Edge 6. A failed probe lengthens the pause but is no sign of flapping: a long outage is not a quarantine. */
 export function probeFailed(
   from: Health<"HALF_OPEN">,
   said: FailureDetail,
   at: TransitionContext,
 ): Health<"UNHEALTHY" | "QUARANTINE"> {
   const quarantine = quarantineIfUnusable(from, windowTally(from, at.ms, at.rules), at);
-  if (quarantine !== undefined) return quarantine;
-  if (from.urgentRetryAtMs === null) return unhealthy(from, `a probe failed${reasonSuffix(said)}`, said, at);
-  const again = unhealthy(from, `an early probe failed${reasonSuffix(said)}`, said, at);
-  const statedPauseMs = at.ms + Math.min(said.retryAfterMs ?? 0, at.rules.limited_max_ms);
-  return { ...again, trips: from.trips, retryAtMs: Math.max(from.urgentRetryAtMs, statedPauseMs) };
+  return quarantine ?? unhealthy(from, `a probe failed${reasonSuffix(said)}`, said, at);
 }
 
 /** Edge 9. */

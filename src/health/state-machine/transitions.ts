@@ -8,7 +8,6 @@ import {
   disabled,
   enter,
   halfOpen,
-  isLimited,
   leaseProbe,
   limited,
   probeFailed,
@@ -42,7 +41,7 @@ export type Table = {
 const priceBreached = (from: Health, _: unknown, at: TransitionContext) =>
   quarantined(from, "price_breach", "an answer cost more than was held for it", at);
 const resetToProbing = (from: Health, _: unknown, at: TransitionContext) =>
-  halfOpen(withoutEvidence(from), at, "reset by the operator", null, null);
+  halfOpen(withoutEvidence(from), at, "reset by the operator", null);
 
 /** What no state but a few takes notice of. */
 const everyState = {
@@ -57,7 +56,7 @@ const serving = {
   ...everyState,
   price_breached: priceBreached, // 7
   unreachable_alone: (from: Health<Serving>, event: EventOf<"unreachable_alone">, at: TransitionContext) =>
-    tripped(from, event.reason, event, at), // 3
+    tripped(from, event.reason, { ...event, isUnreachable: true }, at), // 3
   disabled, // 11
 };
 /** Late replies prove nothing: attempts that began before the trip carry an older epoch and never get here. */
@@ -88,7 +87,7 @@ export const transitions: Table = {
   },
   UNHEALTHY: {
     ...notServing,
-    wanted: (from, { urgent }, at) => (isLimited(from, at) ? from : probeIfDue(from, urgent, at)), // 4
+    wanted: probeIfDue, // 4
     reset: resetToProbing, // 4
   },
   HALF_OPEN: {
@@ -96,7 +95,7 @@ export const transitions: Table = {
     succeeded: (from, { slow, epoch }, at) => readmitIfProven(withLeaseReturned(withAnswer(from, slow, at), epoch), at), // 5
     failed: (from, event, at) => probeFailed(withFailure(from, event, at), event, at), // 6, 7
     price_breached: priceBreached, // 7
-    unreachable_alone: (from, event, at) => probeFailed(from, event, at), // 6
+    unreachable_alone: (from, event, at) => probeFailed(from, { ...event, isUnreachable: true }, at), // 6
     lease_returned: (from, { epoch }) => withLeaseReturned(from, epoch),
     wanted: (from, _, at) => leaseProbe(from, at),
     disabled, // 11
@@ -113,9 +112,7 @@ export const transitions: Table = {
   },
   QUARANTINE: {
     ...notServing,
-    // A model that costs more than was held for it is not let back ahead of time: the hard cap comes before being up.
-    wanted: (from, { urgent }, at) =>
-      isLimited(from, at) ? from : probeIfDue(from, urgent && from.cause !== "price_breach", at), // 8
+    wanted: probeIfDue, // 8
     reset: resetToProbing, // 8
   },
   DISABLED: {

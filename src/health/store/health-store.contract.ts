@@ -119,7 +119,7 @@ function states(): StoredModelHealth[] {
     after(),
     after(fail, fail, fail),
     after(...trip),
-    after(...trip, 15_000, { kind: "wanted", urgent: false }),
+    after(...trip, 15_000, { kind: "wanted" }),
     after({ kind: "disabled", reason: "disabled by the operator" }),
     after(900_000, { kind: "time_passed" }),
     after({ kind: "price_breached", epoch: 0 }, { kind: "limited", untilMs: 5_000 }),

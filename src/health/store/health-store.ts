@@ -3,7 +3,7 @@ import { openStoreDatabase, type Statement, type StoreDatabase, type StoreRow } 
 import type { ModelKey } from "#domain/model.ts";
 import { healthStates } from "#health/health.ts";
 import { emptyTally } from "#health/state-machine/evidence.ts";
-import { type Health, noEvidence, quarantineCauses, type StateData } from "#health/state-machine/model-health.ts";
+import { type Health, noEvidence, quarantineCauses } from "#health/state-machine/model-health.ts";
 
 /** The part of a model's health that outlives the process: everything but the evidence of the last minute. */
 export interface HealthRow {
@@ -62,7 +62,6 @@ const StoredDetail = z.object({
   lastVerdictMs: ms,
   garbageInARow: count,
   notFound: count,
-  trips: count,
   tripsAtMs: z.array(ms).max(100),
   quarantines: count,
   limitedUntilMs: ms,
@@ -70,7 +69,8 @@ const StoredDetail = z.object({
   cause: z.enum(quarantineCauses).optional(),
   passed: count.optional(),
   leaseUntilMs: ms.nullable().optional(),
-  urgentRetryAtMs: ms.nullable().optional(),
+  outSinceMs: ms.optional(),
+  failedProbes: count.optional(),
   unproven: z.boolean().optional(),
   rampFromMs: ms.nullable().optional(),
 });
@@ -230,19 +230,15 @@ export function restoredHealth(
   when: "restart" | "running",
 ): Health {
   const epoch = own.epoch + 1;
-  const { passed = 0, unproven = false, rampFromMs = null, retryAtMs = nowMs, cause = "flapping" } = detail;
-  const { leaseUntilMs = null, urgentRetryAtMs = null, ...common } = detail;
-  const none = emptyTally(nowMs);
-  const byState: StateData = {
-    HEALTHY: {},
-    STALE: {},
-    DISABLED: {},
-    DEGRADED: { unproven, rampFromMs, recovery: { good: 0, short: none, long: none } },
-    UNHEALTHY: { retryAtMs },
-    HALF_OPEN: { passed, urgentRetryAtMs, leaseUntilMs: when === "restart" ? null : leaseUntilMs },
-    QUARANTINE: { retryAtMs, cause },
-  };
+  const leaseUntilMs = when === "restart" ? null : (detail.leaseUntilMs ?? null);
   const limitedUntilMs = Math.max(own.limitedUntilMs, detail.limitedUntilMs);
-  const version = { state, sinceMs, reason, epoch, countsFrom: epoch, limitedUntilMs };
-  return { ...noEvidence, ...common, ...version, ...byState[state] } as Health; // the state with its own data
+  const recovery = { good: 0, window: emptyTally(nowMs) };
+  return {
+    ...noEvidence,
+    // What a state has of its own, where an earlier release has not written it; other states do not look at it.
+    ...{ retryAtMs: nowMs, outSinceMs: sinceMs, failedProbes: 0, passed: 0, cause: "flapping" },
+    ...{ unproven: false, rampFromMs: null, recovery },
+    ...detail,
+    ...{ state, sinceMs, reason, epoch, countsFrom: epoch, leaseUntilMs, limitedUntilMs },
+  } as Health; // the state with its own data
 }
