@@ -40,7 +40,9 @@ export const Health = section({
   stale_failures_in_a_row: int(2, 1).describe("This many failures in a row make a STALE model UNHEALTHY."),
   unhealthy_failure_share: share(0.5).describe("A model becomes UNHEALTHY at this share of failures in the window."),
   unhealthy_minimum: int(20, 1).describe("Verdicts in the window that unhealthy_failure_share needs."),
-  open_base_ms: ms(15_000).describe("First pause of an UNHEALTHY model; doubles with each trip."),
+  open_base_ms: ms(15_000).describe(
+    "First pause of an UNHEALTHY model; failed probes double it, up to a quarter of the outage.",
+  ),
   open_max_ms: ms(300_000).describe("Longest pause of an UNHEALTHY model."),
   probes_to_recover: int(3, 1).describe("Probes that must succeed in a row before a HALF_OPEN model serves again."),
   stale_after_ms: ms(900_000).describe(
@@ -71,7 +73,7 @@ export const Health = section({
   aggregator_failures_in_a_row: int(5, 1).describe(
     "This many failures in a row to reach the aggregator, over at least two models, pause all calls.",
   ),
-  aggregator_open_base_ms: ms(2_000).describe("First pause of all calls; doubles each time."),
+  aggregator_open_base_ms: ms(2_000).describe("First pause of all calls; later ones are a sixteenth of the outage."),
   aggregator_open_max_ms: ms(30_000).describe("Longest pause of all calls."),
   senior_fallback_chain: z
     .array(z.string())

@@ -2,15 +2,13 @@ import type { ModelKey } from "#domain/model.ts";
 import { BackgroundJob } from "#platform/background-job.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { ProcessHealthRegistry } from "./registry.ts";
-import { isServing } from "./routability.ts";
-import type { Health } from "./state-machine/model-health.ts";
+import { type Health, isServing } from "./state-machine/model-health.ts";
 import {
   type HealthRow,
   type HealthSample,
   type HealthStore,
   type OverrideAction,
   type OverrideRow,
-  type RowChange,
   toStored,
 } from "./store/health-store.ts";
 
@@ -85,7 +83,7 @@ export class HealthSync {
     this.#receiveSamples(samples);
     if (this.#options.shared && this.#options.clock.monotonic() - this.#reportedMs >= reportEveryMs) {
       this.#reportedMs = this.#options.clock.monotonic();
-      await this.#options.store.saveSamples(this.#ownSamples());
+      await this.#sendSamples();
     }
     await this.#write(closing);
   }
@@ -117,39 +115,38 @@ export class HealthSync {
 
   #receiveSamples(samples: readonly HealthSample[]): void {
     const nowMs = this.#options.clock.monotonic();
-    const current = new Set<string>();
+    const before = new Map(this.#peerSamples);
+    this.#peerSamples.clear();
     for (const sample of samples) {
       if (sample.nodeId === this.#options.nodeId) continue;
       const key = JSON.stringify([sample.nodeId, sample.model]);
-      current.add(key);
-      const before = this.#peerSamples.get(key);
+      const last = before.get(key);
       // What stands there when we first look may be long over: it has to change before it counts.
-      const changedMs = before === undefined ? Number.NEGATIVE_INFINITY : before.changedMs;
-      const changed = before !== undefined && before.sample.atMs !== sample.atMs;
-      this.#peerSamples.set(key, { sample, changedMs: changed ? nowMs : changedMs });
+      const isNews = last !== undefined && last.sample.atMs !== sample.atMs;
+      this.#peerSamples.set(key, { sample, changedMs: isNews ? nowMs : (last?.changedMs ?? Number.NEGATIVE_INFINITY) });
     }
-    for (const key of this.#peerSamples.keys()) if (!current.has(key)) this.#peerSamples.delete(key);
   }
 
-  #ownSamples(): HealthSample[] {
-    const atMs = this.#options.clock.now();
-    return this.#options.registry.status().models.map(({ model, state, answers, failures }) => {
-      const excluded = state === "UNHEALTHY" || state === "HALF_OPEN";
-      return { nodeId: this.#options.nodeId, model, atMs, answers, failures, excluded };
-    });
+  #sendSamples(): Promise<void> {
+    const { clock, nodeId, registry, store } = this.#options;
+    const atMs = clock.now();
+    return store.saveSamples(
+      registry.status().models.map(({ model, state, answers, failures }) => {
+        const excluded = state === "UNHEALTHY" || state === "HALF_OPEN";
+        return { nodeId, model, atMs, answers, failures, excluded };
+      }),
+    );
   }
 
   /** Whether at least half of the nodes that have traffic for the model would exclude it; this one does. */
   #isAgreed(model: ModelKey): boolean {
-    let nodes = 1;
-    let excluding = 1;
-    for (const { sample, changedMs } of this.#peerSamples.values()) {
-      if (sample.model !== model || this.#options.clock.monotonic() - changedMs > peerSampleMaxAgeMs) continue;
-      if (sample.answers === 0 && !sample.excluded) continue;
-      nodes += 1;
-      if (sample.excluded) excluding += 1;
-    }
-    return 2 * excluding >= nodes;
+    const sinceMs = this.#options.clock.monotonic() - peerSampleMaxAgeMs;
+    const votes = [...this.#peerSamples.values()].filter(
+      ({ sample, changedMs }) =>
+        sample.model === model && changedMs >= sinceMs && (sample.answers > 0 || sample.excluded),
+    );
+    const excluding = votes.filter(({ sample }) => sample.excluded).length;
+    return 2 * (excluding + 1) >= votes.length + 1;
   }
 
   /** Whether the own view of a model is to be everybody's. */
@@ -165,18 +162,17 @@ export class HealthSync {
   }
 
   async #write(closing: boolean): Promise<void> {
-    const changes: RowChange[] = [];
-    const proposed = new Map<ModelKey, Health>();
     const { clock, nodeId, registry, store } = this.#options;
-    for (const [model, health] of registry.health()) {
-      const own = this.#stateOf(model);
-      if (versionOf(health) === own.written && !closing) continue;
-      if (!this.#proposes(model, health, own)) continue;
-      const updated = { updatedMs: clock.now(), updatedBy: nodeId };
-      changes.push({ model, basedOn: own.epoch, health: toStored(health), ...updated });
-      proposed.set(model, health);
-    }
-    if (changes.length === 0) return;
+    const proposed = new Map(
+      [...registry.health()].filter(([model, health]) => {
+        const own = this.#stateOf(model);
+        return (closing || versionOf(health) !== own.written) && this.#proposes(model, health, own);
+      }),
+    );
+    const updated = { updatedMs: clock.now(), updatedBy: nodeId };
+    const changes = [...proposed].map(([model, health]) => {
+      return { model, basedOn: this.#stateOf(model).epoch, health: toStored(health), ...updated };
+    });
     for (const model of await store.save(changes)) {
       const health = proposed.get(model);
       if (health === undefined) continue;
@@ -210,12 +206,8 @@ export class HealthSync {
 
   /** Restores what was stored, waiting at most a second for it, then synchronizes every second. Never rejects. */
   async start(): Promise<void> {
-    let stopWaiting: (() => void) | undefined;
-    const waited = new Promise<void>((resolve) => {
-      stopWaiting = this.#options.timers.after(startTimeoutMs, resolve);
-    });
-    await Promise.race([this.sync(), waited]);
-    stopWaiting?.();
+    const late = new Promise<void>((resolve) => this.#options.timers.after(startTimeoutMs, resolve));
+    await Promise.race([this.sync(), late]);
     this.#job.schedule();
   }
 
@@ -236,11 +228,8 @@ export class HealthSync {
     await this.#job.close();
     await this.#running;
     if (this.#loaded) await this.#step(true);
-    try {
-      await this.#options.store.close();
-    } catch {
-      // It is closed as far as we are concerned; what could be written is written.
-    }
+    // It is closed as far as we are concerned; what could be written is written.
+    await this.#options.store.close().catch(() => {});
   }
 }
 

@@ -89,7 +89,6 @@ export type HealthChange =
       readonly from: HealthState;
       readonly to: HealthState;
       readonly reason: string;
-      readonly epoch: number;
       readonly atMs: number;
     }
   | {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
+import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { bad, flash, minute, modelWith, ok, pro, registryWith, second } from "./fixtures.ts";
 import type { HealthChange, Permit, Verdict } from "./health.ts";
 import { ProcessHealthRegistry } from "./registry.ts";
@@ -307,7 +308,7 @@ describe("the aggregator's breaker", () => {
     silent.report(pro, unreachable);
     expect(silent.routable(flash)).toBe(false);
   });
-  test("admits one probe after two seconds, later after an eighth of the outage, up to thirty", () => {
+  test("admits one probe after two seconds, later after a sixteenth of the outage, up to thirty", () => {
     const { health, wait } = open();
     wait(2 * second - 1);
     expect(health.admit(flash)).toBeUndefined();
@@ -317,12 +318,12 @@ describe("the aggregator's breaker", () => {
     const again = open();
     const retryAfter = () => (again.health.status().aggregator.retryAtMs ?? 0) - again.world.ms;
     const seen: number[] = [];
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 100; i++) {
       seen.push(Math.round(retryAfter() / second));
       again.wait(retryAfter());
       again.report(flash, unreachable);
     }
-    expect(seen.slice(0, 16)).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5]);
+    expect(seen.slice(0, 24)).toEqual([...Array(20).fill(2), 3, 3, 3, 3]);
     expect(seen.slice(-2)).toEqual([30, 30]);
   });
   test("closes with the first answer of its probe", () => {
@@ -472,6 +473,34 @@ test("after health is adopted from another node, attempts in flight no longer co
   expect(state(flash)).toBe("HALF_OPEN");
   underWay?.report(bad);
   expect(state(flash)).toBe("HALF_OPEN");
+});
+
+describe("after an outage of a minute, whatever the jitter", () => {
+  test.each<[failure: string, verdict: Verdict, models: readonly ModelKey[]]>([
+    ["one model answers 503", bad, [flash]],
+    ["all models answer 503", bad, [flash, pro, emergency]],
+    ["all connections are refused", unreachable, [flash, pro, emergency]],
+  ])("the first model is back within 15 s: %s", (_, verdict, failing) => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const random = seededRandom(seed);
+      const { world, health, wait } = setUp();
+      const beganMs = world.ms;
+      /** One request, by the first model that admits and answers it. */
+      const request = (fails: boolean) =>
+        [flash, pro, emergency].find((key) => {
+          const permit = health.shed(key) ? undefined : health.admit(key);
+          const failed = fails && failing.includes(key);
+          permit?.report(failed ? verdict : ok);
+          return permit !== undefined && !failed;
+        });
+      for (let lastedMs = 0; ; lastedMs = world.ms - beganMs - minute) {
+        wait(500 * random());
+        world.jitter = random();
+        if (request(world.ms - beganMs < minute) === flash && world.ms - beganMs >= minute) break;
+        expect(lastedMs).toBeLessThan(15 * second);
+      }
+    }
+  });
 });
 
 test("every change of state is reported once, with its reason", () => {

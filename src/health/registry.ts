@@ -11,7 +11,7 @@ import type {
   Permit,
   Verdict,
 } from "./health.ts";
-import { isRoutable, isServing, mayAdopt, nextChange, ownRetryAt, reasonOf } from "./routability.ts";
+import { isRoutable, mayProbeEarly, nextChange, ownRetryAt, reasonOf } from "./routability.ts";
 import {
   afterAnswer,
   afterFailure,
@@ -27,6 +27,7 @@ import {
   type HealthEvent,
   type HealthRules,
   initialHealth,
+  isServing,
   type TransitionContext,
 } from "./state-machine/model-health.ts";
 import { next } from "./state-machine/transitions.ts";
@@ -55,42 +56,17 @@ interface Entry {
 /** The percentile of first tokens holds this long, so that a model that turns slow is measured against what it used to be. */
 const tokensHoldMs = 600_000;
 const rememberedTokens = 500;
+/** A failure that comes sooner has cost its caller little. */
+const quickMs = 1_000;
 
-/** A class: two closures for each request would be more objects than what they hold. */
-class AttemptPermit implements Permit {
+/** One call to a model, from its admission to its verdict. */
+interface Attempt {
   readonly model: ModelKey;
   readonly entry: Entry;
   readonly epoch: number;
-  readonly probe: boolean;
+  readonly startedMs: number;
   /** The aggregator's outage that the attempt is a probe of, if it is one. */
   readonly outage: number | undefined;
-  readonly #registry: ProcessHealthRegistry;
-  #reported = false;
-
-  constructor(
-    registry: ProcessHealthRegistry,
-    model: ModelKey,
-    entry: Entry,
-    probe: boolean,
-    outage: number | undefined,
-  ) {
-    this.#registry = registry;
-    this.model = model;
-    this.entry = entry;
-    this.epoch = entry.health.epoch;
-    this.probe = probe;
-    this.outage = outage;
-  }
-
-  answering(): void {
-    if (!this.#reported) this.#registry.answering(this);
-  }
-
-  report(verdict: Verdict): void {
-    if (this.#reported) return;
-    this.#reported = true;
-    this.#registry.ended(this, verdict);
-  }
 }
 
 /** Model health in this process: applies the table to what the pipeline reports, and keeps the cheap view it reads. */
@@ -99,7 +75,6 @@ export class ProcessHealthRegistry implements HealthRegistry {
   readonly #entries = new Map<ModelKey, Entry>();
   #known: ModelRegistry | undefined;
   #knownRules: HealthRules | undefined;
-  #enabledModels = 0;
   #breaker: Breaker = closedBreaker;
   #lastUrgentMs = Number.NEGATIVE_INFINITY;
   #nowMs = Number.NEGATIVE_INFINITY;
@@ -135,10 +110,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
     if (registry === this.#known) return;
     this.#known = registry;
     this.#cached = undefined;
-    this.#enabledModels = 0;
     for (const key of this.#entries.keys()) if (!registry.models.has(key)) this.#entries.delete(key);
     for (const model of registry.models.values()) {
-      if (model.enabled) this.#enabledModels += 1;
       if (!this.#entries.has(model.key)) {
         this.#entries.set(model.key, {
           health: initialHealth(ms),
@@ -172,8 +145,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
     const isSteady = before.state === "HEALTHY" && after.state === "HEALTHY";
     if (!isSteady || after.limitedUntilMs !== before.limitedUntilMs) this.#cached = undefined;
     if (after.state === before.state) return;
-    const { state: to, reason, epoch, sinceMs: atMs } = after;
-    this.#options.onChange?.({ kind: "model", model, from: before.state, to, reason, epoch, atMs });
+    const { state: to, reason, sinceMs: atMs } = after;
+    this.#options.onChange?.({ kind: "model", model, from: before.state, to, reason, atMs });
   }
 
   #setBreaker(after: Breaker, ms: number): void {
@@ -186,57 +159,42 @@ export class ProcessHealthRegistry implements HealthRegistry {
     this.#options.onChange?.({ kind: "aggregator", from: before.kind, to: after.kind, reason, atMs: ms });
   }
 
-  /** Whose turn an early probe is: the most senior model of the chain that is out, once no model of the chain can serve. */
-  #urgentModel(ms: number): ModelKey | undefined {
-    const chain = this.#options.rules().senior_fallback_chain.flatMap((key) => this.#known?.models.get(key) ?? []);
-    const enabled = chain.filter(({ enabled }) => enabled);
-    const seniorFirst = enabled.toSorted((a, b) => Number(b.role === "senior") - Number(a.role === "senior"));
-    let candidate: ModelKey | undefined;
-    for (const { key } of seniorFirst) {
-      const health = this.#entries.get(key)?.health;
-      if (health === undefined) continue;
-      if (isRoutable(health, ms)) return undefined;
-      const out = health.state === "UNHEALTHY" || (health.state === "QUARANTINE" && health.cause !== "price_breach");
-      if (out && health.limitedUntilMs <= ms) candidate ??= key;
-    }
-    return candidate;
-  }
-
   /**
-   * After a 429 without `Retry-After` the length of the pause is a guess. A guess is no reason to refuse requests when no other
-   * model of the senior fallback chain is routable: then the model serves in spite of its pause.
+   * A model's health with the pauses that count. While no model of the senior fallback chain is routable, a pause after a 429
+   * without `Retry-After` is ignored, because its length is a guess; and the most senior model that is out is probed early.
    */
-  #servesWithoutAlternative(entry: Entry, ms: number): boolean {
-    const { health, pauseIsStated } = entry;
-    if (pauseIsStated || !isServing(health) || health.limitedUntilMs <= ms) return false;
-    return !this.#options.rules().senior_fallback_chain.some((key) => {
-      const other = this.#entries.get(key);
-      return other !== undefined && isRoutable(other.health, ms);
-    });
+  #effective(model: ModelKey, { health, pauseIsStated }: Entry, ms: number): Health {
+    if (isRoutable(health, ms)) return health;
+    const { senior_fallback_chain, urgent_probe_every_ms } = this.#options.rules();
+    const is = (fits: typeof isRoutable) => (key: ModelKey) => {
+      const own = this.#entries.get(key)?.health;
+      return own !== undefined && fits(own, ms);
+    };
+    if (senior_fallback_chain.some(is(isRoutable))) return health;
+    if (isServing(health)) return pauseIsStated ? health : { ...health, limitedUntilMs: 0 };
+    const out = senior_fallback_chain.filter(is(mayProbeEarly));
+    const urgent = out.find((key) => this.#known?.models.get(key)?.role === "senior") ?? out[0];
+    if (model !== urgent || !("retryAtMs" in health)) return health;
+    return { ...health, retryAtMs: Math.min(health.retryAtMs, this.#lastUrgentMs + urgent_probe_every_ms) };
   }
 
   #build(ms: number): HealthView {
     const rules = this.#options.rules();
     const open = allowsAttempt(this.#breaker, ms);
-    const urgent = open ? this.#urgentModel(ms) : undefined;
-    const urgentAtMs = this.#lastUrgentMs + rules.urgent_probe_every_ms;
     const view: { [key: ModelKey]: ModelHealth } = {};
     const openAtMs = this.#breaker.kind === "closed" ? 0 : this.#breaker.untilMs;
     let untilMs = open ? Number.POSITIVE_INFINITY : openAtMs;
     for (const [key, entry] of this.#entries) {
-      const { health } = entry;
-      const turn = key === urgent;
-      const routable =
-        open && (isRoutable(health, ms) || this.#servesWithoutAlternative(entry, ms) || (turn && urgentAtMs <= ms));
+      const health = open ? this.#effective(key, entry, ms) : entry.health;
+      const routable = open && isRoutable(health, ms);
       const own = ownRetryAt(health, ms);
-      let retryAtMs = turn && own !== undefined ? Math.min(own, urgentAtMs) : own;
-      if (!open && health.state !== "DISABLED") retryAtMs = Math.max(retryAtMs ?? 0, openAtMs);
-      untilMs = Math.min(untilMs, nextChange(health, ms, rules), turn && urgentAtMs > ms ? urgentAtMs : untilMs);
+      const retryAtMs = open || health.state === "DISABLED" ? own : Math.max(own ?? 0, openAtMs);
+      untilMs = Math.min(untilMs, nextChange(entry.health, ms, rules), nextChange(health, ms, rules));
       view[key] = {
         state: health.state,
         routable,
         sinceMs: health.sinceMs,
-        reason: reasonOf(health, this.#breaker, ms),
+        reason: reasonOf(entry.health, this.#breaker, ms),
         ...(routable || retryAtMs === undefined ? {} : { retryAtMs }),
       };
     }
@@ -261,36 +219,43 @@ export class ProcessHealthRegistry implements HealthRegistry {
     if (entry === undefined || !allowsAttempt(this.#breaker, ms)) return undefined;
     this.#apply(model, entry, { kind: "time_passed" }, ms);
     const before = entry.health;
-    if (before.limitedUntilMs > ms && !this.#servesWithoutAlternative(entry, ms)) return undefined;
+    const health = this.#effective(model, entry, ms);
+    if (health.limitedUntilMs > ms) return undefined;
     const serving = isServing(before);
     if (!serving) {
-      const urgent =
-        !isRoutable(before, ms) &&
-        this.#lastUrgentMs + this.#options.rules().urgent_probe_every_ms <= ms &&
-        this.#urgentModel(ms) === model;
-      // An early probe: the rest of the pause is remitted.
-      const from = urgent ? ({ ...before, retryAtMs: ms } as Health) : before;
-      const wanted = next(from, { kind: "wanted" }, this.#moment(ms));
+      const wanted = next(health, { kind: "wanted" }, this.#moment(ms));
       if (wanted.state !== "HALF_OPEN" || wanted.epoch === before.epoch) return undefined;
-      if (urgent) this.#lastUrgentMs = ms;
+      if (!isRoutable(before, ms)) this.#lastUrgentMs = ms;
       this.#replace(model, entry, wanted);
     }
     this.#setBreaker(withProbe(this.#breaker, ms), ms);
+    const { epoch } = entry.health;
     const outage = this.#breaker.kind === "closed" ? undefined : this.#breaker.outage;
-    return new AttemptPermit(this, model, entry, !serving, outage);
+    const attempt = { model, entry, epoch, startedMs: ms, outage };
+    let reported = false;
+    return {
+      model,
+      epoch,
+      probe: !serving,
+      answering: () => {
+        if (!reported) this.#answering(attempt);
+      },
+      report: (verdict) => {
+        if (!reported) this.#ended(attempt, verdict);
+        reported = true;
+      },
+    };
   }
 
-  /** From a permit: its answer has begun. */
-  answering({ model, entry, epoch, outage }: AttemptPermit): void {
+  #answering({ model, entry, epoch, outage }: Attempt): void {
     if (this.#entries.get(model) !== entry) return;
     const ms = this.now();
     this.#setBreaker(afterAnswer(this.#breaker, outage), ms);
     this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
   }
 
-  /** From a permit: how its attempt has ended. */
-  ended(permit: AttemptPermit, verdict: Verdict): void {
-    const { model, entry, outage } = permit;
+  #ended(attempt: Attempt, verdict: Verdict): void {
+    const { model, entry, outage } = attempt;
     const ms = this.now();
     // A model that a reload removed and brought back is another one.
     if (this.#entries.get(model) !== entry) {
@@ -298,54 +263,52 @@ export class ProcessHealthRegistry implements HealthRegistry {
       return;
     }
     this.#refresh(ms);
-    this.#apply(model, entry, this.#eventOf(verdict, permit, ms), ms);
+    const event = this.#eventOf(verdict, attempt, ms);
+    // While the breaker is open no model's counters move, but for pauses and money.
+    const isFrozen = this.#breaker.kind !== "closed" && (event?.kind === "succeeded" || event?.kind === "failed");
+    const { epoch } = attempt;
+    this.#apply(model, entry, event === undefined || isFrozen ? { kind: "lease_returned", epoch } : event, ms);
   }
 
-  /** What a verdict means for the model; the breaker and the model's statistics have it afterwards. */
-  #eventOf(verdict: Verdict, { model, entry, epoch, outage }: AttemptPermit, ms: number): HealthEvent {
-    const leaseReturned: HealthEvent = { kind: "lease_returned", epoch };
+  /** What a verdict means for the model, undefined for nothing; the breaker and the statistics have it afterwards. */
+  #eventOf(verdict: Verdict, attempt: Attempt, ms: number): HealthEvent | undefined {
+    const { model, entry, epoch, outage } = attempt;
+    const rules = this.#options.rules();
+    const quick = ms - attempt.startedMs < quickMs;
     if (verdict.kind === "aggregator_failure") {
-      const rules = this.#options.rules();
-      const failure = { model, outage, reason: verdict.reason, enabledModels: this.#enabledModels, ms };
+      const enabledModels = [...this.#entries.values()].filter(({ health }) => health.state !== "DISABLED").length;
+      const failure = { model, outage, reason: verdict.reason, enabledModels, ms };
       const after = afterFailure(this.#breaker, failure, rules);
       this.#setBreaker(after.breaker, ms);
-      return after.blame
-        ? { kind: "unreachable_alone", epoch, reason: "the aggregator cannot be reached for this model" }
-        : leaseReturned;
+      const reason = "the aggregator cannot be reached for this model";
+      return after.blame ? { kind: "unreachable_alone", epoch, reason, quick } : undefined;
     }
     if (verdict.kind === "ignored") {
       this.#setBreaker(afterNeutral(this.#breaker, outage), ms);
-      return leaseReturned;
+      return undefined;
     }
     // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends no run, but it ends the probe.
     if (verdict.kind !== "failure" || outage !== undefined) this.#setBreaker(afterAnswer(this.#breaker, outage), ms);
-    const frozen = this.#breaker.kind !== "closed";
     switch (verdict.kind) {
       case "success": {
-        const { slow_floor_ms } = this.#options.rules();
-        const slow = verdict.firstTokenMs > Math.max(3 * (entry.firstTokens.p95(ms) ?? 0), slow_floor_ms);
+        const slow = verdict.firstTokenMs > Math.max(3 * (entry.firstTokens.p95(ms) ?? 0), rules.slow_floor_ms);
         entry.firstTokens.add(verdict.firstTokenMs);
-        return frozen ? leaseReturned : { kind: "succeeded", epoch, slow };
+        return { kind: "succeeded", epoch, slow };
       }
-      case "failure": {
-        const { reason, retryAfterMs } = verdict;
-        return frozen ? leaseReturned : { kind: "failed", epoch, as: "failure", reason, retryAfterMs };
-      }
+      case "failure":
+        return { ...verdict, kind: "failed", epoch, as: "failure", quick };
       case "garbage":
-        return frozen ? leaseReturned : { kind: "failed", epoch, as: "garbage", reason: verdict.reason };
+        return { kind: "failed", epoch, as: "garbage", reason: verdict.reason };
       case "delisted":
-        return frozen ? leaseReturned : { kind: "failed", epoch, as: "not_found", reason: "404" };
+        return { kind: "failed", epoch, as: "not_found", reason: "404" };
       case "limited":
         // The pause holds for everybody; the lease of a probe is given back only by the probe itself.
-        this.#apply(model, entry, leaseReturned, ms);
+        this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
         entry.pauseIsStated = verdict.retryAfterMs !== undefined;
-        return {
-          kind: "limited",
-          untilMs: ms + (verdict.retryAfterMs ?? this.#options.rules().limited_default_ms),
-        };
+        return { kind: "limited", untilMs: ms + (verdict.retryAfterMs ?? rules.limited_default_ms) };
       case "price_breach":
         // Money: counts whatever else is the matter. One overrun can be the request's own doing; several are a price.
-        return this.#isRepeatedBreach(entry, ms) ? { kind: "price_breached", epoch } : leaseReturned;
+        return this.#isRepeatedBreach(entry, ms) ? { kind: "price_breached", epoch } : undefined;
     }
   }
 
@@ -396,7 +359,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
     if (entry === undefined) return;
     const before = entry.health;
     const limited = { ...before, limitedUntilMs: Math.max(before.limitedUntilMs, stored.detail.limitedUntilMs) };
-    const takeOver = when === "restart" || (mayAdopt(before, stored.state) && before.state !== "DISABLED");
+    const bothServe = isServing(before) && isServing(stored);
+    const takeOver = when === "restart" || !(bothServe || before.state === "DISABLED" || stored.state === "DISABLED");
     this.#replace(model, entry, takeOver ? restoredHealth(stored, limited, ms, when) : limited);
     this.#settleDisabled(model, entry, ms);
   }

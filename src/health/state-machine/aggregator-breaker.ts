@@ -13,11 +13,9 @@ export type Breaker =
   | {
       readonly kind: "open" | "half_open";
       readonly untilMs: number;
-      /** Openings without an answer between. */
-      readonly opened: number;
       readonly sinceMs: number;
       readonly reason: string;
-      /** When the first of these openings was: names the outage. Its probes count, attempts sent before it do not. */
+      /** When it first opened, without an answer since: names the outage. Its probes count, attempts sent before it do not. */
       readonly outage: number;
     };
 
@@ -47,9 +45,10 @@ export function afterFailure(
   failure: AggregatorFailure,
   rules: HealthRules,
 ): { breaker: Breaker; blame: boolean } {
+  const { ms } = failure;
   if (breaker.kind !== "closed") {
     const isProbe = breaker.kind === "half_open" && failure.outage === breaker.outage;
-    return { breaker: isProbe ? opened(failure, rules, breaker.reason, breaker) : breaker, blame: false };
+    return { breaker: isProbe ? opened(ms, breaker.outage, breaker.reason, rules) : breaker, blame: false };
   }
   const run = breaker.run + 1;
   const models = breaker.models.includes(failure.model) ? breaker.models : [...breaker.models.slice(-7), failure.model];
@@ -58,7 +57,7 @@ export function afterFailure(
     return { breaker: { kind: "closed", run, models }, blame: isOverdue };
   }
   const reason = `the aggregator failed ${run} times in a row${reasonSuffix(failure)}`;
-  return { breaker: opened(failure, rules, reason), blame: false };
+  return { breaker: opened(ms, ms, reason, rules), blame: false };
 }
 
 /** After an answer of a kind that only a reachable aggregator gives, to any attempt sent since the breaker first opened. */
@@ -82,16 +81,9 @@ export function withProbe(breaker: Breaker, ms: number): Breaker {
   return breaker.kind === "closed" ? breaker : { ...breaker, kind: "half_open", untilMs: ms + leaseMs };
 }
 
-function opened(
-  { ms }: AggregatorFailure,
-  rules: HealthRules,
-  reason: string,
-  before?: { readonly opened: number; readonly outage: number },
-): Breaker {
-  const times = (before?.opened ?? 0) + 1;
-  const outage = before?.outage ?? ms;
-  const { aggregator_open_base_ms: baseMs, aggregator_open_max_ms: maxMs } = rules;
-  // An eighth of the outage: most probes of an aggregator that is away cost milliseconds.
-  const pauseMs = Math.min(baseMs * 2 ** Math.min(times - 1, 30), maxMs, Math.max(baseMs, (ms - outage) / 8));
-  return { kind: "open", untilMs: ms + pauseMs, opened: times, sinceMs: ms, reason, outage };
+/** The pause is a sixteenth of the outage so far: most probes of an aggregator that is away cost milliseconds. */
+function opened(ms: number, outage: number, reason: string, rules: HealthRules): Breaker {
+  const { aggregator_open_base_ms: leastMs, aggregator_open_max_ms: mostMs } = rules;
+  const pauseMs = Math.min(Math.max(leastMs, (ms - outage) / 16), Math.max(leastMs, mostMs));
+  return { kind: "open", untilMs: ms + pauseMs, sinceMs: ms, reason, outage };
 }

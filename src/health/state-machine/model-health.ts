@@ -3,17 +3,6 @@ import type { HealthState } from "#health/health.ts";
 
 /** What is known of one model's health: its state with the data of that state, and the events that change it. */
 
-/** The states that each state may become. There are no others. */
-export const allowedTransitions = {
-  HEALTHY: ["DEGRADED", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
-  DEGRADED: ["HEALTHY", "UNHEALTHY", "QUARANTINE", "STALE", "DISABLED"],
-  UNHEALTHY: ["HALF_OPEN", "DISABLED"],
-  HALF_OPEN: ["DEGRADED", "UNHEALTHY", "QUARANTINE", "DISABLED"],
-  STALE: ["HEALTHY", "DEGRADED", "UNHEALTHY", "QUARANTINE", "DISABLED"],
-  QUARANTINE: ["HALF_OPEN", "DISABLED"],
-  DISABLED: ["STALE"],
-} as const satisfies { readonly [S in HealthState]: readonly HealthState[] };
-
 /** What the verdicts of some stretch of time came to. `slow` answers are counted in `ok` too, `garbage` in `failed`. */
 export interface Tally {
   readonly startMs: number;
@@ -79,11 +68,18 @@ export type Health<S extends HealthState = HealthState> = {
   [K in S]: CommonData & StateData[K] & { readonly state: K };
 }[S];
 
+/** Whether a model in this state is sent whatever comes. */
+export function isServing({ state }: { readonly state: HealthState }): boolean {
+  return state === "HEALTHY" || state === "DEGRADED" || state === "STALE";
+}
+
 /** How an attempt failed: without an answer, with one that cannot be used, or with a 404 for the model. */
 export interface Failure {
   readonly as: "failure" | "garbage" | "not_found";
   readonly reason: string;
   readonly retryAfterMs?: number | undefined;
+  /** Within a second. */
+  readonly quick?: boolean;
 }
 
 /** `epoch` is that of the permit under which the attempt began. */
@@ -92,7 +88,7 @@ export type HealthEvent =
   | ({ readonly kind: "failed"; readonly epoch: number } & Failure)
   | { readonly kind: "price_breached"; readonly epoch: number }
   /** The aggregator cannot be reached for this model, and for no other as far as is known. */
-  | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string }
+  | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string; readonly quick?: boolean }
   /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
   | { readonly kind: "lease_returned"; readonly epoch: number }
   | { readonly kind: "limited"; readonly untilMs: number }

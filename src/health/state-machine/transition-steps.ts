@@ -1,14 +1,14 @@
 import type { HealthState } from "#health/health.ts";
 import { emptyTally, windowTally } from "./evidence.ts";
-import type {
-  CommonData,
-  EventOf,
-  Failure,
-  Health,
-  QuarantineCause,
-  StateData,
-  Tally,
-  TransitionContext,
+import {
+  type EventOf,
+  type Failure,
+  type Health,
+  isServing,
+  type QuarantineCause,
+  type StateData,
+  type Tally,
+  type TransitionContext,
 } from "./model-health.ts";
 
 /** The steps of the transition table: each takes a model's health and returns the next, or the same object. Pure. */
@@ -21,12 +21,12 @@ export const probeLeaseMs = 30_000;
 
 /** For each such time spent HEALTHY, in milliseconds, one quarantine is no longer counted. */
 const healthyMsPerQuarantine = 86_400_000;
-/** A refused connection costs milliseconds and no money, so such a model is probed this many times as often. */
-const unreachableProbeFactor = 3;
+/** A probe that fails within a second costs its caller little, so the next one follows this many times as soon. */
+const quickProbeFactor = 3;
 
 export type Serving = "HEALTHY" | "DEGRADED" | "STALE";
 
-type FailureDetail = Pick<Failure, "reason" | "retryAfterMs"> & { readonly isUnreachable?: boolean };
+type FailureDetail = Omit<Failure, "as">;
 
 export function unchanged<H extends Health>(from: H): H {
   return from;
@@ -42,13 +42,13 @@ export function isLimited(health: Health, at: TransitionContext): boolean {
   return health.limitedUntilMs > at.ms;
 }
 
-export function disabled(from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health<"DISABLED"> {
-  return enter("DISABLED", from, at, reason, {}, "starts");
+export function disabled(from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health {
+  return enter("DISABLED", from, at, reason, {});
 }
 
 /**
- * Changes the state. Evidence `keeps` between states that serve (an attempt begun while HEALTHY may speak in DEGRADED)
- * and `starts` anew wherever the model stopped, or began again, to be served.
+ * Changes the state. Evidence is kept between states that serve (an attempt begun while HEALTHY may speak in DEGRADED), and
+ * starts anew wherever the model stopped, or began again, to be served.
  */
 export function enter<S extends HealthState>(
   state: S,
@@ -56,69 +56,45 @@ export function enter<S extends HealthState>(
   at: TransitionContext,
   reason: string,
   own: StateData[S],
-  evidence: "keeps" | "starts" = "keeps",
 ): Health<S> {
   const healthyMs = from.state === "HEALTHY" ? at.ms - from.sinceMs : 0;
   const epoch = from.epoch + 1;
-  const fresh = evidence === "starts";
-  const common: CommonData = {
-    epoch,
-    countsFrom: fresh ? epoch : from.countsFrom,
-    sinceMs: at.ms,
-    reason,
-    lastVerdictMs: from.lastVerdictMs,
-    slices: fresh ? [] : from.slices,
-    failedInARow: fresh ? 0 : from.failedInARow,
-    garbageInARow: from.garbageInARow,
-    notFound: from.notFound,
-    tripsAtMs: from.tripsAtMs,
+  const fresh = !(isServing(from) && isServing({ state }));
+  return {
+    ...from,
+    ...own,
+    ...{ state, epoch, sinceMs: at.ms, reason },
+    ...(fresh && { countsFrom: epoch, slices: [], failedInARow: 0 }),
     quarantines: Math.max(0, from.quarantines - Math.floor(healthyMs / healthyMsPerQuarantine)),
-    limitedUntilMs: from.limitedUntilMs,
-  };
-  return { ...common, ...own, state } as Health<S>; // the parts of Health<S>, which TypeScript keeps apart while S is open
+  } as Health<S>; // what another state had of its own is not looked at
 }
 
-export function degraded(
-  from: Health,
-  at: TransitionContext,
-  reason: string,
-  own: { unproven: boolean; ramp?: true },
-): Health<"DEGRADED"> {
+export function degraded(from: Health, at: TransitionContext, reason: string, how?: "unproven" | "ramp"): Health {
   const recovery = { good: 0, window: emptyTally(at.ms) };
-  const evidence = own.ramp ? "starts" : "keeps";
-  const rampFromMs = own.ramp ? at.ms : null;
-  return enter("DEGRADED", from, at, reason, { unproven: own.unproven, rampFromMs, recovery }, evidence);
+  const rampFromMs = how === "ramp" ? at.ms : null;
+  return enter("DEGRADED", from, at, reason, { unproven: how === "unproven", rampFromMs, recovery });
 }
 
 /** Edge 1. */
-export function degradeIfFailing<H extends Health>(from: H, at: TransitionContext): H | Health<"DEGRADED"> {
+export function degradeIfFailing(from: Health, at: TransitionContext): Health {
   if (from.state !== "HEALTHY") return from;
   const { rules } = at;
   const seen = windowTally(from, at.ms, rules);
   const all = seen.ok + seen.failed;
   if (from.failedInARow >= rules.degraded_in_a_row) {
-    return degraded(from, at, `${from.failedInARow} failures in a row`, { unproven: false });
+    return degraded(from, at, `${from.failedInARow} failures in a row`);
   }
   if (all >= rules.degraded_minimum && seen.failed >= rules.degraded_failure_share * all && seen.failed > 0) {
-    return degraded(from, at, `${seen.failed} of ${all} answers failed`, { unproven: false });
+    return degraded(from, at, `${seen.failed} of ${all} answers failed`);
   }
   if (all >= rules.slow_minimum && seen.slow >= rules.slow_share * all && seen.slow > 0) {
-    return degraded(from, at, `${seen.slow} of ${all} answers were slow`, { unproven: false });
+    return degraded(from, at, `${seen.slow} of ${all} answers were slow`);
   }
   return from;
 }
 
-/** Edge 2. */
-export function recoverIfProven(from: Health<"DEGRADED">, at: TransitionContext): Health<"DEGRADED" | "HEALTHY"> {
-  return from.recovery.good >= 2 ? enter("HEALTHY", from, at, "answers well again", {}) : from;
-}
-
 /** Edges 3 and 7, after a failure was counted. */
-export function tripIfFailing<H extends Health<Serving>>(
-  from: H,
-  said: FailureDetail,
-  at: TransitionContext,
-): H | Health<"UNHEALTHY"> | Health<"QUARANTINE"> {
+export function tripIfFailing(from: Health<Serving>, said: FailureDetail, at: TransitionContext): Health {
   const { rules } = at;
   const seen = windowTally(from, at.ms, rules);
   const all = seen.ok + seen.failed;
@@ -134,7 +110,7 @@ export function tripIfFailing<H extends Health<Serving>>(
   return from;
 }
 
-function quarantineIfUnusable(from: Health, seen: Tally, at: TransitionContext): Health<"QUARANTINE"> | undefined {
+function quarantineIfUnusable(from: Health, seen: Tally, at: TransitionContext): Health | undefined {
   const all = seen.ok + seen.failed;
   if (from.notFound >= 2) return quarantined(from, "delisted", "the upstream does not know the model any more", at);
   if (from.garbageInARow >= at.rules.garbage_in_a_row) {
@@ -147,12 +123,7 @@ function quarantineIfUnusable(from: Health, seen: Tally, at: TransitionContext):
 }
 
 /** Edge 3: out for a while; edge 7 when it happens too often. */
-export function tripped(
-  from: Health<Serving>,
-  reason: string,
-  said: FailureDetail,
-  at: TransitionContext,
-): Health<"UNHEALTHY"> | Health<"QUARANTINE"> {
+export function tripped(from: Health<Serving>, reason: string, said: FailureDetail, at: TransitionContext): Health {
   const { rules } = at;
   const tripsAtMs = [...from.tripsAtMs.filter((ms) => ms > at.ms - rules.trips_window_ms), at.ms];
   if (tripsAtMs.length >= rules.trips_to_quarantine) {
@@ -165,58 +136,39 @@ export function tripped(
  * The pause doubles with each failed probe, up to a quarter of the time that the model has been out: after an outage of a minute
  * nobody waits for minutes. What pauses cost is money, because callers are served by dearer models meanwhile.
  */
-function unhealthy(
-  from: Health<Serving | "HALF_OPEN">,
-  reason: string,
-  said: FailureDetail,
-  at: TransitionContext,
-): Health<"UNHEALTHY"> {
+function unhealthy(from: Health, reason: string, said: FailureDetail, at: TransitionContext): Health {
   const { open_base_ms, open_max_ms, limited_max_ms } = at.rules;
-  const isProbe = from.state === "HALF_OPEN";
-  const outage = isProbe
-    ? { outSinceMs: from.outSinceMs, failedProbes: from.failedProbes + 1 }
-    : { outSinceMs: at.ms, failedProbes: 0 };
-  const leastMs = said.isUnreachable ? open_base_ms / unreachableProbeFactor : open_base_ms;
-  const mostMs = Math.min(open_max_ms, Math.max(leastMs, (at.ms - outage.outSinceMs) / 4));
-  const pauseMs = Math.min(leastMs * 2 ** Math.min(outage.failedProbes, 30), mostMs);
-  const spreadMs = Math.round(pauseMs * (0.8 + 0.4 * at.jitter));
-  const statedPauseMs = Math.min(said.retryAfterMs ?? 0, limited_max_ms);
-  const retryAtMs = at.ms + Math.max(spreadMs, statedPauseMs);
-  return enter("UNHEALTHY", from, at, reason, { ...outage, retryAtMs }, "starts");
+  const { outSinceMs, failedProbes } =
+    from.state === "HALF_OPEN"
+      ? { outSinceMs: from.outSinceMs, failedProbes: from.failedProbes + 1 }
+      : { outSinceMs: at.ms, failedProbes: 0 };
+  const factor = said.quick && failedProbes > 0 ? quickProbeFactor : 1;
+  const baseMs = open_base_ms / factor;
+  const mostMs = Math.min(Math.max(baseMs, (at.ms - outSinceMs) / (4 * factor)), Math.max(baseMs, open_max_ms));
+  const pauseMs = Math.min(baseMs * 2 ** Math.min(failedProbes, 30), mostMs) * (0.8 + 0.4 * at.jitter);
+  const boundMs = Math.round(failedProbes > 0 ? Math.min(pauseMs, mostMs) : pauseMs);
+  const retryAtMs = at.ms + Math.max(boundMs, Math.min(said.retryAfterMs ?? 0, limited_max_ms));
+  return enter("UNHEALTHY", from, at, reason, { outSinceMs, failedProbes, retryAtMs });
 }
 
 /** Edge 7. */
-export function quarantined(
-  from: Health,
-  cause: QuarantineCause,
-  reason: string,
-  at: TransitionContext,
-): Health<"QUARANTINE"> {
+export function quarantined(from: Health, cause: QuarantineCause, reason: string, at: TransitionContext): Health {
   const { quarantine_base_ms, quarantine_max_ms } = at.rules;
-  const entered = enter("QUARANTINE", from, at, reason, { retryAtMs: 0, cause }, "starts");
+  const entered = enter("QUARANTINE", from, at, reason, { retryAtMs: 0, cause });
   const quarantines = entered.quarantines + 1;
   const dwellMs = Math.min(quarantine_base_ms * 2 ** Math.min(quarantines - 1, 30), quarantine_max_ms);
   return { ...entered, quarantines, tripsAtMs: [], garbageInARow: 0, notFound: 0, retryAtMs: at.ms + dwellMs };
 }
 
 /** Edges 4 and 8: the request that wanted the model is its first probe. */
-export function probeIfDue<H extends Health<"UNHEALTHY" | "QUARANTINE">>(
-  from: H,
-  _: EventOf<"wanted">,
-  at: TransitionContext,
-): H | Health<"HALF_OPEN"> {
+export function probeIfDue(from: Health<"UNHEALTHY" | "QUARANTINE">, _: unknown, at: TransitionContext): Health {
   if (isLimited(from, at) || from.retryAtMs > at.ms) return from;
   return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs);
 }
 
-export function halfOpen(
-  from: Health,
-  at: TransitionContext,
-  reason: string,
-  leaseUntilMs: number | null,
-): Health<"HALF_OPEN"> {
+export function halfOpen(from: Health, at: TransitionContext, reason: string, leaseUntilMs: number | null): Health {
   const { outSinceMs = from.sinceMs, failedProbes = 0 } = from.state === "UNHEALTHY" ? from : {};
-  return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, outSinceMs, failedProbes }, "starts");
+  return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, outSinceMs, failedProbes });
 }
 
 /** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
@@ -230,38 +182,23 @@ export function withLeaseReturned(from: Health<"HALF_OPEN">, epoch: number): Hea
 }
 
 /** Edge 5: enough probes in a row; traffic comes back over one window. */
-export function readmitIfProven(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN" | "DEGRADED"> {
+export function readmitIfProven(from: Health<"HALF_OPEN">, at: TransitionContext): Health {
   const passed = from.passed + 1;
   if (passed < at.rules.probes_to_recover) return { ...from, passed };
-  return degraded(from, at, `${passed} probes succeeded`, { unproven: false, ramp: true });
+  return degraded(from, at, `${passed} probes succeeded`, "ramp");
 }
 
 /** Edge 6. A failed probe lengthens the pause but is no sign of flapping: a long outage is not a quarantine. */
-export function probeFailed(
-  from: Health<"HALF_OPEN">,
-  said: FailureDetail,
-  at: TransitionContext,
-): Health<"UNHEALTHY" | "QUARANTINE"> {
+export function probeFailed(from: Health<"HALF_OPEN">, said: FailureDetail, at: TransitionContext): Health {
   const quarantine = quarantineIfUnusable(from, windowTally(from, at.ms, at.rules), at);
   return quarantine ?? unhealthy(from, `a probe failed${reasonSuffix(said)}`, said, at);
 }
 
 /** Edge 9. */
-export function staleIfSilent<H extends Health<"HEALTHY" | "DEGRADED">>(
-  from: H,
-  at: TransitionContext,
-): H | Health<"STALE"> {
+export function staleIfSilent(from: Health, _: unknown, at: TransitionContext): Health {
   if (at.ms - from.lastVerdictMs < at.rules.stale_after_ms) return from;
   const stale = enter("STALE", from, at, `no answer for ${inMinutes(at.rules.stale_after_ms)}`, {});
   return { ...stale, slices: [], failedInARow: 0 };
-}
-
-/** Edge 10, the bad half: one failure after a silence. */
-export function degradeIfStale(
-  from: Health<"STALE"> | Health<"UNHEALTHY"> | Health<"QUARANTINE">,
-  at: TransitionContext,
-): Health<"DEGRADED" | "UNHEALTHY" | "QUARANTINE"> {
-  return from.state === "STALE" ? degraded(from, at, "failed after a silence", { unproven: true }) : from;
 }
 
 /** Our own word for the last failure, if it is one; an upstream's text never gets into a reason that /healthz shows. */

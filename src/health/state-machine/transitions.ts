@@ -1,10 +1,9 @@
 import type { HealthState } from "#health/health.ts";
 import { withAnswer, withFailure, withoutEvidence } from "./evidence.ts";
-import type { allowedTransitions, EventKind, EventOf, Health, HealthEvent, TransitionContext } from "./model-health.ts";
+import type { EventKind, EventOf, Health, HealthEvent, TransitionContext } from "./model-health.ts";
 import {
   degraded,
   degradeIfFailing,
-  degradeIfStale,
   disabled,
   enter,
   halfOpen,
@@ -14,7 +13,6 @@ import {
   probeIfDue,
   quarantined,
   readmitIfProven,
-  recoverIfProven,
   type Serving,
   staleIfSilent,
   tripIfFailing,
@@ -25,16 +23,12 @@ import {
 
 /**
  * The health of one model as a table: what each event makes of each state. Pure; time, jitter and rules come in with the
- * event; timers and notifications belong to the registry. A missing cell does not compile, and neither does a cell that
- * leads where `allowedTransitions` has no edge. docs/health.md shows the same table in prose.
+ * event; timers and notifications belong to the registry. A missing cell does not compile. docs/health.md shows the same table
+ * in prose.
  */
 export type Table = {
   readonly [S in HealthState]: {
-    readonly [K in EventKind]: (
-      from: Health<S>,
-      event: EventOf<K>,
-      at: TransitionContext,
-    ) => Health<S | (typeof allowedTransitions)[S][number]>;
+    readonly [K in EventKind]: (from: Health<S>, event: EventOf<K>, at: TransitionContext) => Health;
   };
 };
 
@@ -56,7 +50,7 @@ const serving = {
   ...everyState,
   price_breached: priceBreached, // 7
   unreachable_alone: (from: Health<Serving>, event: EventOf<"unreachable_alone">, at: TransitionContext) =>
-    tripped(from, event.reason, { ...event, isUnreachable: true }, at), // 3
+    tripped(from, event.reason, event, at), // 3
   disabled, // 11
 };
 /** Late replies prove nothing: attempts that began before the trip carry an older epoch and never get here. */
@@ -75,14 +69,17 @@ export const transitions: Table = {
     ...serving,
     succeeded: (from, { slow }, at) => degradeIfFailing(withAnswer(from, slow, at), at), // 1
     failed: (from, event, at) => degradeIfFailing(tripIfFailing(withFailure(from, event, at), event, at), at), // 1, 3, 7
-    time_passed: (from, _, at) => staleIfSilent(from, at), // 9
+    time_passed: staleIfSilent, // 9
     reset: (from) => withoutEvidence(from),
   },
   DEGRADED: {
     ...serving,
-    succeeded: (from, { slow }, at) => recoverIfProven(withAnswer(from, slow, at), at), // 2
+    succeeded(from, { slow }, at) {
+      const proven = withAnswer(from, slow, at);
+      return proven.recovery.good >= 2 ? enter("HEALTHY", proven, at, "answers well again", {}) : proven; // 2
+    },
     failed: (from, event, at) => tripIfFailing(withFailure(from, event, at), event, at), // 3, 7
-    time_passed: (from, _, at) => staleIfSilent(from, at), // 9
+    time_passed: staleIfSilent, // 9
     reset: (from, _, at) => enter("HEALTHY", withoutEvidence(from), at, "reset by the operator", {}), // 2
   },
   UNHEALTHY: {
@@ -95,7 +92,7 @@ export const transitions: Table = {
     succeeded: (from, { slow, epoch }, at) => readmitIfProven(withLeaseReturned(withAnswer(from, slow, at), epoch), at), // 5
     failed: (from, event, at) => probeFailed(withFailure(from, event, at), event, at), // 6, 7
     price_breached: priceBreached, // 7
-    unreachable_alone: (from, event, at) => probeFailed(from, { ...event, isUnreachable: true }, at), // 6
+    unreachable_alone: (from, event, at) => probeFailed(from, event, at), // 6
     lease_returned: (from, { epoch }) => withLeaseReturned(from, epoch),
     wanted: (from, _, at) => leaseProbe(from, at),
     disabled, // 11
@@ -105,9 +102,12 @@ export const transitions: Table = {
     ...serving,
     succeeded: (from, { slow }, at) =>
       slow
-        ? degraded(withAnswer(from, slow, at), at, "first answer after a silence was slow", { unproven: false }) // 10
+        ? degraded(withAnswer(from, slow, at), at, "first answer after a silence was slow") // 10
         : enter("HEALTHY", withAnswer(from, slow, at), at, "answers again after a silence", {}), // 10
-    failed: (from, event, at) => degradeIfStale(tripIfFailing(withFailure(from, event, at), event, at), at), // 3, 7, 10
+    failed(from, event, at) {
+      const after = tripIfFailing(withFailure(from, event, at), event, at); // 3, 7
+      return after.state === "STALE" ? degraded(after, at, "failed after a silence", "unproven") : after; // 10
+    },
     reset: (from) => withoutEvidence(from),
   },
   QUARANTINE: {
@@ -118,7 +118,7 @@ export const transitions: Table = {
   DISABLED: {
     ...notServing,
     disabled: unchanged,
-    enabled: (from, _, at) => enter("STALE", from, at, "enabled again", {}, "starts"), // 11
+    enabled: (from, _, at) => enter("STALE", from, at, "enabled again", {}), // 11
     reset: (from) => withoutEvidence(from),
   },
 };

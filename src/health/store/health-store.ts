@@ -22,67 +22,60 @@ export interface RowChange extends Omit<HealthRow, "epoch" | "health"> {
   readonly health: StoredModelHealth;
 }
 
-export interface OverrideRow {
-  readonly model: ModelKey;
-  readonly disabled: boolean;
-  /** What happened before is forgiven; 0: nothing is. */
-  readonly resetMs: number;
-  readonly changedMs: number;
-  readonly changedBy: string;
-}
+const ms = z.number();
+const count = z.int().min(0);
+/** Numbers arrive as text where the database has larger ones than JavaScript, booleans as numbers where it has none. */
+const number = z.coerce.number();
+const boolean = z.coerce.boolean();
 
+/** `resetMs`: what happened before is forgiven; 0: nothing is. */
+const OverrideRow = z.object({
+  model: z.string(),
+  disabled: boolean,
+  resetMs: number,
+  changedMs: number,
+  changedBy: z.string(),
+});
+export type OverrideRow = z.infer<typeof OverrideRow>;
 export type OverrideAction = "disable" | "enable" | "reset";
-export interface OverrideChange {
-  readonly model: ModelKey;
-  readonly action: OverrideAction;
-  readonly atMs: number;
-  readonly by: string;
-}
 
-/** What one node has seen of one model in its window. */
-export interface HealthSample {
-  readonly nodeId: string;
-  readonly model: ModelKey;
-  readonly atMs: number;
-  readonly answers: number;
-  readonly failures: number;
-  /** This node would have the model UNHEALTHY. */
-  readonly excluded: boolean;
-}
+/** What one node has seen of one model in its window. `excluded`: this node would have the model UNHEALTHY. */
+const HealthSample = z.object({
+  nodeId: z.string(),
+  model: z.string(),
+  atMs: number,
+  answers: number,
+  failures: number,
+  excluded: boolean,
+});
+export type HealthSample = z.infer<typeof HealthSample>;
 
 /** Samples of nodes that have written none for this long are deleted, in milliseconds. */
 export const sampleRetentionMs = 600_000;
 
 /** A state with what belongs to it. */
-export type StoredModelHealth = Pick<Health, "state" | "sinceMs" | "reason"> & { readonly detail: StoredDetail };
-
-const ms = z.number();
-const count = z.int().min(0);
-const StoredDetail = z.object({
-  lastVerdictMs: ms,
-  garbageInARow: count,
-  notFound: count,
-  tripsAtMs: z.array(ms).max(100),
-  quarantines: count,
-  limitedUntilMs: ms,
-  retryAtMs: ms.optional(),
-  cause: z.enum(quarantineCauses).optional(),
-  passed: count.optional(),
-  leaseUntilMs: ms.nullable().optional(),
-  outSinceMs: ms.optional(),
-  failedProbes: count.optional(),
-  unproven: z.boolean().optional(),
-  rampFromMs: ms.nullable().optional(),
+const StoredHealth = z.object({
+  state: z.enum(healthStates),
+  sinceMs: ms,
+  reason: z.string(),
+  detail: z.object({
+    lastVerdictMs: ms,
+    garbageInARow: count,
+    notFound: count,
+    tripsAtMs: z.array(ms).max(100),
+    quarantines: count,
+    limitedUntilMs: ms,
+    retryAtMs: ms.optional(),
+    cause: z.enum(quarantineCauses).optional(),
+    passed: count.optional(),
+    leaseUntilMs: ms.nullable().optional(),
+    outSinceMs: ms.optional(),
+    failedProbes: count.optional(),
+    unproven: z.boolean().optional(),
+    rampFromMs: ms.nullable().optional(),
+  }),
 });
-type StoredDetail = z.infer<typeof StoredDetail>;
-
-const State = z.enum(healthStates);
-
-interface StoredHealth {
-  readonly rows: readonly HealthRow[];
-  readonly overrides: readonly OverrideRow[];
-  readonly samples: readonly HealthSample[];
-}
+export type StoredModelHealth = z.infer<typeof StoredHealth>;
 
 /** The health store that a database URL names. Brings the schema up to date. Rejects when the database cannot be reached. */
 export async function openHealthStore(databaseUrl: string): Promise<HealthStore> {
@@ -97,36 +90,27 @@ export type HealthStore = ReturnType<typeof sqlHealthStore>;
 
 export function sqlHealthStore(database: StoreDatabase) {
   return {
-    async load(): Promise<StoredHealth> {
+    async load() {
       const [rows = [], overrides = [], samples = []] = await database.read(
         ["SELECT model, epoch, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health"],
-        ["SELECT model, disabled, reset_ms, changed_ms, changed_by FROM model_override"],
-        ["SELECT node_id, model, at_ms, answers, failures, excluded FROM model_health_sample"],
+        [
+          `SELECT model, disabled, reset_ms AS "resetMs", changed_ms AS "changedMs", changed_by AS "changedBy"
+           FROM model_override`,
+        ],
+        [`SELECT node_id AS "nodeId", model, at_ms AS "atMs", answers, failures, excluded FROM model_health_sample`],
       );
-      // Numbers arrive as text where the database has larger ones than JavaScript.
       return {
-        rows: rows.map((row) => ({
-          model: String(row["model"]),
-          epoch: Number(row["epoch"]),
-          health: readHealth(row),
-          updatedMs: Number(row["updated_ms"]),
-          updatedBy: String(row["updated_by"]),
-        })),
-        overrides: overrides.map((row) => ({
-          model: String(row["model"]),
-          disabled: Boolean(row["disabled"]),
-          resetMs: Number(row["reset_ms"]),
-          changedMs: Number(row["changed_ms"]),
-          changedBy: String(row["changed_by"]),
-        })),
-        samples: samples.map((row) => ({
-          nodeId: String(row["node_id"]),
-          model: String(row["model"]),
-          atMs: Number(row["at_ms"]),
-          answers: Number(row["answers"]),
-          failures: Number(row["failures"]),
-          excluded: Boolean(row["excluded"]),
-        })),
+        rows: rows.map(
+          (row): HealthRow => ({
+            model: String(row["model"]),
+            epoch: Number(row["epoch"]),
+            health: readHealth(row),
+            updatedMs: Number(row["updated_ms"]),
+            updatedBy: String(row["updated_by"]),
+          }),
+        ),
+        overrides: overrides.map((row) => OverrideRow.parse(row)),
+        samples: samples.map((row) => HealthSample.parse(row)),
       };
     },
     /**
@@ -162,7 +146,13 @@ export function sqlHealthStore(database: StoreDatabase) {
         ["DELETE FROM model_health_sample WHERE at_ms < ?", Math.round(newest - sampleRetentionMs)],
       );
     },
-    async override({ model, action, atMs, by }: OverrideChange): Promise<void> {
+    async override(change: {
+      readonly model: ModelKey;
+      readonly action: OverrideAction;
+      readonly atMs: number;
+      readonly by: string;
+    }): Promise<void> {
+      const { model, action, atMs, by } = change;
       const changed = action === "reset" ? "reset_ms = excluded.reset_ms" : "disabled = excluded.disabled";
       await database.write([
         `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?, ?, ?, ?, ?)
@@ -199,24 +189,16 @@ function saveStatement({ model, basedOn = 0, health, updatedMs, updatedBy }: Row
 
 /** The health that a row holds; undefined where another release wrote what this one cannot read. */
 function readHealth(row: StoreRow): HealthRow["health"] {
-  const state = State.safeParse(row["state"]);
-  const detail = StoredDetail.safeParse(jsonIn(String(row["detail"])));
-  if (!state.success || !detail.success) return undefined;
-  return { state: state.data, sinceMs: Number(row["since_ms"]), reason: String(row["reason"]), detail: detail.data };
-}
-
-function jsonIn(text: string): unknown {
+  const { state, since_ms: sinceMs, reason, detail } = row;
   try {
-    return JSON.parse(text);
+    return StoredHealth.parse({ state, sinceMs: Number(sinceMs), reason, detail: JSON.parse(String(detail)) });
   } catch {
-    // Not ours, or half of it: the caller finds that it has no shape.
     return undefined;
   }
 }
 
 export function toStored(health: Health): StoredModelHealth {
-  const { state, sinceMs, reason, ...rest } = health;
-  return { state, sinceMs, reason, detail: StoredDetail.parse(rest) };
+  return StoredHealth.parse({ ...health, detail: health });
 }
 
 /**
