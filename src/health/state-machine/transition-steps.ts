@@ -38,7 +38,7 @@ export function limited<H extends Health>(from: H, { untilMs }: EventOf<"limited
   return { ...from, limitedUntilMs: Math.max(from.limitedUntilMs, latest) };
 }
 
-export function isLimited(health: Health, at: TransitionContext): boolean {
+function isLimited(health: Health, at: TransitionContext): boolean {
   return health.limitedUntilMs > at.ms;
 }
 
