@@ -151,6 +151,9 @@ export const Upstream = section({
   key_usage: choice(["auto", "on", "off"], "auto").describe(
     "About once an hour, ask the aggregator what it has counted for the key today (`GET /key`), and compare that with the ledger (log, metrics, `budgets reconcile`). `auto`: at OpenRouter only.",
   ),
+  queue_ms: ms(5_000).describe(
+    "How long a request waits for a model that has as many calls as its max_in_flight allows, before the next model is tried.",
+  ),
   slow_first_event: section({
     p95_multiple: num(4, 0, 1_000).describe(
       "Times the 95th percentile of the model's own latest first events. 0: never.",

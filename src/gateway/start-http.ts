@@ -88,6 +88,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
     ledger: () => ledger.status(),
     records: () => records.records.status(),
     health: () => parts.ports.health.view(),
+    calls: () => parts.ports.callsInFlight.counts(),
     caps: () => configuration.current().caps,
     config: parts.configStatus,
     activeStreams: () => http.streams.streaming,

@@ -7,6 +7,7 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { inMemoryConversationMemory } from "#pipeline/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import { retryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -141,6 +142,7 @@ async function assemble(
     conversations: inMemoryConversationMemory(() => configuration.policy().routing.affinity),
     retryBudget: retryBudget(clock, () => configuration.policy().upstream),
     firstEventTimes: new FirstEventTimes(clock),
+    callsInFlight: new CallsInFlight(time.timers),
     callerEvidence: callerEvidence(clock),
     newId: () => Bun.randomUUIDv7(),
     config: () => configuration.current(),

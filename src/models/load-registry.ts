@@ -97,7 +97,7 @@ function statedIn(prices: ModelRecord["prices"], named: readonly string[]): Pick
 
 /** The maximum output is at most the context, and the default output at most the maximum. */
 function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[]): Model {
-  const { tool_turn_reasoning: toolTurnReasoning } = record;
+  const { tool_turn_reasoning: toolTurnReasoning, max_in_flight: maxInFlight } = record;
   const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
   return {
     key,
@@ -112,6 +112,7 @@ function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[
     enabled: record.enabled,
     reasoning: record.reasoning,
     ...(toolTurnReasoning === "as_received" ? {} : { toolTurnReasoning }),
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
     timeoutsMs: withoutUndefined(record.timeouts_ms),
   };
 }

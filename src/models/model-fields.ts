@@ -11,6 +11,7 @@ export function modelFields(model: Omit<Model, "key" | "price">) {
     free: model.free,
     enabled: model.enabled,
     reasoning: model.reasoning,
+    max_in_flight: model.maxInFlight ?? null,
     tool_turn_reasoning: model.toolTurnReasoning ?? "as_received",
     timeouts_ms: model.timeoutsMs,
   };

@@ -72,6 +72,14 @@ export const ModelRecord = z.strictObject({
     .boolean()
     .default(false)
     .describe("True for a model that reasons before its first token; it gets the longer first-event timeout."),
+  max_in_flight: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe(
+      "Most calls at a time, of one gateway process; more wait up to upstream.queue_ms, then the next model answers. Absent: no limit.",
+    ),
   tool_turn_reasoning: z
     .enum(["as_received", "auto", "required", "refused"])
     .default("as_received")

@@ -7,6 +7,7 @@ import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import type { ConversationMemory } from "#pipeline/conversation-memory.ts";
 import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import type { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import type { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
@@ -30,6 +31,7 @@ export interface Ports {
   /** Learns which ask was routed where, and what became of it. */
   readonly retryBudget: RetryBudget;
   readonly firstEventTimes: FirstEventTimes;
+  readonly callsInFlight: CallsInFlight;
   readonly callerEvidence: CallerEvidence;
   /** Ids that are never given twice. */
   readonly newId: () => string;

@@ -52,7 +52,8 @@ export const errorMeanings = {
   },
   no_capacity: {
     status: [503],
-    meaning: "Every model that may answer is pausing after failures. Wait for `Retry-After`.",
+    meaning:
+      "Every model that may answer is pausing after failures, or has as many calls as its `max_in_flight` allows. Wait for `Retry-After`.",
   },
   overloaded: { status: [503], meaning: "The gateway has no room for more. Wait for `Retry-After`." },
   shutting_down: { status: [503], meaning: "The gateway is stopping. Send the request again." },

@@ -64,6 +64,7 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
     decisionId: recorder.decisionId,
     goal: assessment.task.goal_id,
     stream: false,
+    caller: request.caller,
     trace: request.trace,
     purpose: "SCOUT",
     candidate: (index) => (index === 0 ? model : undefined),

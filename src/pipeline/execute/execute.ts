@@ -45,8 +45,8 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
     }
   /** The ledger could not be reached. */
   | { readonly kind: "unavailable"; readonly reason: string }
-  /** No candidate admits a call: each is pausing or being probed. */
-  | { readonly kind: "no_capacity" }
+  /** No candidate admits a call: each is pausing or being probed; or, where `isFull`, one has as many calls as it may. */
+  | { readonly kind: "no_capacity"; readonly isFull: boolean }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure; readonly model: ModelKey }
   | { readonly kind: "caller_gone" }
 );
@@ -66,6 +66,10 @@ interface Progress {
   freshConnection: boolean;
   /** The retry budget has allowed the call to the next model already. */
   hasLeave: boolean;
+  /** A model had as many calls as it may. */
+  isFull: boolean;
+  /** Monotonic milliseconds until which the request may wait for such models; absent: it has not met one. */
+  queueUntilMs?: number;
   lastFailure: { readonly failure: UpstreamFailure; readonly model: ModelKey } | undefined;
 }
 
@@ -84,14 +88,21 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
     staleRepeated: false,
     freshConnection: false,
     hasLeave: false,
+    isFull: false,
     lastFailure: undefined,
   };
   const { attempts } = progress;
   while (progress.sent < plan.maxAttempts) {
     const model = plan.candidate(progress.candidate);
     if (model === undefined) break;
-    const permit = model.contextTokens < progress.leastContextTokens ? undefined : ports.health.admit(model.key);
+    if (model.contextTokens < progress.leastContextTokens) {
+      failOver(progress);
+      continue;
+    }
+    const hasPlace = model.maxInFlight === undefined || (await enterQueue(model, progress, plan, ports, signal));
+    const permit = hasPlace ? admit(model, ports) : undefined;
     if (permit === undefined) {
+      if (signal.aborted) return callerGone(progress, ports);
       failOver(progress);
       continue;
     }
@@ -142,7 +153,33 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
   }
   recordRemaining(progress, ports);
   const { lastFailure } = progress;
-  return lastFailure === undefined ? { kind: "no_capacity", attempts } : { kind: "failed", ...lastFailure, attempts };
+  if (lastFailure !== undefined) return { kind: "failed", ...lastFailure, attempts };
+  return { kind: "no_capacity", isFull: progress.isFull, attempts };
+}
+
+/** Waits for one of the calls that a model may have at a time. All waits of a request together are one; nothing is held meanwhile. */
+async function enterQueue(
+  model: Model,
+  progress: Progress,
+  plan: ExecutionPlan,
+  ports: Ports,
+  signal: AbortSignalLike,
+): Promise<boolean> {
+  const nowMs = ports.clock.monotonic();
+  recordRemaining(progress, ports);
+  progress.queueUntilMs ??= Math.min(nowMs + plan.configuration.policy.upstream.queue_ms, plan.deadlineMs);
+  const hasPlace = await ports.callsInFlight.enter(model, plan.caller, progress.queueUntilMs - nowMs, signal);
+  if (!hasPlace) progress.isFull = true;
+  return hasPlace;
+}
+
+/** Health's permit for a call; the place of one that has one is given back with its report, or at once if there is no permit. */
+function admit({ key, maxInFlight }: Model, { health, callsInFlight }: Ports): Permit | undefined {
+  const permit = health.admit(key);
+  if (maxInFlight === undefined) return permit;
+  if (permit !== undefined) return callsInFlight.permitFor(permit);
+  callsInFlight.leave(key);
+  return undefined;
 }
 
 function openAttempt(

@@ -18,6 +18,8 @@ export interface ExecutionPlan {
   readonly decisionId: string;
   readonly goal: GoalId;
   readonly stream: boolean;
+  /** Whose request it is: callers wait in turn for a model with few calls. */
+  readonly caller: number;
   readonly purpose: AttemptRecord["purpose"];
   /** The models in the order in which they are tried, by index from 0; undefined after the last. */
   candidate(index: number): Model | undefined;
@@ -51,6 +53,7 @@ export class RequestPlan implements ExecutionPlan {
   readonly decisionId: string;
   readonly goal: GoalId;
   readonly stream: boolean;
+  readonly caller: number;
   readonly purpose = "EXECUTE";
   readonly received: ReceivedBody | undefined;
   readonly pricedByCost: boolean;
@@ -75,6 +78,7 @@ export class RequestPlan implements ExecutionPlan {
     this.decisionId = recorder.decisionId;
     this.goal = assessment.task.goal_id;
     this.stream = request.stream;
+    this.caller = request.caller;
     this.received = request.received;
     this.pricedByCost = request.surcharge !== undefined;
     this.hostsNarrowed = request.body["provider"] != null;

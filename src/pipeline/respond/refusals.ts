@@ -140,8 +140,12 @@ export function refusedExecution(
     case "unavailable":
       return storeUnavailable(head, ports.ledger.status());
     case "no_capacity": {
-      const retryAfterS = retryAfterOf(routed, ports.health.view(), ports.health.now());
-      const detail = "Every model that may answer is pausing after failures. Try again shortly.";
+      const { queue_ms } = context.configuration.policy.upstream;
+      const retryAfterS = execution.isFull
+        ? Math.max(1, Math.ceil(queue_ms / 1_000))
+        : retryAfterOf(routed, ports.health.view(), ports.health.now());
+      const why = execution.isFull ? "has as many calls as it may (max_in_flight)" : "is pausing after failures";
+      const detail = `Every model that may answer ${why}. Try again shortly.`;
       return refusal(503, "no_capacity", detail, { head, retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS });
     }
     case "caller_gone":

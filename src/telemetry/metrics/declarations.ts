@@ -77,6 +77,8 @@ const gauges = {
     process_open_fds: "Open file descriptors (Linux).",
     process_resident_memory_bytes: "Resident memory, in bytes.",
     smart_gateway_active_streams: "Streams being sent to callers now.",
+    "smart_gateway_calls_in_flight{model}": "Calls now to a model with `max_in_flight`.",
+    "smart_gateway_calls_waiting{model}": "Requests that wait now for a call to a model with `max_in_flight`.",
     smart_gateway_ledger_queue_length: "Ledger operations that wait for the database.",
     smart_gateway_requests_in_flight: "Chat requests being served now.",
     smart_gateway_scan_memory_bytes: "Estimated memory that the results of earlier scans take, in bytes.",

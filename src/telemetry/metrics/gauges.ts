@@ -28,6 +28,8 @@ export interface Sources {
     readonly bytes?: number;
   };
   readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
+  /** Calls to models with a limit, and the requests that wait for one. */
+  readonly calls?: () => readonly { readonly model: string; readonly inFlight: number; readonly waiting: number }[];
   readonly caps?: () => { readonly [cap in keyof Caps]: number };
   /** Today's account as this node last saw it. */
   readonly day?: () =>
@@ -85,6 +87,10 @@ export function readSources(sources: Sources, set: SetSample, modelLabel: (key: 
     for (const label of healthLabels)
       set("smart_gateway_model_health", label === state ? 1 : 0, modelLabel(key), label);
     set("smart_gateway_model_routable", routable ? 1 : 0, modelLabel(key));
+  }
+  for (const { model, inFlight, waiting } of sources.calls?.() ?? []) {
+    set("smart_gateway_calls_in_flight", inFlight, modelLabel(model));
+    set("smart_gateway_calls_waiting", waiting, modelLabel(model));
   }
 
   setSeconds("smart_gateway_price_book_read_seconds", sources.priceBookReadMs?.());
