@@ -31,88 +31,62 @@ export const ErrorAnswer = z
   })
   .describe("Every answer with a status of 400 or more.");
 
+export const Functions = z
+  .array(
+    z.union([
+      z.looseObject({ type: z.literal("function") }),
+      z.looseObject({ type: z.null().optional(), function: z.looseObject({}) }),
+    ]),
+  )
+  .describe("Function-calling tool definitions, forwarded unchanged. Tools of another type are refused.");
+
 const unixTime = z.int().min(0).describe("Unix time, in seconds.");
 const tokens = z.int().min(0);
 
 const Usage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens });
 
-export const ChatCompletion = z
-  .looseObject({
-    id: z.string().describe("The upstream's completion id."),
-    object: z.literal("chat.completion"),
-    created: unixTime,
-    model: z.string().describe("The upstream's id of the model that answered, not the alias sent."),
-    choices: z.array(
-      z.looseObject({
-        index: z.int().min(0),
-        message: z.looseObject({
-          role: z.literal("assistant"),
-          content: z
-            .string()
-            .nullish()
-            .describe("The reasoning text when the upstream gave no content; null beside tool calls."),
-        }),
-        finish_reason: z.string().nullable(),
-      }),
-    ),
-    usage: Usage.nullish(),
-  })
-  .describe("The upstream's answer.");
-
-const chunk = {
-  id: z.string().optional(),
-  object: z.literal("chat.completion.chunk"),
+/** The members that answers and chunks share. */
+const completion = {
+  id: z.string().optional().describe("The upstream's completion id."),
   created: unixTime.optional(),
-  model: z.string().optional(),
+  model: z.string().optional().describe("The upstream's id of the model that answered, not the alias sent."),
+  usage: Usage.nullish(),
 };
 
-const Delta = z.looseObject({
-  role: z.string().nullish(),
-  content: z.string().nullish(),
-  reasoning: z
+const Message = z.looseObject({
+  role: z.literal("assistant").nullish(),
+  content: z
     .string()
     .nullish()
-    .describe("Thoughts, beside the first content; before it with `stream.reasoning: live`."),
-  reasoning_content: z.string().nullish().describe("The same, from upstreams that call it so."),
+    .describe("The reasoning text when the upstream gave no content; null beside tool calls."),
+  reasoning: z.string().nullish().describe("Thoughts; `reasoning_content` from upstreams that call it so."),
+  reasoning_content: z.string().nullish(),
   tool_calls: z.array(z.looseObject({})).nullish(),
 });
 
-const ContentChunk = z
-  .looseObject({
-    ...chunk,
-    choices: z
-      .array(z.looseObject({ index: z.int().min(0), delta: Delta, finish_reason: z.string().nullish() }))
-      .min(1),
-    usage: Usage.nullish(),
-    error: z.never().optional(),
-  })
-  .describe("A part of the answer. Each choice has one chunk with a finish_reason.");
+const choice = { index: z.int().min(0), finish_reason: z.string().nullish() };
 
-const UsageChunk = z
-  .looseObject({ ...chunk, choices: z.array(z.unknown()).max(0), usage: Usage })
-  .describe("The last before `[DONE]`, for callers who set `stream_options.include_usage` or `usage.include`.");
-
-const ErrorChunk = z
+export const ChatCompletion = z
   .looseObject({
-    ...chunk,
-    choices: z
-      .array(
-        z.looseObject({
-          index: z.int().min(0),
-          delta: z.looseObject({ content: z.literal("") }),
-          finish_reason: z.literal("error"),
-        }),
-      )
-      .min(1),
-    error: z.looseObject({ code: z.int(), message: z.string(), metadata: z.looseObject({ error_type: z.string() }) }),
+    ...completion,
+    object: z.literal("chat.completion"),
+    choices: z.array(z.looseObject({ ...choice, message: Message })),
   })
-  .describe("The last before `[DONE]` when the upstream broke off.");
+  .describe("The upstream's answer.");
 
 export const ChatCompletionChunk = z
-  .union([ContentChunk, UsageChunk, ErrorChunk])
-  .describe(
-    "The data of one server-sent event. Events are `data: <this>` and a blank line; lines that begin with a colon keep the connection alive, and the last event is `data: [DONE]`.",
-  );
+  .looseObject({
+    ...completion,
+    object: z.literal("chat.completion.chunk"),
+    choices: z
+      .array(z.looseObject({ ...choice, delta: Message }))
+      .describe("Each choice has one chunk with a finish_reason. Empty beside the usage of a caller who asked for it."),
+    error: z
+      .looseObject({ code: z.int(), message: z.string(), metadata: z.looseObject({ error_type: z.string() }) })
+      .optional()
+      .describe("In the last chunk when the upstream broke off; its finish_reason is `error`."),
+  })
+  .describe("The data of one server-sent event.");
 
 export const HealthAnswer = z.strictObject({
   status: z
