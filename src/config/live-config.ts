@@ -1,206 +1,167 @@
 import { statSync } from "node:fs";
+import { basename } from "node:path";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock } from "#platform/time.ts";
 import { type Log, logId, operatorText } from "#telemetry/log/log.ts";
+import { type AuthKeys, loadAuthKeys } from "./auth-keys.ts";
 import { changedPaths, configHash } from "./config-changes.ts";
 import { readText } from "./config-file.ts";
-import { type Config, type ConfigPaths, loadConfig, type WeightsFile } from "./load-config.ts";
+import { LiveFiles, type Read, type ReloadReport } from "./live-files.ts";
+import { type Config, type ConfigPaths, loadConfig } from "./load-config.ts";
 import { formatProblems, type Invalid, type Problem } from "./problem.ts";
-import { fingerprints, watchFiles } from "./watch-files.ts";
+import { readUpstreamKey } from "./settings.ts";
 
-/** Policy, registry and learned weights as they are in force now. A bad file is refused whole: the last good configuration stays. */
+/** What the operator's files say, as it is in force now. A bad file is refused whole: the last good one stays. */
 export interface LiveConfig {
+  /** Policy, registry and learned weights. */
   current(): Config;
-  /** Reads the files again, as on SIGHUP. Never throws. */
+  /** The tokens of `AUTH_KEYS_FILE`; undefined without one. */
+  keys(): AuthKeys | undefined;
+  /** Reads all files again, as on SIGHUP. Never throws. */
   reload(): ReloadReport;
   status(): ConfigStatus;
   /** Stops watching. */
   close(): void;
 }
 
-export type ReloadReport =
-  /** With the paths of what changed. */
-  | { readonly kind: "reloaded"; readonly changed: readonly string[] }
-  | { readonly kind: "unchanged" }
-  | { readonly kind: "refused"; readonly problems: readonly Problem[] };
-
 /** Whether the configuration in force is what the files say. */
 export interface ConfigStatus {
-  /** `refused`: the files say something else that is not in force. */
+  /** `refused`: a file says something else that is not in force. */
   readonly state: "current" | "refused";
-  /** When the configuration in force was last found to be what the files say, milliseconds since the epoch. */
+  /** Where the first problem of a refused file is; without values, as anybody may read it. */
+  readonly reason?: string;
+  /** When policy and registry in force were last found to be what the files say, milliseconds since the epoch. */
   readonly loadedAtMs: number;
   /** Names the configuration in force: equal on all nodes that run the same policy, registry and learned weights. */
   readonly hash: string;
 }
 
 export interface LiveConfigOptions extends ConfigPaths {
+  readonly authKeysFile?: string | undefined;
+  /** The upstream's key as it was read at the start; absent where it has no file. */
+  readonly upstreamKey?: { readonly path: string; readonly value: string } | undefined;
   readonly log: Log;
-  /** Called after every reload, requested or found by the watcher; for counting. */
+  /** Called after every reload, requested or found by polling; for counting. */
   readonly onReload?: (result: ReloadReport["kind"]) => void;
   /** Puts a changed configuration to use. When it throws, the change is refused and the last good one stays. */
-  readonly onChange?: (config: Config, changed: readonly string[]) => void;
-  /** Watches the files' directories; off where only `reload` is wanted. */
-  readonly watchFiles?: boolean;
-  /** How long a file must have been quiet before it is read, in milliseconds. */
-  readonly debounceMs?: number;
-  /** How often the files are polled (network file systems send no change events), in milliseconds. */
+  readonly onChange?: (config: Config) => void;
+  readonly onUpstreamKey?: (key: string) => void;
+  /** How often the files are polled, in milliseconds: a withdrawn token is refused after two polls. */
   readonly pollMs?: number;
   readonly clock?: Clock;
 }
 
 /** Loads the configuration and keeps it current. Invalid at the start is the caller's to report. */
 export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" } & LiveConfig) | Invalid {
-  const paths = configured(options);
-  // Taken before the files are read, so that a change during the reading is seen afterwards.
-  const seen = fingerprints(paths);
-  const first = loadConfig(options);
-  if (first.kind === "invalid") return first;
-  const once = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === false);
-  if (once.length > 0) {
-    // A pipe is empty when it is read a second time, and the defaults would apply silently.
-    const message = "is not a regular file: a running gateway reads it again";
-    return { kind: "invalid", problems: once.map((file) => ({ file, path: "", message, suggestion: "name a file" })) };
-  }
+  const { policyPath, registryPath, authKeysFile, upstreamKey, log, clock = systemClock } = options;
+  const config = loadConfig(options);
+  const keys = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
+  const problems = [config, keys].flatMap((read) => (read?.kind === "invalid" ? read.problems : []));
+  if (config.kind === "invalid" || keys?.kind === "invalid") return { kind: "invalid", problems };
+  const unreadable = [policyPath, registryPath, authKeysFile].filter((path) => path !== undefined && !isFile(path));
+  if (unreadable.length > 0) return { kind: "invalid", problems: unreadable.map((file = "") => readOnce(file)) };
 
-  const files = new ReloadedFiles(options, seen, first.config, first.weightsFile);
-  const watcher =
-    options.watchFiles === false || paths.length === 0
+  const onReload = (report: ReloadReport) => {
+    options.onReload?.(report.kind);
+    if (report.kind === "refused") {
+      const { problems } = report;
+      log("config_refused", { problems: problems.length, detail: operatorText(formatProblems(problems)) });
+    } else if (report.kind === "reloaded") {
+      const changed = operatorText(report.changed.slice(0, 20).join(" "));
+      log("config_reloaded", { changes: report.changed.length, changed, hash: logId(hash) });
+    }
+  };
+  let hash = configHash(config.config);
+  let loadedAtMs = clock.now();
+  const configuration = new LiveFiles(config.config, config.files, {
+    read: readConfig,
+    apply(next, before) {
+      const changed = changedPaths(before, next);
+      if (changed.length > 0) {
+        options.onChange?.(next);
+        hash = configHash(next);
+      }
+      loadedAtMs = clock.now();
+      return changed;
+    },
+    onReload,
+  });
+  const emptyAtStart = config.files.filter(isEmpty);
+  function readConfig(): Read<Config> {
+    const read = loadConfig(options);
+    // At the start an empty file is a valid policy. Later it is most likely a file that is being written.
+    const emptied = read.files.filter((path) => isEmpty(path) && !emptyAtStart.includes(path));
+    const suggestion = "write {} to return to the defaults";
+    const problems = emptied.map((file) => ({ file, path: "", message: "is empty", suggestion }));
+    if (problems.length > 0) return { kind: "invalid", problems, files: read.files };
+    return read.kind === "ok" ? { kind: "ok", value: read.config, files: read.files } : read;
+  }
+  const accepted =
+    authKeysFile === undefined || keys === undefined
       ? undefined
-      : watchFiles(() => files.paths(), {
-          debounceMs: options.debounceMs ?? 150,
-          pollMs: options.pollMs ?? 5_000,
-          isNew: (fingerprint) => files.isNew(fingerprint),
-          onChange: () => files.reload(),
+      : new LiveFiles<AuthKeys>(keys.keys, [authKeysFile], {
+          read() {
+            const read = loadAuthKeys(authKeysFile);
+            return read.kind === "ok" ? { kind: "ok", value: read.keys } : read;
+          },
+          apply: (next, before) => (Bun.deepEquals(next, before) ? [] : ["AUTH_KEYS_FILE"]),
+          onReload,
+        });
+  const secret =
+    upstreamKey === undefined || !isFile(upstreamKey.path)
+      ? undefined
+      : new LiveFiles(upstreamKey.value, [upstreamKey.path], {
+          read: () => readUpstreamKey(upstreamKey.path),
+          apply(next, before) {
+            if (next === before) return [];
+            options.onUpstreamKey?.(next);
+            return ["UPSTREAM_API_KEY_FILE"];
+          },
+          onReload,
         });
 
+  const all = [configuration, accepted, secret].filter((files) => files !== undefined);
+  const polling = setInterval(() => {
+    for (const files of all) files.poll();
+  }, options.pollMs ?? 250);
+  polling.unref();
   return {
     kind: "ok",
-    current: () => files.current(),
-    reload: () => files.reload(),
-    status: () => files.status(),
-    close() {
-      files.close();
-      watcher?.close();
+    current: () => configuration.value,
+    keys: () => accepted?.value,
+    reload: () => joinReports(all.map((files) => files.reload())),
+    status() {
+      const [problem] = all.flatMap((files) => files.problems);
+      return problem === undefined
+        ? { state: "current", loadedAtMs, hash }
+        : { state: "refused", reason: placeOf(problem), loadedAtMs, hash };
     },
+    close: () => clearInterval(polling),
   };
 }
 
-class ReloadedFiles implements LiveConfig {
-  readonly #options: LiveConfigOptions;
-  readonly #clock: Clock;
-  /** The learned weights that the policy named when it was read last; watched even while they are refused. */
-  #weightsFile: WeightsFile | undefined;
-  /** The fingerprints of the files that were read last. */
-  #seen: string;
-  #config: Config;
-  #hash: string;
-  #loadedAtMs: number;
-  #state: ConfigStatus["state"] = "current";
-  /** Files that were empty when they came into force: these are empty on purpose. */
-  #empty: readonly string[];
-  #closed = false;
-
-  constructor(options: LiveConfigOptions, seen: string, config: Config, weightsFile: WeightsFile | undefined) {
-    this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    this.#weightsFile = weightsFile;
-    this.#seen = withWeights(seen, weightsFile);
-    this.#config = config;
-    this.#hash = configHash(config);
-    this.#loadedAtMs = this.#clock.now();
-    this.#empty = this.paths().filter(isEmpty);
-  }
-
-  /** The files that are read. */
-  paths(): readonly string[] {
-    return [...configured(this.#options), this.#weightsFile?.path].filter((path) => path !== undefined);
-  }
-
-  current(): Config {
-    return this.#config;
-  }
-
-  isNew(fingerprint: string): boolean {
-    return fingerprint !== this.#seen;
-  }
-
-  status(): ConfigStatus {
-    return { state: this.#state, loadedAtMs: this.#loadedAtMs, hash: this.#hash };
-  }
-
-  reload(): ReloadReport {
-    const report = this.#reload();
-    this.#options.onReload?.(report.kind);
-    return report;
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  #reload(): ReloadReport {
-    if (this.#closed) return { kind: "unchanged" };
-    // Before the files are read and checked: a later change is seen as one, and this one is not read once more meanwhile.
-    this.#seen = fingerprints(this.paths());
-    const seen = fingerprints(configured(this.#options));
-    const nowEmpty = this.paths().filter(isEmpty);
-    const emptied = nowEmpty.filter((path) => !this.#empty.includes(path));
-    if (emptied.length > 0) {
-      const suggestion = "write {} to return to the defaults";
-      return this.#refused(emptied.map((file) => ({ file, path: "", message: "is empty", suggestion })));
-    }
-    const loaded = loadConfig(this.#options);
-    this.#weightsFile = loaded.weightsFile;
-    this.#seen = withWeights(seen, loaded.weightsFile);
-    if (loaded.kind === "invalid") return this.#refused(loaded.problems);
-    return this.#apply(loaded.config, nowEmpty);
-  }
-
-  #apply(config: Config, empty: readonly string[]): ReloadReport {
-    const changed = changedPaths(this.#config, config);
-    try {
-      this.#use(config, changed);
-    } catch (error) {
-      const message = `cannot be put to use: ${error instanceof Error ? error.message : "unknown error"}`;
-      return this.#refused([{ file: this.paths().join(", "), path: "", message }]);
-    }
-    this.#empty = empty;
-    this.#loadedAtMs = this.#clock.now();
-    this.#state = "current";
-    if (changed.length === 0) return { kind: "unchanged" };
-    this.#options.log("config_reloaded", {
-      changes: changed.length,
-      changed: operatorText(changed.slice(0, 20).join(" ")),
-      hash: logId(this.#hash),
-    });
-    return { kind: "reloaded", changed };
-  }
-
-  #use(config: Config, changed: readonly string[]): void {
-    if (changed.length === 0) return;
-    this.#options.onChange?.(config, changed);
-    this.#config = config;
-    this.#hash = configHash(config);
-  }
-
-  #refused(problems: readonly Problem[]): ReloadReport {
-    this.#state = "refused";
-    this.#options.log("config_refused", { problems: problems.length, detail: operatorText(formatProblems(problems)) });
-    return { kind: "refused", problems };
-  }
+function joinReports(reports: readonly ReloadReport[]): ReloadReport {
+  const problems = reports.flatMap((report) => (report.kind === "refused" ? report.problems : []));
+  if (problems.length > 0) return { kind: "refused", problems };
+  const changed = reports.flatMap((report) => (report.kind === "reloaded" ? report.changed : []));
+  return changed.length > 0 ? { kind: "reloaded", changed } : { kind: "unchanged" };
 }
 
-function configured({ policyPath, registryPath }: ConfigPaths): readonly string[] {
-  return [policyPath, registryPath].filter((path) => path !== undefined);
+function placeOf({ file, line, path }: Problem): string {
+  const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
+  return path === "" ? `${place} is refused` : `${place} is refused: ${path}`;
 }
 
-/** What `fingerprints` says of all files, from those of policy and registry. */
-function withWeights(seen: string, weightsFile: WeightsFile | undefined): string {
-  return weightsFile === undefined ? seen : [seen, weightsFile.fingerprint].filter((each) => each !== "").join(" ");
+/** A pipe is empty when it is read a second time, and the defaults would apply silently. */
+function readOnce(file: string): Problem {
+  const message = "is not a regular file: a running gateway reads it again";
+  return { file, path: "", message, suggestion: "name a file" };
 }
 
-/** At the start an empty file is a valid policy. Later it is most likely a file that is being written. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
 function isEmpty(path: string): boolean {
   const read = readText(path, "");
   return read.kind === "ok" && read.text.trim() === ""; // loading says what is wrong with it

@@ -8,7 +8,6 @@ import { checkPolicy, loadPolicy } from "./load-policy.ts";
 import { capsOf, type Policy } from "./policy.ts";
 import type { Invalid } from "./problem.ts";
 import { validate } from "./validate.ts";
-import { fingerprints } from "./watch-files.ts";
 
 /** Policy and registry, valid each and together. */
 export interface Config {
@@ -25,39 +24,33 @@ export interface ConfigPaths {
 }
 
 export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
-  /** The file of learned weights that the policy names, whether it could be read or not. */
-  readonly weightsFile?: WeightsFile;
+  /** The files that were read, or could not be. */
+  readonly files: readonly string[];
 };
 
-export interface WeightsFile {
-  readonly path: string;
-  /** Taken before it was read, so that a later change is seen as one. */
-  readonly fingerprint: string;
-}
-
 /** Reads policy and registry, and the learned weights that the policy names. All problems at once; never throws. */
-export function loadConfig(paths: ConfigPaths): LoadedConfig {
-  const policy = loadPolicy(paths.policyPath);
-  const registry = loadRegistry(paths.registryPath);
+export function loadConfig({ policyPath, registryPath }: ConfigPaths): LoadedConfig {
+  const policy = loadPolicy(policyPath);
+  const registry = loadRegistry(registryPath);
+  const weightsPath = policy.kind === "ok" ? weightsPathOf(policy.policy, policyPath) : undefined;
+  const files = [policyPath, registryPath, weightsPath].filter((path) => path !== undefined);
   if (policy.kind === "invalid" || registry.kind === "invalid") {
     const problems = [policy, registry].flatMap((file) => (file.kind === "invalid" ? file.problems : []));
-    return { kind: "invalid", problems };
+    return { kind: "invalid", problems, files };
   }
-  const path = weightsPathOf(policy.policy, paths.policyPath);
-  const files = path === undefined ? {} : { weightsFile: { path, fingerprint: fingerprints([path]) } };
-  const learned = path === undefined ? undefined : loadWeights(path);
+  const learned = weightsPath === undefined ? undefined : loadWeights(weightsPath);
   const problems = [
     ...checkPolicy(policy, registry.registry),
     ...(learned?.kind === "invalid" ? learned.problems : []),
   ];
-  if (problems.length > 0) return { kind: "invalid", problems, ...files };
+  if (problems.length > 0) return { kind: "invalid", problems, files };
   const config = {
     policy: policy.policy,
     registry: registry.registry,
     caps: capsOf(policy.policy),
     ...(learned?.kind === "ok" ? { learned: learned.weights } : {}),
   };
-  return { kind: "ok", config, ...files };
+  return { kind: "ok", config, files };
 }
 
 /** The path of the learned weights that the policy names; undefined when it names none. */

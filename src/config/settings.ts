@@ -23,7 +23,13 @@ export interface Settings {
   /** `demo`: the built-in simulator, because no upstream is configured. */
   readonly upstream:
     | { readonly kind: "demo" }
-    | { readonly kind: "aggregator"; readonly baseUrl: string; readonly apiKey?: string };
+    | {
+        readonly kind: "aggregator";
+        readonly baseUrl: string;
+        readonly apiKey?: string;
+        /** Read again when it changes. */
+        readonly apiKeyFile?: string;
+      };
   readonly databaseUrl: string;
   /** At the start: how long a database that cannot be reached is waited for. */
   readonly databaseWaitMs: number;
@@ -142,7 +148,7 @@ const settingsShape = {
   ),
   AUTH_MIN_TOKEN_LENGTH: whole("8", 1, 4_096).describe("Bearer tokens with fewer characters get 401."),
   AUTH_KEYS_FILE: path.describe(
-    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label after white space; `#` begins a comment. It is read at start: to add or withdraw a token, restart. Without it, any token that is long enough is accepted.",
+    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label and an optional `day_hard_usd=N` (what all tokens of that label may spend in a UTC day), with white space between; `#` begins a comment. It is read again when it changes: a withdrawn token is refused within a second. Without it, any token that is long enough is accepted.",
   ),
   MAX_REQUEST_BYTES: whole("16777216", 1_024, 1_073_741_824).describe("Larger request bodies get 413."),
   MAX_REQUEST_VALUES: whole("100000", 1_000, 100_000_000).describe(
@@ -167,7 +173,7 @@ const settingsShape = {
   DRAIN_ACCEPT_MS: whole("5000", 0, 3_600_000).describe(
     "How long new requests are still accepted after SIGTERM, in milliseconds, so that load balancers notice first.",
   ),
-  DRAIN_STREAMS_MS: whole("120000", 0, 3_600_000).describe(
+  DRAIN_STREAMS_MS: whole("600000", 0, 3_600_000).describe(
     "How long requests in flight may continue after that, in milliseconds, before they end with an error.",
   ),
 };
@@ -214,6 +220,7 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
     DASHBOARD_TOKEN: dashboardToken,
     WORKERS: workers,
   } = values;
+  const apiKeyFile = env["UPSTREAM_API_KEY_FILE"];
   const isAggregator = isGiven(env["UPSTREAM_BASE_URL"]) || apiKey !== undefined;
   if (workers > 1 && values.DATABASE_URL === "sqlite::memory:") {
     problems.push({
@@ -244,7 +251,12 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
     port: values.PORT,
     allowedHosts: values.ALLOWED_HOSTS ?? [],
     upstream: isAggregator
-      ? { kind: "aggregator", baseUrl, ...(apiKey === undefined ? {} : { apiKey }) }
+      ? {
+          kind: "aggregator",
+          baseUrl,
+          ...(apiKey === undefined ? {} : { apiKey }),
+          ...(isGiven(apiKeyFile) ? { apiKeyFile } : {}),
+        }
       : { kind: "demo" },
     databaseUrl: values.DATABASE_URL,
     databaseWaitMs: values.DATABASE_WAIT_MS,
@@ -277,12 +289,30 @@ function secretFiles(env: Env, problems: Problem[]): Env {
       problems.push({ file: "environment", path: `${name}_FILE`, message, suggestion: "unset one of the two" });
       continue;
     }
-    const read = readText(path, `${name}_FILE`);
+    const read = readSecret(path, name);
     if (read.kind === "invalid") problems.push(...read.problems);
-    else if (read.text.trim() === "") problems.push({ file: path, path: "", message: `is empty: check ${name}_FILE` });
-    else values[name] = read.text.trim();
+    else values[name] = read.value;
   }
   return values;
+}
+
+type Secret = { readonly kind: "ok"; readonly value: string } | Invalid;
+
+function readSecret(path: string, name: string): Secret {
+  const read = readText(path, `${name}_FILE`);
+  if (read.kind === "invalid") return read;
+  const value = read.text.trim();
+  if (value !== "") return { kind: "ok", value };
+  return { kind: "invalid", problems: [{ file: path, path: "", message: `is empty: check ${name}_FILE` }] };
+}
+
+/** The key in the file that `UPSTREAM_API_KEY_FILE` names. */
+export function readUpstreamKey(path: string): Secret {
+  const read = readSecret(path, "UPSTREAM_API_KEY");
+  if (read.kind === "invalid") return read;
+  const { error } = apiKey.safeParse(read.value);
+  if (error === undefined) return read;
+  return { kind: "invalid", problems: error.issues.map(({ message }) => ({ file: path, path: "", message })) };
 }
 
 /** Undefined when it is absent, or when its problem was added. */

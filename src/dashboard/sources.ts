@@ -1,11 +1,11 @@
 import type { ConfigDocument } from "#config/config-file.ts";
+import type { ConfigStatus } from "#config/live-config.ts";
 import type { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
 import { type ModelKey, tierOfRole } from "#domain/model.ts";
 import type { HealthState } from "#health/health.ts";
 import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
-import type { ConfigStatus } from "#http/endpoints/health.ts";
 import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/key-usage-watch.ts";

@@ -1,3 +1,4 @@
+import type { NanoUsd } from "./money/money.ts";
 import type { Surcharge } from "./money/surcharge.ts";
 import type { Alias, RoutingTask } from "./routing.ts";
 import type { TraceContext } from "./trace-context.ts";
@@ -36,6 +37,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** A number for whoever holds the bearer token, the same for each of its requests to this process; it tells nothing of the token. */
   readonly caller: number;
+  /** The token's line in `AUTH_KEYS_FILE`, where it has a label. */
+  readonly key?: CallerKey;
   /** The body as sent; never changed in place. Some messages may be parsed when they are read (`wholeMessage`), odd numbers in objects are raw JSON. */
   readonly body: JsonObject & { messages: ChatMessage[] };
   /** The bytes of the body, where what is sent on may be made of them. */
@@ -56,6 +59,12 @@ export interface ChatRequest {
   /** What calls made for it have as their parent; absent where nothing is traced. */
   readonly trace?: TraceContext;
   readonly receivedAtMs: number;
+}
+
+/** What an operator has written beside a token: its name in records and metrics, and what all requests with that name may spend in a UTC day. */
+export interface CallerKey {
+  readonly label: string;
+  readonly dayHard?: NanoUsd;
 }
 
 /** The bytes of a body, and where its members and messages stand in them, as far as these say nothing but what was parsed. */

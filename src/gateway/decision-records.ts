@@ -113,6 +113,10 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     tasks: stored,
     /** What a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
     reportOutcome: async (report: ReportedOutcome) => enabled() && stored.reportOutcome(report),
+    health() {
+      const { kind, ok, queued, dropped } = stored.status();
+      return kind === "off" ? undefined : { ok, queued, dropped };
+    },
     /** By decision id or request id. Rejects when the store does not answer. */
     async explained(id: string): Promise<ExplainedDecision | undefined> {
       const record = await stored.get(id);

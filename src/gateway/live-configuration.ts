@@ -22,10 +22,14 @@ export class LiveConfiguration {
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
   #onChange: () => void = () => {};
+  /** The key that calls go out with. */
+  upstreamKey: string | undefined;
+  onUpstreamKey: () => void = () => {};
 
   constructor(settings: Settings, log: Log) {
     this.#settings = settings;
     this.#log = log;
+    this.upstreamKey = settings.upstream.kind === "aggregator" ? settings.upstream.apiKey : undefined;
     // In demo mode `auto` means off: the simulator offers what an aggregator does, but only where the policy says `on`.
     const baseUrl = settings.upstream.kind === "demo" ? undefined : settings.upstream.baseUrl;
     this.#isKnownAggregator = isEnabled("auto", baseUrl);
@@ -36,7 +40,7 @@ export class LiveConfiguration {
   apply(config: Config): void {
     this.#loaded = config;
     const { policy } = config;
-    const privacy = privacyEngine(policy.privacy, ownSecrets(this.#settings));
+    const privacy = privacyEngine(policy.privacy, this.#ownSecrets());
     for (const rule of privacy.disabledRules) this.#log("privacy_rule_disabled", { rule: logId(rule) });
     const priceLimit = this.isChosen("price_limit");
     this.#inForce = {
@@ -50,11 +54,34 @@ export class LiveConfiguration {
     this.#onChange();
   }
 
+  /** Calls go out with another key from now on. Throws where no header can carry it. */
+  applyUpstreamKey(key: string): void {
+    const before = this.upstreamKey;
+    this.upstreamKey = key;
+    try {
+      this.onUpstreamKey();
+    } catch (error) {
+      this.upstreamKey = before;
+      throw error;
+    }
+    // The privacy engine knows our own secrets.
+    this.apply(this.loaded());
+  }
+
   /** Applies another price book, where the policy wants one. */
   applyPrices(book: PriceBook): void {
     this.#book = book;
     const registry = withPriceBook(this.loaded().registry, this.isChosen("price_book") ? book : emptyPriceBook);
     this.#inForce = { ...this.current(), registry };
+  }
+
+  #ownSecrets() {
+    const key = this.upstreamKey;
+    const { dashboardToken } = this.#settings;
+    return [
+      ...(key === undefined ? [] : [{ rule: "gateway_upstream_api_key", value: key, sentUpstream: true as const }]),
+      ...(dashboardToken === undefined ? [] : [{ rule: "gateway_dashboard_token", value: dashboardToken }]),
+    ];
   }
 
   /** Called after each `apply` from now on. */
@@ -84,12 +111,4 @@ export class LiveConfiguration {
 function applied<T>(configuration: T | undefined): T {
   if (configuration === undefined) throw new Error("unreachable: applied before the parts are made");
   return configuration;
-}
-
-function ownSecrets({ upstream, dashboardToken }: Settings) {
-  const key = upstream.kind === "aggregator" ? upstream.apiKey : undefined;
-  return [
-    ...(key === undefined ? [] : [{ rule: "gateway_upstream_api_key", value: key, sentUpstream: true as const }]),
-    ...(dashboardToken === undefined ? [] : [{ rule: "gateway_dashboard_token", value: dashboardToken }]),
-  ];
 }

@@ -75,26 +75,29 @@ export async function openSimulator({ settings, configuration, time, closing }: 
   return simulator;
 }
 
-/** Where calls go, and with which key. */
+/** Where calls go, and with which key: another one, once its file has changed. */
 export interface UpstreamAddress {
   readonly baseUrl: string;
   readonly apiKey?: string;
 }
 
-export function upstreamAddressOf({ settings }: GatewayContext, simulator: Simulator | undefined): UpstreamAddress {
+export function upstreamAddress({ settings, configuration }: GatewayContext, simulator: Simulator | undefined) {
   const { upstream } = settings;
-  if (upstream.kind !== "aggregator") return { baseUrl: simulator?.url ?? "" };
-  return { baseUrl: upstream.baseUrl, ...(upstream.apiKey === undefined ? {} : { apiKey: upstream.apiKey }) };
+  if (upstream.kind !== "aggregator") return (): UpstreamAddress => ({ baseUrl: simulator?.url ?? "" });
+  return (): UpstreamAddress => {
+    const { upstreamKey } = configuration;
+    return { baseUrl: upstream.baseUrl, ...(upstreamKey === undefined ? {} : { apiKey: upstreamKey }) };
+  };
 }
 
-export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext): PriceBookReader {
+export function openPrices(address: () => UpstreamAddress, context: GatewayContext): PriceBookReader {
   const { settings, configuration, time, metrics, closing } = context;
   const reader = new PriceBookReader({
     ...time,
     source: priceSourceOf(settings.upstream),
     enabled: () => configuration.isChosen("price_book"),
     models: () => configuration.loaded().registry.models.values(),
-    readList: (signal) => readModelList({ ...time, baseUrl, signal }),
+    readList: (signal) => readModelList({ ...time, baseUrl: address().baseUrl, signal }),
     openStore: () => openPriceBookStore(settings.databaseUrl),
     onChange: (book) => configuration.applyPrices(book),
     onEvent(event) {
@@ -108,16 +111,18 @@ export function openPrices({ baseUrl }: UpstreamAddress, context: GatewayContext
 }
 
 /** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
-export function openKeyUsage({ baseUrl, apiKey }: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
+export function openKeyUsage(address: () => UpstreamAddress, ledger: Ledger, context: GatewayContext) {
   const { settings, configuration, time, metrics, closing } = context;
-  if (apiKey === undefined) return undefined;
+  if (address().apiKey === undefined) return undefined;
   const watch = new KeyUsageWatch({
     ...time,
-    source: baseUrl,
-    keyDigest: keyDigestOf(apiKey),
+    source: address().baseUrl,
+    get keyDigest() {
+      return keyDigestOf(address().apiKey ?? "");
+    },
     enabled: () => configuration.isChosen("key_usage"),
     async ask(signal) {
-      const reply = await readKeyUsage({ ...time, baseUrl, apiKey, signal });
+      const reply = await readKeyUsage({ apiKey: "", ...address(), ...time, signal });
       if (reply.kind === "ok") return { ...reply.usage, kind: "ok", spent: spentInDay(reply.usage) };
       return { kind: "failed", detail: reply.kind === "failed" ? reply.detail : `it answered ${reply.status}` };
     },
@@ -134,29 +139,35 @@ export function openKeyUsage({ baseUrl, apiKey }: UpstreamAddress, ledger: Ledge
   return watch;
 }
 
-export function openUpstream(address: UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
+export function openUpstream(address: () => UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
   const { configuration, time, metrics, closing } = context;
   const asksBilling = () => configuration.isChosen("generation_lookup");
   if (hasLookups(ledger)) {
     const stopLookup = startBillingLookup({
       ...time,
       ledger,
-      ask: (id) => readGeneration({ ...address, ...time }, id),
+      ask: (id) => readGeneration({ ...address(), ...time }, id),
       enabled: asksBilling,
       maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.policy().budget.absurd_cost_factor),
       onAnswer: metrics.billingAsked,
     });
     closing.add(stopLookup);
   }
-  return upstreamClient({
-    ...address,
-    ...time,
-    asksBilling,
-    limits() {
-      const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.policy().stream;
-      return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
-    },
-  });
+  const clientNow = () =>
+    upstreamClient({
+      ...address(),
+      ...time,
+      asksBilling,
+      limits() {
+        const { max_answer_bytes, max_answer_values, max_event_bytes } = configuration.policy().stream;
+        return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
+      },
+    });
+  let client = clientNow();
+  configuration.onUpstreamKey = () => {
+    client = clientNow();
+  };
+  return { send: (call, signal) => client.send(call, signal) };
 }
 
 /** A ledger that a test hands in need not keep pending billing lookups. */

@@ -1,4 +1,3 @@
-import { type AuthKeys, loadAuthKeys } from "#config/auth-keys.ts";
 import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
@@ -35,7 +34,7 @@ import {
   openPrices,
   openSimulator,
   openUpstream,
-  upstreamAddressOf,
+  upstreamAddress,
 } from "./open-parts.ts";
 import { startHttp, type WorkersView } from "./start-http.ts";
 import { tracedUpstream } from "./traced-upstream.ts";
@@ -79,37 +78,30 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
   };
   const { configuration, metrics, closing } = context;
 
-  const keys = settings.authKeysFile === undefined ? undefined : loadAuthKeys(settings.authKeysFile);
+  const { upstream, policyPath, registryPath, authKeysFile } = settings;
   const live = liveConfig({
-    policyPath: settings.policyPath,
-    registryPath: settings.registryPath,
-    log,
+    ...{ policyPath, registryPath, authKeysFile, log, clock },
+    upstreamKey:
+      upstream.kind !== "aggregator" || upstream.apiKeyFile === undefined || upstream.apiKey === undefined
+        ? undefined
+        : { path: upstream.apiKeyFile, value: upstream.apiKey },
     onChange: (config) => configuration.apply(config),
+    onUpstreamKey: (key) => configuration.applyUpstreamKey(key),
     onReload: (kind) => metrics.configReloaded(kind),
-    clock,
   });
-  if (live.kind === "invalid" || keys?.kind === "invalid") {
-    if (live.kind === "ok") live.close();
-    const problems = [live, keys].flatMap((part) => (part?.kind === "invalid" ? part.problems : []));
-    return { kind: "invalid", problems };
-  }
+  if (live.kind === "invalid") return live;
   closing.add(() => live.close());
   configuration.apply(live.current());
   try {
-    return { kind: "ok", gateway: await assemble(live, keys?.keys, overrides, context) };
+    return { kind: "ok", gateway: await assemble(live, overrides, context) };
   } catch (error) {
     await closing.closeAll();
     throw error;
   }
 }
 
-async function assemble(
-  live: LiveConfig,
-  accepted: AuthKeys | undefined,
-  { workers, idleSeconds }: Overrides,
-  context: GatewayContext,
-) {
-  const { settings, configuration, time, metrics, closing, sharesDatabase: shared } = context;
+async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, context: GatewayContext) {
+  const { settings, configuration, time, log, metrics, closing, sharesDatabase: shared } = context;
   const { clock } = time;
   const { version } = pkg;
   const configStatus = () => live.status();
@@ -117,7 +109,7 @@ async function assemble(
   const records = openRecords(ledger, context);
   const health = await openHealth(context);
   const simulator = await openSimulator(context);
-  const address = upstreamAddressOf(context, simulator);
+  const address = upstreamAddress(context, simulator);
   const prices = openPrices(address, context);
   const pricesRead = prices.start(configuration.policy().upstream.price_book_wait_ms);
   configuration.onChange(() => prices.configured());
@@ -137,7 +129,7 @@ async function assemble(
       lastModels.trim(maxGoals);
     },
     health: health.registry,
-    upstream: tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address.baseUrl),
+    upstream: tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address().baseUrl),
     tasks: storedTaskMemory({ states: records.tasks, shared, clock, limits }),
     conversations: inMemoryConversationMemory(() => configuration.policy().routing.affinity),
     retryBudget: retryBudget(clock, () => configuration.policy().upstream),
@@ -155,17 +147,12 @@ async function assemble(
   await pricesRead;
   const http = startHttp(
     {
-      ports,
-      ledger,
-      configStatus,
-      accepted,
-      records,
-      workers,
+      ...{ ports, version, configStatus, records, workers, idleSeconds },
+      keys: () => live.keys(),
       flushRecords: () => finished.flush(),
       lastModel: (goal) => lastModels.get(goal),
       dashboard: openDashboard({ ledger, records, health, configStatus, prices, keyUsage }, context),
-      ...(idleSeconds === undefined ? {} : { idleSeconds }),
-      ...(tracing === undefined ? {} : { traces: tracedRequests(tracing) }),
+      traces: tracing && tracedRequests(tracing),
     },
     context,
   );
@@ -191,7 +178,7 @@ async function assemble(
      * to end, the rest get an error, and the ledger is flushed. Aborting `forceSignal` skips to the flush.
      */
     async drain(acceptMs: number, streamsMs: number, forceSignal = new AbortController().signal) {
-      await drainRequests({ http, timers: time.timers, acceptMs, streamsMs, forceSignal });
+      await drainRequests({ http, timers: time.timers, log, acceptMs, streamsMs, forceSignal });
       await closing.closeAll();
     },
   };

@@ -1,20 +1,14 @@
+import type { AuthKeys } from "#config/auth-keys.ts";
+import type { ConfigStatus } from "#config/live-config.ts";
+import type { Settings } from "#config/settings.ts";
 import type { Outcome, RoutingDecision } from "#domain/routing.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestRecord } from "#records/record.ts";
-import type { AuthRules } from "./access/auth.ts";
-import type { PieceCache } from "./chat-body/piece-cache.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";
-import type { ConfigStatus, HealthReport, RecordsHealth } from "./endpoints/health.ts";
+import type { HealthReport } from "./endpoints/health.ts";
 import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
-
-/** What a caller reports at `POST /v1/route/outcome`. */
-export interface OutcomeReport {
-  readonly decisionId: string;
-  readonly outcome: Outcome;
-  /** From 0 to 1; null where the caller gave none. */
-  readonly score: number | null;
-}
+import type { HealthAnswer } from "./openapi/schemas.ts";
 
 /** What a part that answers a whole folder of paths needs of the server. */
 export interface ServerConnection {
@@ -35,59 +29,51 @@ export interface RequestTraces {
   streamEnded(request: Request): void;
 }
 
+/** The decision records. What reads or writes the store rejects while that does not answer. */
+export interface RecordsPort {
+  /** For `/healthz`; undefined where none are kept. */
+  health(): HealthAnswer["records"];
+  /** A decision's record with its explanation, by its id or its request's; undefined where there is none. */
+  explained(id: string): Promise<object | undefined>;
+  /** The explanation of a request that goes on, or has just ended. */
+  explainNow(record: RequestRecord): object;
+  /** Keeps what a caller reports of a decision; false for an unknown one. The score is 0 to 1, or null. */
+  reportOutcome(report: { decisionId: string; outcome: Outcome; score: number | null }): Promise<boolean>;
+}
+
+/** A request that was answered with an error and has no record of its own. */
+export interface RejectedRequest {
+  readonly requestId: string;
+  readonly route: RouteLabel;
+  readonly method: string;
+  readonly status: number;
+  readonly code: string | undefined;
+}
+
 export interface ServerOptions {
-  readonly host: string;
-  readonly port: number;
-  /** Several processes on one port (Linux). */
-  readonly reusePort: boolean;
+  readonly settings: Settings;
   readonly version: string;
-  /** Marks every answer as coming from a simulated upstream. */
-  readonly demo: boolean;
-  readonly maxRequestBytes: number;
-  /** Most JSON values in one body. */
-  readonly maxRequestValues: number;
-  /** Bytes of request bodies held at once, over all requests. */
-  readonly maxBytesInFlight: number;
-  /** What is known of messages of earlier requests. */
-  readonly pieces: PieceCache;
-  /** Names beside the loopback ones under which a gateway on loopback may be called. */
-  readonly allowedHosts: readonly string[];
-  readonly auth: () => AuthRules;
   readonly ports: Ports;
+  /** The tokens of `AUTH_KEYS_FILE`; undefined: every long-enough one is accepted. */
+  readonly keys: () => AuthKeys | undefined;
+  readonly records: RecordsPort;
   /** The model that a goal was last sent to by this process, and when; undefined when that is long ago. */
   readonly lastModel: (goal: string) => { readonly model: string; readonly atMs: number } | undefined;
   /** Whether the files' configuration is in force, for `/healthz`. */
   readonly configStatus: () => ConfigStatus;
-  /** How the decision records are kept, for `/healthz`; undefined where none are. */
-  readonly recordsHealth?: () => RecordsHealth | undefined;
-  /** Undefined when it is not available now. */
-  readonly metricsText: () => Promise<{ readonly text: string; readonly contentType: string } | undefined>;
+  /** Of all workers together, where there are several; undefined when it is not available now. */
+  readonly metricsText: () => Promise<string | undefined>;
   /** The report of all workers together, where there are several; undefined when it is not available now. */
-  readonly gatewayHealth?: () => Promise<HealthReport | undefined>;
-  /** Why a request should be refused before its body is read; undefined when there is room. */
-  readonly shedReason: (activeRequests: number) => string | undefined;
+  readonly gatewayHealth?: (() => Promise<HealthReport | undefined>) | undefined;
   /** Present where requests are traced. */
-  readonly traces?: RequestTraces;
-  /** Keeps what a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
-  readonly reportOutcome: (report: OutcomeReport) => Promise<boolean>;
-  /** Called for every request that was answered with an error and has no record of its own. */
-  readonly onRejected: (event: {
-    requestId: string;
-    route: RouteLabel;
-    method: string;
-    status: number;
-    code?: string;
-  }) => void;
-  /** Called with each decision of the dry run. */
-  readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
+  readonly traces?: RequestTraces | undefined;
   /** Answers everything under `/dashboard`, all methods. */
   readonly dashboard?: (connection: ServerConnection) => Handler;
-  /** A decision's record with its explanation, by its id or its request's; undefined where there is none. Rejects without the store. */
-  readonly decisionRecord: (id: string) => Promise<object | undefined>;
-  /** The explanation of a request that goes on, or has just ended. */
-  readonly explain: (record: RequestRecord) => object;
+  readonly onRejected: (request: RejectedRequest) => void;
+  /** Called with each decision of the dry run. */
+  readonly onDryRun: (decision: RoutingDecision, durationMs: number) => void;
   /** Called with an unexpected error; the request is answered 500. */
   readonly onCrash: (error: unknown, requestId: string) => void;
   /** A connection without a request, or whose request does not arrive, is closed after so long. Default 10. */
-  readonly idleSeconds?: number;
+  readonly idleSeconds?: number | undefined;
 }

@@ -38,7 +38,7 @@ async function start(options: Omit<LiveConfigOptions, "log">) {
     events.push(event);
     if (awaited?.event === event) awaited.resolve();
   };
-  const live = await liveConfig({ debounceMs: 5, pollMs: 600_000, ...options, log });
+  const live = liveConfig({ pollMs: 5, ...options, log });
   if (live.kind === "invalid") throw new Error(formatProblems(live.problems));
   open.push(live);
   return {
@@ -60,19 +60,19 @@ test.skipIf(process.platform === "win32")(
     unlinkSync(policyPath);
     // Reading it would wait for a writer, and block the whole process.
     expect(Bun.spawnSync(["mkfifo", policyPath]).exitCode).toBe(0);
-    expect(await live.reload()).toMatchObject({ kind: "refused" });
+    expect(live.reload()).toMatchObject({ kind: "refused" });
     await refused;
     expect(hard()).toBe(3);
     const log: Log = () => undefined;
-    expect(await liveConfig({ policyPath, log })).toMatchObject({ kind: "invalid" });
+    expect(liveConfig({ policyPath, log })).toMatchObject({ kind: "invalid" });
     const inMemory = "/dev/shm"; // usual files, unlike the rest of /dev
     if (existsSync(inMemory)) {
       const pipe = join(newFolder(inMemory), "policy.yaml");
       expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-      expect(await liveConfig({ policyPath: pipe, log })).toMatchObject({ kind: "invalid" });
+      expect(liveConfig({ policyPath: pipe, log })).toMatchObject({ kind: "invalid" });
     }
     // The result of a shell's `<(…)` can be read only once.
-    const once = await liveConfig({ policyPath: "/dev/null", log });
+    const once = liveConfig({ policyPath: "/dev/null", log });
     expect(once.kind === "invalid" && formatProblems(once.problems)).toContain("is not a regular file");
   },
 );
@@ -131,7 +131,7 @@ describe("learned weights", () => {
     await refused;
     expect(hard()).toBe(1);
     writeFileSync(file, weights(7));
-    const answer = await live.reload();
+    const answer = live.reload();
     expect(answer).toMatchObject({ kind: "refused", problems: [{ file, path: "blend" }] });
     const reloaded = next("config_reloaded");
     writeFileSync(file, weights(0.5));
@@ -147,14 +147,14 @@ describe("reloading when asked", () => {
     const applied: unknown[] = [];
     const { live, hard } = await start({
       policyPath: path,
-      watchFiles: false,
-      onChange: ({ caps }, changed) => applied.push([caps.goalHard, changed]),
+      pollMs: 600_000,
+      onChange: ({ caps }) => applied.push(caps.goalHard),
     });
     writeFileSync(path, cap(3));
-    expect(await live.reload()).toEqual({ kind: "reloaded", changed: ["budget.per_goal_hard_usd"] });
+    expect(live.reload()).toEqual({ kind: "reloaded", changed: ["budget.per_goal_hard_usd"] });
     expect(hard()).toBe(3);
-    expect(applied).toEqual([[3_000_000_000, ["budget.per_goal_hard_usd"]]]);
-    expect(await live.reload()).toEqual({ kind: "unchanged" });
+    expect(applied).toEqual([3_000_000_000]);
+    expect(live.reload()).toEqual({ kind: "unchanged" });
   });
 
   test.each([
@@ -165,13 +165,13 @@ describe("reloading when asked", () => {
   ])("refuses an invalid file completely: %s", async (_, text) => {
     const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
-    const { live, hard, events } = await start({ policyPath: path, watchFiles: false });
+    const { live, hard, events } = await start({ policyPath: path, pollMs: 600_000 });
     writeFileSync(path, text);
-    expect((await live.reload()).kind).toBe("refused");
+    expect(live.reload().kind).toBe("refused");
     expect(hard()).toBe(1);
     expect(events).toEqual(["config_refused"]);
     writeFileSync(path, cap(2));
-    expect((await live.reload()).kind).toBe("reloaded");
+    expect(live.reload().kind).toBe("reloaded");
     expect(hard()).toBe(2);
   });
 
@@ -181,19 +181,19 @@ describe("reloading when asked", () => {
     const counted: string[] = [];
     const { live, hard } = await start({
       policyPath: path,
-      watchFiles: false,
+      pollMs: 600_000,
       onReload: (kind) => counted.push(kind),
       onChange: ({ policy }) => {
         if (policy.budget.per_goal_hard_usd === 2) throw new Error("no engine for it");
       },
     });
     writeFileSync(path, cap(2));
-    const refused = await live.reload();
+    const refused = live.reload();
     expect(refused.kind === "refused" && formatProblems(refused.problems)).toContain("no engine for it");
     expect(hard()).toBe(1);
     writeFileSync(path, cap(3));
-    await live.reload();
-    await live.reload();
+    live.reload();
+    live.reload();
     expect([hard(), counted]).toEqual([3, ["refused", "reloaded", "unchanged"]]);
   });
 });
@@ -201,7 +201,7 @@ describe("reloading when asked", () => {
 test("the status shows the active configuration, and whether a file differs from it", async () => {
   const path = join(newFolder(), "policy.yaml");
   writeFileSync(path, cap(1));
-  const { live } = await start({ policyPath: path, watchFiles: false });
+  const { live } = await start({ policyPath: path, pollMs: 600_000 });
   const first = live.status();
   expect(first).toEqual({
     state: "current",
@@ -209,13 +209,14 @@ test("the status shows the active configuration, and whether a file differs from
     loadedAtMs: expect.any(Number),
   });
   writeFileSync(path, cap("lots"));
-  await live.reload();
-  expect(live.status()).toEqual({ ...first, state: "refused" });
+  live.reload();
+  const reason = "policy.yaml:2 is refused: budget.per_goal_hard_usd";
+  expect(live.status()).toEqual({ ...first, state: "refused", reason });
   writeFileSync(path, cap(2));
-  await live.reload();
+  live.reload();
   expect(live.status()).toMatchObject({ state: "current", hash: expect.not.stringContaining(first.hash) });
   writeFileSync(path, cap(1));
-  await live.reload();
+  live.reload();
   expect(live.status().hash).toBe(first.hash);
 });
 
@@ -254,12 +255,10 @@ describe("noticing a change", () => {
     }
   });
 
-  test("by polling, if the file system sends no events; a missing file is reported once", async () => {
-    const folder = newFolder();
-    const path = join(folder, "policy.yaml");
+  test("of a file that stays away: that is reported once", async () => {
+    const path = join(newFolder(), "policy.yaml");
     writeFileSync(path, cap(1));
-    // The debounce never ends within this time, so only the poll can find the change.
-    const { hard, next, events } = await start({ policyPath: path, debounceMs: 600_000, pollMs: 5 });
+    const { hard, next, events } = await start({ policyPath: path });
     let event = next("config_refused");
     unlinkSync(path);
     await event;
@@ -268,5 +267,33 @@ describe("noticing a change", () => {
     await event;
     expect(hard()).toBe(2);
     expect(events).toEqual(["config_refused", "config_reloaded"]);
+  });
+});
+
+describe("files beside the configuration", () => {
+  test("the keys and the upstream's key come into force whatever becomes of the policy", async () => {
+    const folder = newFolder();
+    const [policyPath, authKeysFile, keyPath] = ["policy.yaml", "keys", "upstream"].map((name) => join(folder, name));
+    const digests = ["a", "b"].map((token) => new Bun.CryptoHasher("sha256").update(token).digest("hex"));
+    writeFileSync(policyPath ?? "", cap(1));
+    writeFileSync(authKeysFile ?? "", digests.join("\n"));
+    writeFileSync(keyPath ?? "", "first\n");
+    const received: string[] = [];
+    const { live, events } = await start({
+      ...{ policyPath, authKeysFile, pollMs: 600_000 },
+      upstreamKey: { path: keyPath ?? "", value: "first" },
+      onUpstreamKey: (key) => received.push(key),
+    });
+    writeFileSync(policyPath ?? "", cap("lots"));
+    writeFileSync(authKeysFile ?? "", digests[1] ?? "");
+    writeFileSync(keyPath ?? "", "second\n");
+    expect(live.reload()).toMatchObject({ kind: "refused", problems: [{ path: "budget.per_goal_hard_usd" }] });
+    expect([[...(live.keys()?.keys() ?? [])], received]).toEqual([[digests[1] ?? ""], ["second"]]);
+    expect(events).toEqual(["config_refused", "config_reloaded", "config_reloaded"]);
+    writeFileSync(policyPath ?? "", cap(1));
+    writeFileSync(authKeysFile ?? "", "no digest");
+    writeFileSync(keyPath ?? "", "\n");
+    expect(live.reload().kind).toBe("refused");
+    expect([live.keys()?.size, received.length, live.status().reason]).toEqual([1, 1, "keys:1 is refused"]);
   });
 });

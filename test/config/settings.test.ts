@@ -7,6 +7,7 @@ import { generate } from "selfsigned";
 import { parseAuthKeys } from "#config/auth-keys.ts";
 import { formatProblems } from "#config/problem.ts";
 import { parseSettings } from "#config/settings.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 
 function settingsOf(env: Record<string, string>) {
   const parsed = parseSettings(env);
@@ -33,7 +34,7 @@ describe("settings", () => {
       logLevel: "info",
       logFormat: "auto",
       drainAcceptMs: 5_000,
-      drainStreamsMs: 120_000,
+      drainStreamsMs: 600_000,
     });
     expect(settings.nodeId).toEndWith(`-${process.pid}`);
     expect(warnings).toEqual([]);
@@ -181,22 +182,41 @@ describe("NODE_EXTRA_CA_CERTS", () => {
 });
 
 describe("the keys file", () => {
-  const digest = createHash("sha256").update("token-for-a-test").digest("hex");
-  const other = createHash("sha256").update("another").digest("hex");
+  const digestOf = (token: string) => createHash("sha256").update(token).digest("hex");
+  const digest = digestOf("token-for-a-test");
 
-  test("contains digests with optional labels, comments and blank lines", () => {
-    const parsed = parseAuthKeys(`# team\r\n\r\n${digest}  ci runner\n${other.toUpperCase()}\n`, "keys");
+  test("contains digests with optional labels and caps, comments and blank lines", () => {
+    const lines = [
+      "# team\r\n\r",
+      `${digest}  ci runner day_hard_usd=2.5 # nightly`,
+      `${digestOf("b").toUpperCase()}`,
+      `${digestOf("c")} # alice`,
+      `${digestOf("d")} ci-runner day_hard_usd=2.5`,
+    ];
+    const parsed = parseAuthKeys(lines.join("\n"), "keys");
     expect(parsed.kind === "ok" && [...parsed.keys]).toEqual([
-      [digest, "ci runner"],
-      [other, null],
+      [digest, { label: "ci-runner", dayHard: nanoUsd(2_500_000_000) }],
+      [digestOf("b"), null],
+      [digestOf("c"), { label: "alice" }],
+      [digestOf("d"), { label: "ci-runner", dayHard: nanoUsd(2_500_000_000) }],
     ]);
   });
 
   test("has an error for each invalid line, which does not repeat the line", () => {
     const token = ["sk", "live", "1234567890"].join("-");
-    const parsed = parseAuthKeys(`${digest}\n${token}\n${digest}\n`, "keys");
+    const lines = [
+      digest,
+      token,
+      digest,
+      `${digestOf("b")} day_hard_usd=5`,
+      `${digestOf("c")} bob day_hard_usd=much`,
+      `${digestOf("d")} eve day_hard_usd=5`,
+      `${digestOf("e")} eve day_hard_usd=6`,
+      `${digestOf("f")} eve`,
+    ];
+    const parsed = parseAuthKeys(lines.join("\n"), "keys");
     if (parsed.kind === "ok") throw new Error("accepted");
-    expect(parsed.problems.map(({ line }) => line)).toEqual([2, 3]);
+    expect(parsed.problems.map(({ line }) => line)).toEqual([2, 3, 4, 5, 7, 8]);
     expect(formatProblems(parsed.problems)).not.toContain(token);
   });
 

@@ -7,8 +7,7 @@ import { formatProblems } from "#config/problem.ts";
 import { type ConfiguredFiles, parseSettings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
 import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
-import { maxStreams } from "#http/limits/resource-limits.ts";
-import { readText } from "#http/limits/shedding.ts";
+import { maxStreams } from "#http/limits/overload.ts";
 import { spentInDay } from "#upstream/aggregator.ts";
 import { dependencies } from "../../../package.json";
 import {
@@ -87,7 +86,7 @@ function checkRuntime(): readonly Check[] {
   const db = new Database(":memory:");
   const { version, supported } = sqliteVersionOf(db);
   db.close();
-  const streams = maxStreams(readText);
+  const streams = maxStreams();
   const launcher = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
   const lossy = `SQLite ${version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
   const files = "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service";

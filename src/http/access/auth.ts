@@ -1,16 +1,21 @@
+import type { AuthKeys } from "#config/auth-keys.ts";
+import type { CallerKey } from "#domain/chat.ts";
 import type { HttpError } from "#http/errors.ts";
-
-/** Which bearer tokens are let in: any of a length, or only those an operator listed. */
-export interface AuthRules {
-  readonly minTokenLength: number;
-  /** Whether a token is on the operator's list; absent: there is no list, every long-enough token is accepted. */
-  readonly isListed?: (token: string) => boolean;
-}
 
 const bearer = /^bearer +([^\s]+) *$/i;
 
-/** Why a request may not come in, undefined when it may. Never says what the token was. */
-export function authProblem(headers: Headers, rules: AuthRules): HttpError | undefined {
+export type Authorized =
+  /** With the token's line, where it has a label. */
+  | { readonly kind: "ok"; readonly key: CallerKey | undefined }
+  | { readonly kind: "refused"; readonly error: HttpError };
+
+const anyone: Authorized = { kind: "ok", key: undefined };
+
+/**
+ * Whether a request may come in: with any token of a length, or only with one of the list where there is one. Never says what the
+ * token was.
+ */
+export function authorize(headers: Headers, minTokenLength: number, listed: AuthKeys | undefined): Authorized {
   const header = headers.get("authorization");
   if (header === null || header === "") {
     return unauthorized("The Authorization header is missing. Send `Authorization: Bearer <API_KEY>`.");
@@ -19,17 +24,19 @@ export function authProblem(headers: Headers, rules: AuthRules): HttpError | und
   if (token === undefined) {
     return unauthorized("The Authorization header is malformed. Send `Authorization: Bearer <API_KEY>`.");
   }
-  if (token.length < rules.minTokenLength) {
+  if (token.length < minTokenLength) {
     return unauthorized(
-      `The bearer token is too short: at least ${rules.minTokenLength} characters (AUTH_MIN_TOKEN_LENGTH).`,
+      `The bearer token is too short: at least ${minTokenLength} characters (AUTH_MIN_TOKEN_LENGTH).`,
     );
   }
-  if (rules.isListed !== undefined && !rules.isListed(token)) {
-    return unauthorized("The bearer token is not on this gateway's list (AUTH_KEYS_FILE).");
-  }
-  return undefined;
+  if (listed === undefined) return anyone;
+  const key = listed.get(new Bun.CryptoHasher("sha256").update(token).digest("hex"));
+  return key === undefined
+    ? unauthorized("The bearer token is not on this gateway's list (AUTH_KEYS_FILE).")
+    : { kind: "ok", key: key ?? undefined };
 }
 
-function unauthorized(detail: string): HttpError {
-  return { status: 401, detail, code: "unauthorized", headers: { "www-authenticate": "Bearer" } };
+function unauthorized(detail: string): Authorized {
+  const headers = { "www-authenticate": "Bearer" };
+  return { kind: "refused", error: { status: 401, detail, code: "unauthorized", headers } };
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import {
+  type CallerKey,
   type ChatMessage,
   type ChatRequest,
   type GatewayFields,
@@ -44,6 +45,8 @@ export interface ChatInput {
   readonly receivedAtMs: number;
   /** What is known of messages of earlier requests, where anything is kept. */
   readonly cache?: PieceCache;
+  /** The line of the caller's token, where it has a label. */
+  readonly key?: CallerKey | undefined;
 }
 
 export type ParsedChat = { readonly kind: "ok"; readonly request: ChatRequest } | Problem;
@@ -129,6 +132,7 @@ function chatRequest(body: Checked, json: ReceivedJson, input: ChatInput, routin
   };
   if (received !== undefined) request.received = received;
   if (json.writesCache) request.writesCache = true;
+  if (input.key !== undefined) request.key = input.key;
   return request;
 }
 

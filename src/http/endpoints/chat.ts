@@ -1,3 +1,4 @@
+import type { CallerKey } from "#domain/chat.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { AnswerHeaders } from "#http/answer-headers.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
@@ -46,12 +47,13 @@ export async function chatEndpoint(
   requestId: string,
   common: Record<string, string>,
   endpoint: ChatEndpoint,
+  key?: CallerKey,
 ): Promise<Response> {
   const body = await readBytes(request, endpoint.maxRequestBytes, endpoint.bodies);
   if (body.kind === "refused") return errorResponse(body.error, request, common);
   if (body.kind === "incomplete") return errorResponse(incompleteBody, request, common);
   try {
-    return await respond(request, requestId, common, endpoint, body);
+    return await respond(request, requestId, common, endpoint, body, key);
   } finally {
     body.held.release();
   }
@@ -87,6 +89,7 @@ async function respond(
   common: Record<string, string>,
   endpoint: ChatEndpoint,
   body: BodyBytes,
+  key: CallerKey | undefined,
 ): Promise<Response> {
   const { ports } = endpoint;
   // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
@@ -100,6 +103,7 @@ async function respond(
     requestId,
     receivedAtMs: ports.clock.now(),
     cache: endpoint.pieces,
+    key,
   });
   if (parsed.kind === "refused") return errorResponse(errorOfBody(parsed, request.headers), request, common);
 

@@ -1,6 +1,6 @@
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse } from "#http/errors.ts";
-import type { ServerOptions } from "#http/server-options.ts";
+import type { RecordsPort } from "#http/server-options.ts";
 
 export const decisionRecordPath = "/v1/route/decisions/:id";
 
@@ -8,10 +8,10 @@ export const decisionRecordPath = "/v1/route/decisions/:id";
 const maxIdLength = 256;
 
 /** `GET /v1/route/decisions/{id}`: what is recorded of a decision, with its explanation. */
-export function decisionRecordEndpoint({ decisionRecord }: Pick<ServerOptions, "decisionRecord">): Handler {
+export function decisionRecordEndpoint(records: Pick<RecordsPort, "explained">): Handler {
   return async (request, _, common) => {
     const id = idIn(request.url);
-    const record = id === undefined ? undefined : await decisionRecord(id).catch(() => null);
+    const record = id === undefined ? undefined : await records.explained(id).catch(() => null);
     if (record === null) {
       const detail = "The decision records cannot be read: the database does not answer. Try again shortly.";
       return errorResponse(

@@ -1,7 +1,18 @@
-import { type Handler, jsonResponse } from "#http/endpoint.ts";
+import { type EndpointTable, type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse } from "#http/errors.ts";
+import type { OpenRequests } from "#http/limits/open-requests.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 import type { Ports } from "#pipeline/ports.ts";
+
+/** `GET /`: leads a browser to the dashboard, and names the routes to everybody else. */
+export function rootEndpoint(table: () => EndpointTable): Handler {
+  return (request, _, common) => {
+    if (/\btext\/html\b/i.test(request.headers.get("accept") ?? ""))
+      return new Response(null, { status: 302, headers: { ...common, location: "/dashboard" } });
+    const routes = Object.entries(table()).map(([path, { method }]) => `${method} ${path}`);
+    return jsonResponse({ service: "Smart Gateway", routes: [...routes, "GET /dashboard"] }, common);
+  };
+}
 
 /** `GET /livez`: 503 when only a restart helps. */
 export function livenessEndpoint({ ledger }: Pick<Ports, "ledger">): Handler {
@@ -12,26 +23,32 @@ export function livenessEndpoint({ ledger }: Pick<Ports, "ledger">): Handler {
       : jsonResponse({ status: "ok" }, common);
 }
 
-/** `GET /readyz`: 503 while draining, or while the ledger is not available. */
-export function readinessEndpoint({ ledger }: Pick<Ports, "ledger">, isDraining: () => boolean): Handler {
+/** `GET /readyz`: 503 while draining, with what that waits for, or while the ledger is not available. */
+export function readinessEndpoint(
+  { ledger }: Pick<Ports, "ledger">,
+  state: { readonly isDraining: boolean; readonly streams: OpenRequests },
+): Handler {
   return (_request, _, common) => {
-    const draining = isDraining();
-    return draining || !ledger.status().ok
-      ? jsonResponse({ status: draining ? "draining" : "unavailable" }, common, 503)
-      : jsonResponse({ status: "ok" }, common);
+    if (state.isDraining) {
+      const { count, streaming } = state.streams;
+      return jsonResponse({ status: "draining", requests_in_flight: count, streams: streaming }, common, 503);
+    }
+    return ledger.status().ok
+      ? jsonResponse({ status: "ok" }, common)
+      : jsonResponse({ status: "unavailable" }, common, 503);
   };
 }
 
 /** `GET /metrics`. */
 export function metricsEndpoint({ metricsText }: Pick<ServerOptions, "metricsText">): Handler {
   return async (request, _, common) => {
-    const metrics = await metricsText();
-    if (metrics === undefined) {
+    const text = await metricsText();
+    if (text === undefined) {
       // The figures of one worker alone would look as if every counter had gone down.
       const detail = "The workers of this gateway did not answer in time. Scrape again.";
       return errorResponse({ status: 503, detail, headers: { "retry-after": "1" } }, request, common);
     }
-    return new Response(metrics.text, { headers: { ...common, "content-type": metrics.contentType } });
+    return new Response(text, { headers: { ...common, "content-type": "text/plain; version=0.0.4; charset=utf-8" } });
   };
 }
 

@@ -9,14 +9,9 @@ import type { ServerOptions } from "#http/server-options.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
 
-export interface RouteDecisionEndpoint
-  extends Pick<ServerOptions, "ports" | "maxRequestBytes" | "maxRequestValues" | "onDryRun"> {
-  readonly bodies: BodiesInFlight;
-}
-
 /** `POST /v1/route/decision`, the dry run: decides, calls no model, reserves nothing. */
-export function routeDecisionEndpoint(endpoint: RouteDecisionEndpoint): Handler {
-  const { ports, maxRequestBytes, maxRequestValues, bodies, onDryRun } = endpoint;
+export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptions, bodies: BodiesInFlight): Handler {
+  const { maxRequestBytes, maxRequestValues } = settings;
   return async (request, _, common) => {
     const refuse = (error: HttpError) => errorResponse(error, request, common);
     const invalid = (detail: string, status = 422) => refuse({ status, detail, code: "invalid_request" });

@@ -1,17 +1,31 @@
+import { z } from "zod";
+import { isObject } from "#domain/chat.ts";
+import { outcomes } from "#domain/routing.ts";
 import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import type { Handler } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
+import { bodyProblems } from "#http/request/body-problems.ts";
 import { isJsonContentType } from "#http/request/headers.ts";
-import { maxOutcomeBytes, parseOutcome } from "#http/request/outcome-request.ts";
 import { readBody } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 
+/** The body of `POST /v1/route/outcome`. Unknown keys are ignored, `null` counts as an absent score. */
+export const OutcomeReport = z.object({
+  decision_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .describe("The decision that the outcome belongs to: `X-Smart-Gateway-Decision-Id` of the answer."),
+  outcome: z.enum(outcomes).describe("Whether the answer has done what was asked."),
+  score: z.number().min(0).max(1).nullish().describe("How well, where it is known: 0 to 1."),
+});
+
+/** Bytes of the largest body that can be meant. */
+const maxOutcomeBytes = 16_384;
+
 /** `POST /v1/route/outcome`: what became of an answer, for `policy learn`. It changes no routing by itself. */
-export function routeOutcomeEndpoint({
-  reportOutcome,
-  bodies,
-}: Pick<ServerOptions, "reportOutcome"> & { readonly bodies: BodiesInFlight }): Handler {
+export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">, bodies: BodiesInFlight): Handler {
   return async (request, _, common) => {
     const refuse = (error: HttpError) => errorResponse(error, request, common);
     const invalid = (detail: string) => refuse({ status: 422, detail, code: "invalid_request" });
@@ -19,25 +33,28 @@ export function routeOutcomeEndpoint({
     if (body.kind === "refused") return refuse(body.error);
     if (body.kind === "not_utf8") return invalid("The body is not valid JSON: it is not UTF-8.");
     if (body.kind === "incomplete") return invalid("The request body did not arrive whole.");
+    body.held.release();
+    if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
+    let given: unknown;
     try {
-      if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
-      const parsed = parseOutcome(body.text);
-      if (parsed.kind === "invalid") return invalid(parsed.detail);
-      const errorForm = errorFormProblem(request.headers);
-      if (errorForm !== undefined) return invalid(errorForm.detail);
-      const { decisionId, outcome, score } = parsed;
-      const known = await reportOutcome({ decisionId, outcome, score: score ?? null }).catch(() => undefined);
-      if (known === undefined) {
-        const detail = "The outcome could not be written: the database does not answer. Try again shortly.";
-        const headers = { "retry-after": "1" };
-        return refuse({ status: 503, detail, code: "outcome_store_unavailable", headers });
-      }
-      if (known) return new Response(null, { status: 204, headers: common });
-      const detail =
-        "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer (not of housekeeping) within the retention (policy: records).";
-      return refuse({ status: 404, detail, code: "unknown_decision" });
-    } finally {
-      body.held.release();
+      given = JSON.parse(body.text);
+    } catch {
+      return invalid("The body is not valid JSON."); // the parser's message quotes the body
     }
+    if (!isObject(given)) return invalid("The body must be a JSON object with `decision_id` and `outcome`.");
+    const parsed = OutcomeReport.safeParse(given);
+    if (!parsed.success) return invalid(bodyProblems(parsed.error, given));
+    const errorForm = errorFormProblem(request.headers);
+    if (errorForm !== undefined) return invalid(errorForm.detail);
+    const { decision_id: decisionId, outcome, score = null } = parsed.data;
+    const known = await records.reportOutcome({ decisionId, outcome, score }).catch(() => undefined);
+    if (known === undefined) {
+      const detail = "The outcome could not be written: the database does not answer. Try again shortly.";
+      return refuse({ status: 503, detail, code: "outcome_store_unavailable", headers: { "retry-after": "1" } });
+    }
+    if (known) return new Response(null, { status: 204, headers: common });
+    const detail =
+      "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer (not of housekeeping) within the retention (policy: records).";
+    return refuse({ status: 404, detail, code: "unknown_decision" });
   };
 }

@@ -9,8 +9,17 @@ export interface LingeringCloseOptions {
 
 /** So long the rest of a body is read, in milliseconds. */
 const lingerMs = 5_000;
-/** The runtime discards the bodies of these methods itself and does not say when they end, in milliseconds. */
+/** The runtime discards the bodies of some methods itself, and does not say when they end. */
 const lingerWithoutBodyMs = 1_000;
+
+/** Whether some of a request's body may be left to read that the runtime should not discard without a bound of ours. */
+export function leavesBody(request: Request, response: Response): boolean {
+  if (request.bodyUsed && response.status < 400) return false;
+  const { headers } = request;
+  if (!headers.has("transfer-encoding") && !(Number(headers.get("content-length") ?? 0) > largeBodyBytes)) return false;
+  // A reader that has read to the end keeps its lock; one that refused in between has given it back.
+  return request.body?.locked !== true;
+}
 
 /**
  * The answer to a request whose body has not been read to its end, for example a refusal: sent at once, and the connection ends
@@ -22,88 +31,39 @@ const lingerWithoutBodyMs = 1_000;
 export async function withLingeringClose(
   request: Request,
   response: Response,
-  options: LingeringCloseOptions,
+  { timers, maxBytes }: LingeringCloseOptions,
 ): Promise<Response> {
   if (response.headers.get("content-type") === "text/event-stream") return response;
   const answer = await response.bytes();
-  const rest = request.body;
-  const linger = rest === null ? new Pause(options.timers) : new RestOfBody(rest, options);
+  const rest = request.body?.getReader();
+  const ended = Promise.withResolvers<void>();
+  let cancelTimer = () => {};
+  const end = () => {
+    cancelTimer();
+    void rest?.cancel().catch(() => undefined); // the caller has gone
+    ended.resolve();
+  };
   const body = new ReadableStream({
     type: "direct",
-    pull: async (sink: ReadableStreamDirectController) => {
+    async pull(sink: ReadableStreamDirectController) {
       void sink.write(answer);
       void sink.flush();
-      await linger.ended();
+      cancelTimer = timers.after(rest === undefined ? lingerWithoutBodyMs : lingerMs, end);
+      if (rest !== undefined) void discard(rest, maxBytes).then(end, end);
+      await ended.promise;
       sink.close();
     },
-    cancel: () => linger.cancel(),
+    cancel: end,
   });
   const { status, headers } = response;
   headers.set("connection", "close");
   return new Response(body, { status, headers });
 }
 
-/** Whether some of a request's body may be left to read that the runtime should not discard without a bound of ours. */
-export function leavesBody(request: Request, response: Response): boolean {
-  if (request.bodyUsed && response.status < 400) return false;
-  const { headers } = request;
-  if (!headers.has("transfer-encoding") && !(Number(headers.get("content-length") ?? 0) > largeBodyBytes)) return false;
-  // A reader that has read to the end keeps its lock; one that refused in between has given it back.
-  return request.body?.locked !== true;
-}
-
-/** What is left of a body: read and discarded. */
-class RestOfBody {
-  readonly #body: ReadableStream<Uint8Array>;
-  readonly #options: LingeringCloseOptions;
-  #stop = () => {};
-
-  constructor(body: ReadableStream<Uint8Array>, options: LingeringCloseOptions) {
-    this.#body = body;
-    this.#options = options;
-  }
-
-  async ended(): Promise<void> {
-    const { timers, maxBytes } = this.#options;
-    const reader = this.#body.getReader();
-    this.#stop = () => void reader.cancel().catch(() => undefined); // the caller has gone
-    const cancelLimit = timers.after(lingerMs, this.#stop);
-    try {
-      for (let bytes = 0; bytes < maxBytes; ) {
-        const step = await reader.read();
-        if (step.done) return;
-        bytes += step.value.byteLength;
-      }
-    } catch {
-      // The caller has gone: nothing more comes.
-    } finally {
-      cancelLimit();
-      this.#stop();
-    }
-  }
-
-  cancel(): void {
-    this.#stop();
-  }
-}
-
-/** Time for a body that only the runtime sees. */
-class Pause {
-  readonly #timers: Timers;
-  readonly #over = Promise.withResolvers<void>();
-  #cancelTimer = () => {};
-
-  constructor(timers: Timers) {
-    this.#timers = timers;
-  }
-
-  ended(): Promise<void> {
-    this.#cancelTimer = this.#timers.after(lingerWithoutBodyMs, () => this.#over.resolve());
-    return this.#over.promise;
-  }
-
-  cancel(): void {
-    this.#cancelTimer();
-    this.#over.resolve();
+async function discard(rest: Pick<ReadableStreamDefaultReader<Uint8Array>, "read">, maxBytes: number): Promise<void> {
+  for (let bytes = 0; bytes < maxBytes; ) {
+    const step = await rest.read();
+    if (step.done) return;
+    bytes += step.value.byteLength;
   }
 }

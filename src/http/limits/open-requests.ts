@@ -3,19 +3,13 @@ import type { AbortControllerLike } from "#platform/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** One chat request under way. */
-export interface OpenRequest {
-  /** A drain has ended it: the caller may still be there. */
-  readonly isEnded: boolean;
-  /** Its answer has become a stream. */
-  attachStream(sse: OpenSse): void;
-  /** It has been answered; calling it again does nothing. */
-  close(): void;
-}
-
-class Entry implements OpenRequest {
+export class OpenRequest {
   readonly #all: OpenRequests;
+  /** Aborts it. */
   readonly caller: AbortControllerLike;
+  /** Its answer, once that has become a stream. */
   sse: OpenSse | undefined;
+  /** A drain has ended it: the caller may still be there. */
   isEnded = false;
   /** Its index in the list; -1 once removed. */
   index: number;
@@ -30,6 +24,7 @@ class Entry implements OpenRequest {
     this.sse = sse;
   }
 
+  /** It has been answered; calling it again does nothing. */
   close(): void {
     this.#all.remove(this);
   }
@@ -43,7 +38,7 @@ class Entry implements OpenRequest {
  * references, until the next full collection.
  */
 export class OpenRequests {
-  readonly #open: Entry[] = [];
+  readonly #open: OpenRequest[] = [];
   #whenEmpty: (() => void)[] = [];
 
   get count(): number {
@@ -52,29 +47,25 @@ export class OpenRequests {
 
   /** How many of them are being answered as streams. */
   get streaming(): number {
-    let count = 0;
-    for (const { sse } of this.#open) if (sse !== undefined) count += 1;
-    return count;
+    return this.#open.reduce((count, { sse }) => (sse === undefined ? count : count + 1), 0);
   }
 
   /** Adds a request; `caller` aborts it. */
   add(caller: AbortControllerLike): OpenRequest {
-    const entry = new Entry(this, caller, this.#open.length);
-    this.#open.push(entry);
-    return entry;
+    const request = new OpenRequest(this, caller, this.#open.length);
+    this.#open.push(request);
+    return request;
   }
 
-  /** From the request itself: it has been answered. */
-  remove(entry: Entry): void {
-    if (entry.index < 0) return;
+  remove(request: OpenRequest): void {
+    if (request.index < 0) return;
     const last = this.#open.pop();
-    if (last !== undefined && last !== entry) {
-      this.#open[entry.index] = last;
-      last.index = entry.index;
+    if (last !== undefined && last !== request) {
+      this.#open[request.index] = last;
+      last.index = request.index;
     }
-    entry.index = -1;
-    if (this.#open.length > 0) return;
-    for (const notify of this.#whenEmpty.splice(0)) notify();
+    request.index = -1;
+    if (this.#open.length === 0) for (const notify of this.#whenEmpty.splice(0)) notify();
   }
 
   /** Resolves when no request is open. */
@@ -85,11 +76,10 @@ export class OpenRequests {
 
   /** Ends all open requests: streams with an error event, others by aborting them. */
   endAll(failure: UpstreamFailure): void {
-    for (const entry of [...this.#open]) {
-      const { caller, sse } = entry;
-      entry.isEnded = true;
-      if (sse === undefined) caller.abort();
-      else sse.endWithError(failure);
+    for (const request of [...this.#open]) {
+      request.isEnded = true;
+      if (request.sse === undefined) request.caller.abort();
+      else request.sse.endWithError(failure);
     }
   }
 }

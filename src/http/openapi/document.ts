@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type ErrorCode, errorMeanings } from "#domain/codes/error-codes.ts";
 import { DecisionRequest, RoutingDecision } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
-import { OutcomeReport } from "#http/request/outcome-request.ts";
+import { OutcomeReport } from "#http/endpoints/route-outcome.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
 import { version } from "../../../package.json";
 import { commonHeaders, decisionHeaders, errorHeaders } from "./headers.ts";

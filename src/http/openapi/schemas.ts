@@ -92,7 +92,7 @@ export const HealthAnswer = z.strictObject({
   status: z
     .enum(["ok", "degraded", "unavailable"])
     .describe(
-      "unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve. degraded: one model cannot, records cannot be written, or workers are missing.",
+      "unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve. degraded: one model cannot, records cannot be written, changed configuration files are refused, or workers are missing.",
     ),
   version: z.string(),
   policy_version: z.string(),
@@ -112,9 +112,11 @@ export const HealthAnswer = z.strictObject({
     .describe("Absent where no decision records are kept."),
   config: z
     .strictObject({
-      state: z
-        .enum(["current", "refused"])
-        .describe("Whether the policy and registry files are in force; `failed`: they could not be checked."),
+      state: z.enum(["current", "refused"]).describe("Whether the policy and registry files are in force."),
+      reason: z
+        .string()
+        .optional()
+        .describe("Where the first problem of a refused file is. Values are in the log only."),
       hash: z.string().describe("Names the policy and registry in force."),
       loaded_at: z.iso.datetime().describe("When they were last found to be what the files say."),
     })
@@ -134,8 +136,14 @@ export const HealthAnswer = z.strictObject({
   ),
 });
 
+export type HealthAnswer = z.infer<typeof HealthAnswer>;
+
 export const LiveAnswer = z.strictObject({ status: z.enum(["ok", "restart_needed"]) });
-export const ReadyAnswer = z.strictObject({ status: z.enum(["ok", "draining", "unavailable"]) });
+export const ReadyAnswer = z.strictObject({
+  status: z.enum(["ok", "draining", "unavailable"]),
+  requests_in_flight: z.int().min(0).optional().describe("While draining: what it waits for."),
+  streams: z.int().min(0).optional().describe("Those of them that are being answered as streams."),
+});
 
 const amount = z.string().regex(/^\d+(\.\d+)?$/);
 const Account = z.strictObject({

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
@@ -8,6 +7,7 @@ import { parseReceived, ReceivedJson } from "#http/chat-body/received-json.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/ask.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
+import { bodyProblems } from "./body-problems.ts";
 
 export type ParsedDecisionRequest =
   | {
@@ -56,7 +56,7 @@ function readDecisionRequest(bytes: Uint8Array, maxValues: number): ParsedDecisi
   if (!isObject(body)) return invalid("The body must be a JSON object with `task` and, if there is one, `runtime`.");
   const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
   const parsed = DecisionRequest.safeParse(given);
-  if (!parsed.success) return invalid(problemsIn(parsed.error, given));
+  if (!parsed.success) return invalid(bodyProblems(parsed.error, given));
   const { task, runtime } = parsed.data;
   const asked = asksForHighReasoning(task.instruction) ? { ...task, reasoning: "HIGH" as const } : task;
   return { kind: "ok", task: asked, runtime, size: sizeOf(task.instruction) };
@@ -76,58 +76,6 @@ function sizeOf(instruction: string): RequestSize {
     requestedOutputTokens: null,
     choices: 1,
   };
-}
-
-/** As many problems as one wants to read at once. */
-const maxProblems = 8;
-
-function problemsIn(error: z.ZodError, given: unknown): string {
-  const byField = new Map<string, string>();
-  for (const issue of error.issues) {
-    const field = issue.path.map(String).join(".");
-    if (!byField.has(field)) byField.set(field, `${field}: ${requirementOf(issue, given)}`);
-  }
-  const problems = [...byField.values()];
-  const shown = problems.slice(0, maxProblems).join("; ");
-  return problems.length > maxProblems ? `${shown}; and ${problems.length - maxProblems} more` : shown;
-}
-
-/**
- * What a field must be; never what it was, which may be a prompt or a secret. That is why the sentences are not those of
- * `settings/config-file.ts` and `settings/settings.ts`: an operator sees the value found, the nearest known word and how to
- * write it, and reads of YAML's "text" and "section". `chat-body/validate.ts` has one sentence per key, for the same reason.
- */
-function requirementOf(issue: z.core.$ZodIssue, given: unknown): string {
-  switch (issue.code) {
-    case "invalid_type":
-      return isAbsent(issue.path, given) ? "is required" : `must be ${typeNames[issue.expected] ?? issue.expected}`;
-    case "invalid_value":
-      return `must be one of ${issue.values.map(String).join(", ")}`;
-    case "too_small":
-      return issue.origin === "string" ? "must not be empty" : `must be at least ${issue.minimum}`;
-    case "too_big":
-      return `must be at most ${issue.maximum}`;
-    default:
-      return "is not valid";
-  }
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: "a string",
-  number: "a number",
-  int: "a whole number",
-  boolean: "true or false",
-  object: "an object",
-  record: "an object",
-};
-
-function isAbsent(path: readonly PropertyKey[], given: unknown): boolean {
-  let at = given;
-  for (const key of path) {
-    if (!isObject(at) || !Object.hasOwn(at, key)) return true;
-    at = at[String(key)];
-  }
-  return at === undefined;
 }
 
 function withoutNulls(value: unknown): unknown {

@@ -37,6 +37,7 @@ export interface LogEvents {
     startup_ms: number;
   };
   gateway_draining: { signal: LogId; in_flight: number };
+  gateway_waiting: { in_flight: number; streams: number; left_ms: number };
   gateway_stopped: { uptime_s: number };
   settings_warning: { detail: OperatorText };
   config_reloaded: { changes: number; changed: OperatorText; hash: LogId };
@@ -108,6 +109,8 @@ const meanings = {
   info: {
     gateway_started: "The gateway listens at `url`, in demo mode or with an aggregator.",
     gateway_draining: "A signal to stop has come: new requests are refused soon, `in_flight` requests go on.",
+    gateway_waiting:
+      "The gateway still waits for `in_flight` requests, `streams` of them streams, and at most `left_ms` more. Twice a minute.",
     gateway_stopped: "The ledger is written, and the process ends.",
     config_reloaded: "Changed policy, registry or learned weights are in force; `changed` names the keys.",
     request_finished: "A chat request has ended: its decision, cost and timings. `model` is the one that answered.",

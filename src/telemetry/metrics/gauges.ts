@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import { policyVersion } from "#domain/routing.ts";
@@ -143,7 +143,7 @@ export function readProcess(set: SetSample): void {
     "process_open_fds",
     readOnLinux(() => readdirSync("/proc/self/fd").length),
   );
-  const limit = openFileLimit((path) => readOnLinux(() => readFileSync(path, "utf8")));
+  const limit = openFileLimit();
   set("process_max_fds", limit === Number.POSITIVE_INFINITY ? undefined : limit);
 }
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { call, type Reply, start, type TestGateway, token, upstreamKey } from "../../harness/gateway.ts";
+import { call, eventually, type Reply, start, type TestGateway, token, upstreamKey } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -66,16 +66,22 @@ describe("every protected endpoint", () => {
   });
 });
 
-test("with AUTH_KEYS_FILE only the listed tokens are accepted", async () => {
+test("with AUTH_KEYS_FILE only the listed tokens are accepted; one that is withdrawn is refused within a second", async () => {
   const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-keys-"));
   const file = join(scratch, "keys");
-  const digest = createHash("sha256").update(token).digest("hex");
-  writeFileSync(file, `# the team\n${digest} alice\n`);
+  const digestOf = (token: string) => createHash("sha256").update(token).digest("hex");
+  const other = "another-long-token";
+  writeFileSync(file, `# the team\n${digestOf(token)} alice day_hard_usd=5\n${digestOf(other)}\n`);
   await using listed = await start({ env: { AUTH_KEYS_FILE: file } });
-  expect((await listed.chat()).status).toBe(200);
+  const status = async (bearer: string) => (await listed.chat({}, { authorization: `Bearer ${bearer}` })).status;
+  expect([await status(token), await status(other)]).toEqual([200, 200]);
   const stranger = await listed.chat({}, { authorization: "Bearer long-enough-but-unknown" });
-  expect(stranger.status).toBe(401);
-  expect(stranger.headers.get("www-authenticate")).toBe("Bearer");
+  expect([stranger.status, stranger.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+  writeFileSync(file, digestOf(other));
+  const withdrawnMs = performance.now();
+  await eventually(async () => (await status(token)) === 401);
+  expect(performance.now() - withdrawnMs).toBeLessThan(1_000);
+  expect(await status(other)).toBe(200);
   rmSync(scratch, { recursive: true });
 });
 
@@ -94,13 +100,33 @@ test("the upstream gets the gateway's key, never the caller's token", async () =
   expect(headers["cookie"]).toBeUndefined();
 });
 
+test("the upstream's key is read again when its file changes, and is still redacted from answers", async () => {
+  const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-key-"));
+  const file = join(scratch, "key");
+  const second = `${upstreamKey.slice(0, -4)}beef`;
+  writeFileSync(file, `${upstreamKey}\n`);
+  await using rotated = await start({ env: { UPSTREAM_API_KEY: "", UPSTREAM_API_KEY_FILE: file } });
+  const sentKey = async () => {
+    const index = rotated.upstream.received();
+    await rotated.chat();
+    return (await rotated.upstream.request(index)).headers["authorization"];
+  };
+  expect(await sentKey()).toBe(`Bearer ${upstreamKey}`);
+  writeFileSync(file, second);
+  await eventually(async () => (await sentKey()) === `Bearer ${second}`);
+  const index = rotated.upstream.received();
+  await rotated.chat({ messages: [{ role: "user", content: `my key is ${second}` }] });
+  expect((await rotated.upstream.request(index)).rawBody).not.toContain(second);
+  rmSync(scratch, { recursive: true });
+});
+
 describe("the order of checks", () => {
   const bearer = { authorization: `Bearer ${token}` };
   const post = (headers: Record<string, string>, body: string, path = "/v1/chat/completions") =>
     call(gateway.url + path, { method: "POST", headers, body });
 
   test("path and method are checked before the token", async () => {
-    for (const path of ["/v1/responses", "/"]) expect((await post({}, "", path)).status).toBe(404);
+    for (const path of ["/v1/responses", "/nothing"]) expect((await post({}, "", path)).status).toBe(404);
     const response = await call(`${gateway.url}/v1/chat/completions`);
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toContain("POST");

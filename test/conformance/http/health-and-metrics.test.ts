@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fails } from "#simulator/behaviours.ts";
 import { type Answer, call, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
@@ -22,6 +25,24 @@ describe("GET /healthz", () => {
     });
     expect(Object.keys(body.models).toSorted()).toEqual(Object.keys(upstreamIds).toSorted());
     for (const model of Object.values<Answer>(body.models)) expect(model.state).toBe("HEALTHY");
+  });
+
+  test("says degraded, and where, while a changed file is refused; and never its values", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-health-"));
+    const path = join(folder, "policy.yaml");
+    writeFileSync(path, "budget: { per_goal_hard_usd: 1 }\n");
+    await using refusing = await start({ env: { ROUTING_POLICY_PATH: path } });
+    writeFileSync(path, "budget:\n  per_goal_hard_usd: private-text\n");
+    expect((await refusing.gateway.reload()).kind).toBe("refused");
+    const response = await refusing.get("/healthz");
+    const body: Answer = await response.json();
+    expect([response.status, body.status]).toEqual([200, "degraded"]);
+    expect(body.config).toMatchObject({
+      state: "refused",
+      reason: "policy.yaml:2 is refused: budget.per_goal_hard_usd",
+    });
+    expect(JSON.stringify(body)).not.toContain("private-text");
+    rmSync(folder, { recursive: true });
   });
 
   test("says degraded while a model is excluded, and why; unavailable with 503 if none is routable", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { authorization, eventually, start } from "../../harness/gateway.ts";
+import { authorization, call, eventually, start } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
 /** Each endpoint is served under its own path and no other: a proxy's rules for a path cannot be evaded by another spelling. */
@@ -75,4 +75,22 @@ describe("another spelling of a path is 404, with a token", () => {
       expect([path, await statusOf("GET", path)]).toEqual([path, 404]);
     }
   });
+});
+
+test("the root leads a browser to the dashboard, and names the routes to everybody else", async () => {
+  const browser = await call(`${gateway.url}/`, { headers: { accept: "text/html,*/*;q=0.8" }, redirect: "manual" });
+  expect([browser.status, browser.headers.get("location")]).toEqual([302, "/dashboard"]);
+  const { routes } = await (await gateway.get("/")).json();
+  expect(routes).toContain("POST /v1/chat/completions");
+});
+
+test("a request for what is no route leaves no decision record", async () => {
+  await using fresh = await start();
+  for (const path of ["/favicon.ico", "/v1/responses", "/wp-login.php"])
+    expect((await fresh.get(path)).status).toBe(404);
+  expect((await call(`${fresh.url}/v1/models`, { method: "DELETE" })).status).toBe(405);
+  expect((await fresh.get("/v1/models")).status).toBe(401);
+  const records = async () => (await fresh.gateway.records.query({}, { limit: 10 })).records;
+  await eventually(async () => (await records()).length > 0);
+  expect((await records()).map(({ status }) => status)).toEqual([401]);
 });

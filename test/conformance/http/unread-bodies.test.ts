@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { startServer } from "#http/server.ts";
-import type { ServerOptions } from "#http/server-options.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import type { Timers } from "#platform/time.ts";
 import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
@@ -72,12 +70,8 @@ const tooLarge: typeof refusals = [
   ["a dry run that is too large", 413, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "MAX_REQUEST_BYTES"],
   ["an outcome that is too large", 413, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "larger than"],
 ];
-/** Refused before any byte of their body is read. */
-const shed: typeof refusals = [
-  ["a chat request", 503, [chat, host, auth, json], "overloaded"],
-  ["a dry run", 503, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "overloaded"],
-  ["an outcome", 503, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "overloaded"],
-];
+/** Refused before any byte of its body is read, while the ledger's queue is slow. */
+const shed = [chat, host, auth, json];
 /** The runtime discards their bodies, and the answers are not refusals. */
 const bodiless: typeof refusals = [
   ["a GET", 200, ["GET /livez HTTP/1.1", host], "}"],
@@ -110,48 +104,46 @@ describe.each([
   }
 
   /** A server with its own timers, so that they can be counted. */
-  const serverWith = (timers: Timers, other: Partial<ServerOptions> = {}) =>
-    startServer({
-      host: "127.0.0.1",
-      port: 0,
-      reusePort: false,
+  const serverWith = (timers: Timers, ledgerOldestMs = 0) => {
+    const { ports, settings } = gateway.gateway;
+    const ledger = new Proxy(ports.ledger, {
+      get(real, name) {
+        const member: unknown = name === "oldestMs" ? () => ledgerOldestMs : Reflect.get(real, name);
+        return typeof member === "function" ? member.bind(real) : member;
+      },
+    });
+    return startServer({
+      settings: { ...settings, maxRequestBytes: megabyte, maxBytesInFlight: megabyte },
       version: "1",
-      reportOutcome: async () => false,
-      demo: false,
-      maxRequestBytes: megabyte,
-      maxRequestValues: 1_000,
-      maxBytesInFlight: megabyte,
-      pieces: new PieceCache(() => 0),
-      allowedHosts: [],
-      auth: () => ({ minTokenLength: 8 }),
-      ports: { ...gateway.gateway.ports, timers },
+      ports: { ...ports, timers, ledger },
+      keys: () => undefined,
+      records: {
+        health: () => undefined,
+        explained: async () => undefined,
+        explainNow: () => ({}),
+        reportOutcome: async () => false,
+      },
       lastModel: () => undefined,
       configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
       metricsText: async () => undefined,
-      shedReason: () => undefined,
       onRejected: () => undefined,
       onDryRun: () => undefined,
-      decisionRecord: async () => undefined,
-      explain: () => ({}),
       onCrash: () => undefined,
-      ...other,
     });
+  };
 
-  test.each(shed)(
-    "is bounded in bytes and in time where the gateway is overloaded: %s",
-    async (_, status, lines, text) => {
-      const time = manualTime(Date.now());
-      const server = serverWith(time.timers, { shedReason: () => "memory_high" });
-      const flooding = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
-      await flooding.flood(64 * megabyte);
-      await eventually(() => flooding.closed);
-      expect([flooding.status, flooding.text.includes(text)]).toEqual([status, true]);
-      expect(flooding.text.toLowerCase()).toContain("\r\nretry-after: 1\r\n");
-      expect(flooding.sent).toBeLessThan(24 * megabyte);
-      await expectFiveSeconds(server.url, time, { status, lines, text });
-      await server.stop();
-    },
-  );
+  test("is bounded in bytes and in time where the gateway has no room for the request", async () => {
+    const time = manualTime(Date.now());
+    const server = serverWith(time.timers, 600);
+    const flooding = new Uploader(server.url, { head: shed.join("\r\n"), chunked });
+    await flooding.flood(64 * megabyte);
+    await eventually(() => flooding.closed);
+    expect([flooding.status, flooding.text.includes("budget store")]).toEqual([503, true]);
+    expect(flooding.text.toLowerCase()).toContain("\r\nretry-after: ");
+    expect(flooding.sent).toBeLessThan(24 * megabyte);
+    await expectFiveSeconds(server.url, time, { status: 503, lines: shed, text: "budget store" });
+    await server.stop();
+  });
 
   const trickled = [...refusals, ...(chunked ? [] : tooLarge), ...bodiless].filter(([name]) => name !== dashboardPage);
   test("is read for at most five seconds, and leaves no timer, also when the caller disconnects", async () => {

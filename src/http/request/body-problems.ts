@@ -1,0 +1,55 @@
+import type { z } from "zod";
+import { isObject } from "#domain/chat.ts";
+
+/** As many problems as one wants to read at once. */
+const maxProblems = 8;
+
+/**
+ * What is wrong with a body, field by field: what a field must be, and never what it was, which may be a prompt or a secret. That
+ * is why the sentences are not those of `config/validate.ts`: an operator sees the value found and how to write it.
+ */
+export function bodyProblems(error: z.ZodError, given: unknown): string {
+  const byField = new Map<string, string>();
+  for (const issue of error.issues) {
+    const field = issue.path.map(String).join(".");
+    if (!byField.has(field)) byField.set(field, `${field}: ${requirementOf(issue, given)}`);
+  }
+  const problems = [...byField.values()];
+  const shown = problems.slice(0, maxProblems).join("; ");
+  return problems.length > maxProblems ? `${shown}; and ${problems.length - maxProblems} more` : shown;
+}
+
+function requirementOf(issue: z.core.$ZodIssue, given: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return isAbsent(issue.path, given) ? "is required" : `must be ${typeNames[issue.expected] ?? issue.expected}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`;
+    case "too_small":
+      return issue.origin === "string" ? "must not be empty" : `must be at least ${issue.minimum}`;
+    case "too_big":
+      return issue.origin === "string"
+        ? `must have at most ${issue.maximum} characters`
+        : `must be at most ${issue.maximum}`;
+    default:
+      return "is not valid";
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  record: "an object",
+};
+
+function isAbsent(path: readonly PropertyKey[], given: unknown): boolean {
+  let at = given;
+  for (const key of path) {
+    if (!isObject(at) || !Object.hasOwn(at, key)) return true;
+    at = at[String(key)];
+  }
+  return at === undefined;
+}
