@@ -135,6 +135,9 @@ export const Upstream = section({
   billing_stops_on_cancel: flag(false).describe(
     "True if the aggregator stops billing as soon as a call is cancelled; a cancelled call is then charged for what had been received.",
   ),
+  failed_calls_billed: choice(["auto", "always", "never"], "auto").describe(
+    "Whether the aggregator bills a call that it answers with an error status and an error object, without usage or output. If so (or if nobody knows: `always`), its hold stays until the cost is known; else it is released at once. `auto`: `never` at OpenRouter, `always` elsewhere.",
+  ),
   price_limit: choice(["auto", "on", "off"], "auto").describe(
     "Send the model's prices as a price limit per token (`provider.max_price`), so that no more expensive host serves the call. `auto`: at OpenRouter only. It is never sent for a model whose price is not confirmed.",
   ),

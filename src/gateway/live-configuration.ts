@@ -43,11 +43,13 @@ export class LiveConfiguration {
     const privacy = privacyEngine(policy.privacy, this.#ownSecrets());
     for (const rule of privacy.disabledRules) this.#log("privacy_rule_disabled", { rule: logId(rule) });
     const priceLimit = this.isChosen("price_limit");
+    const billed = policy.upstream.failed_calls_billed;
     this.#inForce = {
       ...config,
       fields: fieldRulesOf(policy),
       privacy,
       priceLimit,
+      failedCallsFree: billed === "auto" ? this.#isKnownAggregator : billed === "never",
       wantsReasoning: this.#wantsReasoning,
     };
     this.applyPrices(this.#book);

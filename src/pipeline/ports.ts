@@ -53,6 +53,8 @@ export interface Configuration {
   readonly privacy: PrivacyEngine;
   /** The aggregator takes a price limit, and the policy wants it sent. Absent: no. */
   readonly priceLimit?: boolean;
+  /** The upstream does not bill calls that it answers with an error. Absent: it may. */
+  readonly failedCallsFree?: boolean;
   /** The upstream is known to refuse tool runs without reasoning, for models that leave that to it. Absent: no. */
   readonly wantsReasoning?: boolean;
 }

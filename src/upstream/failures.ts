@@ -80,8 +80,8 @@ export function errorIn(object: JsonObject, wait?: () => number | undefined): Up
 
 /** The failure, with what the error says beside its status: a 404 can mean more than an unknown model, a 400 a full context. */
 export function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
-  const kind = detailedKind(failure, error);
-  return kind === undefined ? failure : { ...failure, kind };
+  if (!isObject(error)) return failure;
+  return { ...failure, kind: detailedKind(failure, error) ?? failure.kind, hasErrorBody: true };
 }
 
 function detailedKind({ kind, status, message }: UpstreamFailure, error: Json | undefined) {

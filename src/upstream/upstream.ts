@@ -161,6 +161,8 @@ export interface UpstreamFailure {
   readonly dispatched: boolean;
   /** A reused keep-alive socket failed before any answer byte: one free repeat on a fresh connection. */
   readonly staleSocket?: boolean;
+  /** The error is the aggregator's own word, in its form: not the page of a proxy, nor a status alone. */
+  readonly hasErrorBody?: true;
   /** Something of an answer had come: it may be billed, whatever status the error after it names. */
   readonly begun?: true;
   /** The gateway itself has ended the call, and the message is its own. */

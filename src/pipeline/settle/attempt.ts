@@ -1,6 +1,6 @@
 import type { Model, ModelRegistry, Price } from "#domain/model.ts";
 import { otherModel as ifOther } from "#domain/model-names.ts";
-import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
+import { formatUsd, type NanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { TimeSpan } from "#domain/money/prices.ts";
 import { holdFor } from "#domain/money/tokens.ts";
 import type { Writable } from "#domain/writable.ts";
@@ -10,7 +10,7 @@ import type { Configuration } from "#pipeline/ports.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { chargeOf, verdictOf } from "./consequences.ts";
-import { maxCredibleCost, maxCredibleCostElsewhere, type Settlement, settlementOf } from "./cost.ts";
+import { maxCredibleCost, type Settlement, settlementOf } from "./cost.ts";
 
 /** One call to the upstream, from the reservation of its hold until the ledger has its resolution. */
 export interface OpenAttempt {
@@ -58,17 +58,15 @@ export function closeAnswered(
   end: CallEnd & { readonly firstTokenMs: number; readonly empty: boolean },
 ): ClosedAttempt {
   const { id, permit, hold } = attempt;
-  const { settlement, distrusted } = credibleSettlement(attempt, end);
+  const known = credibleSettlement(attempt, end);
+  const { settlement, distrusted } = known;
   // What the caller's own fields have made of the price says nothing about the model.
   const priced = !attempt.pricedByCost;
   if (priced && distrusted !== undefined) permit.report({ kind: "garbage", reason: "absurd cost" });
   else if (priced && settlement !== undefined && settlement.actual > hold) permit.report({ kind: "price_breach" });
   else if (end.empty) permit.report({ kind: "garbage", reason: "empty answer" });
   else permit.report({ kind: "success", firstTokenMs: end.firstTokenMs });
-  let resolution: Resolution;
-  if (distrusted !== undefined) resolution = chargeForDistrustedCost(id, distrusted);
-  else if (settlement === undefined) resolution = { id, kind: "charged", reason: "answered without usage" };
-  else resolution = settledWith(id, settlement);
+  const resolution = resolutionOf(known, true, { id, kind: "charged", reason: "answered without usage" });
   const closed = close(attempt, "answered", end, resolution, distrusted);
   closed.record.firstTokenMs = end.firstTokenMs;
   return closed;
@@ -76,15 +74,16 @@ export function closeAnswered(
 
 /** The upstream did not deliver. What it reported last still settles the cost exactly, unless it only counted along. */
 export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end: CallEnd): ClosedAttempt {
-  const { id } = attempt;
+  const { id, configuration } = attempt;
+  const { report } = end;
   attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
-  const { settlement, distrusted } = credibleSettlement(attempt, end);
+  const known = credibleSettlement(attempt, end);
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
-  let resolution: Resolution;
-  if (distrusted !== undefined) resolution = chargeForDistrustedCost(id, distrusted);
-  else if (settlement !== undefined && end.report.partial !== true) resolution = settledWith(id, settlement);
-  else resolution = { id, kind: chargeOf(failure) === "nothing" ? "released" : "unknown", reason };
-  const closed = close(attempt, failure.kind, end, resolution, distrusted);
+  const isCounted = report.usage !== undefined || report.costNanoUsd !== undefined;
+  const charge = chargeOf(failure, configuration.failedCallsFree === true && !isCounted);
+  const otherwise: Resolution = { id, kind: charge === "nothing" ? "released" : "unknown", reason };
+  const resolution = resolutionOf(known, report.partial !== true, otherwise);
+  const closed = close(attempt, failure.kind, end, resolution, known.distrusted);
   if (failure.status !== undefined) closed.record.upstreamStatus = failure.status;
   return closed;
 }
@@ -97,16 +96,16 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
 export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undefined, end: CallEnd): ClosedAttempt {
   const { id, hold } = attempt;
   attempt.permit.report({ kind: "ignored" });
-  const { settlement, distrusted } = credibleSettlement(attempt, end);
+  const known = credibleSettlement(attempt, end);
   const cancelled = outputBytes === undefined || attempt.pricedByCost ? undefined : cancelledCost(attempt, outputBytes);
-  let resolution: Resolution;
-  if (distrusted !== undefined) resolution = chargeForDistrustedCost(id, distrusted);
-  else if (settlement !== undefined && end.report.partial !== true) resolution = settledWith(id, settlement);
-  else if (settlement !== undefined && settlement.actual > (cancelled ?? hold))
-    resolution = { id, kind: "settled", actual: settlement.actual, source: "at_least" };
-  else if (cancelled !== undefined) resolution = { id, kind: "settled", actual: cancelled, source: "at_least" };
-  else resolution = { id, kind: "charged", reason: "caller left" };
-  return close(attempt, "aborted", end, resolution, distrusted);
+  const counted = known.settlement?.actual ?? zeroUsd;
+  const actual = counted > (cancelled ?? hold) ? counted : cancelled;
+  const otherwise: Resolution =
+    actual === undefined
+      ? { id, kind: "charged", reason: "caller left" }
+      : { id, kind: "settled", actual, source: "at_least" };
+  const resolution = resolutionOf(known, end.report.partial !== true, otherwise);
+  return close(attempt, "aborted", end, resolution, known.distrusted);
 }
 
 /** The caller disconnected after money was held and before anything was sent: costs nothing, proves nothing. */
@@ -125,17 +124,18 @@ function cancelledCost({ price, hold, configuration, inputTokensBound }: OpenAtt
   return cost < hold ? cost : hold;
 }
 
-/** What the report says the attempt cost, unless that is too much to be true: then what it stated. */
-function credibleSettlement(
-  attempt: OpenAttempt,
-  end: CallEnd,
-): { readonly settlement?: Settlement | undefined; readonly distrusted?: NanoUsd } {
+/** What is known of a cost: what the report says, unless that is too much to be true; then what it stated. */
+interface KnownCost {
+  readonly settlement?: Settlement | undefined;
+  readonly distrusted?: NanoUsd;
+}
+
+function credibleSettlement(attempt: OpenAttempt, end: CallEnd): KnownCost {
   const settlement = settlementByModel(attempt, end);
   // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
-  const limitOf = attempt.pricedByCost || end.otherModel !== undefined ? maxCredibleCostElsewhere : maxCredibleCost;
-  const factor = attempt.configuration.policy.budget.absurd_cost_factor;
-  if (settlement === undefined || settlement.actual <= limitOf(attempt.hold, factor)) return { settlement };
-  return { distrusted: settlement.actual };
+  const hasOtherPrice = attempt.pricedByCost || end.otherModel !== undefined;
+  const limit = maxCredibleCost(attempt.hold, attempt.configuration.policy.budget.absurd_cost_factor, hasOtherPrice);
+  return settlement === undefined || settlement.actual <= limit ? { settlement } : { distrusted: settlement.actual };
 }
 
 /** Tokens of another model that the registry knows are settled at the higher of the two prices. */
@@ -156,13 +156,14 @@ function priceByName({ models }: ModelRegistry, name: string): Price | undefined
   return undefined;
 }
 
-function settledWith(id: string, { actual, source }: Settlement): Resolution {
-  return { id, kind: "settled", actual, source };
-}
-
-/** Neither believed nor free: the hold is charged, and the ledger says so loudly. */
-function chargeForDistrustedCost(id: string, distrusted: NanoUsd): Resolution {
-  return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
+/** By the cost that is known, if it is final; a distrusted one is neither believed nor free. Otherwise as given. */
+function resolutionOf({ settlement, distrusted }: KnownCost, isFinal: boolean, otherwise: Resolution): Resolution {
+  const { id } = otherwise;
+  if (distrusted !== undefined) {
+    return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
+  }
+  if (settlement === undefined || !isFinal) return otherwise;
+  return { id, kind: "settled", actual: settlement.actual, source: settlement.source };
 }
 
 function close(

@@ -31,14 +31,14 @@ export const consequences = {
 /** Statuses with which an upstream says that it did no work: these, and no others, are never billed. */
 const unbilledStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422, 429]);
 
-/** What a failure means for the money: only what provably was not billed costs nothing. */
-export function chargeOf(failure: UpstreamFailure): Consequence["charge"] {
+/** What a failure means for the money. `errorsFree`: the aggregator does not bill what it answers with an error of its own. */
+export function chargeOf(failure: UpstreamFailure, errorsFree = false): Consequence["charge"] {
   if (!failure.dispatched) return "nothing";
   if (failure.begun === true) return "unknown";
-  const { charge } = consequences[failure.kind];
-  const { status } = failure;
-  const isOtherRefusal = status !== undefined && status >= 400 && status < 500 && !unbilledStatuses.has(status);
-  return isOtherRefusal ? "unknown" : charge;
+  if (errorsFree && failure.hasErrorBody === true) return "nothing";
+  const { kind, status = 0 } = failure;
+  const isOtherRefusal = status >= 400 && status < 500 && !unbilledStatuses.has(status);
+  return isOtherRefusal ? "unknown" : consequences[kind].charge;
 }
 
 /** What a failure says about the model, or about the aggregator in front of it. `upstreamId` is the model's that was asked. */

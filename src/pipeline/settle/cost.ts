@@ -41,14 +41,13 @@ export function settlementOf(
 /** With nothing held (a free model) there is nothing to compare a cost with: up to this it is believed. */
 const maxCostWithoutHold = nanoUsd(1_000_000_000);
 
-/** The highest cost of an attempt that is believed, so many times its hold (`budget.absurd_cost_factor`). */
-export function maxCredibleCost(hold: NanoUsd, factor: number): NanoUsd {
-  return hold === zeroUsd ? maxCostWithoutHold : saturatedUsd(Math.floor(hold * factor));
-}
-
-/** The same where the hold is made of another price than the call's: at least what is believed of a call for a dollar. */
-export function maxCredibleCostElsewhere(hold: NanoUsd, factor: number): NanoUsd {
-  return maxCredibleCost(hold > maxCostWithoutHold ? hold : maxCostWithoutHold, factor);
+/**
+ * The highest cost of an attempt that is believed, so many times its hold (`budget.absurd_cost_factor`). Where the hold is made of
+ * another price than the call's, at least what is believed of a call for a dollar.
+ */
+export function maxCredibleCost(hold: NanoUsd, factor: number, hasOtherPrice = false): NanoUsd {
+  if (hold === zeroUsd && !hasOtherPrice) return maxCostWithoutHold;
+  return saturatedUsd(Math.floor(Math.max(hold, hasOtherPrice ? maxCostWithoutHold : 0) * factor));
 }
 
 function isAmount(value: number): boolean {
