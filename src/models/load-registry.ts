@@ -113,7 +113,7 @@ function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[
     reasoning: record.reasoning,
     ...(toolTurnReasoning === "as_received" ? {} : { toolTurnReasoning }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
-    timeoutsMs: withoutUndefined(record.timeouts_ms),
+    timeoutsMs: record.timeouts_ms as Model["timeoutsMs"], // a key that is absent in the file is absent here
   };
 }
 
@@ -137,9 +137,19 @@ function mergedSection(base: unknown, own: unknown): unknown {
   return result;
 }
 
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  // Entries are only left out, none is changed.
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
+/** A model by the keys of the registry file, without its key and its prices. */
+export function modelFields(model: Omit<Model, "key" | "price">) {
+  return {
+    role: model.role,
+    upstream_id: model.upstreamId,
+    context_tokens: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    default_output_tokens: model.defaultOutputTokens,
+    free: model.free,
+    enabled: model.enabled,
+    reasoning: model.reasoning,
+    max_in_flight: model.maxInFlight ?? null,
+    tool_turn_reasoning: model.toolTurnReasoning ?? "as_received",
+    timeouts_ms: model.timeoutsMs,
   };
 }

@@ -1,9 +1,8 @@
-import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
+import type { Price, PriceBand, Rates } from "#domain/model.ts";
 import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import type { ModelRecord } from "./schema.ts";
 
 type Prices = NonNullable<ModelRecord["prices"]>;
-type Tier = NonNullable<Prices["tiers"]>[number];
 type Named = { readonly [R in "input" | "cached_input" | "cache_write" | "output" | "request"]?: number | undefined };
 
 /** The price that a record's `prices` mean; without them (free models) everything is 0. */
@@ -21,19 +20,17 @@ export function priceOf(prices: ModelRecord["prices"]): Price {
 export function partialPriceOf(prices: Partial<Prices>, followsInput: boolean): Partial<Price> {
   const bands: PriceBand[] = [];
   for (const { from, to, ...rates } of prices.windows ?? []) {
-    bands.push({ window: windowOf(from, to), rates: ratesIn(rates, followsInput) });
+    const window = { fromMinute: minuteOf(from), toMinute: minuteOf(to) };
+    bands.push({ window, rates: ratesIn(rates, followsInput) });
   }
-  for (const { from_input_tokens, ...rates } of (prices.tiers ?? []).toSorted(byStart)) {
+  const tiers = (prices.tiers ?? []).toSorted((a, b) => a.from_input_tokens - b.from_input_tokens);
+  for (const { from_input_tokens, ...rates } of tiers) {
     bands.push({ fromInputTokens: from_input_tokens, rates: ratesIn(rates, followsInput) });
   }
   return {
     ...ratesIn(prices, false),
     ...(prices.tiers === undefined && prices.windows === undefined ? {} : { bands }),
   };
-}
-
-function byStart(a: Tier, b: Tier): number {
-  return a.from_input_tokens - b.from_input_tokens;
 }
 
 function ratesIn(named: Named, followsInput: boolean): Partial<Rates> {
@@ -47,11 +44,7 @@ function ratesIn(named: Named, followsInput: boolean): Partial<Rates> {
   };
 }
 
-/** `from` and `to` as the schema has checked them: `HH:MM`. */
-function windowOf(from: string, to: string): UtcWindow {
-  return { fromMinute: minuteOf(from), toMinute: minuteOf(to) };
-}
-
+/** `HH:MM`, as the schema has checked it. */
 function minuteOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }

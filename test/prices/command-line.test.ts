@@ -37,7 +37,7 @@ beforeAll(async () => {
   await store.save(
     openRouter,
     new Map([
-      ["deepseek/deepseek-v4-flash", entry(0.25, 0.5, 1_000, { changed: { from: price(0.14, 0.5), atMs: now - day } })],
+      ["deepseek/deepseek-v4-flash", entry(0.25, 0.5, 1_000)],
       ["deepseek/deepseek-v4-pro", entry(0.435, 0.87, 5 * day)],
       ["google/gemini-2.5-flash", entry(3, 2.5, 1_000)],
     ]),

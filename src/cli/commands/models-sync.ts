@@ -7,16 +7,16 @@ import { badUsage, exitCodes, failed, type OutputOptions, print, textTable, vali
 import { replaceFile } from "#cli/replace-file.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { formatProblems } from "#config/problem.ts";
-import type { ModelRegistry, Price, Rates } from "#domain/model.ts";
+import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
-import { hostsIn } from "#models/sync/host-list.ts";
 import {
   changesBetween,
   diffOf,
   growthOf,
   type HostsRead,
+  hostsIn,
   increasesFirst,
   isIncrease,
   type ModelDiff,
@@ -77,21 +77,21 @@ async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]>
   const keyed = apiKey === undefined ? connection : { ...connection, apiKey };
   const diffs: ModelDiff[] = [];
   for (const model of models) {
-    const { upstreamId, enabled, free } = model;
+    const { upstreamId, enabled } = model;
     const listing = listings.get(upstreamId);
     const hosts: HostsRead =
       listing === undefined || !enabled
         ? { kind: "ok", hosts: [] }
-        : hostsRead(await readModelHosts(keyed, upstreamId), free);
+        : hostsRead(await readModelHosts(keyed, upstreamId), model);
     diffs.push(diffOf(model, listing, hosts, book?.get(upstreamId)?.canonical, Date.now()));
   }
   return increasesFirst(diffs);
 }
 
-function hostsRead(reply: Awaited<ReturnType<typeof readModelHosts>>, free: boolean): HostsRead {
+function hostsRead(reply: Awaited<ReturnType<typeof readModelHosts>>, model: Model): HostsRead {
   if (reply.kind === "failed") return reply;
   if (reply.kind === "not_found") return { kind: "failed", detail: "the aggregator does not know them" };
-  const hosts = hostsIn(reply.answer, free);
+  const hosts = hostsIn(reply.answer, model);
   return hosts === undefined ? { kind: "failed", detail: "the answer cannot be read" } : { kind: "ok", hosts };
 }
 

@@ -8,8 +8,7 @@ import { nearest } from "#config/problem.ts";
 import { ownCommand, parseSettings } from "#config/settings.ts";
 import type { Model } from "#domain/model.ts";
 import { type OverrideAction, openHealthStore } from "#health/store/health-store.ts";
-import { loadRegistry } from "#models/load-registry.ts";
-import { modelFields } from "#models/model-fields.ts";
+import { loadRegistry, modelFields } from "#models/load-registry.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { addSyncCommand, priceRecord } from "./models-sync.ts";
 

@@ -98,11 +98,9 @@ export class PriceBookReader {
 
   /** Reads the list now; calls that overlap share one reading. Never rejects. */
   refresh(): Promise<void> {
-    this.#reading ??= this.#read()
-      .catch((error) => this.#options.onEvent({ kind: "store_failed", error }))
-      .finally(() => {
-        this.#reading = undefined;
-      });
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
     return this.#reading;
   }
 
@@ -120,7 +118,7 @@ export class PriceBookReader {
     this.#askedMs = clock.now();
     const reply = readList(this.#closing.signal);
     // The stored book comes first: drift is measured against it.
-    if (!this.#loaded) await this.#load();
+    if (!this.#loaded) await this.#withStore((store) => this.#load(store));
     const answer = await reply;
     if (this.#closing.signal.aborted) return;
     this.#readAgainAt(clock.now() + (answer.kind === "ok" ? everyMs * (1 - jitterShare * random()) : retryMs));
@@ -137,7 +135,7 @@ export class PriceBookReader {
     const named = wanted.filter(({ upstreamId }) => listed.get(upstreamId)?.price !== undefined).length;
     onEvent({ kind: "read", listed: named, models: wanted.length });
     for (const drift of drifts) onEvent({ kind: "drift", ...drift });
-    if (named > 0) await this.#save();
+    if (named > 0) await this.#withStore((store) => store.save(this.#options.source, this.#book));
   }
 
   #readAgainAt(atMs: number): void {
@@ -147,22 +145,19 @@ export class PriceBookReader {
     this.#cancelTimer = timers.after(Math.max(0, atMs - clock.now()), () => void this.refresh());
   }
 
-  async #load(): Promise<void> {
-    try {
-      const book = await (await this.#store.opened()).load(this.#options.source);
-      if (this.#closing.signal.aborted) return;
-      this.#loaded = true;
-      for (const { atMs } of book.values()) this.readMs = Math.max(this.readMs ?? 0, atMs);
-      // Entries that this process has read itself are newer.
-      if (book.size > 0) this.#apply(new Map([...book, ...this.#book]));
-    } catch (error) {
-      this.#options.onEvent({ kind: "store_failed", error });
-    }
+  async #load(store: PriceBookStore): Promise<void> {
+    const book = await store.load(this.#options.source);
+    if (this.#closing.signal.aborted) return;
+    this.#loaded = true;
+    for (const { atMs } of book.values()) this.readMs = Math.max(this.readMs ?? 0, atMs);
+    // Entries that this process has read itself are newer.
+    if (book.size > 0) this.#apply(new Map([...book, ...this.#book]));
   }
 
-  async #save(): Promise<void> {
+  /** The book in memory stays in force where the store fails. */
+  async #withStore(work: (store: PriceBookStore) => Promise<void>): Promise<void> {
     try {
-      await (await this.#store.opened()).save(this.#options.source, this.#book);
+      await work(await this.#store.opened());
     } catch (error) {
       this.#options.onEvent({ kind: "store_failed", error });
     }

@@ -10,8 +10,6 @@ export interface BookEntry {
   readonly price: Price;
   /** When the list last named it, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** The price before the last change by more than half, and when that was seen. */
-  readonly changed?: { readonly from: Price; readonly atMs: number };
   /** The permanent id of the model that the id referred to then, where the list has one. */
   readonly canonical?: string;
 }
@@ -26,9 +24,9 @@ export const emptyPriceBook: PriceBook = new Map();
 export function withPriceBook(registry: ModelRegistry, book: PriceBook): ModelRegistry {
   const models = new Map([...registry.models].map(([key, model]) => [key, priced(model, book.get(model.upstreamId))]));
   const byRole: { [R in Role]?: Model } = {};
-  for (const model of Object.values(registry.byRole)) {
-    const same = models.get(model.key);
-    if (same !== undefined) byRole[model.role] = same;
+  for (const { key, role } of Object.values(registry.byRole)) {
+    const same = models.get(key);
+    if (same !== undefined) byRole[role] = same;
   }
   return { models, byRole, priceVersion: priceVersionOf(models.values()) };
 }
@@ -41,24 +39,18 @@ function priced(model: Model, entry: BookEntry | undefined): Model {
 
 /** Names the prices of all models together: the same prices have the same version, on every node and after every start. */
 function priceVersionOf(models: Iterable<Model>): string {
-  const prices = [...models].map(({ key, price }) => [key, ...valuesOf(price)]).toSorted(byKey);
-  return new Bun.CryptoHasher("sha256").update(JSON.stringify(prices)).digest("hex").slice(0, 12);
+  const prices = [...models].map(({ key, price }) => [key, sorted(price)] as const);
+  const text = JSON.stringify(prices.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-function byKey([a]: readonly unknown[], [b]: readonly unknown[]): number {
-  return String(a) < String(b) ? -1 : 1;
-}
-
-/** A price as a list, so that the order in which its fields were set does not count. */
-function valuesOf(price: Price): readonly unknown[] {
-  const rates = (named: Partial<Price>) =>
-    [named.input, named.cachedInput, named.cacheWrite, named.output, named.request].map((value) => value ?? null);
-  const bands = (price.bands ?? []).map(({ fromInputTokens, window, rates: named }) => [
-    fromInputTokens ?? null,
-    window === undefined ? null : [window.fromMinute, window.toMinute],
-    ...rates(named),
-  ]);
-  return [...rates(price), ...bands];
+/** With the members of each object by their names, so that the order in which they were set does not count. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => [name, sorted(member)]);
 }
 
 /**
@@ -67,28 +59,34 @@ function valuesOf(price: Price): readonly unknown[] {
  */
 export function driftBetween(before: Price, after: Price): string | undefined {
   const [highestBefore, highestAfter] = [before, after].map((price) => highestRates(price, Number.MAX_SAFE_INTEGER));
+  const ownCached = ({ input, cachedInput }: Price) => (cachedInput === input ? undefined : cachedInput);
   const pairs: (readonly [string, number | undefined, number | undefined])[] = [
     ["input", before.input, after.input],
     ["output", before.output, after.output],
-    ["cached input", ownCachedInput(before), ownCachedInput(after)],
+    ["cached input", ownCached(before), ownCached(after)],
     ["cache write", before.cacheWrite, after.cacheWrite],
     ["request", before.request ?? 0, after.request ?? 0],
     ["highest input", highestBefore?.input, highestAfter?.input],
     ["highest output", highestBefore?.output, highestAfter?.output],
   ];
+  // By more than half: above 1.5 times, or below two thirds.
   const drifts = pairs.flatMap(([name, a, b]) =>
-    a === undefined || b === undefined || !isDrift(a, b) ? [] : [`${name} ${formatUsd(a)} → ${formatUsd(b)}`],
+    a === undefined || b === undefined || 2 * Math.max(a, b) <= 3 * Math.min(a, b)
+      ? []
+      : [`${name} ${formatUsd(a)} → ${formatUsd(b)}`],
   );
   return drifts.length === 0 ? undefined : drifts.join(", ");
 }
 
-function ownCachedInput({ input, cachedInput }: Price): number | undefined {
-  return cachedInput === input ? undefined : cachedInput;
-}
-
-/** By more than half: above 1.5 times, or below two thirds. */
-function isDrift(a: number, b: number): boolean {
-  return 2 * Math.max(a, b) > 3 * Math.min(a, b);
+/** A difference between the list and the registry that the operator should know of. */
+export interface Drift {
+  readonly model: string;
+  /**
+   * `list_changed`: the price changed by more than half since it was last known. `list_differs`: the operator's file states
+   * it differently by as much. `not_listed`, `expires`, `repointed`: the id is gone, will be, or stands for another model.
+   */
+  readonly reason: "list_changed" | "list_differs" | "not_listed" | "expires" | "repointed";
+  readonly detail: string;
 }
 
 /**
@@ -111,15 +109,9 @@ export function updatedBook(
     const { price, canonical } = listing;
     const stated = model.priceSource?.kind === "registry_file";
     const detail = driftBetween(stated ? model.price : (known?.price ?? model.price), price);
-    if (detail !== undefined)
-      drifts.push({ model: model.key, reason: stated ? "list_differs" : "list_changed", detail });
-    const changed = detail === undefined || stated ? known?.changed : { from: known?.price ?? model.price, atMs };
-    updated.set(model.upstreamId, {
-      price,
-      atMs,
-      ...(changed === undefined ? {} : { changed }),
-      ...(canonical === undefined ? {} : { canonical }),
-    });
+    const reason = stated ? "list_differs" : "list_changed";
+    if (detail !== undefined) drifts.push({ model: model.key, reason, detail });
+    updated.set(model.upstreamId, { price, atMs, ...(canonical === undefined ? {} : { canonical }) });
   }
   return { book: updated, drifts };
 }
@@ -146,15 +138,4 @@ export function idDriftsOf(
     drifts.push({ model: key, reason: "repointed", detail });
   }
   return drifts;
-}
-
-/** A difference between the list and the registry that the operator should know of. */
-export interface Drift {
-  readonly model: string;
-  /**
-   * `list_changed`: the price changed by more than half since it was last known. `list_differs`: the operator's file states
-   * it differently by as much. `not_listed`, `expires`, `repointed`: the id is gone, will be, or stands for another model.
-   */
-  readonly reason: "list_changed" | "list_differs" | "not_listed" | "expires" | "repointed";
-  readonly detail: string;
 }

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { Price, PriceBand, Rates, UtcWindow } from "#domain/model.ts";
-import { type NanoUsd, type NanoUsdPerMTok, parseUsd } from "#domain/money/money.ts";
+import type { Price, PriceBand, Rates } from "#domain/model.ts";
+import { parseUsd } from "#domain/money/money.ts";
 
 /** One model in an aggregator's list. */
 export interface Listing {
@@ -84,23 +84,23 @@ function wholePriceIn(pricing: JsonObject): Price | undefined {
 
 /** The rates that a price object names; undefined when one of them is no price. */
 function ratesIn(pricing: JsonObject): Partial<Rates> | undefined {
-  const input = perToken(pricing["prompt"]);
-  const cachedInput = perToken(pricing["input_cache_read"]);
-  const cacheWrite = higherOf(perToken(pricing["input_cache_write"]), perToken(pricing["input_cache_write_1h"]));
-  // Reasoning tokens with a price of their own are still output, and their number is unknown before the call.
-  const output = higherOf(perToken(pricing["completion"]), perToken(pricing["internal_reasoning"]));
-  const request = usd(pricing["request"]);
-  if ([input, cachedInput, cacheWrite, output, request].includes("invalid")) return undefined;
-  const rates = { input, cachedInput, cacheWrite, output, request };
-  const named = Object.entries(rates).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(named) as Partial<Rates>; // each was made for its name, and none is invalid
+  const figures = {
+    input: perToken(pricing["prompt"]),
+    cachedInput: perToken(pricing["input_cache_read"]),
+    cacheWrite: highest(perToken(pricing["input_cache_write"]), perToken(pricing["input_cache_write_1h"])),
+    // Reasoning tokens with a price of their own are still output, and their number is unknown before the call.
+    output: highest(perToken(pricing["completion"]), perToken(pricing["internal_reasoning"])),
+    request: nanoUsdIn(textOf(pricing["request"]), maxPerRequest),
+  };
+  const named = Object.entries(figures).filter(([, value]) => value !== undefined);
+  if (named.some(([, value]) => Number.isNaN(value))) return undefined;
+  return Object.fromEntries(named) as Partial<Rates>; // each was made for its name
 }
 
-type Figure<N> = N | "invalid" | undefined;
-
-function higherOf(a: Figure<NanoUsdPerMTok>, b: Figure<NanoUsdPerMTok>): Figure<NanoUsdPerMTok> {
-  if (a === "invalid" || b === "invalid") return "invalid";
-  return a === undefined || (b !== undefined && b > a) ? b : a;
+/** Undefined where neither is named; NaN, an invalid figure, beats all. */
+function highest(...figures: readonly (number | undefined)[]): number | undefined {
+  const named = figures.filter((figure) => figure !== undefined);
+  return named.length === 0 ? undefined : Math.max(...named);
 }
 
 /** The maximum of a price in a registry file, in nano-USD per million tokens. */
@@ -110,38 +110,30 @@ const maxPerRequest = 1_000 * 1e9;
 const decimal = /^(\+?\d*(?:\.\d*)?)(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** US dollars per token to nano-USD per million tokens, digit by digit: only the exponent changes, by six. */
-function perToken(value: Json | undefined): Figure<NanoUsdPerMTok> {
-  if (value === undefined || value === null) return undefined;
-  const match = decimal.exec(textOf(value));
-  if (match === null) return "invalid";
-  const nano = parseUsd(`${match[1]}e${Number(match[2] ?? 0) + 6}`, "up");
-  if (nano === undefined || nano > maxPerMTok) return "invalid";
-  return Number(nano) as NanoUsdPerMTok; // the same unit, per million tokens
+function perToken(value: Json | undefined): number | undefined {
+  const text = textOf(value);
+  if (text === undefined) return undefined;
+  const match = decimal.exec(text);
+  return match === null ? Number.NaN : nanoUsdIn(`${match[1]}e${Number(match[2] ?? 0) + 6}`, maxPerMTok);
 }
 
-function usd(value: Json | undefined): Figure<NanoUsd> {
-  if (value === undefined || value === null) return undefined;
-  const nano = parseUsd(textOf(value), "up");
-  return nano === undefined || nano > maxPerRequest ? "invalid" : nano;
+/** NaN where it is no amount; undefined where there is none. */
+function nanoUsdIn(text: string | undefined, most: number): number | undefined {
+  const nano = text === undefined ? undefined : (parseUsd(text, "up") ?? Number.NaN);
+  return nano === undefined || nano <= most ? nano : Number.NaN;
 }
 
-function textOf(value: Json): string {
+function textOf(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value.trim().slice(0, 64) : typeof value === "number" ? String(value) : "no price";
 }
 
-const conditions = ["min_prompt_tokens", "utc_start", "utc_end"];
-const otherPrices = [
-  "audio",
-  "audio_output",
-  "image",
-  "image_output",
-  "image_token",
-  "input_audio_cache",
-  "web_search",
-];
-const ownPrices = ["prompt", "completion", "request", "internal_reasoning", "discount"];
-const cachePrices = ["input_cache_read", "input_cache_write", "input_cache_write_1h"];
-const knownKeys: ReadonlySet<string> = new Set([...conditions, ...ownPrices, ...cachePrices, ...otherPrices]);
+/** What an override may hold; other members are conditions that are not known here. */
+const knownKeys: ReadonlySet<string> = new Set([
+  ...["min_prompt_tokens", "utc_start", "utc_end", "prompt", "completion", "request", "internal_reasoning", "discount"],
+  ...["input_cache_read", "input_cache_write", "input_cache_write_1h", "input_audio_cache", "audio", "audio_output"],
+  ...["image", "image_output", "image_token", "web_search"],
+]);
 
 /** When an override applies; undefined when that cannot be read, or holds a condition that is not known here. */
 function conditionIn(override: JsonObject): Pick<PriceBand, "fromInputTokens" | "window"> | undefined {
@@ -151,18 +143,11 @@ function conditionIn(override: JsonObject): Pick<PriceBand, "fromInputTokens" | 
   // It applies above the threshold, not at it.
   const tokens = from == null ? undefined : Number(from) + 1;
   if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens >= 1)) return undefined;
-  const window = utc_start == null && utc_end == null ? undefined : windowIn(utc_start, utc_end);
-  if (window === "unknown") return undefined;
-  return {
-    ...(tokens === undefined ? {} : { fromInputTokens: tokens }),
-    ...(window === undefined ? {} : { window }),
-  };
-}
-
-function windowIn(start: Json | undefined, end: Json | undefined): UtcWindow | "unknown" {
-  const fromMinute = minuteIn(start);
-  const toMinute = minuteIn(end);
-  return fromMinute === undefined || toMinute === undefined ? "unknown" : { fromMinute, toMinute };
+  const fromTokens = tokens === undefined ? {} : { fromInputTokens: tokens };
+  if (utc_start == null && utc_end == null) return fromTokens;
+  const [fromMinute, toMinute] = [minuteIn(utc_start), minuteIn(utc_end)];
+  if (fromMinute === undefined || toMinute === undefined) return undefined;
+  return { ...fromTokens, window: { fromMinute, toMinute } };
 }
 
 /**

@@ -1,37 +1,57 @@
+import { isObject, type Json } from "#domain/chat.ts";
 import type { Model, Price, PriceBand, Rates } from "#domain/model.ts";
+import { highestRates } from "#domain/money/prices.ts";
 import { type Drift, idDriftsOf } from "#models/price-book/price-book.ts";
-import type { Listing } from "#models/price-book/price-list.ts";
-import { isWithinLimit, type ModelHost } from "./host-list.ts";
+import { type Listing, priceIn, tokenCountIn } from "#models/price-book/price-list.ts";
 
 /** The differences between a model of the registry and its entry in the aggregator's list. */
-export interface ModelDiff {
-  readonly model: Model;
-  readonly listing: Listing | undefined;
-  /** Sorted by relative growth, largest increase first. */
-  readonly changes: readonly RateChange[];
-  readonly notices: readonly Drift[];
-  readonly hosts: readonly HostRow[];
-  /** Why the aggregator's data of the model are not complete; then nothing may be written. */
-  readonly problem?: string;
-}
+export type ModelDiff = ReturnType<typeof diffOf>;
 
-/** A rate that differs in one band, in nano-USD per million tokens, or per request. Absent: not priced apart. */
+/** A rate that differs in one band, in nano-USD per million tokens, or per request. Undefined: not priced apart. */
 export interface RateChange {
   readonly band: string;
   readonly rate: keyof Rates;
-  readonly registry?: number;
-  readonly listed?: number;
-}
-
-export interface HostRow extends ModelHost {
-  /** Within the price limit that the registry's price is. */
-  readonly within: boolean;
+  readonly registry: number | undefined;
+  readonly listed: number | undefined;
 }
 
 /** What was read of a model's hosts. */
 export type HostsRead =
-  | { readonly kind: "ok"; readonly hosts: readonly ModelHost[] }
+  | { readonly kind: "ok"; readonly hosts: NonNullable<ReturnType<typeof hostsIn>> }
   | { readonly kind: "failed"; readonly detail: string };
+
+/** The hosts in an answer to `GET /models/{author}/{slug}/endpoints`; undefined when it is none. Never throws. */
+export function hostsIn(answer: Json, { free, price: limit }: Pick<Model, "free" | "price">) {
+  const data = isObject(answer) ? answer["data"] : undefined;
+  const endpoints = isObject(data) ? data["endpoints"] : undefined;
+  if (!Array.isArray(endpoints)) return undefined;
+  return endpoints.filter(isObject).map((endpoint) => {
+    const { provider_name, name, pricing, status, uptime_last_30m: uptime } = endpoint;
+    const price = priceIn(pricing, free);
+    return {
+      name: String(provider_name ?? name ?? "unnamed").slice(0, 100),
+      /** Undefined where it cannot be read as a price. */
+      price,
+      within: price !== undefined && isWithinLimit(price, limit),
+      contextTokens: tokenCountIn(endpoint["context_length"]),
+      maxOutputTokens: tokenCountIn(endpoint["max_completion_tokens"]),
+      /** In percent, over the last half hour. */
+      uptime: typeof uptime === "number" ? uptime : undefined,
+      // 0 is in service; below it the aggregator has taken the host back, in steps.
+      down: typeof status === "number" && status < 0,
+    };
+  });
+}
+
+/**
+ * Whether a host stays within the limit that our price is sent as, for a prompt of any length and at any hour: the aggregator
+ * applies it to input, output and the price of the request.
+ */
+function isWithinLimit(host: Price, limit: Price): boolean {
+  const [theirs, ours] = [host, limit].map((price) => highestRates(price, Number.MAX_SAFE_INTEGER));
+  if (theirs === undefined || ours === undefined) return false;
+  return theirs.input <= ours.input && theirs.output <= ours.output && (theirs.request ?? 0) <= (ours.request ?? 0);
+}
 
 /** The differences of one model. `canonical`: the permanent id that its id last referred to. */
 export function diffOf(
@@ -40,38 +60,27 @@ export function diffOf(
   hosts: HostsRead,
   canonical: string | undefined,
   nowMs: number,
-): ModelDiff {
-  const listed = listing?.price;
-  const rows = hosts.kind === "ok" ? hosts.hosts : [];
-  const problem = problemOf(model, listing, hosts);
+) {
   return {
     model,
     listing,
-    changes: listed === undefined ? [] : changesBetween(model.price, listed),
-    notices: model.enabled ? idDriftsOf(model, listing, canonical, nowMs) : [],
-    hosts: rows.map((host) => ({
-      ...host,
-      within: host.price !== undefined && isWithinLimit(host.price, model.price),
-    })),
-    ...(problem === undefined ? {} : { problem }),
+    /** Sorted by relative growth, largest increase first. */
+    changes: listing?.price === undefined ? [] : changesBetween(model.price, listing.price),
+    notices: model.enabled ? idDriftsOf(model, listing, canonical, nowMs) : ([] as Drift[]),
+    hosts: hosts.kind === "ok" ? hosts.hosts : [],
+    /** Why the aggregator's data of the model are not complete; then nothing may be written. A disabled model needs no price. */
+    problem: model.enabled ? problemOf(model, listing, hosts) : undefined,
   };
 }
 
-function problemOf(model: Model, listing: Listing | undefined, hosts: HostsRead): string | undefined {
-  // A disabled model needs no price.
-  if (!model.enabled) return undefined;
-  if (listing === undefined) return `the list does not name ${model.upstreamId}`;
-  if (listing.price === undefined) {
-    return model.free
-      ? `the listed price of ${model.upstreamId} cannot be read`
-      : `the listed price of ${model.upstreamId} cannot be read, or is nothing`;
-  }
-  if (hosts.kind === "failed") return `the hosts of ${model.upstreamId}: ${hosts.detail}`;
-  if (hosts.hosts.length === 0) return `${model.upstreamId} has no host`;
-  if (hosts.hosts.every(({ price }) => price === undefined)) {
-    return `the prices of the hosts of ${model.upstreamId} cannot be read`;
-  }
-  return undefined;
+function problemOf({ upstreamId, free }: Model, listing: Listing | undefined, hosts: HostsRead): string | undefined {
+  if (listing === undefined) return `the list does not name ${upstreamId}`;
+  if (listing.price === undefined)
+    return `the listed price of ${upstreamId} cannot be read${free ? "" : ", or is nothing"}`;
+  if (hosts.kind === "failed") return `the hosts of ${upstreamId}: ${hosts.detail}`;
+  if (hosts.hosts.length === 0) return `${upstreamId} has no host`;
+  const priced = hosts.hosts.some(({ price }) => price !== undefined);
+  return priced ? undefined : `the prices of the hosts of ${upstreamId} cannot be read`;
 }
 
 /** Models with price increases first, then those with other changes, then those the aggregator does not know. */
@@ -89,13 +98,7 @@ export function changesBetween(registry: Price, listed: Price): readonly RateCha
     const [a, b] = [ours.get(band) ?? registry, theirs.get(band) ?? listed];
     for (const rate of rateNames) {
       const [before, after] = rate === "request" ? [a[rate] ?? 0, b[rate] ?? 0] : [a[rate], b[rate]];
-      if (before === after) continue;
-      changes.push({
-        band,
-        rate,
-        ...(before === undefined ? {} : { registry: before }),
-        ...(after === undefined ? {} : { listed: after }),
-      });
+      if (before !== after) changes.push({ band, rate, registry: before, listed: after });
     }
   }
   return changes.toSorted((a, b) => growthOf(b) - growthOf(a));
