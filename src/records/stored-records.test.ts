@@ -80,26 +80,6 @@ async function someRecords(maxBytes = 1_000_000_000) {
   };
 }
 
-test("records that come while many costs are corrected are written in between", async () => {
-  const { records, store, at } = await someRecords();
-  let corrected = 0;
-  Object.assign(store, {
-    async correct(corrections: readonly unknown[]) {
-      corrected += corrections.length;
-      if (corrected === 100) append(records, [at(1)]);
-    },
-  });
-  for (let n = 0; n < 250; n++) {
-    records.correct({ decisionId: `d${n}`, attempt: 1, costNanoUsd: 1, state: "known" });
-  }
-  await records.save();
-  expect([corrected, records.status()]).toEqual([100, expect.objectContaining({ queued: 1, written: 0 })]);
-  await records.save();
-  expect([corrected, records.status()]).toEqual([200, expect.objectContaining({ queued: 0, written: 1 })]);
-  await records.save();
-  expect(corrected).toBe(250);
-});
-
 test("while the store is unavailable records wait; those above the limit are dropped and counted, and the rest is written later", async () => {
   const { records, dropped, states, at, setMode } = await someRecords();
   setMode("away");
@@ -115,28 +95,6 @@ test("while the store is unavailable records wait; those above the limit are dro
   expect([written + lost, ok]).toEqual([10_006, true]);
   expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe(`d${written - 1}`);
   expect(states).toEqual(["unavailable", "available"]);
-});
-
-test("records that come while a batch is written wait for a whole batch, or for their time", async () => {
-  const { time, records, batches, at } = await someRecords();
-  let added = 0;
-  const add = (count: number) =>
-    append(
-      records,
-      Array.from({ length: count }, () => at(++added)),
-    );
-  const written = async (count: number) => {
-    while (records.status().written < count) await Bun.sleep(1);
-  };
-  add(128);
-  add(20);
-  await written(128);
-  add(108);
-  await written(256);
-  add(3);
-  time.advance(250);
-  await written(259);
-  expect(batches).toEqual([128, 128, 3]);
 });
 
 test("records that cannot be written before the end are counted as dropped", async () => {
@@ -241,14 +199,6 @@ test("a follower receives the records of all nodes, each once, in order, filtere
   expect([all.seen.length, pro.seen.length]).toEqual([4, 2]);
 });
 
-test("a follower receives all records of one moment, also if one read cannot return them all", async () => {
-  const nodes = await twoNodes();
-  const { seen } = await followed(nodes);
-  const written = await nodes.write(1_100);
-  for (let round = 0; round < 2; round++) await nodes.poll();
-  expect(seen).toEqual(written);
-});
-
 test("a follower receives what was written during an outage of the store on this node, late, or by a clock that is behind", async () => {
   const nodes = await twoNodes();
   const { seen } = await followed(nodes);
@@ -259,38 +209,6 @@ test("a follower receives what was written during an outage of the store on this
   const late = await nodes.write(2, { recorded_ms: nodes.time.clock.now() - 12_000 });
   for (let round = 0; round < 20; round++) await nodes.poll();
   expect(seen).toEqual([...written, ...late]);
-});
-
-test("there are no polls without followers, and one poll at a time serves all of them", async () => {
-  const { time, own, polls } = await twoNodes();
-  await own.query({}, { limit: 1 });
-  const follow = () => own.subscribe({}, () => {});
-  const stop = follow();
-  await time.advanceAsync(400); // the poll is in progress
-  stop();
-  const again = follow();
-  for (let reads = 0; reads < 6; reads++) await own.query({}, { limit: 1 });
-  const before = polls();
-  for (let round = 0; round < 5; round++) {
-    await time.advanceAsync(400);
-    await own.query({}, { limit: 1 });
-    await time.advanceAsync(0);
-  }
-  expect(polls() - before).toBe(5);
-  again();
-  await time.advanceAsync(10_000);
-  expect(polls() - before).toBe(5);
-});
-
-test("records of one moment have distinct numbers, in their order", async () => {
-  const { records, at } = await someRecords();
-  append(
-    records,
-    Array.from({ length: 300 }, (_, n) => at(n)),
-  );
-  await records.save();
-  const ids = (await records.query({}, { limit: 300 })).records.map(({ decision_id }) => decision_id);
-  expect(ids).toEqual(Array.from({ length: 300 }, (_, n) => `d${299 - n}`));
 });
 
 test("a record that the ledger booked on the day before counts there", async () => {
@@ -318,26 +236,6 @@ test("records older than the retention are deleted in chunks, but not their sums
   expect((await records.summary({ fromMs: begunMs, toMs: begunMs + dayMs })).requests).toBe(600);
 });
 
-test("records pass the size limit by what is written in two seconds, not longer", async () => {
-  const maxBytes = 200_000;
-  const { time, store, records, at } = await someRecords(maxBytes);
-  const sizes: number[] = [];
-  for (let batch = 0; batch < 50; batch++) {
-    append(
-      records,
-      Array.from({ length: 500 }, (_, n) => at(batch * 500 + n)),
-    );
-    await records.save();
-    sizes.push((await store.size()).bytes);
-    time.advance(1_000);
-  }
-  const perBatch = sizes[0] ?? 0;
-  const peak = Math.max(...sizes);
-  expect(peak).toBeGreaterThan(maxBytes - perBatch);
-  expect(peak).toBeLessThan(maxBytes + 3 * perBatch);
-  expect((await records.query({}, { limit: 1 })).records[0]?.decision_id).toBe("d24999");
-});
-
 test("a cost that the ledger learns later reaches the record, also one that still waits to be written", async () => {
   const { time, records, at } = await someRecords();
   const open = at(1);
@@ -354,16 +252,6 @@ test("a cost that the ledger learns later reaches the record, also one that stil
   expect(await records.get("d1")).toMatchObject({ cost_nano_usd: 9_000_000, cost_state: "estimated" });
   const now = time.clock.now();
   expect((await records.summary({ fromMs: now - 60_000, toMs: now + 60_000 })).cost_nano_usd).toBe(9_000_000);
-});
-
-test("lists are ordered by the time at which requests ended, although some are handed over later", async () => {
-  const { records, time, at } = await someRecords();
-  const nowMs = time.clock.now();
-  const ends = [9, 2, 5, 7].map((ms) => nowMs + ms);
-  for (const [n, recorded_ms] of ends.entries()) append(records, [at(n, { recorded_ms })]);
-  await records.save();
-  const listed = (await records.query({}, { limit: 10 })).records.map(({ recorded_ms }) => recorded_ms);
-  expect(listed).toEqual(ends.toSorted((a, b) => b - a));
 });
 
 recordStoreContract("SQLite", () => openRecordStore("sqlite::memory:"));

@@ -50,18 +50,6 @@ test("every decision record has a title, a date, a status, a context, a decision
   expect(records.filter((file) => !read(`docs/decisions/${file}`).startsWith(`# ${file.slice(0, 4)}: `))).toEqual([]);
 });
 
-test("no two decision records have the same number", () => {
-  expect(new Set(records.map((file) => file.slice(0, 4))).size).toBe(records.length);
-});
-
-test("a decision that a record's status names exists", () => {
-  const numbers = new Set(records.map((file) => file.slice(0, 4)));
-  const named = records.flatMap((file) =>
-    [...(/^Status: (.+)$/m.exec(read(`docs/decisions/${file}`))?.[1] ?? "").matchAll(/\b\d{4}\b/g)].map(([n]) => n),
-  );
-  expect(named.filter((number) => !numbers.has(number))).toEqual([]);
-});
-
 test.each(pages)("every relative link in %s leads to a file and to a heading of it", (page) => {
   const broken: string[] = [];
   for (const [, target = ""] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {

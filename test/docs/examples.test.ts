@@ -88,13 +88,3 @@ describe.each(pages)("the examples in %s", (page) => {
     );
   });
 });
-
-test("an outcome that does not occur is found, and so is one in another order", () => {
-  const [example] = examplesOf(
-    "```sh runnable\nprintf 'a 1\\nb 2\\n'\n```\n\nprints\n\n```text outcome\na …\nb\n```\n",
-  );
-  expect(example).toEqual({ script: "printf 'a 1\\nb 2\\n'\n", outcome: ["a …", "b"] });
-  expect(missingFrom("a 1\nb 2\n", ["a …", "b"])).toEqual([]);
-  expect(missingFrom("b 2\na 1\n", ["a …", "b"])).toEqual(["b"]);
-  expect(missingFrom("a 1\n", ["a (…)"])).toEqual(["a (…)"]);
-});

@@ -39,18 +39,3 @@ test("a key that is not in the registry is refused, with the most similar one, a
   expect(refused).toMatchObject({ code: 2, out: "" });
   expect(refused.err).toContain(`did you mean ${flash}?`);
 });
-
-test("a database that no gateway could share is refused, and a mistyped path creates none", async () => {
-  const missing = join(folder, "elsewhere.db");
-  expect(await models(["disable", flash], { DATABASE_URL: `sqlite:${missing}` })).toMatchObject({ code: 2, out: "" });
-  expect(await Bun.file(missing).exists()).toBe(false);
-  expect(await models(["disable", flash], { DATABASE_URL: "sqlite::memory:" })).toMatchObject({ code: 2 });
-});
-
-test("an unreachable database is reported, without its password", async () => {
-  const secret = `hunter${2}-word`;
-  const failed = await models(["reset", flash, "--json"], { DATABASE_URL: `postgres://ada:${secret}@127.0.0.1:1/x` });
-  expect(failed.code).toBe(1);
-  expect(JSON.parse(failed.out)).toMatchObject({ ok: false });
-  expect(failed.out + failed.err).not.toContain(secret);
-});

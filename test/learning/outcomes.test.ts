@@ -113,31 +113,3 @@ test("explored tasks are recorded as such, each with the probability of its tier
   // The probability that thirty fair draws all go one way is one in five hundred million.
   expect(new Set(firsts.map(({ decision }) => decision.explored)).size).toBe(2);
 });
-
-test("neither housekeeping nor a continuation whose beginning is unknown is explored; housekeeping and refusals are no asks", async () => {
-  const call = { id: "c1", type: "function", function: { name: "ls", arguments: "{}" } };
-  const turn = [
-    ask("Say hello."),
-    { role: "assistant", content: null, tool_calls: [call] },
-    { role: "tool", tool_call_id: "c1", content: "a.txt" },
-  ];
-  const title = {
-    role: "system",
-    content: "Generate a short title for this conversation. Answer with the title only.",
-  };
-  const records = await recordsAfter(
-    async (gateway) => {
-      const causeOf = async (messages: readonly object[], more: object = {}) =>
-        (await gateway.chat({ model: "smart-router", messages, ...more } as never)).headers.get(
-          "x-smart-gateway-cause",
-        ); // shaped by hand
-      expect(await causeOf(turn)).toBe("score_flash");
-      expect(await causeOf([title, ask("Fix the layout.")], { max_tokens: 20 })).toBe("score_flash");
-      await gateway.chat({ model: "smart-router-free" });
-      expect(await causeOf([ask("Say goodbye.")])).toBe("exploration");
-    },
-    // Each draw would explore.
-    { policy: { routing: { exploration: 0.5 } }, overrides: { random: () => 0 } },
-  );
-  expect(records.map(({ decision }) => decision.cause)).toEqual(["exploration"]);
-});

@@ -133,26 +133,6 @@ test("refuses with too few rescue trials, by the policy's limit, and if the lear
   expect(existsSync(noise.weights)).toBe(false);
 });
 
-test("reads only the requested time range, names the file that it wrote if the policy names none, and reports errors", async () => {
-  const at = inFolder();
-  const dayMs = 86_400_000;
-  await fill(at.databaseUrl, [
-    ...records(200, 70),
-    ...records(200, 70, Date.now() - 40 * dayMs).map((record) => ({
-      ...record,
-      decision_id: `${record.decision_id}-old`,
-      conversation: `${record.conversation}-old`,
-    })),
-  ]);
-  expect((await at.learn("--json")).json()).toMatchObject({ asks: 200 });
-  expect((await at.learn("--json", "--since", "90d")).json()).toMatchObject({ asks: 400 });
-  const written = await at.learn("--write");
-  expect(written.out).toContain("weights_file: learned-weights.json");
-  const wrong = await at.learn("--since", "soon");
-  expect(wrong.code).toBe(2);
-  expect(wrong.err).toContain("24h, 30d");
-});
-
 test("a gateway routes by the weights, loads new ones without a restart, and refuses invalid ones completely", async () => {
   const at = inFolder();
   await fill(at.databaseUrl, records(400, 80));

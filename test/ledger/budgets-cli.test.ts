@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { goalIdOf } from "#domain/goal.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { reservationIdOf } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
@@ -60,27 +59,6 @@ describe("smart-gateway budgets", () => {
     expect((await budgets("show")).out).toContain("goal/s/one");
   });
 
-  test("show prints the caps of the policy file as it is now, not those of the last request", async () => {
-    const policy = join(folder, "policy.yaml");
-    const show = async () => {
-      const { out } = await runCommand(["budgets", "--json"], {
-        env: { DATABASE_URL: url, ROUTING_POLICY_PATH: policy },
-      });
-      return JSON.parse(out).accounts.map((account: { hard_cap_usd: string; left_usd: string }) => [
-        account.hard_cap_usd,
-        account.left_usd,
-      ]);
-    };
-    await Bun.write(policy, "budget: { per_goal_hard_usd: 2.5, per_day_hard_usd: 0.5 }");
-    expect(await show()).toEqual([
-      ["0.5", "0"],
-      ["2.5", "0.5"],
-      ["2.5", "2.25"],
-    ]);
-    await Bun.write(policy, "budget: { per_goal_hard_usd: nonsense }");
-    expect((await show())[0]).toEqual(["50", "47.75"]);
-  });
-
   test("audit proves that the ledger balances, and fails if it does not", async () => {
     expect(await budgets("audit")).toMatchObject({ code: 0, out: expect.stringContaining("The ledger balances.") });
     const db = new Database(join(folder, "gateway.db"));
@@ -118,41 +96,5 @@ describe("smart-gateway budgets", () => {
     expect((await budgets("set", "--day", "today", "--hard-usd", "0.1")).code).toBe(0);
     expect(await reserve("third")).toMatchObject({ kind: "refused", binding: "day" });
     await ledger.close(1_000);
-  });
-
-  test("set names the account of a session and a goal with slashes in the same way as requests", async () => {
-    const { out } = await budgets("set", "--session", "org/repo", "--goal", "fix/it", "--hard-usd", "1", "--json");
-    const { account } = JSON.parse(out);
-    expect(account).toBe(`goal/${goalIdOf({ sessionId: "org/repo", goalId: "fix/it" })}`);
-    const plain = await budgets("set", "--session", "s", "--goal", "one", "--hard-usd", "1", "--json");
-    expect(JSON.parse(plain.out).account).toBe("goal/s/one");
-  });
-
-  test("set takes a long goal by its name, and by its hash as show prints it", async () => {
-    const accountOf = async (goal: string) =>
-      JSON.parse((await budgets("set", "--goal", goal, "--hard-usd", "1", "--json")).out).account;
-    const account = await accountOf("s/".padEnd(250, "g"));
-    expect(account).toMatch(/^goal\/sha256:[0-9a-f]{64}$/);
-    expect(await accountOf(account.slice("goal/".length))).toBe(account);
-  });
-
-  test.each([
-    [["set", "--hard-usd", "1"], "either --goal or --day"],
-    [["set", "--session", "s", "--day", "today", "--clear"], "--session needs --goal"],
-    [["set", "--goal", "g"], "either --hard-usd or --clear"],
-    [["set", "--goal", "g", "--hard-usd", "lots"], "amount in US dollars"],
-    [["set", "--day", "2026-02-30", "--clear"], "YYYY-MM-DD"],
-    [["show", "--limit", "0"], "whole number"],
-  ])("incorrect usage ends with 2 and says what is wrong: %p", async (args, message) => {
-    const { code, err } = await budgets(...args);
-    expect(code).toBe(2);
-    expect(err).toContain(message);
-  });
-
-  test("a database that does not exist ends with 1", async () => {
-    url = "postgres://nobody:secret-word@127.0.0.1:1/none";
-    const { code, err } = await budgets("show");
-    expect(code).toBe(1);
-    expect(err).not.toContain("secret-word");
   });
 });

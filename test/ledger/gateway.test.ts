@@ -3,13 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
-import { openSqlite } from "#db/sqlite.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
-import { utcDayOf } from "#platform/time.ts";
 import { completes, replies } from "#simulator/behaviours.ts";
-import { after, chunk, disconnects, streams } from "#simulator/testing/scripted.ts";
+import { after, chunk, streams } from "#simulator/testing/scripted.ts";
 import { type CuttingProxy, cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually, start, token } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
@@ -47,40 +45,6 @@ describe("a budget refusal", () => {
     expect((await running).status).toBe(200);
     await gateway.ledger();
     expect((await gateway.chat(large, goal)).status).toBe(200);
-  });
-
-  test("has the end of the hold of a call with an unknown outcome, and says not to retry until then", async () => {
-    await using gateway = await start({
-      policy: { ...policy, upstream: { max_attempts: 1, timeouts_ms: { total: 120_000 } } },
-    });
-    gateway.upstream.follow(() => disconnects("rst"));
-    expect((await gateway.chat(large, goal)).status).toBe(502);
-    await gateway.ledger(({ held }) => held > 0);
-    gateway.upstream.follow(undefined);
-    const refused = await gateway.chat(large, goal);
-    expect(refused.status).toBe(403);
-    // The deadline of the request and 60 s: before that nothing is decided.
-    expect(Number(refused.headers.get("retry-after"))).toBeWithin(170, 181);
-    expect(refused.headers.get("x-should-retry")).toBe("false");
-    const { detail } = await refused.json();
-    expect(detail).toContain("calls whose outcome is unknown");
-    expect(detail).toContain("budgets holds");
-    expect(await (await gateway.get("/metrics")).text()).toMatch(/smart_gateway_held_usd\{state="unresolved"\} 0\.028/);
-  });
-
-  test("says not to retry if only a higher cap helps, whether others run or not", async () => {
-    const answering = gate();
-    await using gateway = await start({ policy, script: () => after(answering.opened, completes()) });
-    const refusal = async () => {
-      const { status, headers } = await gateway.chat({ max_tokens: 1_000_000 }, goal);
-      return [status, headers.get("x-should-retry"), headers.get("retry-after")];
-    };
-    expect(await refusal()).toEqual([403, "false", null]);
-    const running = gateway.chat(large, goal);
-    await eventually(() => gateway.upstream.received() === 1);
-    expect(await refusal()).toEqual([403, "false", null]);
-    answering.open();
-    await (await running).text();
   });
 });
 
@@ -173,23 +137,6 @@ describe("a cost far above the hold", () => {
     expect((await gateway.chat()).status).toBe(200);
   });
 
-  test("begins at the policy's factor; up to there it is charged in full", async () => {
-    await using gateway = await start({ policy: { ...policy, budget: { absurd_cost_factor: 2 } } });
-    // The hold is 0.00028 USD plus the prompt's part.
-    gateway.upstream.follow(costing(0.0005));
-    const overrun = await gateway.chat({ max_tokens: 1_000 });
-    expect((await gateway.ledger()).spent).toBe(500_000);
-    gateway.upstream.follow(costing(0.001));
-    await gateway.chat({ max_tokens: 1_000 });
-    expect((await gateway.ledger()).spent).toBeWithin(780_000, 900_000);
-    const events = gateway.log.map(({ event }) => event);
-    const [told, ...others] = gateway.log.filter(({ event }) => event === "ledger_overrun");
-    expect(others).toEqual([]);
-    // A reservation's id is the decision id and the number of the attempt; the first is the scout's.
-    expect(told?.fields["reservation"]).toBe(`${overrun.headers.get("x-smart-gateway-decision-id")}.2`);
-    expect(events.filter((event) => event === "upstream_cost_distrusted")).toHaveLength(1);
-  });
-
   test("a single overrun does not exclude a model; three do", async () => {
     await using gateway = await start({ script: costing(0.001) });
     for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
@@ -197,23 +144,6 @@ describe("a cost far above the hold", () => {
       expect((await gateway.health())["vendor_v4_flash"]).toBe(state);
     }
   });
-});
-
-test("a gateway with accounts beyond the countable range refuses by its caps, and nothing fails", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-absurd-"));
-  const path = join(folder, "gateway.db");
-  const db = openSqlite(path);
-  db.run("INSERT INTO account (id, spent, overrun) VALUES (?, 27000000000000000, 27000000000000000)", [
-    `day/${utcDayOf(Date.now())}`,
-  ]);
-  db.close();
-  const gateway = await start({ env: { DATABASE_URL: `sqlite:${path}` } });
-  expect((await gateway.chat()).status).toBe(403);
-  const metrics = await gateway.get("/metrics");
-  expect(metrics.status).toBe(200);
-  expect(await metrics.text()).toContain('smart_gateway_budget_day_usd{part="spent"} 9007199.254');
-  await gateway.stop();
-  rmSync(folder, { recursive: true });
 });
 
 describe.skipIf(postgresMissing() !== undefined)("while the budget store is unavailable", () => {

@@ -63,18 +63,6 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     return { held: Number(row?.["held"]), spent: Number(row?.["spent"]) };
   };
 
-  test("writes the database's time", async () => {
-    const node = await open("a");
-    await node.commit(reserve("r1"));
-    await node.commit(settle("r1", 1));
-    const [row] = await query(
-      `SELECT r.closed_ms - r.created_ms BETWEEN 0 AND 10000 AS closed, r.expires_ms - r.created_ms AS lasts,
-         abs(r.created_ms - extract(epoch FROM now()) * 1000) < 10000 AS created,
-         (SELECT bool_and(e.at_ms IN (r.created_ms, r.closed_ms)) FROM ledger_entry e) AS entered FROM reservation r`,
-    );
-    expect(row).toEqual({ closed: true, lasts: "120000", created: true, entered: true });
-  });
-
   test("two concurrent batches take effect in order, the second decided from the result of the first", async () => {
     const node = await open("a");
     await node.commit(reserve("r1", 900));
@@ -98,16 +86,5 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     expect(kinds(second)).toEqual(["done", "held"]);
     expect(await goal()).toEqual({ held: 100, spent: 21 });
     expect(await findings()).toEqual([]);
-  });
-
-  test("an account that retention has deleted is created again", async () => {
-    const node = await open("a");
-    await node.commit(reserve("r1"));
-    await node.commit(settle("r1", 0));
-    await database.admin.run(
-      "DELETE FROM ledger_entry; DELETE FROM reservation; DELETE FROM account WHERE id = 'goal/g'",
-    );
-    expect(kinds(await node.commit(reserve("r2", 7)))).toEqual(["held"]);
-    expect(await goal()).toEqual({ held: 7, spent: 0 });
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { PostgresConnection } from "#db/postgres.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { Ledger, Reservation } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
@@ -194,28 +193,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(events).toContainEqual({ kind: "store_empty", expected: true });
   });
 
-  test("both connections are open from the start", async () => {
-    await open("a", false);
-    const sessions =
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    expect((await query(sessions))[0]?.["n"]).toBe("2");
-  });
-
-  test.each(["57P01", "57P02", "57P03", "53300", "08006", "25006", "25P03"])(
-    "a connection on which the server has reported %s is not reused",
-    async (state) => {
-      const connection = new PostgresConnection(database.url, 2_000);
-      const pid = async () => (await connection.run("SELECT pg_backend_pid() AS pid"))[0]?.[0]?.["pid"];
-      const first = await pid();
-      const raising = `DO $$ BEGIN RAISE EXCEPTION 'said by the test' USING ERRCODE = '${state}'; END $$`;
-      await expect(connection.run(raising)).rejects.toThrow();
-      expect(await pid()).not.toBe(first);
-      await expect(connection.run(raising.replace(state, "22012"))).rejects.toThrow();
-      expect(await pid()).toBe(await pid());
-      await connection.close();
-    },
-  );
-
   test("a database that stays unavailable, or refuses access, ends the start", async () => {
     const { port } = database.proxy;
     await database.proxy.close();
@@ -249,27 +226,6 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     for (let part = await output.read(); !part.done; part = await output.read())
       text += Buffer.from(part.value).toString();
     expect(text).toBe("2\nPostgreSQL did not answer in 400 ms\n");
-  });
-
-  test("ten nodes that start at once on an empty database create one schema", async () => {
-    await Promise.all(Array.from({ length: 10 }, (_, i) => open(`node-${i}`, false)));
-    expect((await query("SELECT count(*) AS n FROM node"))[0]?.["n"]).toBe("10");
-    const versions = await query("SELECT version FROM schema_migration WHERE version > 0 ORDER BY version");
-    expect(versions.length).toBeGreaterThan(0);
-    expect(new Set(versions.map(({ version }) => version)).size).toBe(versions.length);
-  });
-
-  test("a schema newer than the program stops the start", async () => {
-    await (await open("a", false)).close(100);
-    await database.admin.run("INSERT INTO schema_migration (version, name) VALUES (9999, 'from the future')");
-    await expect(openLedger(database.url, { nodeId: "b", clock })).rejects.toThrow("schema version 9999");
-  });
-
-  test("the second message of a batch has no effect on a connection that has not received the first", async () => {
-    await (await open("a", false)).close(100);
-    const second = "RELEASE SAVEPOINT locked; INSERT INTO account (id) VALUES ('goal/stray'); COMMIT";
-    await expect(database.admin.run(second)).rejects.toThrow();
-    expect(await query("SELECT id FROM account WHERE id = 'goal/stray'")).toEqual([]);
   });
 
   test("a database with asynchronous commits is told to wait for the disk at the ledger's commits", async () => {

@@ -6,7 +6,7 @@ import { keyUsageStoreContract } from "#ledger/reconcile/key-usage-store.contrac
 import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { eventually, start, startUpstream, type TestGateway, upstreamKey } from "../harness/gateway.ts";
+import { eventually, start, type TestGateway, upstreamKey } from "../harness/gateway.ts";
 import { describeOnPostgres } from "../harness/postgres-suite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reconcile-"));
@@ -69,48 +69,6 @@ describe("the ledger's day against the aggregator's count", () => {
       await store.close();
       return stored?.keys === 1;
     });
-  });
-
-  test("of a past day is the reading of that day", async () => {
-    const database = newDatabase();
-    await using gateway = await start({ env: { DATABASE_URL: database } });
-    const store = await openKeyUsageStore(database);
-    const readMs = Date.parse("2026-03-01T23:57:00Z");
-    await store.save({ source: gateway.upstream.url, day: "2026-03-01", keyDigest: "d", spent: 50_000_000, readMs });
-    await store.close();
-    const env = { DATABASE_URL: database, UPSTREAM_BASE_URL: gateway.upstream.url };
-    expect((await reconcile(["--day", "2026-03-01", "--json"], env)).json()).toEqual({
-      ok: true,
-      day: "2026-03-01",
-      ledger_usd: "0",
-      held_usd: "0",
-      aggregator_usd: "0.05",
-      difference_usd: "0.05",
-      read_at: "2026-03-01T23:57:00.000Z",
-    });
-    const unread = await reconcile(["--day", "2026-03-02"], env);
-    expect([unread.code, unread.err]).toEqual([1, expect.stringContaining("no gateway on this database has read")]);
-    expect((await reconcile(["--day", "2026-02-30"], env)).code).toBe(2);
-  });
-
-  test("has a reason if it is missing: a refused key, an unavailable aggregator, demo mode", async () => {
-    const database = newDatabase();
-    const store = await openKeyUsageStore(database);
-    await store.close();
-    const upstream = await startUpstream({ apiKey: "another-key" });
-    const at = (url: string, more: Record<string, string> = {}) =>
-      reconcile([], { DATABASE_URL: database, UPSTREAM_BASE_URL: url, ...more });
-    const refused = await at(upstream.url);
-    expect([refused.code, refused.err]).toEqual([1, "the aggregator does not accept the key (401)\n"]);
-    expect((await at("http://127.0.0.1:9/v1")).err).toContain("could not be read");
-    expect((await at("", { UPSTREAM_API_KEY: "" })).code).toBe(2);
-    await upstream.stop();
-  });
-
-  test("is not read if the policy says no, and by default only at the known aggregator", async () => {
-    await using gateway = await start();
-    await gateway.chat();
-    expect(gateway.upstream.requests.filter(({ path }) => path.endsWith("/key"))).toEqual([]);
   });
 });
 

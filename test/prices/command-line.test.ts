@@ -77,23 +77,3 @@ describe("smart-gateway models", () => {
     expect(modelOf(json(), "vendor_free_scout")).toMatchObject({ price_source: { kind: "shipped" } });
   });
 });
-
-describe("smart-gateway doctor", () => {
-  const pricesIn = async (env: Record<string, string>) => {
-    const { checks } = (await run(["doctor", "--offline", "--json"], env)).json();
-    return checks.find(({ name }: { name: string }) => name === "prices");
-  };
-  test("says when the list was last read, without asking for another", async () => {
-    const { status, detail } = await pricesIn(aggregator);
-    expect([status, detail]).toEqual(["ok", `list last read ${new Date(now - 1_000).toISOString()}`]);
-  });
-  test("warns of nothing if no list is read, or none has been yet", async () => {
-    expect(await pricesIn({ ...aggregator, UPSTREAM_BASE_URL: "http://127.0.0.1:9/v1" })).toMatchObject({
-      status: "ok",
-    });
-    expect(await pricesIn({ ...aggregator, DATABASE_URL: `sqlite:${join(folder, "none.db")}` })).toMatchObject({
-      status: "ok",
-      detail: "the aggregator's list is read when a gateway starts",
-    });
-  });
-});

@@ -5,10 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
-import type { Price } from "#domain/model.ts";
 import { systemClock } from "#platform/system-clock.ts";
-import { timerWheel } from "#platform/timers.ts";
-import { readModelList } from "#upstream/aggregator.ts";
 import { eventually, start, upstreamIds, upstreamKey } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "price-book-"));
@@ -21,7 +18,6 @@ const json =
   (value: unknown): Answers =>
   (response) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
-const hangs: Answers = () => undefined;
 const listed = (prices: { [id: string]: object }) =>
   json({ data: Object.entries(prices).map(([id, pricing]) => ({ id, pricing })) });
 const flash = upstreamIds["vendor_v4_flash"] ?? "";
@@ -158,37 +154,6 @@ describe("a gateway that reads its aggregator's prices", () => {
     await gateway.gateway.reload();
     expect(inputPrice(gateway)).toBe(140_000_000);
   });
-
-  test("does not read the list of an unknown aggregator, unless the policy says so", async () => {
-    await using upstream = await aggregator(flashAt("0.00000021"));
-    await using gateway = await gatewayAt(upstream, { policy: { price_book: "auto", price_limit: "auto" } });
-    expect(upstream.state.lists).toEqual([]);
-    expect(inputPrice(gateway)).toBe(140_000_000);
-    await gateway.chat();
-    expect(upstream.state.chats[0]).not.toHaveProperty("provider");
-  });
-});
-
-test("what one simulator lists another gateway has: rates, tiers, windows and the price of a call", async () => {
-  const prices = {
-    input: 0.15,
-    cached_input: 0.003,
-    cache_write: 0.3,
-    output: 0.29,
-    request: 0.001,
-    tiers: [{ from_input_tokens: 1_000, input: 0.2, output: 0.4 }],
-    windows: [{ from: "22:00", to: "02:00", output: 0.7 }],
-  };
-  await using listing = await start({ models: { vendor_v4_flash: { prices } } });
-  await using gateway = await start({
-    policy: { upstream: both },
-    upstreamModels: () => listing.gateway.ports.config().registry.models.values(),
-  });
-  const flashOf = ({ gateway: { ports } }: typeof gateway) => ports.config().registry.models.get("vendor_v4_flash");
-  expect(flashOf(gateway)?.price).toEqual(flashOf(listing)?.price as Price);
-  expect(flashOf(gateway)?.priceSource?.kind).toBe("price_book");
-  expect((await gateway.chat()).status).toBe(200);
-  expect((await gateway.ledger()).spent).toBe(gateway.upstream.billedNanoUsd());
 });
 
 test("traffic of a model whose price rises goes to the next model only until the list is read again", async () => {
@@ -259,35 +224,5 @@ describe("a list that cannot be read", () => {
     expect((await gateway.chat()).status).toBe(200);
     for (const response of waiting) flashAt("0.00000021")(response);
     await eventually(() => inputPrice(gateway) === 210_000_000);
-  });
-});
-
-describe("reading the list", () => {
-  const clock = systemClock;
-  const timers = timerWheel({ clock });
-  const read = (url: string, more: { timeoutMs?: number; maxBytes?: number } = {}) =>
-    readModelList({ baseUrl: url, clock, timers, ...more });
-
-  test("ends at its time limit before the list begins", async () => {
-    await using upstream = await aggregator(hangs);
-    expect(await read(upstream.url, { timeoutMs: 50 })).toEqual({
-      kind: "failed",
-      detail: "it did not answer within 50 ms",
-    });
-  });
-  test("ends at a list that is too large", async () => {
-    await using upstream = await aggregator(json({ data: "x".repeat(10_000) }));
-    expect(await read(upstream.url, { maxBytes: 1_000 })).toEqual({
-      kind: "failed",
-      detail: "its answer is larger than 1000 bytes",
-    });
-  });
-  test("ends at once when it is cancelled", async () => {
-    await using upstream = await aggregator(hangs);
-    const over = new AbortController();
-    const reading = readModelList({ baseUrl: upstream.url, clock, timers, signal: over.signal });
-    await eventually(() => upstream.state.lists.length === 1);
-    over.abort();
-    expect((await reading).kind).toBe("failed");
   });
 });

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Policy } from "#config/policy.ts";
-import { aPolicy } from "#pipeline/decide/fixtures.ts";
 import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
@@ -149,45 +148,5 @@ describe("a backtest", () => {
     };
     expect(await errorsUnder({})).toEqual([2, 2, 3, 0]);
     expect(await errorsUnder({ flash_below: 0, pro_from: 0 })).toEqual([2, 0, 3, 3]);
-  });
-
-  test("with caps of 0 every request that costs is refused, and costs nothing", async () => {
-    const result = await under(withKeys({ budget: { per_goal_soft_usd: 0, per_goal_hard_usd: 0 } }));
-    expect(result.after.cost_nano_usd).toBe(0);
-    const paid = records.filter(({ cost_nano_usd }) => cost_nano_usd > 0).length;
-    expect(result.after.refused).toBeGreaterThanOrEqual(paid);
-    expect(result.days.reduce((sum, { cap_hits_after }) => sum + cap_hits_after, 0)).toBeGreaterThan(paid - 1);
-  });
-
-  test("with higher caps, requests refused for their cost are answered, at an estimated cost", async () => {
-    const result = await under(
-      withKeys({
-        budget: {
-          per_goal_soft_usd: 1_000,
-          per_goal_hard_usd: 1_000,
-          per_day_soft_usd: 1_000,
-          per_day_hard_usd: 1_000,
-        },
-      }),
-    );
-    expect(result.after.refused).toBeLessThan(result.before.refused);
-    expect(result.estimated).toBeGreaterThan(0);
-    expect(result.changes.some(({ from_cause }) => from_cause === "budget_hard_cap_exceeded")).toBe(true);
-  });
-
-  test("reports its progress, and stops when it is cancelled", async () => {
-    const seen: number[] = [];
-    const run = (signal: AbortSignal) =>
-      backtest({
-        records: store.export({}),
-        policy: aPolicy(),
-        registry: { models: new Map(), byRole: {} },
-        configuration: async () => undefined,
-        onProgress: (done) => seen.push(done),
-        signal,
-      });
-    await run(new AbortController().signal);
-    expect(seen.at(-1)).toBe(records.length);
-    expect(await run(AbortSignal.abort()).catch((error: unknown) => error)).toBeInstanceOf(DOMException);
   });
 });

@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { aDecisionRecord } from "#records/fixtures.ts";
-import { openRecordStore } from "#records/store/record-store.ts";
 import { main, runCommand, spawnCommand } from "../harness/command-line.ts";
 import { start, type TestGateway } from "../harness/gateway.ts";
 
@@ -77,35 +75,6 @@ describe("decisions", () => {
     expect(ids).toHaveLength(3);
   });
 
-  test("tail accepts filters, and ends at once without --follow", async () => {
-    const { out, code } = await run("decisions", "tail", "--no-follow", "--cause", "hard_pro_rule,explicit_pro");
-    expect(code).toBe(0);
-    expect(out.trim().split("\n")).toHaveLength(1);
-    expect(out).toContain("smart-router → pro");
-    expect(out).toContain("same_error_count");
-  });
-
-  test.each([
-    ["--outcome", "refusd", "refused"],
-    ["--tier", "flash,por", "pro"],
-    ["--cause", "hard_pro", "hard_pro_rule"],
-    ["--rule", "same_error", "same_error_count"],
-    ["--alias", "gpt-4", "smart-router"],
-    ["--refused-by", "me", "gateway"],
-    ["--status", "9xx", "5xx"],
-  ])("%s %s is refused, with what the option takes", async (option, value, known) => {
-    const { out, err, code } = await run("decisions", "export", option, value);
-    expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain(option);
-    expect(err).toContain(known);
-  });
-
-  test("an invalid time is refused, and a span that ends before it begins", async () => {
-    const { err, code } = await run("decisions", "export", "--since", "1d", "--until", "2d");
-    expect([code, err]).toEqual([2, expect.stringContaining("--until must be later than --since")]);
-    expect((await run("decisions", "export", "--since", "yesterday")).code).toBe(2);
-  });
-
   test.skipIf(process.platform !== "linux")("export to a full disk fails, and says so", async () => {
     const child = Bun.spawn([process.execPath, main, "decisions", "export"], {
       env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: databaseUrl },
@@ -145,18 +114,6 @@ describe("decisions", () => {
     expect((await run("decisions", "export", "--since", "2020-01-01", "--until", "2020-01-02")).out).toBe("");
   });
 
-  test("export of many records is complete", async () => {
-    const url = `sqlite:${join(folder, "many.db")}`;
-    const store = await openRecordStore(url);
-    for (let batch = 0; batch < 12; batch++) {
-      await store.append(Array.from({ length: 100 }, (_, n) => aDecisionRecord(batch * 100 + n)));
-    }
-    await store.close();
-    const child = spawn(["decisions", "export"], url);
-    const text = await new Response(child.stdout).text();
-    expect(text.trim().split("\n")).toHaveLength(1_200);
-  });
-
   test("without a database they say so, and end with 2", async () => {
     const child = spawn(["decisions", "tail"], `sqlite:${join(folder, "none.db")}`);
     const err = await new Response(child.stderr).text();
@@ -182,12 +139,5 @@ describe("policy backtest", () => {
       changed: 1,
       changes: [{ from_cause: "hard_pro_rule", example_decision_id: decisionId }],
     });
-  });
-
-  test("of an invalid file says what is wrong, with 2", async () => {
-    const file = join(folder, "wrong.yaml");
-    writeFileSync(file, "routing:\n  flash_belo: 3\n");
-    const { err, code } = await run("policy", "backtest", file);
-    expect([code, err.includes("flash_belo")]).toEqual([2, true]);
   });
 });

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { fails } from "#simulator/behaviours.ts";
-import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
@@ -53,37 +51,6 @@ test("a tool is called, and its result answered", async () => {
   expect(call.tool_calls?.[0]).toMatchObject({ name: "get_weather", args: { city: "Paris" } });
   const result = new ToolMessage({ tool_call_id: call.tool_calls?.[0]?.id ?? "", content: "18 degrees" });
   expect((await agent.invoke([question, call, result])).text).toContain("18 degrees");
-});
-
-test("tool calls stream in pieces that join", async () => {
-  let joined: Awaited<ReturnType<ReturnType<typeof model>["invoke"]>> | undefined;
-  for await (const part of await model("smart-router").bindTools([weather]).stream("The weather in Oslo Norway?"))
-    joined = joined === undefined ? part : (joined as typeof part).concat(part);
-  expect(joined?.tool_calls?.[0]).toMatchObject({ name: "get_weather", args: { city: "Oslo" } });
-});
-
-test("an abort reaches the upstream", async () => {
-  const index = gateway.upstream.received();
-  gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
-  const controller = new AbortController();
-  const reading = (async () => {
-    for await (const part of await model().stream("hello", { signal: controller.signal }))
-      if (part.text === "a") controller.abort();
-  })();
-  await reading.catch(() => undefined);
-  expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
-});
-
-test("refusals and upstream failures show the reason", async () => {
-  const refused = await model("smart-router-free")
-    .invoke("hello")
-    .catch((error) => error);
-  expect(refused.message).toContain("sensitive");
-  gateway.upstream.next(fails(400, "the widget is not supported"));
-  const failed = await model()
-    .invoke("hello")
-    .catch((error) => error);
-  expect(failed.message).toContain("the widget is not supported");
 });
 
 test("a stream that breaks off throws", async () => {

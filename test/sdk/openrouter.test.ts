@@ -4,7 +4,6 @@ import type { EventStream } from "@openrouter/sdk/lib/event-streams";
 import type { ChatStreamChunk } from "@openrouter/sdk/models";
 import { OpenRouterError } from "@openrouter/sdk/models/errors";
 import { fails } from "#simulator/behaviours.ts";
-import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
@@ -42,16 +41,6 @@ test("send returns streams, which end", async () => {
   }
   expect(text).toContain("[simulated]");
   expect(finish).toBe("stop");
-});
-
-test("leaving the loop aborts the upstream call", async () => {
-  const index = gateway.upstream.received();
-  gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
-  for await (const event of streamed()) {
-    expect(event.choices[0]?.delta.content).toBe("a");
-    break;
-  }
-  expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
 });
 
 describe("errors", () => {

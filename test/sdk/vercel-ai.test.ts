@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { fails } from "#simulator/behaviours.ts";
-import { chunk, streams } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
@@ -56,15 +55,6 @@ for (const streaming of [false, true])
       : (await generateText(call)).text;
     expect(text).toContain("18 degrees in Paris");
   });
-
-test("an abort reaches the upstream", async () => {
-  const index = gateway.upstream.received();
-  gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
-  const controller = new AbortController();
-  const result = streamText({ model: model(), prompt: "hello", abortSignal: controller.signal, ...quiet });
-  for await (const part of result.textStream) if (part === "a") controller.abort();
-  expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
-});
 
 describe("errors", () => {
   const caught = async (call: Promise<unknown>): Promise<APICallError> => {

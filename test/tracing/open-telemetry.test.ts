@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
-import { openTelemetryIn } from "#config/environment.ts";
-import { completes, fails, replies } from "#simulator/behaviours.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { type Answer, authorization, eventually, postChat, startUpstream, upstreamKey } from "../harness/gateway.ts";
@@ -208,55 +206,6 @@ describe("a gateway with OTEL_*", () => {
     });
   });
 
-  test("has no text that an upstream sends instead of a name", async () => {
-    const { traceId, headers } = newTrace();
-    const quoted = "could not read: my private words";
-    const answer = {
-      id: quoted,
-      object: "chat.completion",
-      created: 1,
-      model: quoted,
-      choices: [{ index: 0, finish_reason: quoted, message: { role: "assistant", content: "fine" } }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cost: 0.000001 },
-    };
-    upstream.next(replies(200, answer));
-    expect((await chat({}, headers)).status).toBe(200);
-    const spans = await spansOf(traceId, 2);
-    expect(JSON.stringify(spans)).not.toContain("private words");
-  });
-
-  test("creates a CLIENT span of every attempt, with the kind of each failure", async () => {
-    const { traceId, headers } = newTrace();
-    upstream.next(fails(500), completes());
-    expect((await chat({}, headers)).status).toBe(200);
-    const { clients } = await spansOf(traceId, 3);
-    const failed = clients.filter(({ status }) => status.code === 2);
-    expect([clients.length, failed.length]).toEqual([2, 1]);
-    expect(valuesOf(failed[0].attributes)).toMatchObject({
-      "error.type": "upstream_error",
-      "http.response.status_code": 500,
-    });
-  });
-
-  test("ends the spans of a caller that disconnects in mid-stream", async () => {
-    const { traceId, headers } = newTrace();
-    upstream.next(streams({ events: [chunk({ content: "half" })], end: "silence" }));
-    const response = await chat({ stream: true }, headers);
-    const reader = response.body?.getReader();
-    await reader?.read();
-    await reader?.cancel();
-    const { clients } = await spansOf(traceId, 2);
-    expect(valuesOf(clients[0].attributes)["error.type"]).toBe("aborted");
-  });
-
-  test("does not trace probes and scrapes", async () => {
-    for (const path of ["/healthz", "/livez", "/readyz", "/metrics"]) await fetch(gateway.url + path);
-    const { traceId, headers } = newTrace();
-    await chat({}, headers);
-    await spansOf(traceId, 2);
-    expect(collector.spans().filter(({ name }) => /healthz|livez|readyz|metrics/.test(name))).toEqual([]);
-  });
-
   test("exports the four histograms of GenAI clients, with its resource attributes", async () => {
     await chat({ stream: true }).then((response) => response.text());
     const names = [
@@ -291,21 +240,6 @@ describe("a gateway with OTEL_*", () => {
     for (const secret of [secretWords, "one", "three", upstreamKey, authorization.authorization])
       if (secret.length > 5) expect(all).not.toContain(secret);
   });
-
-  test("exports the remaining data when it stops, and an unavailable collector does not delay it", async () => {
-    const own = await serve({ ...env(), OTEL_EXPORTER_OTLP_ENDPOINT: otlp });
-    const { traceId, headers } = newTrace();
-    await fetch(`${own.url}/v1/models`, { headers: { ...authorization, ...headers } });
-    own.signal("SIGTERM");
-    expect(await own.exited()).toBe(0);
-    await spansOf(traceId, 1);
-    const away = await serve({ ...env(), OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
-    await fetch(`${away.url}/v1/models`, { headers: authorization });
-    const begun = performance.now();
-    away.signal("SIGTERM");
-    expect(await away.exited()).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(8_000);
-  });
 });
 
 describe("without OTEL_*", () => {
@@ -333,27 +267,5 @@ describe("without OTEL_*", () => {
     };
     expect(await loaded({})).toBe("0 true");
     expect(await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" })).toMatch(/^[1-9]\d* true$/);
-  });
-
-  test.each<[Record<string, string>, object | undefined, number]>([
-    [{}, undefined, 0],
-    [{ OTEL_SERVICE_NAME: "x" }, undefined, 0],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4318" }, { traces: true, metrics: true }, 0],
-    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://c:4318/v1/traces" }, { traces: true, metrics: false }, 0],
-    [{ OTEL_TRACES_EXPORTER: "otlp" }, { traces: true, metrics: false }, 0],
-    [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4318", OTEL_METRICS_EXPORTER: "none" },
-      { traces: true, metrics: false },
-      0,
-    ],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4318", OTEL_SDK_DISABLED: "true" }, undefined, 0],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4317", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, undefined, 2],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, undefined, 2],
-    [{ OTEL_TRACES_EXPORTER: "zipkin" }, undefined, 1],
-  ])("%p asks for %p", (given, expected, warnings) => {
-    const { openTelemetry, warnings: said } = openTelemetryIn(given);
-    if (expected === undefined) expect(openTelemetry).toBeUndefined();
-    else expect(openTelemetry).toMatchObject(expected);
-    expect(said).toHaveLength(warnings);
   });
 });

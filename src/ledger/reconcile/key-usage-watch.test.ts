@@ -86,50 +86,6 @@ describe("the watch on the aggregator's count", () => {
       ["23:58", true],
     ]);
   });
-
-  test("asks nothing while the policy switches it off, and starts when the policy switches it on", async () => {
-    const options = { enabled: false };
-    const { time, watch, state } = setUp(options);
-    watch.start();
-    await time.advanceAsync(hour);
-    expect(state.asked).toBe(0);
-    options.enabled = true;
-    await time.advanceAsync(hour);
-    expect(state.asked).toBe(1);
-  });
-
-  test("reports that it cannot read, keeps the last count, and asks again", async () => {
-    const { time, watch, events, state } = setUp({
-      answers: [
-        { kind: "ok", spent: 1 },
-        { kind: "failed", detail: "it answered 500" },
-      ],
-    });
-    watch.start();
-    await time.advanceAsync(hour);
-    expect(events.at(-1)).toEqual({ kind: "unavailable", detail: "it answered 500" });
-    expect(watch.latest?.aggregatorSpent).toBe(1);
-    await time.advanceAsync(hour);
-    expect([state.asked, watch.latest?.aggregatorSpent]).toEqual([3, 5]);
-  });
-
-  test("compares nothing while the ledger is unavailable", async () => {
-    const { time, watch, saved } = setUp({ unavailable: true });
-    watch.start();
-    await time.advanceAsync(0);
-    expect([watch.latest, saved.length]).toEqual([undefined, 0]);
-  });
-
-  test.each([
-    ["cannot be opened, which is opened again", { failOpens: 1 }, 2],
-    ["fails to save, which stays open", { failSaves: 1 }, 1],
-  ])("survives a store that %s", async (_, given, opened) => {
-    const { time, watch, saved, events, state } = setUp(given);
-    watch.start();
-    await time.advanceAsync(hour);
-    expect(events.filter(({ kind }) => kind === "store_failed")).toHaveLength(1);
-    expect([saved.length, state.opened]).toEqual([1, opened]);
-  });
 });
 
 keyUsageStoreContract("SQLite", () => openKeyUsageStore("sqlite::memory:"));

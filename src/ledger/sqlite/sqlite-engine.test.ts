@@ -99,35 +99,4 @@ describe("the ledger in an SQLite file", () => {
     expect(engine.prune(30 * dayMs, 500, now + 31 * dayMs)).toBe(1);
     expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
   });
-
-  test("keep the entries of a batch for as long as one of its reservations is kept", async () => {
-    const { engine, say } = open();
-    const [first, second, third] = [reserve(10), reserve(20), reserve(30)];
-    say(first, second, third);
-    say(settle(first.reservation.id, 11), settle(third.reservation.id, 1));
-    expect(engine.prune(30 * dayMs, 1, now + 31 * dayMs)).toBe(1);
-    expect(await inspect()).toMatchObject({ reservations: 2, entries: 3, findings: [] });
-    expect(engine.prune(30 * dayMs, 9, now + 31 * dayMs)).toBe(1);
-    expect(await inspect()).toMatchObject({ reservations: 1, entries: 1, findings: [] });
-    say(settle(second.reservation.id, 20));
-    expect(engine.prune(30 * dayMs, 9, now + 31 * dayMs)).toBe(1);
-    expect(await inspect()).toMatchObject({ reservations: 0, entries: 0, findings: [] });
-    const db = new Database(path, { readonly: true });
-    expect(db.query("SELECT count(*) AS n FROM ledger_batch").get()).toEqual({ n: 0 });
-    const carried = "SELECT spent, carried_spent, overrun, carried_overrun FROM account WHERE id LIKE 'goal/%'";
-    expect(db.query(carried).values()).toEqual([[32, 32, 1, 1]]);
-    db.close();
-  });
-
-  test("are deleted in batches of the requested size, the oldest first", () => {
-    const { engine, say } = open();
-    const made = Array.from({ length: 1_300 }, () => reserve(0));
-    say(...made);
-    // The first half stays open.
-    say(...made.slice(650).map(({ reservation }) => settle(reservation.id, 0)));
-    const later = now + 31 * dayMs;
-    expect(engine.prune(30 * dayMs, 400, later)).toBe(400);
-    expect(engine.prune(30 * dayMs, 400, later)).toBe(250);
-    expect(engine.prune(30 * dayMs, 400, later)).toBe(0);
-  });
 });

@@ -3,17 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, copyFileSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite } from "#db/sqlite.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
-import { openHoldsSql } from "#ledger/shared-sql.ts";
 import type { LedgerEvent } from "#ledger/store.ts";
 import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
-import { SqliteEngine } from "./sqlite-engine.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {
@@ -155,24 +152,6 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     await ledger.close(100);
   });
 
-  test("a database that is overwritten in place by an older one closes it too", async () => {
-    const time = manualTime(Date.now());
-    const options = { nodeId: "a", clock: time.clock, timers: time.timers };
-    await (await openLedger(`sqlite:${path}`, options)).close(1_000);
-    const engine = new SqliteEngine(path);
-    const first = engine.join("b", 1);
-    const second = engine.join("b", 2);
-    engine.heartbeat(second, 3);
-    engine.heartbeat(first, 4);
-    const db = new Database(path);
-    db.run("UPDATE node SET epoch = 1 WHERE id = 'b'");
-    expect(() => engine.heartbeat(second, 5)).toThrow("emptied or replaced");
-    db.run("DELETE FROM node");
-    expect(() => engine.heartbeat(first, 6)).toThrow("emptied or replaced");
-    db.close();
-    engine.close();
-  });
-
   test("a start on an empty store is logged, and as an error if a ledger was expected", async () => {
     const started = async (expectExisting?: () => boolean) => {
       const events: LedgerEvent[] = [];
@@ -197,61 +176,9 @@ describe("the SQLite ledger, when the file cannot be written", () => {
     await (await openLedger("sqlite::memory:", { nodeId: "a", clock, log: () => expect.unreachable() })).close(100);
   });
 
-  test("today's account is available from the start, and from midnight on, without a request", async () => {
-    const time = manualTime(Date.UTC(2026, 0, 15, 23, 59, 50));
-    const options = { nodeId: "a", clock: time.clock, timers: time.timers };
-    const first = await openLedger(`sqlite:${path}`, options);
-    expect(first.peekDay()).toMatchObject({ spent: 0, held: 0 });
-    expect((await first.reserve(reservationOf({ amount: nanoUsd(7) }))).kind).toBe("held");
-    await first.close(1_000);
-    const second = await openLedger(`sqlite:${path}`, options);
-    expect(second.peekDay()).toMatchObject({ spent: 0, held: 7 });
-    for (let i = 0; i < 500 && second.peekDay()?.held !== 0; i++) {
-      time.advance(6_100);
-      await Bun.sleep(1);
-    }
-    expect(second.peekDay()).toMatchObject({ spent: 0, held: 0 });
-    await second.close(1_000);
-  });
-
-  test("a day that is ahead of the clock is logged once as a warning", async () => {
-    const time = manualTime(Date.UTC(2027, 0, 1));
-    const events: LedgerEvent[] = [];
-    const log = (event: LedgerEvent) => events.push(event);
-    const ahead = await openLedger(`sqlite:${path}`, { nodeId: "a", clock: time.clock, timers: time.timers, log });
-    await ahead.reserve(reservationOf({ amount: nanoUsd(7) }));
-    await ahead.close(1_000);
-    const right = manualTime(Date.UTC(2026, 0, 15));
-    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock: right.clock, timers: right.timers, log });
-    for (let i = 0; i < 5; i++) {
-      right.advance(6_100);
-      await Bun.sleep(1);
-    }
-    const warned = events.filter(({ kind }) => kind === "day_ahead");
-    expect(warned).toEqual([{ kind: "day_ahead", day: "2027-01-01", today: "2026-01-15" }]);
-    await ledger.close(1_000);
-  });
-
   test("a file that is not a database stops the start", async () => {
     await Bun.write(path, "this is not a database, and long enough for its header to be read as one ".repeat(20));
     await expect(openLedger(`sqlite:${path}`, { nodeId: "a", clock })).rejects.toThrow(path);
-  });
-
-  test("its upkeep does not scan the whole table", async () => {
-    const db = openSqlite(path);
-    const plan = (sql: string) =>
-      db
-        .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
-        .all()
-        .map(({ detail }) => detail)
-        .join("; ");
-    const due = "SELECT id FROM reservation WHERE closed_ms IS NULL AND expires_ms <= 5 ORDER BY expires_ms LIMIT 9";
-    expect(plan(due)).toContain("reservation_open");
-    const oldest = "SELECT seq FROM reservation WHERE seq > 5 ORDER BY seq LIMIT 9";
-    expect(plan(oldest)).toBe("SEARCH reservation USING INTEGER PRIMARY KEY (rowid>?)");
-    for (const sql of openHoldsSql("5"))
-      expect(plan(sql)).toMatch(/^SEARCH r USING INDEX reservation_open|SCAN r USING INDEX reservation_open/);
-    db.close();
   });
 });
 

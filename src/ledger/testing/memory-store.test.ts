@@ -58,25 +58,6 @@ describe("a ledger over a store that fails", () => {
     await ledger.close(10);
   });
 
-  test("does not report a store as unavailable that answered while the process was suspended", async () => {
-    const { ledger, time, answer } = await openSlow();
-    const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
-    await time.stall(5_000);
-    // Nor is it slow: new requests are not refused for that.
-    expect(ledger.status()).toMatchObject({ ok: true, oldestMs: 200 });
-    answer();
-    expect((await reply).kind).toBe("held");
-    expect(ledger.status().ok).toBe(true);
-  });
-
-  test("does not wait longer for a store that does not answer after the process was suspended", async () => {
-    const { ledger, time } = await openSlow();
-    const reply = ledger.reserve(reservationOf({ amount: nanoUsd(1) }));
-    for (let stall = 0; stall < 2; stall++) await time.stall(5_000);
-    expect(ledger.status().ok).toBe(false);
-    expect(await reply).toMatchObject({ kind: "unavailable" });
-  });
-
   /** A ledger over a store that answers when `answer` is called. */
   async function openSlow() {
     const time = manualTime();
@@ -127,14 +108,5 @@ describe("a ledger over a store that fails", () => {
     expect(events.filter(({ kind }) => kind === "resolutions_dropped")).toHaveLength(2);
     expect(imbalances(store)).toEqual([]);
     await ledger.close(1_000);
-  });
-
-  test("reports at the close how many resolutions it could not write", async () => {
-    const { ledger, events } = await openOver(() => async () => {
-      throw new StoreFailure("transient", "away");
-    });
-    void ledger.resolve([{ id: "a", kind: "released", reason: "test" }]);
-    await ledger.close(50);
-    expect(events).toContainEqual(expect.objectContaining({ kind: "resolutions_dropped", count: 1 }));
   });
 });

@@ -141,15 +141,6 @@ describe("the budget store is unavailable", () => {
     expect((await gateway.decide({})).action).toBe("ROUTE");
   });
 
-  test("an outage is never reported as an overload", async () => {
-    const silent: Ledger = { ...away, status: () => ({ kind: "postgres", ok: true, queued: 3, oldestMs: 700 }) };
-    await using gateway = await start({ overrides: { ledger: silent } });
-    const refused = await refusal(await gateway.chat());
-    expect(refused.status).toBe(503);
-    expect(refused.detail).toContain("budget store");
-    expect(refused.detail).not.toContain("overloaded");
-  });
-
   test.each([
     ["restart_needed", "Restart needed", 503],
     ["store_lost", "deleted, replaced or emptied", 200],

@@ -59,11 +59,6 @@ describe("every protected endpoint", () => {
     expect(await status("x".repeat(19), strict.url)).toBe(401);
     expect(await status("x".repeat(20), strict.url)).toBe(200);
   });
-
-  test("a refusal never repeats the token", async () => {
-    const response = await request("POST", "/v1/chat/completions", { authorization: "Bearer abc12" });
-    expect(await response.text()).not.toContain("abc12");
-  });
 });
 
 test("with AUTH_KEYS_FILE only the listed tokens are accepted; one that is withdrawn is refused within a second", async () => {

@@ -100,15 +100,6 @@ describe("pipelined requests", () => {
       expect(held).toBe(0);
     });
   }
-
-  test("are not those sent as soon as the answer has arrived", async () => {
-    const caller = new RawCaller(gateway);
-    for (let count = 1; count <= 3; count++) {
-      caller.send(chat({ stream: true }));
-      await eventually(() => caller.text.split("[DONE]").length > count);
-    }
-    expect(caller.statuses).toEqual([200, 200, 200]);
-  });
 });
 
 describe("`Connection: close` of a caller is honoured", () => {

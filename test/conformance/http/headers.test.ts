@@ -47,15 +47,6 @@ describe("decision headers", () => {
     }
   });
 
-  test("on refusals say why", async () => {
-    const { status, headers } = await gateway.chat({ model: "smart-router-free" });
-    expect(status).toBe(403);
-    expect(headers.get("x-smart-gateway-action")).toBe("DENY");
-    expect(headers.get("x-smart-gateway-cause")).toBe("privacy_free_denied");
-    expect(headers.get("x-smart-gateway-model")).toBe("");
-    expect(headers.get("x-smart-gateway-decision-id")).toBeTruthy();
-  });
-
   test("have the kind of work and the hard rules that fired, on answers and refusals", async () => {
     const auth = { kind: "AUTH", risk_level: "CRITICAL" };
     for (const stream of [false, true]) {
@@ -82,15 +73,6 @@ describe("decision headers", () => {
     expect(headers.get("x-smart-gateway-model")).toBe("vendor_v4_pro");
     expect(headers.get("x-smart-gateway-cause")).toBe("explicit_pro");
   });
-
-  test("never have the same decision id for two requests", async () => {
-    const ids = await Promise.all(
-      Array.from({ length: 20 }, async () =>
-        (await gateway.chat({}, { "x-request-id": "same" })).headers.get("x-smart-gateway-decision-id"),
-      ),
-    );
-    expect(new Set(ids).size).toBe(20);
-  });
 });
 
 describe("the error format", () => {
@@ -115,26 +97,6 @@ describe("the error format", () => {
       expect(body.error).toMatchObject({ message: body.detail, type: "invalid_request_error", param: "model" });
       expect(Object.keys(body.error).toSorted()).toEqual(["code", "message", "param", "type"]);
     }
-  });
-
-  test("with an unknown name is refused, naming the header", async () => {
-    const post = (path: string, body: object, headers: Record<string, string>) =>
-      call(gateway.url + path, {
-        method: "POST",
-        headers: { ...authorization, "content-type": "application/json", ...headers },
-        body: JSON.stringify(body),
-      });
-    const headers = { "x-smart-gateway-errors": "openai, detail" };
-    for (const refused of [
-      await gateway.chat({}, { "x-smart-gateway-errors": "anthropic" }),
-      await post("/v1/route/decision", { task: { task_id: "t", instruction: "x" } }, headers),
-      await post("/v1/route/outcome", { decision_id: "d", outcome: "solved" }, headers),
-    ]) {
-      expect(refused.status).toBe(422);
-      expect((await refused.json()).detail).toBe("X-Smart-Gateway-Errors must be openai, or left out.");
-    }
-    for (const value of ["OpenAI", ""])
-      expect((await gateway.chat({}, { "x-smart-gateway-errors": value })).status).toBe(200);
   });
 
   test("also applies to a missing token and an unknown path", async () => {

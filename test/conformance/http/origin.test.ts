@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { authorization, eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
 /** Which callers a gateway on loopback accepts: no web page of another origin, under whatever name it reaches this machine. */
@@ -52,21 +52,6 @@ describe("on loopback, the Host header", () => {
   ])("%j is refused", async (host) => {
     const { status, body } = await get("/livez", host);
     expect([status, JSON.parse(body)]).toEqual([403, { detail: expect.stringContaining("ALLOWED_HOSTS") }]);
-  });
-
-  test("is checked even if the request line names a host", async () => {
-    const head = [`GET http://localhost:${port}/livez HTTP/1.1`, "Host: attacker.example", "Connection: close"];
-    expect((await raw(head)).status).toBe(403);
-  });
-
-  test("sent twice is refused", async () => {
-    expect((await get("/livez", "localhost", "Host: attacker.example")).status).toBe(403);
-  });
-
-  test("may be missing, as in HTTP/1.0; no browser omits it", async () => {
-    expect((await raw(["GET /livez HTTP/1.0"])).status).toBe(200);
-    expect((await raw(["GET /nowhere HTTP/1.0"])).status).toBe(404);
-    expect((await raw(["GET /livez HTTP/1.0", "Origin: http://localhost"])).status).toBe(403);
   });
 });
 
@@ -139,11 +124,5 @@ describe("ALLOWED_HOSTS", () => {
     expect((await raw(foreign, open)).status).toBe(200);
     await using listed = await start({ env: { HOST: "0.0.0.0", ALLOWED_HOSTS: "gateway.example" } });
     expect((await raw(foreign, listed)).status).toBe(403);
-  });
-
-  test("a gateway on another loopback address accepts that address", async () => {
-    await using second = await start({ env: { HOST: "127.0.0.2" } });
-    const response = await fetch(`${second.url}/v1/models`, { headers: authorization });
-    expect([second.url, response.status]).toEqual([expect.stringContaining("127.0.0.2"), 200]);
   });
 });

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
 import { startServer } from "#http/server.ts";
 import { manualTime } from "#platform/manual-time.ts";
 import type { Timers } from "#platform/time.ts";
 import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
-import { serve } from "../../harness/process.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
 /** A caller that has sent the head of a request and continues with its body. */
@@ -70,8 +68,6 @@ const tooLarge: typeof refusals = [
   ["a dry run that is too large", 413, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "MAX_REQUEST_BYTES"],
   ["an outcome that is too large", 413, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "larger than"],
 ];
-/** Refused before any byte of its body is read, while the ledger's queue is slow. */
-const shed = [chat, host, auth, json];
 /** The runtime discards their bodies, and the answers are not refusals. */
 const bodiless: typeof refusals = [
   ["a GET", 200, ["GET /livez HTTP/1.1", host], "}"],
@@ -131,19 +127,6 @@ describe.each([
       onCrash: () => undefined,
     });
   };
-
-  test("is bounded in bytes and in time where the gateway has no room for the request", async () => {
-    const time = manualTime(Date.now());
-    const server = serverWith(time.timers, 600);
-    const flooding = new Uploader(server.url, { head: shed.join("\r\n"), chunked });
-    await flooding.flood(64 * megabyte);
-    await eventually(() => flooding.closed);
-    expect([flooding.status, flooding.text.includes("budget store")]).toEqual([503, true]);
-    expect(flooding.text.toLowerCase()).toContain("\r\nretry-after: ");
-    expect(flooding.sent).toBeLessThan(24 * megabyte);
-    await expectFiveSeconds(server.url, time, { status: 503, lines: shed, text: "budget store" });
-    await server.stop();
-  });
 
   const trickled = [...refusals, ...(chunked ? [] : tooLarge), ...bodiless].filter(([name]) => name !== dashboardPage);
   test("is read for at most five seconds, and leaves no timer, also when the caller disconnects", async () => {
@@ -213,27 +196,3 @@ describe("the answer to a body that is not read", () => {
     }
   });
 });
-
-test.skipIf(process.platform !== "linux")(
-  "endless uploads take neither memory nor descriptors from the gateway",
-  async () => {
-    await using gateway = await serve();
-    const { pid } = gateway.child;
-    const descriptors = () => readdirSync(`/proc/${pid}/fd`).length;
-    const peak = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
-    const floods = async () => {
-      const callers = refusals.flatMap(([, , lines]) =>
-        [false, true].map((chunked) => new Uploader(gateway.url, { head: lines.join("\r\n"), chunked })),
-      );
-      await Promise.all(callers.map((caller) => caller.flood(200 * megabyte)));
-      await eventually(() => callers.every(({ closed }) => closed));
-      expect(callers.map(({ status }) => status)).toEqual(refusals.flatMap(([, status]) => [status, status]));
-      return callers.reduce((sum, { sent }) => sum + sent, 0);
-    };
-    await floods();
-    const [open, memory] = [descriptors(), peak()];
-    expect(await floods()).toBeGreaterThan(500 * megabyte);
-    await eventually(() => descriptors() <= open);
-    expect(peak() - memory).toBeLessThan(100);
-  },
-);

@@ -177,14 +177,6 @@ describe("real answers match their schemas", () => {
     }
     expect(schema).toMatchObject({ type: "object", required: ["data"], properties: { data: { type: "string" } } });
   });
-
-  test.each([
-    ["/v1/chat/completions", 200, { hello: 1 }],
-    ["/v1/route/decision", 200, { action: "ROUTE" }],
-    ["/v1/chat/completions", 422, { message: "x" }],
-  ])("and an invalid answer does not match: %s %d", (path, status, body) => {
-    expect(schemaFor("POST", path, status, "application/json").safeParse(body).success).toBe(false);
-  });
 });
 
 test("the documented bounds of headers and fields are those of the gateway", async () => {
@@ -209,30 +201,4 @@ test("the documented bounds of headers and fields are those of the gateway", asy
       expect([name, value, status]).toEqual([name, value, documented ? 200 : 422]);
     }
   }
-});
-
-test("null is documented exactly where the dry run accepts it as absent", async () => {
-  const schema = z.fromJSONSchema(resolved(document.components.schemas.DecisionRequest));
-  const { task, runtime } = document.components.schemas.DecisionRequest.properties;
-  const least = { task_id: "t", instruction: "x" };
-  const fields = Object.keys(runtime.anyOf[0].properties).map((name) => ({ task: least, runtime: { [name]: null } }));
-  const bodies = [
-    ...Object.keys(task.properties).map((name) => ({ task: { ...least, [name]: null } })),
-    ...fields,
-    { task: least, runtime: null },
-    { task: null },
-  ];
-  for (const body of bodies) {
-    const { status } = await post("/v1/route/decision", body);
-    expect([JSON.stringify(body), status]).toEqual([JSON.stringify(body), schema.safeParse(body).success ? 200 : 422]);
-  }
-});
-
-test("every documented path and method exists", async () => {
-  for (const [path, methods] of Object.entries<Answer>(document.paths))
-    for (const method of Object.keys(methods)) {
-      const response = await call(gateway.url + path, { method: method.toUpperCase() });
-      expect([path, method, [404, 405].includes(response.status)]).toEqual([path, method, false]);
-      await response.text();
-    }
 });

@@ -94,21 +94,6 @@ describe("the gateway's own upstream key", () => {
     }
   });
 
-  const beside: [string, (content: string) => ReturnType<typeof chunk>][] = [
-    ["a field of the chunk", (content) => chunk({ content }, null, { provider: `by ${key}` })],
-    ["a name in the chunk", (content) => chunk({ content }, null, { [key]: true })],
-    ["another text of the delta", (content) => chunk({ content, reasoning: key })],
-    ["a text inside the delta", (content) => chunk({ content, annotations: [{ index: 0, note: key }] })],
-  ];
-  test.each(beside)("is in no stream where %s repeats it in each chunk", async (_, chunkWith) => {
-    const words = Array.from({ length: 6 }, (_, at) => `word ${at} `);
-    const { chunks, text, done } = await streamOf([...words.map(chunkWith), chunk({}, "stop")]);
-    expect(done).toBe(true);
-    expect(text).not.toContain(telling);
-    expect(text).toContain(mark);
-    expect(textsOf(chunks).get("0 content")).toBe(words.join(""));
-  });
-
   test("does not change other text that begins like the key, nor text at the end of a stream", async () => {
     const pieces = ["a sk-", "or-", "v1-", "0", "x sk-or-v1-", " sk-or", "-v1-01"];
     const texts = pieces.map((content) => chunk({ content }));
@@ -131,43 +116,5 @@ describe("the gateway's own upstream key", () => {
     const { text } = await streamOf([chunk({ content: "x" }), { error: { code: 500, message } }], "fin");
     expect(text).toContain("error");
     expect(text + JSON.stringify(gateway.log)).not.toContain(telling);
-  });
-
-  /** Encodings in which models and tools may write it. */
-  const encoded: [form: string, text: (secret: string) => string][] = [
-    ["base64", (secret) => Buffer.from(secret).toString("base64")],
-    ["base64 of a header", (secret) => Buffer.from(`Bearer ${secret}\r\nAccept: */*`).toString("base64")],
-    ["base64 of JSON", (secret) => Buffer.from(JSON.stringify({ key: `=${secret}` })).toString("base64")],
-    ["base64 of a URL's alphabet", (secret) => Buffer.from(`?>${secret}?>`).toString("base64url")],
-    ["hexadecimal", (secret) => Buffer.from(secret).toString("hex")],
-    ["capital hexadecimal", (secret) => Buffer.from(secret).toString("hex").toUpperCase()],
-  ];
-  test.each(encoded)("is in no answer in %s, whole or in pieces", async (_, encode) => {
-    const text = encode(key);
-    /** The remaining part of the key, without the text around it. */
-    const left = (all: string) =>
-      Array.from({ length: text.length - 23 }, (_, at) => text.slice(at, at + 24)).filter((run) => all.includes(run));
-    gateway.upstream.next(whole({ content: `It is ${text}.` }));
-    const answer: Answer = await (await gateway.chat()).json();
-    expect(answer.choices[0].message.content).toContain(mark);
-    expect(left(answer.choices[0].message.content)).toEqual([]);
-    for (let at = 0; at <= text.length; at += longTests ? 7 : 41) {
-      const cuts = at < text.length - 41 ? [text.slice(0, at), text.slice(at)] : [...text];
-      const pieces = ["It is ", ...cuts, " as you see"].map((content) => chunk({ content }));
-      const { chunks } = await streamOf([...pieces, chunk({}, "stop")]);
-      const content = textsOf(chunks).get("0 content") ?? "";
-      expect(content).toStartWith("It is ");
-      expect(content).toEndWith(" as you see");
-      expect(content).toContain(mark);
-      expect(left(content)).toEqual([]);
-    }
-  });
-
-  test("is not returned to a caller who has sent it", async () => {
-    await using own = await start({ policy: { privacy: { restore: "text" } } });
-    own.upstream.next(whole({ content: `use ${mark} now` }));
-    const body = { messages: [{ role: "user", content: `my key is ${key}` }] };
-    const reply: Answer = await (await own.chat(body)).json();
-    expect(reply.choices[0].message.content).toBe(`use ${mark} now`);
   });
 });

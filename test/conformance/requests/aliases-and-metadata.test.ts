@@ -99,29 +99,6 @@ describe("the free model", () => {
     expect(routed).toMatchObject({ status: 403, called: [], cause: "privacy_free_denied" });
     expect(JSON.stringify(routed.body)).not.toContain(secret);
   });
-
-  test("a refused free or scout request reads what made it sensitive, and what would help", async () => {
-    const secret = ["ghp", "_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].join("");
-    const detailOf = async (body: JsonObject, headers = {}) => (await route(body, headers)).body.detail;
-    const free = { model: "smart-router-free" };
-    const inRepository = { repo_context_present: true };
-    expect(await detailOf(free)).toContain('Send "metadata": {"sensitive": false} if it holds nothing private, or use');
-    expect(await detailOf({ ...free, metadata: inRepository })).toContain(
-      'and "repo_free_opt_in": true because it holds',
-    );
-    const openRepository = await detailOf({ ...free, metadata: { ...open, ...inRepository } });
-    expect(openRepository).toContain("this request holds repository context");
-    expect(openRepository).not.toContain("sensitive");
-    for (const withSecret of [
-      await detailOf({ ...free, metadata: open, ...asking(`token ${secret}`) }),
-      await detailOf({ metadata: open, ...asking(`token ${secret}`) }, { "x-scout": "true" }),
-    ]) {
-      expect(withSecret).toMatch(
-        /found a credential .*\(\w+ in messages\[0\]\), so it is sensitive whatever metadata.sensitive is/,
-      );
-      expect(withSecret).not.toContain('{"sensitive": false}');
-    }
-  });
 });
 
 describe("metadata", () => {
@@ -170,23 +147,6 @@ describe("headers", () => {
       action: "DENY",
       cause: "privacy_scout_denied",
     });
-  });
-
-  test("goals: a header takes precedence over metadata, X-Goal-Id over X-Smart-Gateway-Goal", async () => {
-    const chargedGoals = async (session: string, headers: Record<string, string>): Promise<string[]> => {
-      await route({ metadata: { session_id: session, goal_id: "a" } }, headers);
-      const charged = await Promise.all(
-        ["a", "b", "c"].map(async (goal) => {
-          const spend = await gateway.gateway.ports.ledger.read(`${session}/${goal}`);
-          return (spend?.goalAccount.spent ?? 0) + (spend?.goalAccount.held ?? 0) > 0 ? [goal] : [];
-        }),
-      );
-      return charged.flat();
-    };
-    expect(await chargedGoals("one", {})).toEqual(["a"]);
-    expect(await chargedGoals("two", { "x-smart-gateway-goal": "b" })).toEqual(["b"]);
-    expect(await chargedGoals("three", { "x-smart-gateway-goal": "b", "x-goal-id": "c" })).toEqual(["c"]);
-    expect(await chargedGoals("four", { "x-smart-gateway-session": "five" })).toEqual([]);
   });
 
   test("no gateway header is forwarded", async () => {

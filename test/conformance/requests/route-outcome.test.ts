@@ -34,10 +34,6 @@ test("a caller's report about an answer is recorded, and can be changed", async 
   }
 });
 
-test("the outcome of a streamed answer is recorded too", async () => {
-  expect((await post({ decision_id: await decisionOfChat({ stream: true }), outcome: "solved" })).status).toBe(204);
-});
-
 test("an unknown decision gets 404", async () => {
   const unknown = await post({ decision_id: id, outcome: "solved" });
   expect(unknown.status).toBe(404);

@@ -59,13 +59,6 @@ describe("the shape of a stream", () => {
     expect(refused.chunks.some((event) => event.usage != null)).toBe(false);
   });
 
-  test("usage that an upstream adds to its last choice is removed for callers who did not request it", async () => {
-    const last = chunk({ content: "" }, "stop", { usage: usage["usage"] ?? null });
-    const { chunks } = await streamed([contentChunk("a"), last]);
-    expect(chunks.some((event) => event.usage != null)).toBe(false);
-    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
-  });
-
   const { choices: _, ...usageAlone } = usage;
   const late = { index: 0, delta: { role: "assistant", content: "" }, finish_reason: null };
   test.each([
