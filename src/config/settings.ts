@@ -33,6 +33,8 @@ export interface Settings {
   readonly databaseUrl: string;
   /** At the start: how long a database that cannot be reached is waited for. */
   readonly databaseWaitMs: number;
+  /** `require`: a schema that is not up to date is refused, not migrated. */
+  readonly databaseMigrations: "apply" | "require";
   readonly policyPath?: string;
   readonly registryPath?: string;
   readonly authMinTokenLength: number;
@@ -119,7 +121,7 @@ const databaseUrl = z
   .prefault(defaultDatabaseUrl);
 
 /** Every setting: the validator, its default and its line in the reference. */
-const settingsShape = {
+export const settingsShape = {
   HOST: noSpace
     .max(255)
     .prefault("127.0.0.1")
@@ -140,6 +142,12 @@ const settingsShape = {
   DATABASE_WAIT_MS: whole("60000", 0, 3_600_000).describe(
     "How long the start waits for a PostgreSQL server that cannot be reached yet, in milliseconds; meanwhile the log says `ledger_awaited`.",
   ),
+  DATABASE_MIGRATIONS: z
+    .enum(["apply", "require"])
+    .prefault("apply")
+    .describe(
+      "`apply`: a start brings the schema up to date. `require`: it refuses a schema that is not, and `smart-gateway migrate` is run before, such as by a job.",
+    ),
   ROUTING_POLICY_PATH: path.describe(
     "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`); it needs only the keys that it changes.",
   ),
@@ -260,6 +268,7 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
       : { kind: "demo" },
     databaseUrl: values.DATABASE_URL,
     databaseWaitMs: values.DATABASE_WAIT_MS,
+    databaseMigrations: values.DATABASE_MIGRATIONS,
     authMinTokenLength: values.AUTH_MIN_TOKEN_LENGTH,
     maxRequestBytes: values.MAX_REQUEST_BYTES,
     maxRequestValues: values.MAX_REQUEST_VALUES,

@@ -1,9 +1,10 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { requireCurrentSchema } from "./schema-version.ts";
 import { openSqlite, sqliteVersionOf } from "./sqlite.ts";
 
 describe("an SQLite database", () => {
@@ -66,6 +67,19 @@ describe("an SQLite database", () => {
 });
 
 describe("the migrations", () => {
+  test("can be required instead of applied: nothing is created, and the message says what to run", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-sqlite-"));
+    const fresh = join(folder, "gateway.db");
+    const location = { kind: "sqlite", path: fresh } as const;
+    await expect(requireCurrentSchema(location)).rejects.toThrow(/1 ledger, 10 health.*smart-gateway migrate/);
+    expect(existsSync(fresh)).toBe(false);
+    openSqlite(fresh, sqliteMigrations.slice(0, 1)).close();
+    await expect(requireCurrentSchema(location)).rejects.toThrow("migrations (10 health");
+    openSqlite(fresh).close();
+    await requireCurrentSchema(location);
+    rmSync(folder, { recursive: true });
+  });
+
   test("have the same numbers and names in both dialects, each once", () => {
     const list = (of: typeof sqliteMigrations) => of.map(({ version, name }) => [version, name]);
     expect(list(sqliteMigrations)).toEqual(list(postgresMigrations));

@@ -28,6 +28,7 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
       ...time,
       nodeId: settings.nodeId,
       waitMs: settings.databaseWaitMs,
+      requireMigrated: settings.databaseMigrations === "require",
       log(event) {
         report(ledgerReports, event, context);
         for (const listener of onLedgerEvent) listener(event);

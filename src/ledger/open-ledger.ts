@@ -1,4 +1,5 @@
 import { databaseLocationOf } from "#db/database-url.ts";
+import { requireCurrentSchema } from "#db/schema-version.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "./ledger.ts";
@@ -20,6 +21,8 @@ export interface OpenLedgerOptions {
   readonly expectExisting?: () => boolean;
   /** How long a database that cannot be reached yet is waited for, in milliseconds; 0 (default): not at all. */
   readonly waitMs?: number;
+  /** Refuses a schema that is not up to date instead of bringing it there; false when absent. */
+  readonly requireMigrated?: boolean;
 }
 
 /** Pause between two tries to reach the database while the gateway starts. */
@@ -57,7 +60,7 @@ async function openStoreInTime(databaseUrl: string, options: OpenLedgerOptions):
   const beganMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
     try {
-      const store = await openStore(databaseUrl, clock);
+      const store = await openStore(databaseUrl, options);
       if (attempt > 1) log({ kind: "store_available", unavailableMs: clock.monotonic() - beganMs });
       return store;
     } catch (error) {
@@ -77,12 +80,19 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function openStore(databaseUrl: string, clock: Clock): Promise<LedgerStore> {
+async function openStore(
+  databaseUrl: string,
+  { clock, requireMigrated = false }: OpenLedgerOptions,
+): Promise<LedgerStore> {
   const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "sqlite") return openSqliteStore(location.path, clock);
+  if (location.kind === "sqlite") {
+    if (requireMigrated) await requireCurrentSchema(location);
+    return openSqliteStore(location.path, clock);
+  }
   // Loaded where it is used: a gateway on SQLite never needs it, and modules take memory.
   const { PostgresStore } = await import("./postgres/postgres-store.ts");
   try {
+    if (requireMigrated) await requireCurrentSchema(location);
     return await PostgresStore.open(location.url);
   } catch (error) {
     throw new Error(`cannot open the budget store at DATABASE_URL: ${messageOf(error)}`, { cause: error });

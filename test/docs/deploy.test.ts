@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parser } from "@prometheus-io/lezer-promql";
-import { parse, parseAllDocuments } from "yaml";
+import { parse } from "yaml";
 import { settingsTable } from "#config/settings.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 import { type Answer, start, type TestGateway } from "../harness/gateway.ts";
@@ -133,36 +133,12 @@ describe("the Grafana dashboard", () => {
   });
 });
 
-describe("the container file and the Kubernetes manifest", () => {
-  const documents: Answer[] = parseAllDocuments(read("deploy/kubernetes/smart-gateway.yaml")).map((each) =>
-    each.toJS(),
+test("the container file sets only existing settings, and has a numeric user", () => {
+  const names = [...read("deploy/Dockerfile").matchAll(/^ENV (\w+)=|^ {4}([A-Z_]+)=/gm)].map(
+    ([, a, b]) => a ?? b ?? "",
   );
-  const workload = documents.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment");
-  const [container] = workload.spec.template.spec.containers;
-
-  test("set only existing settings", () => {
-    const dockerfile = [...read("deploy/Dockerfile").matchAll(/^ENV (\w+)=|^ {4}(\w+)=/gm)].map(
-      ([, a, b]) => a ?? b ?? "",
-    );
-    const names = [
-      ...container.env.map(({ name }: Answer) => name),
-      ...dockerfile.filter((name) => name !== "NODE_ENV"),
-    ];
-    expect(names.length).toBeGreaterThan(4);
-    for (const name of names) expect(Object.keys(settingsTable)).toContain(name);
-  });
-
-  test("probe the documented paths, and give a drain enough time", () => {
-    const { livenessProbe, readinessProbe } = container;
-    expect([livenessProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(["/livez", "/readyz"]);
-    const drainMs = Number(settingsTable.DRAIN_ACCEPT_MS.fallback) + Number(settingsTable.DRAIN_STREAMS_MS.fallback);
-    expect(workload.spec.template.spec.terminationGracePeriodSeconds * 1_000).toBeGreaterThan(drainMs);
-  });
-
-  test("run without privileges, and keep the key in a secret", () => {
-    expect(container.securityContext).toMatchObject({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true });
-    const key = container.env.find(({ name }: Answer) => name === "UPSTREAM_API_KEY");
-    expect(key.valueFrom.secretKeyRef.name).toBe("smart-gateway");
-    expect(read("deploy/Dockerfile")).toMatch(/^USER \S+$/m);
-  });
+  expect(names.length).toBeGreaterThan(4);
+  for (const name of names.filter((each) => each !== "MIMALLOC_PURGE_DELAY"))
+    expect(Object.keys(settingsTable)).toContain(name);
+  expect(read("deploy/Dockerfile")).toMatch(/^USER \d+:\d+$/m);
 });

@@ -1,0 +1,51 @@
+import { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import type { DatabaseLocation } from "./database-url.ts";
+import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+
+/** How long the database may take to say which migrations it has. */
+const answerLimitMs = 10_000;
+
+/** Rejects when migrations are missing, or the database is newer than this program. Changes and creates nothing. */
+export async function requireCurrentSchema(location: DatabaseLocation): Promise<void> {
+  const known = location.kind === "sqlite" ? sqliteMigrations : postgresMigrations;
+  const missing = pendingMigrations(await appliedMigrations(location), known);
+  if (missing.length === 0) return;
+  const names = missing.map(({ version, name }) => `${version} ${name}`).join(", ");
+  throw new Error(
+    `the database lacks migrations (${names}), and DATABASE_MIGRATIONS=require lets no gateway apply them: run \`smart-gateway migrate\` first`,
+  );
+}
+
+/** Their numbers; none where no gateway has used the database. */
+async function appliedMigrations(location: DatabaseLocation): Promise<readonly number[]> {
+  const versions = "SELECT version FROM schema_migration WHERE version > 0";
+  if (location.kind === "sqlite") {
+    if (location.path === ":memory:" || !existsSync(location.path)) return [];
+    const db = new Database(location.path, { readonly: true });
+    try {
+      const table = db.query("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migration'").get();
+      return table === null
+        ? []
+        : db
+            .query<{ version: number }, []>(versions)
+            .all()
+            .map(({ version }) => version);
+    } finally {
+      db.close();
+    }
+  }
+  const { PostgresConnection, sqlStateOf } = await import("./postgres.ts");
+  const connection = new PostgresConnection(location.url, answerLimitMs);
+  try {
+    const [rows = []] = await connection.run(versions);
+    return rows.map(({ version }) => Number(version));
+  } catch (error) {
+    if (sqlStateOf(error) === undefinedTable) return [];
+    throw error;
+  } finally {
+    await connection.close();
+  }
+}
+
+const undefinedTable = "42P01";
