@@ -19,14 +19,6 @@ const shown: Readonly<Record<string, (opened: string | undefined) => ReactNode>>
   "/policy": () => <PolicyView />,
 };
 
-function NotFound({ path }: { readonly path: string }) {
-  return (
-    <p>
-      There is no view <code>{path}</code>. The views are {views.map(({ name }) => name).join(", ")}.
-    </p>
-  );
-}
-
 export function App() {
   const place = usePlace();
   const [help, setHelp] = useState(false);
@@ -60,7 +52,11 @@ export function App() {
         failed={session.isError || summary.isError}
         main={main}
       >
-        {shown[path]?.(opened && decodeURIComponent(opened)) ?? <NotFound path={path} />}
+        {shown[path]?.(opened && decodeURIComponent(opened)) ?? (
+          <p>
+            There is no view <code>{path}</code>. The views are {views.map((view) => view.name).join(", ")}.
+          </p>
+        )}
       </Frame>
       {help && <KeyList onClose={() => setHelp(false)} />}
     </>

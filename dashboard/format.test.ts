@@ -14,7 +14,6 @@ import {
   share,
   utcDay,
   utcDayLabel,
-  utcDayStart,
 } from "./format.ts";
 
 test("a goal is shown by the name that its caller gave", () => {
@@ -85,5 +84,4 @@ test("the full time is an ISO time that parses to the same moment, in either zon
 test("the day of a cap is the UTC day, to its last millisecond", () => {
   expect(utcDayLabel(Date.UTC(2026, 10, 22, 23, 59, 59, 999))).toBe("UTC day 2026-11-22");
   expect(utcDay(Date.UTC(2026, 10, 23))).toBe("2026-11-23");
-  expect(utcDayStart(at)).toBe(Date.UTC(2026, 10, 22));
 });

@@ -108,20 +108,15 @@ function write(atMs: number, shape: keyof typeof shapes, zone: Zone): string {
   return found.format(atMs);
 }
 
-/** A time of day, with the date before it on another day than `nowMs`. */
-function dayAndTime(shape: "clock" | "minute", atMs: number, nowMs: number, zone: Zone): string {
+/** A time of day, with the date before it on another day than `nowMs`: `14:02:11.482`, `21 Nov 14:02:11.482`. */
+export function clockTime(atMs: number, nowMs: number, zone: Zone, shape: "clock" | "minute" = "clock"): string {
   const time = write(atMs, shape, zone);
   return write(atMs, "date", zone) === write(nowMs, "date", zone) ? time : `${write(atMs, "day", zone)} ${time}`;
 }
 
-/** `14:02:11.482` today, `21 Nov 14:02:11.482` on another day. */
-export function clockTime(atMs: number, nowMs: number, zone: Zone): string {
-  return dayAndTime("clock", atMs, nowMs, zone);
-}
-
-/** `14:02` today, `21 Nov 14:02` on another day. */
+/** The same without seconds. */
 export function minuteTime(atMs: number, nowMs: number, zone: Zone): string {
-  return dayAndTime("minute", atMs, nowMs, zone);
+  return clockTime(atMs, nowMs, zone, "minute");
 }
 
 /** `21 Nov` */
@@ -143,11 +138,6 @@ export function utcDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
 
-/** When the UTC day of `atMs` starts. */
-export function utcDayStart(atMs: number): number {
-  return Math.floor(atMs / dayMs) * dayMs;
-}
-
 /** `UTC day 2026-11-22` */
 export function utcDayLabel(atMs: number): string {
   return `UTC day ${utcDay(atMs)}`;
@@ -155,7 +145,7 @@ export function utcDayLabel(atMs: number): string {
 
 /** When the UTC day ends, in the reader's zone: `ends 01:00 local time`. */
 export function utcDayEnd(atMs: number): string {
-  return `ends ${write(utcDayStart(atMs) + dayMs, "minute", "local")} local time`;
+  return `ends ${write(Date.parse(utcDay(atMs)) + dayMs, "minute", "local")} local time`;
 }
 
 /** The browser's zone, such as `Europe/Berlin`. */

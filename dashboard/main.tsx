@@ -8,17 +8,16 @@ import "./styles/frame.css";
 import "./styles/parts.css";
 import "./styles/views.css";
 import "./styles/phone.css";
-import { newQueryClient } from "./api/queries.ts";
+import { queryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";
-import { applyTheme, storedTheme } from "./components/theme.ts";
+import { startTheme } from "./components/theme.ts";
 
-applyTheme(storedTheme());
-
+startTheme();
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");
 createRoot(root).render(
   <StrictMode>
-    <QueryClientProvider client={newQueryClient()}>
+    <QueryClientProvider client={queryClient}>
       <App />
     </QueryClientProvider>
   </StrictMode>,

@@ -1,6 +1,7 @@
-import { type AnchorHTMLAttributes, type MouseEvent, type ReactNode, useSyncExternalStore } from "react";
+import type { AnchorHTMLAttributes, MouseEvent, ReactNode } from "react";
 import type { DecisionFilter, Range, RangeKey } from "#dashboard/query.ts";
 import type { Zone } from "./format.ts";
+import { shared } from "./shared.ts";
 
 /** The address of the page is its state: view, range, filters, opened decision. So Back works, and a copied link shows the same. */
 export interface Place {
@@ -12,49 +13,29 @@ export interface Place {
 type Search = Readonly<Record<string, string | undefined>>;
 
 const base = "/dashboard";
-const moved = "dashboard:moved";
-
-let place = read();
+const current = shared(read());
+/** The current place; the component renders again when it changes. */
+export const usePlace = current.use;
+globalThis.addEventListener?.("popstate", () => current.set(read()));
 
 function read(): Place {
   const { pathname, search } = globalThis.location ?? { pathname: base, search: "" };
-  const path = pathname.startsWith(base) ? pathname.slice(base.length).replace(/\/+$/, "") : "";
+  const path = pathname.slice(base.length).replace(/\/+$/, "");
   return { path: path === "" ? "/" : path, search: new URLSearchParams(search) };
-}
-
-function subscribe(notify: () => void): () => void {
-  const update = (): void => {
-    place = read();
-    notify();
-  };
-  addEventListener("popstate", update);
-  addEventListener(moved, update);
-  return () => {
-    removeEventListener("popstate", update);
-    removeEventListener(moved, update);
-  };
-}
-
-/** The current place; the component renders again when it changes. */
-export function usePlace(): Place {
-  return useSyncExternalStore(subscribe, () => place);
 }
 
 /** The address of a path below `/dashboard`. Empty values are left out, so that one state has one address. */
 export function href(path: string, search: URLSearchParams | Search = {}): string {
-  const kept = new URLSearchParams();
-  for (const [name, value] of search instanceof URLSearchParams ? search : Object.entries(search)) {
-    if (value !== undefined && value !== "") kept.append(name, value);
-  }
-  const query = kept.toString();
-  return `${base}${path === "/" ? "" : path}${query === "" ? "" : `?${query}`}`;
+  const given = search instanceof URLSearchParams ? [...search] : Object.entries(search);
+  const kept = given.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]]));
+  return `${base}${path === "/" ? "" : path}${kept.length === 0 ? "" : `?${new URLSearchParams(kept)}`}`;
 }
 
 /** Goes to an address that `href` made. `replace` leaves no step for Back: for what is typed letter by letter. */
 export function go(address: string, replace = false): void {
   if (address === location.pathname + location.search) return;
   history[replace ? "replaceState" : "pushState"](null, "", address);
-  dispatchEvent(new Event(moved));
+  current.set(read());
 }
 
 /** The same place with some of its search changed; undefined takes a value away. */
@@ -73,19 +54,13 @@ export const ranges: Readonly<Record<RangeKey, string>> = {
 
 /** The range of an address: its two ends, else its name, else the last 24 hours. */
 export function rangeOf({ search }: Place): Pick<DecisionFilter, "range" | "from_ms" | "to_ms"> {
-  const from = wholeNumber(search.get("from_ms"));
-  const to = wholeNumber(search.get("to_ms"));
-  if (from !== undefined && to !== undefined && from < to) return { from_ms: from, to_ms: to };
-  const named = search.get("range");
-  return { range: isRangeKey(named) ? named : "24h" };
-}
-
-export function isRangeKey(text: string | null): text is RangeKey {
-  return text !== null && Object.hasOwn(ranges, text);
-}
-
-function wholeNumber(text: string | null): number | undefined {
-  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  const [from_ms = Number.NaN, to_ms = Number.NaN] = ["from_ms", "to_ms"].map((name) => {
+    const text = search.get(name) ?? "";
+    return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  });
+  if (from_ms < to_ms) return { from_ms, to_ms };
+  const named = search.get("range") ?? "";
+  return { range: Object.hasOwn(ranges, named) ? (named as RangeKey) : "24h" }; // one of them
 }
 
 export function zoneOf({ search }: Place): Zone {
@@ -97,6 +72,7 @@ export const filterFields = {
   request_id: "request",
   goal: "goal",
   session: "session",
+  label: "key",
   cause: "cause",
   rule: "rule",
   kind: "kind",
@@ -107,16 +83,14 @@ export const filterFields = {
   status: "status",
   refused_by: "refused by",
   error_class: "error",
+  redaction: "secret found",
   cost_state: "cost state",
   action: "action",
 } as const satisfies Partial<Record<keyof DecisionFilter, string>>;
 export type FilterField = keyof typeof filterFields;
 
 export function filterOf(place: Place): DecisionFilter {
-  const given = Object.keys(filterFields).flatMap((field) => {
-    const value = place.search.get(field) ?? "";
-    return value === "" ? [] : [[field, value]];
-  });
+  const given = [...place.search].filter(([name, value]) => Object.hasOwn(filterFields, name) && value !== "");
   return { ...rangeOf(place), ...Object.fromEntries(given) }; // the server validates it: an address may hold anything
 }
 
@@ -135,26 +109,18 @@ export function decisionsHref(filter: DecisionFilter, from: Place, range?: Range
 type Attributes = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string };
 
 /** A link within the page. With a modifier key or another button it is the browser's: a new tab, a download. */
-export function Link({ onClick, href: address, ...attributes }: Attributes) {
+export function Link({ href: address, ...attributes }: Attributes) {
   const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
-    onClick?.(event);
-    if (event.defaultPrevented || event.button !== 0) return;
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(address);
   };
   return <a {...attributes} href={address} onClick={follow} />;
 }
 
-interface DecisionsLinkProps {
-  readonly filter: DecisionFilter;
-  readonly range?: Range;
-  readonly children: ReactNode;
-}
-
 /** A number, and the list of the decisions that make it. */
-export function DecisionsLink({ filter, range, children }: DecisionsLinkProps) {
-  return <Link href={decisionsHref(filter, usePlace(), range)}>{children}</Link>;
+export function DecisionsLink(props: { filter: DecisionFilter; range?: Range; children: ReactNode }) {
+  return <Link href={decisionsHref(props.filter, usePlace(), props.range)}>{props.children}</Link>;
 }
 
 export function DecisionLink({ id, children }: { readonly id: string; readonly children: ReactNode }) {

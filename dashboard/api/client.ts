@@ -1,16 +1,16 @@
 import type { AnswerOf, BodyOf, DashboardEndpoint, QueryOf } from "#dashboard/api.ts";
 
-/** The one client of the dashboard's API. The server has validated what it sends; here are only its types. */
+/** The one client of the dashboard's API. Its types are those of the server's functions. */
 
 /** What an endpoint that is called needs: the segments of its path, a query, a body. */
 export interface Input<E extends DashboardEndpoint> {
   readonly at?: Readonly<Record<string, string>>;
   readonly query?: QueryOf<E>;
   readonly body?: BodyOf<E>;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | null;
 }
 
-/** An answer without success. The message is the gateway's own and tells what to do. */
+/** An answer without success; status 0: no answer. The message is the gateway's own and tells what to do. */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -19,29 +19,24 @@ export class ApiError extends Error {
   }
 }
 
-export function address<E extends DashboardEndpoint>(endpoint: E, input: Pick<Input<E>, "at" | "query"> = {}): string {
+export function address<E extends DashboardEndpoint>(endpoint: E, { at = {}, query }: Input<E>): string {
   const path = endpoint.slice(endpoint.indexOf(" ") + 1);
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(input.at?.[name] ?? ""));
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(input.query ?? {})) {
-    if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
-  }
-  return `/dashboard/api/${filled}${search.size === 0 ? "" : `?${search}`}`;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(at[name] ?? ""));
+  const given = Object.entries(query ?? {}).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]));
+  return `/dashboard/api/${filled}?${new URLSearchParams(given)}`;
 }
 
 /** Sends a call; throws an `ApiError` unless it succeeded. Writes carry the CSRF header, which no page of another site can send. */
 export async function send<E extends DashboardEndpoint>(endpoint: E, input: Input<E> = {}): Promise<Response> {
-  const method = endpoint.slice(0, endpoint.indexOf(" "));
-  const response = await fetch(address(endpoint, input), {
-    method,
-    credentials: "same-origin",
-    ...(method === "POST" && {
-      headers: { "content-type": "application/json", "x-smart-gateway-csrf": "1" },
-      body: JSON.stringify(input.body ?? {}),
-    }),
-    ...(input.signal === undefined ? {} : { signal: input.signal }),
-  }).catch((error: unknown) => {
-    if (input.signal?.aborted === true) throw error;
+  const { body = {}, signal = null } = input;
+  const write = {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-smart-gateway-csrf": "1" },
+    body: JSON.stringify(body),
+  };
+  const options = { signal, ...(endpoint.startsWith("POST ") ? write : {}) };
+  const response = await fetch(address(endpoint, input), options).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
     throw new ApiError(0, "The gateway did not answer. It may be stopped, or the connection is cut.");
   });
   if (response.ok) return response;
@@ -52,16 +47,13 @@ export async function send<E extends DashboardEndpoint>(endpoint: E, input: Inpu
 }
 
 export async function call<E extends DashboardEndpoint>(endpoint: E, input: Input<E> = {}): Promise<AnswerOf<E>> {
-  const response = await send(endpoint, input);
-  return (await response.json()) as AnswerOf<E>; // the schema's type: what the server sends has passed it
+  return (await send(endpoint, input)).json() as Promise<AnswerOf<E>>; // what the server's function returns
 }
 
 /** What an answer without success says. */
 export async function problemIn(response: Response): Promise<string> {
-  const body: unknown = await response.json().catch(() => undefined); // a proxy's page, or nothing
-  return typeof body === "object" && body !== null && "detail" in body && typeof body.detail === "string"
-    ? body.detail
-    : `The gateway answered ${response.status}.`;
+  const body = await response.json().catch(() => undefined); // a proxy's page, or nothing
+  return typeof body?.detail === "string" ? body.detail : `The gateway answered ${response.status}.`;
 }
 
 /** The `data` of each event of an SSE answer to a POST, for which the browser's EventSource is no use. */

@@ -1,30 +1,15 @@
-import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+import { useEffect, useEffectEvent } from "react";
 import type { DecisionRow, LiveEvent } from "#dashboard/endpoints/decisions.ts";
 import type { DecisionFilter } from "#dashboard/query.ts";
+import { shared } from "../shared.ts";
 import { address } from "./client.ts";
 
 /** State of the page's one live feed: `cut` since a time while it reconnects, `off` while no decisions are shown. */
-interface FeedState {
-  readonly kind: "off" | "connecting" | "open" | "cut";
-  readonly sinceMs: number;
-}
+const feed = shared({ kind: "off" as "off" | "connecting" | "open" | "cut", sinceMs: 0 });
+export const useFeedState = feed.use;
 
-let state: FeedState = { kind: "off", sinceMs: 0 };
-const watchers = new Set<() => void>();
-
-function become(kind: FeedState["kind"]): void {
-  if (state.kind === kind) return;
-  state = { kind, sinceMs: Date.now() };
-  for (const notify of watchers) notify();
-}
-
-function watch(notify: () => void): () => void {
-  watchers.add(notify);
-  return () => void watchers.delete(notify);
-}
-
-export function useFeedState(): FeedState {
-  return useSyncExternalStore(watch, () => state);
+function become(kind: ReturnType<typeof feed.get>["kind"]): void {
+  if (feed.get().kind !== kind) feed.set({ kind, sinceMs: Date.now() });
 }
 
 /** `gap`: events were missed, the shown data must be read again. */
@@ -47,23 +32,20 @@ export function useLiveFeed(filter: DecisionFilter, on: boolean, events: FeedEve
   }, [path, on]);
 }
 
-const firstRetryMs = 1_000;
-const longestRetryMs = 15_000;
+const retryMs = 2_000;
 
 /** Returns how to close it. */
 function openFeed(path: string, events: FeedEvents): () => void {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
-  let retryMs = firstRetryMs;
   let everOpen = false;
 
   const receive = (event: MessageEvent<string>): void => {
-    const live = JSON.parse(event.data) as LiveEvent; // our own server's, of that schema
+    const live = JSON.parse(event.data) as LiveEvent; // our own server's, of that type
     if (live.kind === "decision") events.decision(live.row);
     else if (live.kind === "gap" || (everOpen && !live.resumed)) events.gap();
     if (live.kind !== "hello") return;
     everOpen = true;
-    retryMs = firstRetryMs;
     become("open");
   };
   const connect = (): void => {
@@ -72,9 +54,8 @@ function openFeed(path: string, events: FeedEvents): () => void {
     for (const kind of ["hello", "decision", "gap"]) source.addEventListener(kind, receive);
     source.onerror = () => {
       become("cut");
-      if (source?.readyState !== EventSource.CLOSED) return;
-      retry = setTimeout(connect, retryMs); // the browser gives up on a status that is no success
-      retryMs = Math.min(retryMs * 2, longestRetryMs);
+      // The browser gives up on a status that is no success.
+      if (source?.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryMs);
     };
   };
   const disconnect = (): void => {

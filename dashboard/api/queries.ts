@@ -1,55 +1,35 @@
-import {
-  keepPreviousData,
-  QueryClient,
-  type UseQueryResult,
-  usePrefetchQuery,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { keepPreviousData, QueryClient, type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { AnswerOf, DashboardEndpoint, QueryOf } from "#dashboard/api.ts";
+import type { AnswerOf, DashboardEndpoint } from "#dashboard/api.ts";
 import { ApiError, call, type Input } from "./client.ts";
 
 /** How often a visible page reads its numbers again, in milliseconds. */
 const refreshMs = 5_000;
 
 /** Loaded data stay while they are read again, and when that fails. Failed readings are repeated twice, refused ones not. */
-export function newQueryClient(): QueryClient {
-  return new QueryClient({
-    defaultOptions: {
-      queries: {
-        placeholderData: keepPreviousData,
-        refetchOnWindowFocus: true,
-        staleTime: 1_000,
-        retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status !== 0),
-        retryDelay: (failures) => 500 * 2 ** failures,
-      },
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      placeholderData: keepPreviousData,
+      refetchOnWindowFocus: true,
+      staleTime: 1_000,
+      retry: (failures, error) => failures < 2 && !(error instanceof ApiError && error.status !== 0),
+      retryDelay: (failures) => 500 * 2 ** failures,
     },
-  });
-}
-
-type Read = Extract<DashboardEndpoint, `GET ${string}`>;
-type ReadInput<E extends Read> = Omit<Input<E>, "body" | "signal">;
-
-function queryOf<E extends Read>(endpoint: E, input: ReadInput<E>) {
-  return {
-    queryKey: [endpoint, input.at ?? null, input.query ?? null],
-    queryFn: ({ signal }: { readonly signal: AbortSignal }) => call(endpoint, { ...input, signal }),
-  };
-}
-
-/** Begins to read what parts of a view will show that are not there yet. */
-export function usePrefetchedRead<E extends Read>(endpoint: E, query: QueryOf<E>): void {
-  usePrefetchQuery(queryOf(endpoint, { query }));
-}
+  },
+});
 
 /** Reads an endpoint. Reads it again every few seconds where `refresh` is not false. */
-export function useRead<E extends Read>(
+export function useRead<E extends Extract<DashboardEndpoint, `GET ${string}`>>(
   endpoint: E,
-  input: ReadInput<E> = {},
+  input: Input<E> = {},
   refresh: number | false = refreshMs,
 ): UseQueryResult<AnswerOf<E>> {
-  return useQuery<AnswerOf<E>>({ ...queryOf(endpoint, input), refetchInterval: refresh });
+  return useQuery<AnswerOf<E>>({
+    queryKey: [endpoint, input],
+    queryFn: ({ signal }) => call(endpoint, { ...input, signal }),
+    refetchInterval: refresh,
+  });
 }
 
 /** Who asks and what gateway this is; it hardly changes. */

@@ -1,31 +1,39 @@
-import { useEffect, useEffectEvent, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useEffectEvent, useId, useRef, useState } from "react";
 import uPlot from "uplot";
-import { PlainTable } from "../components/table.tsx";
-import { useShownTheme } from "../components/theme.ts";
+import { Export } from "../components/parts.tsx";
+import { Table } from "../components/table.tsx";
+import { useTheme } from "../components/theme.ts";
 import { isoTime, minuteTime } from "../format.ts";
 import { type Plot, plotData, plotOptions } from "./plot.ts";
 
 interface Props {
   readonly title: string;
   readonly plot: Plot;
+  /** In the place of the heading's text: what chooses the chart. */
+  readonly heading?: ReactNode;
   readonly onRange?: (fromMs: number, toMs: number) => void;
 }
 
-const plotHeight = 200;
+const height = 200;
 
-/** A time series, and the same as a table. */
-export function Chart({ title, plot, onRange }: Props) {
+/** A time series; the same as a table, and as a file. */
+export function Chart({ title, plot, heading = title, onRange }: Props) {
   const [asTable, setAsTable] = useState(false);
   const id = useId();
+  const { atMs, series } = plot;
+  const file = () => [
+    ["time", ...series.map(({ name }) => name)],
+    ...atMs.map((ms, at) => [isoTime(ms, "utc"), ...series.map(({ values }) => values[at])]),
+  ];
   return (
     <figure className="chart" aria-labelledby={id}>
-      <figcaption>
-        <h2 id={id}>{title}</h2>
-        <span className="keys">
-          {plot.series.map(({ name, line, fill = line, swatch = fill, legend }) =>
+      <figcaption className="row">
+        <h2 id={id}>{heading}</h2>
+        <span className="keys row">
+          {series.map(({ name, line, fill = line, legend }) =>
             legend === undefined ? null : (
               <span className="key" key={name}>
-                <i style={{ background: `var(${swatch})` }} /> {name} {legend}
+                <i style={{ background: `var(${fill})` }} /> {name} {legend}
               </span>
             ),
           )}
@@ -34,49 +42,28 @@ export function Chart({ title, plot, onRange }: Props) {
           as table
           <span className="hidden">: {title}</span>
         </button>
+        <Export name={title} rows={file} />
       </figcaption>
-      {asTable ? (
-        <PlotTable title={title} plot={plot} />
-      ) : (
-        <Canvas title={title} plot={plot} {...(onRange && { onRange })} />
-      )}
+      {asTable ? <PlotTable title={title} plot={plot} /> : <Canvas title={title} plot={plot} onRange={onRange} />}
     </figure>
   );
 }
 
-function Canvas({ title, plot, onRange }: Props) {
+function Canvas({ title, plot, onRange }: Omit<Props, "onRange"> & { readonly onRange: Props["onRange"] | undefined }) {
   const host = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number | null>(null);
-  const theme = useShownTheme();
-  const range = useEffectEvent((from: number, to: number) => onRange?.(from, to));
-  const { atMs, limits, stack, stepMs, zone } = plot;
-  const series = plot.series.map(({ name, values, line, fill, dotted }) => [name, values, line, fill, dotted]);
-  const shape = JSON.stringify([
-    atMs,
-    limits,
-    stack,
-    stepMs,
-    zone,
-    series,
-    onRange !== undefined,
-    theme,
-    plot.format(1),
-  ]);
-  const drawn = useEffectEvent((element: HTMLElement) => {
-    const options = plotOptions(plot, element.clientWidth, plotHeight, {
-      onCursor: setAt,
-      onRange: onRange === undefined ? undefined : (from, to) => range(from, to),
-    });
+  const { isDark } = useTheme();
+  const shape = JSON.stringify([plot, isDark, plot.format(1)]);
+  const draw = useEffectEvent((element: HTMLElement) => {
+    const options = plotOptions(plot, { width: element.clientWidth, height }, setAt, onRange);
     return new uPlot(options, plotData(plot), element);
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for all that is drawn
   useEffect(() => {
     const element = host.current;
     if (element === null) return;
-    const plotted = drawn(element);
-    const observer = new ResizeObserver(() => {
-      if (element.clientWidth !== plotted.width) plotted.setSize({ width: element.clientWidth, height: plotHeight });
-    });
+    const plotted = draw(element);
+    const observer = new ResizeObserver(() => plotted.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
     return () => {
       observer.disconnect();
@@ -86,36 +73,38 @@ function Canvas({ title, plot, onRange }: Props) {
   return (
     <>
       <div ref={host} className="plot" role="img" aria-label={`${title}: chart. The same figures are in the table.`} />
-      <p className="readout">{at === null ? " " : readout(plot, at)}</p>
+      <p className="readout">{readout(plot, at) || " "}</p>
     </>
   );
 }
 
-function readout({ atMs, series, zone, format }: Plot, index: number): string {
-  const ms = atMs[index];
-  if (ms === undefined) return " ";
-  const parts = series.flatMap(({ name, values }) => {
-    const value = values[index] ?? null;
-    return value === null ? [] : [`${name} ${format(value)}`];
-  });
+function readout({ atMs, series, zone, format }: Plot, at: number | null): string {
+  const ms = at === null ? undefined : atMs[at];
+  if (ms === undefined || at === null) return "";
+  const parts = series.flatMap(({ name, values }) => (values[at] == null ? [] : [`${name} ${format(values[at])}`]));
   return [minuteTime(ms, Date.now(), zone), ...parts].join(" · ");
 }
 
 function PlotTable({ title, plot: { atMs, series, zone, format } }: { readonly title: string; readonly plot: Plot }) {
-  const written = (value: number | null | undefined): string =>
-    value === null || value === undefined ? "–" : format(value);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className="scroll plot-table" tabIndex={0} aria-label={`${title}: table`}>
-      <PlainTable
+    <section className="plot-table" tabIndex={0} aria-label={`${title}: table`}>
+      <Table
         caption={title}
-        rows={atMs.map((ms, index) => ({ ms, index }))}
+        rows={atMs.map((ms, at) => ({ ms, at }))}
         rowKey={({ ms }) => ms}
-        columns={({ heading, figure }) => [
-          heading("time", ({ ms }) => minuteTime(ms, Date.now(), zone), undefined, {
+        columns={[
+          {
+            name: "time",
+            kind: "heading",
+            cell: ({ ms }) => minuteTime(ms, Date.now(), zone),
             title: ({ ms }) => isoTime(ms, zone),
-          }),
-          ...series.map(({ name, values }) => figure(name, ({ index }) => written(values[index]))),
+          },
+          ...series.map(({ name, values }) => ({
+            name,
+            kind: "figure" as const,
+            cell: ({ at }: { at: number }) => (values[at] == null ? "–" : format(values[at])),
+          })),
         ]}
       />
     </section>

@@ -1,126 +1,149 @@
-import type { ReactNode } from "react";
 import uPlot from "uplot";
 import { colour } from "../components/theme.ts";
 import { dayMs, dayName, minuteTime, type Zone } from "../format.ts";
-import { scaleLabels, scaleTop, stacked, type Values, wholeSteps } from "./sums.ts";
 
 /** What a chart shows, and the options of uPlot that follow from it. */
+
+/** Values of one series, a value for each time; null where there is none. */
+export type Values = readonly (number | null)[];
 
 export interface Series {
   readonly name: string;
   readonly values: Values;
-  /** Custom property of its line, `--pro`. */
+  /** Custom property of its line, `--pro`, and of the area below it; absent: a line alone. */
   readonly line: string;
-  /** Custom property of the area below it; absent: a line alone. */
-  readonly fill?: string;
-  /** Custom property of its mark in the legend, where that is another one. */
-  readonly swatch?: string;
+  readonly fill?: string | undefined;
   /** Beside its name above the chart; without it, the series is not named there. */
-  readonly legend?: ReactNode;
+  readonly legend?: React.ReactNode;
   /** A projection is dotted. */
   readonly dotted?: boolean;
 }
 
-/** A limit, drawn as a line with its name. */
-export interface Limit {
-  readonly name: string;
-  readonly value: number;
-}
-
 export interface Plot {
   readonly atMs: readonly number[];
-  readonly series: readonly Series[];
-  readonly limits: readonly Limit[];
   /** Filled series stand on top of each other. */
-  readonly stack: boolean;
+  readonly series: readonly Series[];
+  /** Limits, drawn as lines with their names. */
+  readonly limits?: readonly { readonly name: string; readonly value: number }[];
   /** Each value is the sum of this many milliseconds from its point on, and is drawn as a bar of that width. */
   readonly stepMs?: number;
   readonly zone: Zone;
   readonly format: (value: number) => string;
 }
 
-export interface PlotEvents {
-  readonly onCursor: (index: number | null) => void;
-  readonly onRange: ((fromMs: number, toMs: number) => void) | undefined;
+/** Each series on top of those before it. Where none of them has a value there is a gap. */
+export function stacked(series: readonly Values[]): (number | null)[][] {
+  const sums: (number | null)[] = [];
+  return series.map((values) => {
+    for (const [at, value] of values.entries())
+      sums[at] = value === null ? (sums[at] ?? null) : (sums[at] ?? 0) + value;
+    return [...sums];
+  });
 }
 
-/** Filled series stacked, the others as they are; in the order of `plot.series`. */
-function heights(plot: Plot): (number | null)[][] {
-  const filled = plot.series.filter(({ fill }) => fill !== undefined);
-  const sums = plot.stack ? stacked(filled.map(({ values }) => values)) : filled.map(({ values }) => [...values]);
-  return plot.series.map((series) => sums[filled.indexOf(series)] ?? [...series.values]);
-}
-
-export function plotData(plot: Plot): uPlot.AlignedData {
-  return [[...plot.atMs], ...inDrawnOrder(plot, heights(plot))];
+/** The sum so far at each time, up to `until`: from there on nothing is known. */
+export function running(values: Values, at: readonly number[], until: number): (number | null)[] {
+  let sum = 0;
+  return values.map((value, index) => {
+    sum += value ?? 0;
+    return (at[index] ?? Number.POSITIVE_INFINITY) <= until ? sum : null;
+  });
 }
 
 /** Bars that are stacked are drawn from the highest on, each over the one before it. */
-function inDrawnOrder<T>({ stepMs }: Plot, series: readonly T[]): T[] {
+function drawnOrder<T>({ stepMs }: Plot, series: readonly T[]): T[] {
   return stepMs === undefined ? [...series] : series.toReversed();
 }
 
-export function plotOptions(plot: Plot, width: number, height: number, events: PlotEvents): uPlot.Options {
-  const muted = colour("--muted");
-  const line = colour("--line");
+/** Filled series stacked, the others as they are. */
+export function plotData(plot: Plot): uPlot.AlignedData {
+  const filled = plot.series.filter(({ fill }) => fill !== undefined);
+  const sums = stacked(filled.map(({ values }) => values));
+  const heights = plot.series.map((series) => sums[filled.indexOf(series)] ?? [...series.values]);
+  return [[...plot.atMs], ...drawnOrder(plot, heights)];
+}
+
+/**
+ * Where the vertical scale ends; it begins at 0. A limit is in it once a fifth of it is used; below that, the scale follows the values.
+ * Without a value above 0 the limits are all there is to show.
+ */
+export function scaleTop(highest: number | null, limits: readonly number[]): number {
+  const seen = highest ?? 0;
+  const most = Math.max(seen, ...limits.filter((value) => seen === 0 || seen >= value / 5));
+  return most > 0 ? most * 1.08 : 1;
+}
+
+export function plotOptions(
+  plot: Plot,
+  size: { readonly width: number; readonly height: number },
+  onCursor: (index: number | null) => void,
+  onRange: ((fromMs: number, toMs: number) => void) | undefined,
+): uPlot.Options {
+  const { series, limits = [], stepMs, zone } = plot;
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const axis = { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6 };
-  const limits = plot.limits.map(({ value }) => value);
-  const isEmpty =
-    limits.every((value) => value === 0) && plot.series.every(({ values }) => values.every((value) => !value));
-  const inStack = plot.series.flatMap(({ fill }, index) => (fill === undefined ? [] : [index + 1]));
+  const axis = { stroke: colour("--muted"), font, ticks: { show: false }, gap: 6 };
+  const isEmpty = limits.length === 0 && series.every(({ values }) => values.every((value) => !value));
+  const inStack = series.flatMap(({ fill }, index) => (fill === undefined ? [] : [index + 1]));
+  const bands = inStack.slice(1).map((at, below) => ({ series: [at, inStack[below] ?? 0] as uPlot.Band.Bounds }));
   return {
-    width,
-    height,
+    ...size,
     ms: 1,
     legend: { show: false },
     padding: [16, 28, 0, 0],
-    tzDate: (ms) => (plot.zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
+    tzDate: (ms) => (zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
     scales: {
-      x: { time: true, range: (_, from, to) => [from, to + (plot.stepMs ?? 0)] },
-      y: { range: (_, __, highest) => [0, scaleTop(highest, limits)] },
+      x: { time: true, range: (_, from, to) => [from, to + (stepMs ?? 0)] },
+      y: {
+        range: (_, __, highest) => [
+          0,
+          scaleTop(
+            highest,
+            limits.map(({ value }) => value),
+          ),
+        ],
+      },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, plot.zone) },
+      { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, zone) },
       {
         ...axis,
+        grid: { stroke: colour("--line"), width: 1 },
         size: 64,
         space: 40,
-        incrs: [...wholeSteps],
-        values: (_, splits) => scaleLabels(splits, isEmpty, plot.format),
+        // Where the chart shows nothing, only the 0 has a label.
+        values: (_, splits) => splits.map((value) => (isEmpty && value > 0 ? "" : plot.format(value))),
       },
     ],
-    series: [{}, ...inDrawnOrder(plot, plot.series).map((series) => lineOptions(series, plot.stepMs !== undefined))],
-    bands:
-      plot.stack && plot.stepMs === undefined
-        ? inStack.slice(1).map((index, below) => ({ series: [index, inStack[below] ?? 0] as uPlot.Band.Bounds }))
-        : [],
-    cursor: {
-      y: false,
-      points: { size: 6 },
-      drag: { x: events.onRange !== undefined, y: false, setScale: false },
-    },
+    series: [{}, ...drawnOrder(plot, series).map((each) => lineOptions(each, stepMs !== undefined))],
+    bands: stepMs === undefined ? bands : [],
+    cursor: { y: false, points: { size: 6 }, drag: { x: onRange !== undefined, y: false, setScale: false } },
     hooks: {
-      setCursor: [(plotted) => events.onCursor(plotted.cursor.idx ?? null)],
-      setSelect: [(plotted) => select(plotted, events)],
-      draw: [(plotted) => drawLimits(plotted, plot.limits, font)],
+      setCursor: [({ cursor }) => onCursor(cursor.idx ?? null)],
+      setSelect: [
+        (plotted) => {
+          const { left, width } = plotted.select;
+          if (width < 8) return;
+          plotted.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          onRange?.(Math.round(plotted.posToVal(left, "x")), Math.round(plotted.posToVal(left + width, "x")));
+        },
+      ],
+      draw: [(plotted) => drawLimits(plotted, limits, font)],
     },
   };
 }
 
-function lineOptions(series: Series, asBars: boolean): uPlot.Series {
+function lineOptions({ name, line, fill, dotted }: Series, asBars: boolean): uPlot.Series {
   const paths = asBars ? uPlot.paths.bars?.({ size: [1, Number.POSITIVE_INFINITY], align: 1 }) : undefined;
+  const alone = { show: true, size: 4, filter: (plotted: uPlot, at: number) => isolated(plotted.data[at] ?? []) };
   return {
-    ...(paths === undefined ? {} : { paths }),
-    label: series.name,
-    stroke: colour(series.line),
+    label: name,
+    stroke: colour(line),
     width: asBars ? 0 : 1.5,
-    points: asBars
-      ? { show: false }
-      : { show: true, size: 4, filter: (plotted, index) => isolated(plotted.data[index] ?? []) },
+    points: asBars ? { show: false } : alone,
     spanGaps: false,
-    ...(series.fill === undefined ? {} : { fill: colour(series.fill) }),
-    ...(series.dotted === true ? { dash: [2, 4] } : {}),
+    ...(paths === undefined ? {} : { paths }),
+    ...(fill === undefined ? {} : { fill: colour(fill) }),
+    ...(dotted === true ? { dash: [2, 4] } : {}),
   };
 }
 
@@ -138,35 +161,25 @@ function timeLabels(splits: readonly number[], zone: Zone): string[] {
   });
 }
 
-function select(plotted: uPlot, { onRange }: PlotEvents): void {
-  const { left, width } = plotted.select;
-  if (width < 8 || onRange === undefined) return;
-  const from = Math.round(plotted.posToVal(left, "x"));
-  const to = Math.round(plotted.posToVal(left + width, "x"));
-  plotted.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-  onRange(from, to);
-}
-
-function drawLimits(plotted: uPlot, limits: readonly Limit[], font: string): void {
+function drawLimits(plotted: uPlot, limits: NonNullable<Plot["limits"]>, font: string): void {
   const { ctx, bbox } = plotted;
   const ratio = devicePixelRatio;
-  const stroke = colour("--text");
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour("--text");
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([]);
+  ctx.font = font.replace("12px", `${12 * ratio}px`);
+  ctx.textBaseline = "bottom";
   for (const [index, { name, value }] of limits.entries()) {
     const y = Math.round(plotted.valToPos(value, "y", true)) + 0.5;
     if (y < bbox.top) continue;
-    ctx.save();
-    ctx.strokeStyle = stroke;
-    ctx.fillStyle = stroke;
-    ctx.lineWidth = ratio;
-    ctx.textAlign = index % 2 === 0 ? "left" : "right"; // names of lines that are close do not meet
-    ctx.setLineDash([]);
     ctx.beginPath();
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    ctx.font = font.replace("12px", `${12 * ratio}px`);
-    ctx.textBaseline = "bottom";
-    ctx.fillText(name, index % 2 === 0 ? bbox.left + 4 * ratio : bbox.left + bbox.width - 4 * ratio, y - 2 * ratio);
-    ctx.restore();
+    // Names of lines that are close do not meet.
+    ctx.textAlign = index % 2 === 0 ? "left" : "right";
+    ctx.fillText(name, bbox.left + (index % 2 === 0 ? 4 * ratio : bbox.width - 4 * ratio), y - 2 * ratio);
   }
+  ctx.restore();
 }

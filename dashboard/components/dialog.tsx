@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
+import { exactDollars, parseMoney } from "../format.ts";
 
 interface Props {
   readonly title: string;
@@ -29,39 +30,75 @@ export function Dialog({ title, onClose, children }: Props) {
   );
 }
 
-interface ConfirmProps extends Props {
-  /** What the button does, as a verb and its object: `Release $0.0041`. */
-  readonly action: string;
+interface Given {
+  /** US dollars as the API takes them; "" where the field was left empty. */
+  readonly usd: string;
+  readonly why: string;
+}
+
+interface ConfirmProps extends Omit<Props, "children"> {
+  /** What the button does, as a verb and its object: `Release $0.0041`. `nano`: the typed amount; null: none, undefined: no amount. */
+  readonly action: (nano: number | null | undefined) => string;
   readonly dangerous?: boolean;
-  /** Does it; the dialog closes when it has been done, and shows why when it failed. `why` is what was written there. */
-  readonly onConfirm: (why: string) => Promise<unknown>;
+  /** Label of a field for an amount, and what is in it at first; without it there is none. */
+  readonly amount?: { readonly label: string; readonly first: number | null; readonly required: boolean };
+  /** Whether it must be said why, for the audit log; without it there is no such field. */
+  readonly why?: "required" | "optional";
+  /** Does it; the dialog closes when it has been done, and shows why when it failed. */
+  readonly onConfirm: (given: Given) => Promise<unknown>;
+  readonly children: (nano: number | null | undefined) => ReactNode;
 }
 
 /** Says what will be done, with figures, and asks once. */
-export function Confirm({ action, dangerous = false, onConfirm, children, ...dialog }: ConfirmProps) {
+export function Confirm({ action, dangerous, amount, why, onConfirm, children, ...dialog }: ConfirmProps) {
+  const [text, setText] = useState(amount?.first == null ? "" : exactDollars(amount.first));
   const [failed, setFailed] = useState<string>();
   const [busy, setBusy] = useState(false);
+  const nano = text.trim() === "" ? null : parseMoney(text);
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
+    if (nano === undefined) {
+      setFailed("Write an amount in US dollars, such as 7.50.");
+      return;
+    }
     setBusy(true);
     setFailed(undefined);
-    onConfirm(String(new FormData(event.currentTarget).get("why") ?? "").trim())
+    const reason = String(new FormData(event.currentTarget).get("why") ?? "").trim();
+    onConfirm({ usd: nano === null ? "" : exactDollars(nano), why: reason })
       .then(dialog.onClose)
       .catch((error: unknown) => setFailed(error instanceof Error ? error.message : String(error)))
       .finally(() => setBusy(false));
   };
   return (
     <Dialog {...dialog}>
-      <form onSubmit={submit}>
-        {children}
+      <form className="stack" onSubmit={submit}>
+        {amount !== undefined && (
+          <label className="stack tight">
+            {amount.label}
+            <input
+              inputMode="decimal"
+              required={amount.required}
+              value={text}
+              aria-invalid={nano === undefined}
+              onChange={({ target }) => setText(target.value)}
+            />
+          </label>
+        )}
+        {children(nano)}
+        {why !== undefined && (
+          <label className="stack tight">
+            Why, for the audit log{why === "optional" && " (optional)"}
+            <input name="why" required={why === "required"} maxLength={200} />
+          </label>
+        )}
         {failed !== undefined && (
           <p className="failed" role="alert">
             {failed}
           </p>
         )}
         <div className="row">
-          <button type="submit" className={dangerous ? "danger" : "primary"} disabled={busy}>
-            {action}
+          <button type="submit" className={dangerous === true ? "danger" : "primary"} disabled={busy}>
+            {action(nano)}
           </button>
           <button type="button" onClick={dialog.onClose}>
             Cancel
@@ -69,39 +106,5 @@ export function Confirm({ action, dangerous = false, onConfirm, children, ...dia
         </div>
       </form>
     </Dialog>
-  );
-}
-
-interface AmountProps {
-  readonly label: string;
-  readonly text: string;
-  readonly isValid: boolean;
-  readonly required?: boolean;
-  readonly onText: (text: string) => void;
-}
-
-/** A field for an amount of US dollars. */
-export function AmountField({ label, text, isValid, required = false, onText }: AmountProps) {
-  return (
-    <label className="stack tight">
-      {label}
-      <input
-        inputMode="decimal"
-        required={required}
-        value={text}
-        aria-invalid={!isValid}
-        onChange={({ target }) => onText(target.value)}
-      />
-    </label>
-  );
-}
-
-/** Why something is changed, for the audit log. */
-export function WhyField({ required }: { readonly required: boolean }) {
-  return (
-    <label className="stack tight">
-      Why, for the audit log{required ? "" : " (optional)"}
-      <input name="why" required={required} maxLength={200} />
-    </label>
   );
 }

@@ -2,32 +2,62 @@ import type { AnswerOf } from "#dashboard/api.ts";
 import type { DecisionStage } from "#records/decision-record.ts";
 import { words } from "../format.ts";
 import { Sentence, ShareBar } from "./marks.tsx";
-import { Section } from "./parts.tsx";
-
-type DecisionDetail = AnswerOf<"GET decisions/{id}">;
+import { Pairs, Section } from "./parts.tsx";
 
 /** How a decision came about; the same for one that was made and for the playground's. */
-type Explained = Pick<DecisionDetail, "sentence" | "stages" | "contributions" | "thresholds" | "would_change">;
+type Detail = AnswerOf<"GET decisions/{id}">;
+type Explained = Pick<Detail, "stages" | "contributions" | "thresholds" | "would_change"> &
+  Partial<Pick<Detail, "given" | "found">>;
 
-/** The five stages in their order. The one that decided is marked; those after it show what they would have decided. */
-export function Pipeline({ stages }: Pick<Explained, "stages">) {
-  if (stages.length === 0) return null;
-  const decided = stages.findIndex((stage) => stage.decided);
+interface Props {
+  readonly of: Explained;
+  readonly score: number | null;
+  /** Title of what would be decided otherwise. */
+  readonly changes: string;
+}
+
+/** What a person can act on first: what was stated, what would have changed it; then how it was decided. */
+export function Explanation({ of, score, changes }: Props) {
+  const decided = of.stages.findIndex((stage) => stage.decided);
   return (
-    <Section title="Pipeline">
-      <ol className="stages">
-        {stages.map((stage, index) => (
-          <Stage key={stage.stage} {...stage} decided={index === decided} isAfter={decided >= 0 && index > decided} />
-        ))}
-      </ol>
-    </Section>
+    <>
+      {of.found && <p className="notice">{of.found}</p>}
+      {of.given && <Pairs pairs={of.given.map(({ name, value }) => [words(name), value])} />}
+      {of.would_change.length > 0 && (
+        <Section title={changes}>
+          <ul className="stack tight changes">
+            {of.would_change.map(({ sentence }) => (
+              <li key={sentence}>
+                <Sentence text={sentence} />
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {of.stages.length > 0 && (
+        <Section title="Pipeline">
+          <ol className="stages">
+            {of.stages.map((stage, at) => (
+              <Stage key={stage.stage} {...stage} decided={at === decided} isAfter={decided >= 0 && at > decided} />
+            ))}
+          </ol>
+          {of.contributions.length > 0 && (
+            <details>
+              <summary>Score</summary>
+              <Score score={score} of={of} />
+            </details>
+          )}
+        </Section>
+      )}
+    </>
   );
 }
 
+/** The one that decided is marked; those after it show what they would have decided. */
 function Stage({ stage, verdict, would, evidence, decided, isAfter }: DecisionStage & { readonly isAfter: boolean }) {
   return (
-    <li data-decided={decided || undefined} data-after={isAfter || undefined}>
-      <span className="name">{stage}</span>
+    <li data-decided={decided || undefined} className={isAfter ? "muted" : undefined}>
+      <span className="name muted">{stage}</span>
       <div>
         <p>
           {verdict.includes(" ") ? <Sentence text={verdict} /> : words(verdict)}
@@ -36,7 +66,7 @@ function Stage({ stage, verdict, would, evidence, decided, isAfter }: DecisionSt
             <span className="muted"> would have said {would.includes(" ") ? would : words(would)}</span>
           )}
         </p>
-        <p className="evidence">
+        <p className="evidence muted">
           {/* The points of the features are in the table of the score. */}
           {evidence
             .filter((text) => !text.startsWith("points_"))
@@ -49,40 +79,34 @@ function Stage({ stage, verdict, would, evidence, decided, isAfter }: DecisionSt
   );
 }
 
-interface ScoreProps extends Pick<Explained, "contributions" | "thresholds"> {
-  readonly score: number | null;
-}
-
 /** The score on its scale with the thresholds, and the points that made it. */
-export function Score({ score, contributions, thresholds }: ScoreProps) {
+function Score({ score, of: { contributions, thresholds } }: Pick<Props, "of" | "score">) {
   const most = Math.max(1, ...contributions.map(({ value }) => Math.abs(value)));
   const shown = contributions
     .filter(({ value }) => value !== 0)
     .toSorted((a, b) => Math.abs(b.value) - Math.abs(a.value));
   return (
-    <Section title="Score">
-      <div className="stack tight">
-        {score !== null && thresholds !== null && <Scale score={score} {...thresholds} />}
-        <table className="contributions">
-          <caption className="hidden">Points of each feature</caption>
-          <tbody>
-            {shown.map(({ name, value }) => (
-              <tr key={name}>
-                <th scope="row">{words(name)}</th>
-                <td>
-                  <ShareBar share={Math.abs(value) / most} fill={value < 0 ? "--free-fill" : "--pro-fill"} thin />
-                </td>
-                <td className="number">
-                  {value < 0 ? "−" : "+"}
-                  {Math.abs(value).toFixed(1)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {shown.length === 0 && <p className="muted">No feature gave points.</p>}
-      </div>
-    </Section>
+    <div className="stack tight">
+      {score !== null && thresholds !== null && <Scale score={score} {...thresholds} />}
+      <table className="contributions">
+        <caption className="hidden">Points of each feature</caption>
+        <tbody>
+          {shown.map(({ name, value }) => (
+            <tr key={name}>
+              <th scope="row">{words(name)}</th>
+              <td>
+                <ShareBar share={Math.abs(value) / most} fill={value < 0 ? "--free-fill" : "--pro-fill"} />
+              </td>
+              <td className="number">
+                {value < 0 ? "−" : "+"}
+                {Math.abs(value).toFixed(1)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shown.length === 0 && <p className="muted">No feature gave points.</p>}
+    </div>
   );
 }
 
@@ -103,26 +127,5 @@ function Scale({ score, flash_below, pro_from }: { score: number; flash_below: n
         <span>{thresholds}</span>
       </p>
     </div>
-  );
-}
-
-interface WouldChangeProps {
-  readonly title: string;
-  readonly changes: Explained["would_change"];
-}
-
-/** The smallest changes of the request that would be decided otherwise. */
-export function WouldChange({ title, changes }: WouldChangeProps) {
-  if (changes.length === 0) return null;
-  return (
-    <Section title={title}>
-      <ul className="stack tight changes">
-        {changes.map(({ sentence }) => (
-          <li key={sentence}>
-            <Sentence text={sentence} />
-          </li>
-        ))}
-      </ul>
-    </Section>
   );
 }

@@ -1,20 +1,17 @@
-import type { ChangeEvent, ReactNode, RefObject } from "react";
+import type { ReactNode, RefObject } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import { useFeedState } from "../api/live-feed.ts";
 import { minuteTime, money, utcDayEnd, utcDayLabel, zoneName } from "../format.ts";
-import { carried, go, href, isRangeKey, Link, rangeOf, ranges, usePlace, withSearch, zoneOf } from "../router.tsx";
+import { carried, go, href, Link, rangeOf, ranges, usePlace, withSearch, zoneOf } from "../router.tsx";
 import { views } from "./keys.tsx";
-import { setTheme, storedTheme, themeOf } from "./theme.ts";
-
-type Session = AnswerOf<"GET session">;
-type Summary = AnswerOf<"GET summary">;
+import { setTheme, themes, useTheme } from "./theme.ts";
 
 interface Props {
   readonly title: string;
   /** The path of the view that is shown. */
   readonly view: string;
-  readonly session: Session | undefined;
-  readonly summary: Summary | undefined;
+  readonly session: AnswerOf<"GET session"> | undefined;
+  readonly summary: AnswerOf<"GET summary"> | undefined;
   readonly failed: boolean;
   readonly main: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
@@ -22,7 +19,8 @@ interface Props {
 
 /** The frame of the page: links to the views, the header that all views share, and the view. */
 export function Frame({ title, view, session, summary, failed, main, children }: Props) {
-  const needs = summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0;
+  const address = href("/budgets", carried(usePlace()));
+  const day = summary?.caps.day;
   const store = session?.store;
   return (
     <>
@@ -30,14 +28,23 @@ export function Frame({ title, view, session, summary, failed, main, children }:
         To the content
       </a>
       <div className="frame">
-        <Rail view={view} session={session} needs={needs} />
+        <Rail view={view} session={session} summary={summary} />
         <main id="main" ref={main} tabIndex={-1} aria-label={title}>
-          <header className="head">
+          <header className="head row">
             <h1>{title}</h1>
             {view !== "/playground" && view !== "/policy" && <RangePicker />}
             <ZonePicker />
             <Feed failed={failed} atMs={summary?.at_ms} />
-            {summary !== undefined && <Day summary={summary} />}
+            {summary !== undefined && day !== undefined && (
+              // The UTC day, which is when the cap starts anew.
+              <Link
+                className="nowrap"
+                href={address}
+                title={`${utcDayLabel(summary.at_ms)}, ${utcDayEnd(summary.at_ms)}`}
+              >
+                UTC day {money(day.spent_nano_usd)} / {day.hard_nano_usd === null ? "no cap" : money(day.hard_nano_usd)}
+              </Link>
+            )}
           </header>
           {store?.ok === false && (
             <p className="failed" role="alert">
@@ -52,12 +59,10 @@ export function Frame({ title, view, session, summary, failed, main, children }:
   );
 }
 
-interface RailProps extends Pick<Props, "view" | "session"> {
-  readonly needs: number;
-}
-
-function Rail({ view, session, needs }: RailProps) {
+function Rail({ view, session, summary }: Pick<Props, "view" | "session" | "summary">) {
   const place = usePlace();
+  const { chosen } = useTheme();
+  const needs = summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0;
   return (
     <header className="rail">
       <p className="name">
@@ -82,25 +87,22 @@ function Rail({ view, session, needs }: RailProps) {
           ))}
         </ul>
       </nav>
-      <div className="foot">
+      <div className="foot stack">
         {session?.demo === true && (
           <p className="flag" title="A simulated upstream answers. No money is spent.">
             DEMO
           </p>
         )}
         {session?.store.ok === false && <p className="flag">store away</p>}
-        <ThemePicker />
-        {session !== undefined && (
-          <p className="muted" title={`node ${session.node_id}`}>
-            {session.version}
-            {session.signed_in && " · "}
-            {session.signed_in && (
-              <button type="button" className="plain" onClick={() => void signOut()}>
-                Sign out
-              </button>
-            )}
-          </p>
-        )}
+        <Select label="Theme" value={chosen} options={themes.map((name) => [name, name])} onPick={setTheme} />
+        <p className="muted" title={session && `node ${session.node_id}`}>
+          {session?.version}
+          {session?.signed_in === true && (
+            <button type="button" className="plain" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          )}
+        </p>
       </div>
     </header>
   );
@@ -111,53 +113,45 @@ async function signOut(): Promise<void> {
   location.assign("/dashboard/login");
 }
 
-function RangePicker() {
-  const place = usePlace();
-  const { range, from_ms, to_ms } = rangeOf(place);
-  const pick = ({ target }: ChangeEvent<HTMLSelectElement>): void => {
-    if (!isRangeKey(target.value)) return;
-    go(withSearch(place, { range: target.value, from_ms: undefined, to_ms: undefined }));
-  };
-  const minute = (ms: number): string => minuteTime(ms, Date.now(), zoneOf(place));
+interface SelectProps {
+  readonly label: string;
+  readonly value: string;
+  /** Values and their names. */
+  readonly options: readonly (readonly [string, string])[];
+  readonly onPick: (value: string) => void;
+}
+
+export function Select({ label, value, options, onPick }: SelectProps) {
   return (
-    <select aria-label="Range" value={range ?? "custom"} onChange={pick}>
-      {Object.entries(ranges).map(([key, name]) => (
+    <select aria-label={label} value={value} onChange={({ target }) => onPick(target.value)}>
+      {options.map(([key, name]) => (
         <option key={key} value={key}>
           {name}
         </option>
       ))}
-      {from_ms !== undefined && to_ms !== undefined && (
-        <option value="custom">
-          {minute(from_ms)} – {minute(to_ms)}
-        </option>
-      )}
     </select>
   );
+}
+
+function RangePicker() {
+  const place = usePlace();
+  const { range = "", from_ms = 0, to_ms = 0 } = rangeOf(place);
+  const minute = (ms: number): string => minuteTime(ms, Date.now(), zoneOf(place));
+  const own = range === "" ? [["", `${minute(from_ms)} – ${minute(to_ms)}`] as const] : [];
+  const pick = (key: string) => go(withSearch(place, { range: key, from_ms: undefined, to_ms: undefined }));
+  return <Select label="Range" value={range} options={[...own, ...Object.entries(ranges)]} onPick={pick} />;
 }
 
 function ZonePicker() {
   const place = usePlace();
-  if (zoneName("local") === "UTC") return <span className="muted">UTC</span>;
-  return (
-    <select
-      aria-label="Time zone"
-      value={zoneOf(place)}
-      onChange={({ target }) => go(withSearch(place, { tz: target.value === "utc" ? "utc" : undefined }))}
-    >
-      <option value="local">{zoneName("local")}</option>
-      <option value="utc">UTC</option>
-    </select>
-  );
-}
-
-function ThemePicker() {
-  return (
-    <select aria-label="Theme" defaultValue={storedTheme()} onChange={({ target }) => setTheme(themeOf(target.value))}>
-      <option value="system">as the system</option>
-      <option value="light">light</option>
-      <option value="dark">dark</option>
-    </select>
-  );
+  const local = zoneName("local");
+  if (local === "UTC") return <span className="muted">UTC</span>;
+  const options = [
+    ["local", local],
+    ["utc", "UTC"],
+  ] as const;
+  const pick = (zone: string) => go(withSearch(place, { tz: zone === "utc" ? "utc" : undefined }));
+  return <Select label="Time zone" value={zoneOf(place)} options={options} onPick={pick} />;
 }
 
 /** How fresh the page is: the live feed where there is one, else when the numbers were read. */
@@ -165,34 +159,15 @@ function Feed({ failed, atMs }: { readonly failed: boolean; readonly atMs: numbe
   const zone = zoneOf(usePlace());
   const { kind, sinceMs } = useFeedState();
   const time = (ms: number): string => minuteTime(ms, Date.now(), zone);
-  if (kind === "cut" || failed) {
-    return (
-      <span className="live" data-state="cut" role="status">
-        <span aria-hidden="true">○</span>
-        {kind === "cut" ? `paused at ${time(sinceMs)}, reconnecting` : "no answer, trying again"}
-      </span>
-    );
-  }
-  if (kind === "open") {
-    return (
-      <span className="live" data-state="open" role="status">
-        <span className="shape" aria-hidden="true">
-          ●
-        </span>
-        live
-      </span>
-    );
-  }
-  return atMs === undefined ? null : <span className="live">read {time(atMs)}</span>;
-}
-
-/** The day's spend against its cap, on every view. The day is the UTC day, which is when the cap starts anew. */
-function Day({ summary: { at_ms, caps } }: { readonly summary: Summary }) {
-  const { spent_nano_usd, hard_nano_usd } = caps.day;
-  const address = href("/budgets", carried(usePlace()));
+  const isCut = kind === "cut" || failed;
+  if (!isCut && kind !== "open") return atMs === undefined ? null : <span className="muted">read {time(atMs)}</span>;
+  const cut = kind === "cut" ? `paused at ${time(sinceMs)}, reconnecting` : "no answer, trying again";
   return (
-    <Link className="nowrap" href={address} title={`${utcDayLabel(at_ms)}, ${utcDayEnd(at_ms)}`}>
-      UTC day {money(spent_nano_usd)} / {hard_nano_usd === null ? "no cap" : money(hard_nano_usd)}
-    </Link>
+    <span className="live nowrap muted" data-state={isCut ? "cut" : "open"} role="status">
+      <span className="shape" data-tone={isCut ? "warn" : "good"} aria-hidden="true">
+        {isCut ? "○" : "●"}
+      </span>
+      {isCut ? cut : "live"}
+    </span>
   );
 }

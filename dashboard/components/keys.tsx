@@ -1,5 +1,6 @@
-import { Fragment, useEffect, useEffectEvent } from "react";
+import { useEffect, useEffectEvent } from "react";
 import { Dialog } from "./dialog.tsx";
+import { Pairs } from "./parts.tsx";
 
 /** Keyboard shortcuts. Single letters are shortcuts only while the focus is in no field. */
 
@@ -16,9 +17,7 @@ const sequenceMs = 1_500;
 
 /** Whether what is typed goes into a field. */
 export function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  return target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 /** `j` and `k` go through every table row that can have the focus. */
@@ -55,36 +54,20 @@ export function useKeys(onView: (path: string) => void, onHelp: () => void): voi
   }, []);
 }
 
-const otherKeys = {
-  "/": "Search or filter",
-  j: "Next row",
-  k: "Row before",
-  Enter: "Open the row",
-  Esc: "Close what is open",
-  "?": "This list",
-};
+const keys = [
+  ...views.map(({ key, name }) => [`g then ${key}`, name]),
+  ["/", "Search or filter"],
+  ["j", "Next row"],
+  ["k", "Row before"],
+  ["Enter", "Open the row"],
+  ["Esc", "Close what is open"],
+  ["?", "This list"],
+] as const;
 
 export function KeyList({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <dl className="pairs">
-        {views.map(({ key, name }) => (
-          <Fragment key={key}>
-            <dt>
-              <kbd>g</kbd> then <kbd>{key}</kbd>
-            </dt>
-            <dd>{name}</dd>
-          </Fragment>
-        ))}
-        {Object.entries(otherKeys).map(([key, does]) => (
-          <Fragment key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{does}</dd>
-          </Fragment>
-        ))}
-      </dl>
+      <Pairs pairs={keys.map(([key, does]) => [<kbd key={key}>{key}</kbd>, does])} />
       <button type="button" onClick={onClose}>
         Close
       </button>

@@ -1,4 +1,3 @@
-import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
 import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
 import type { ModelView } from "#dashboard/endpoints/models.ts";
 import type { CapUse } from "#dashboard/ledger-view.ts";
@@ -13,28 +12,20 @@ export function Money({ nano }: { readonly nano: number | null | undefined }) {
   return <span title={exactMoney(nano)}>{money(nano)}</span>;
 }
 
-interface CountedProps {
-  readonly of: Counted;
-  readonly range: Range;
-}
-
 /** How many requests, with the list of them. */
-export function Requests({
-  of: { requests, filter },
-  range,
-}: Omit<CountedProps, "of"> & { of: Omit<Counted, "cost_nano_usd"> }) {
+export function Requests({ of, range }: { of: Pick<Counted, "requests" | "filter">; range: Range }) {
   return (
-    <DecisionsLink filter={filter} range={range}>
-      {count(requests)}
+    <DecisionsLink filter={of.filter} range={range}>
+      {count(of.requests)}
     </DecisionsLink>
   );
 }
 
 /** What requests have cost, with the list of them. */
-export function Cost({ of: { cost_nano_usd, filter }, range }: CountedProps) {
+export function Cost({ of, range }: { readonly of: Counted; readonly range: Range }) {
   return (
-    <DecisionsLink filter={filter} range={range}>
-      <Money nano={cost_nano_usd} />
+    <DecisionsLink filter={of.filter} range={range}>
+      <Money nano={of.cost_nano_usd} />
     </DecisionsLink>
   );
 }
@@ -88,7 +79,7 @@ export function Sentence({ text }: { readonly text: string }) {
 }
 
 /** The decisions whose cost an account counts. What requests without a goal spend is counted by UTC day. */
-export function filterOfAccount({ kind, name }: CapUse | BudgetLine): DecisionFilter {
+export function filterOfAccount({ kind, name }: CapUse): DecisionFilter {
   const adhocDay = /^adhoc\/(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1];
   if (kind === "goal" && adhocDay === undefined) return { goal: name, range: "30d" };
   const day = adhocDay ?? name;
@@ -113,10 +104,41 @@ export function CapBar({ use }: { readonly use: CapUse }) {
 }
 
 /** A part of a whole as a bar; what it says stands beside it in figures. */
-export function ShareBar({ share, fill, thin = false }: { share: number; fill: string; thin?: boolean }) {
+export function ShareBar({ share, fill }: { readonly share: number; readonly fill: string }) {
   return (
-    <div className={thin ? "bar thin" : "bar"} aria-hidden="true">
+    <div className="bar" aria-hidden="true">
       <i style={{ width: `${share * 100}%`, background: `var(${fill})` }} />
+    </div>
+  );
+}
+
+/** Where there is no figure, or it is none. */
+export const none = <span className="muted">–</span>;
+
+interface TrackProps {
+  /** What screen readers read; "" where the same stands beside it. */
+  readonly label: string;
+  /** Parts of the whole, from 0 to 1. */
+  readonly spans: readonly {
+    readonly tone: string;
+    readonly from: number;
+    readonly to: number;
+    readonly title: string;
+  }[];
+}
+
+/** Times on a line. */
+export function Track({ label, spans }: TrackProps) {
+  return (
+    <div className="track" {...(label === "" ? { "aria-hidden": true } : { role: "img", "aria-label": label })}>
+      {spans.map(({ tone, from, to, title }) => (
+        <i
+          key={title + from}
+          className={tone}
+          title={title}
+          style={{ left: `${from * 100}%`, width: `${Math.max(0, to - from) * 100}%` }}
+        />
+      ))}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { Fragment, type ReactNode, useId, useState } from "react";
 
 /** What views are put together from: sections, loading and failing, figures, commands to copy. */
 
@@ -13,8 +13,8 @@ interface SectionProps {
 export function Section({ title, aside, children }: SectionProps) {
   const id = useId();
   return (
-    <section className="section" aria-labelledby={id}>
-      <header>
+    <section className="section stack" aria-labelledby={id}>
+      <header className="row spread">
         <h2 id={id}>{title}</h2>
         {aside}
       </header>
@@ -49,18 +49,10 @@ export function Loaded<T>({ query, what, height, children }: LoadedProps<T>) {
   );
 }
 
-interface FailedProps {
-  readonly what: string;
-  readonly error: Error;
-  readonly again?: () => void;
-}
-
-export function Failed({ what, error, again }: FailedProps) {
+export function Failed({ what, error, again }: { what: string; error: Error; again?: () => void }) {
   return (
     <div className="failed row spread" role="alert">
-      <span>
-        {what} {error.message}
-      </span>
+      {what} {error.message}
       {again !== undefined && (
         <button type="button" onClick={again}>
           Try again
@@ -79,7 +71,7 @@ export function Empty({
   readonly command?: string | null;
 }) {
   return (
-    <div className="empty">
+    <div className="empty stack">
       <p>{children}</p>
       {command !== null && <Command text={command} />}
     </div>
@@ -88,7 +80,7 @@ export function Empty({
 
 export function Command({ text }: { readonly text: string }) {
   return (
-    <div className="command">
+    <div className="command row">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <code tabIndex={0}>{text}</code>
       <Copy text={text} what="the command" />
@@ -103,53 +95,56 @@ export function sampleRequest(): string {
   return `curl ${location.origin}/v1/chat/completions ${headers} -d '${JSON.stringify(body)}'`;
 }
 
-const copyLabels = { no: "Copy", yes: "Copied", failed: "Not copied" } as const;
-
-/** Copies a text, and says so for a moment. */
+/** Copies a text, and says so for a moment. The browser's clipboard exists on loopback and behind TLS only. */
 export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
-  const [copied, setCopied] = useState<keyof typeof copyLabels>("no");
-  useEffect(() => {
-    if (copied === "no") return;
-    const back = setTimeout(() => setCopied("no"), 1_500);
-    return () => clearTimeout(back);
-  }, [copied]);
-  const copy = (): void => {
-    void write(text).then((done) => setCopied(done ? "yes" : "failed"));
+  const [copied, setCopied] = useState("Copy");
+  if (navigator.clipboard === undefined) return null;
+  const say = (said: string): void => {
+    setCopied(said);
+    setTimeout(() => setCopied("Copy"), 1_500);
   };
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => say("Copied"),
+      () => say("Not copied"),
+    );
   return (
-    <button type="button" className="plain" onClick={copy}>
-      <span aria-live="polite">{copyLabels[copied]}</span>
+    <button type="button" className="plain" onClick={() => void copy()}>
+      <span aria-live="polite">{copied}</span>
       <span className="hidden"> {what}</span>
     </button>
   );
 }
 
-/** The clipboard's interface exists on loopback and behind TLS only; elsewhere the older command copies a selection. */
-async function write(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const field = document.createElement("textarea");
-    field.value = text;
-    field.className = "hidden";
-    document.body.append(field);
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    return done;
-  }
+/** What is shown, as a file to keep: comma-separated values with the names of the columns first. */
+export function Export({ name, rows }: { name: string; rows: () => readonly (readonly unknown[])[] }) {
+  const save = (): void => {
+    const cell = (value: unknown) =>
+      /[",\n]/.test(String(value)) ? JSON.stringify(value).replaceAll('\\"', '""') : value;
+    const text = rows().map((row) => row.map((value) => cell(value ?? "")).join(","));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([`${text.join("\n")}\n`], { type: "text/csv" }));
+    link.download = `${name}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <button type="button" className="plain" onClick={save}>
+      export<span className="hidden"> {name}</span>
+    </button>
+  );
 }
 
-interface SearchProps {
-  /** What is searched, for screen readers: `Search goals`. */
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-/** Narrows what a view shows. The key `/` goes to it, Escape leaves it. */
-export function Search({ label, value, onChange }: SearchProps) {
+/** Narrows what a view shows. The key `/` goes to it, Escape leaves it. `label`: what is searched, for screen readers. */
+export function Search({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
   return (
     <input
       data-search
@@ -163,23 +158,33 @@ export function Search({ label, value, onChange }: SearchProps) {
   );
 }
 
-interface Fact {
-  readonly name: string;
-  readonly value: ReactNode;
-  readonly note: ReactNode;
-  readonly tone?: string | undefined;
-}
+/** A large figure: its name, its value, a note, and the tone of the value. */
+export type Fact = readonly [name: string, value: ReactNode, note: ReactNode, tone?: string | false];
 
-/** A row of large figures, each with a note. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="facts">
-      {facts.map(({ name, value, note, tone }) => (
+      {facts.map(([name, value, note, tone]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd data-tone={tone}>{value}</dd>
+          <dd data-tone={tone || undefined}>{value}</dd>
           <dd>{note}</dd>
         </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Names and their values, one a line. */
+export function Pairs({ pairs }: { readonly pairs: readonly (readonly [ReactNode, ReactNode])[] }) {
+  return (
+    <dl className="pairs">
+      {pairs.map(([name, value], index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a list that does not change its order
+        <Fragment key={index}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
       ))}
     </dl>
   );

@@ -1,59 +1,39 @@
-import { useSyncExternalStore } from "react";
+import { shared } from "../shared.ts";
 
-/** Light, dark or the system's theme; stored in this browser only. */
-export type Theme = "system" | "light" | "dark";
+/** Light, dark or the system's theme; the choice is stored in this browser only. */
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
 
 const key = "smart-gateway-theme";
-const changed = "dashboard:theme";
-const systemIsDark = (): MediaQueryList => matchMedia("(prefers-color-scheme: dark)");
+const system = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
 
-export function storedTheme(): Theme {
+/** The chosen theme, and whether dark is shown: what is drawn on a canvas must be drawn again when that changes. */
+const theme = shared({ chosen: "system" as Theme, isDark: false });
+export const useTheme = theme.use;
+
+function apply(chosen: Theme): void {
+  if (chosen === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = chosen;
+  theme.set({ chosen, isDark: chosen === "dark" || (chosen === "system" && system?.matches === true) });
+}
+
+export function startTheme(): void {
+  system?.addEventListener("change", () => apply(theme.get().chosen));
   try {
-    return themeOf(localStorage.getItem(key));
+    apply(themes.find((one) => one === localStorage.getItem(key)) ?? "system");
   } catch {
-    return "system"; // storage is switched off
+    apply("system"); // storage is switched off
   }
 }
 
-export function themeOf(text: string | null): Theme {
-  return text === "light" || text === "dark" ? text : "system";
-}
-
-export function applyTheme(theme: Theme): void {
-  if (theme === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
-}
-
-export function setTheme(theme: Theme): void {
-  applyTheme(theme);
+export function setTheme(name: string): void {
+  const chosen = themes.find((one) => one === name) ?? "system";
+  apply(chosen);
   try {
-    if (theme === "system") localStorage.removeItem(key);
-    else localStorage.setItem(key, theme);
+    localStorage.setItem(key, chosen);
   } catch {
     // Not remembered; it holds until the page is loaded again.
   }
-  dispatchEvent(new Event(changed));
-}
-
-function subscribe(notify: () => void): () => void {
-  const media = systemIsDark();
-  media.addEventListener("change", notify);
-  addEventListener(changed, notify);
-  return () => {
-    media.removeEventListener("change", notify);
-    removeEventListener(changed, notify);
-  };
-}
-
-function shown(): "light" | "dark" {
-  const theme = storedTheme();
-  if (theme !== "system") return theme;
-  return systemIsDark().matches ? "dark" : "light";
-}
-
-/** The theme that is shown; what is drawn on a canvas must be drawn again when it changes. */
-export function useShownTheme(): "light" | "dark" {
-  return useSyncExternalStore(subscribe, shown);
 }
 
 /** The colour that a custom property such as `--flash` has now, as a canvas takes it. */

@@ -184,11 +184,30 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     const model = models.find(({ key }) => key === flash);
     const rows = await dashboard.rows(model?.served.filter);
     expect(rows.length).toBe(3);
-    expect(model).toMatchObject({ served: { requests: 3 }, failed_attempts: 1, price_source: "shipped" });
+    const calls = { count: 3, failed: 1, retries: 0, fail_overs: 0 };
+    expect(model).toMatchObject({ served: { requests: 3 }, calls, price_source: "shipped" });
     expect(model?.first_token_ms?.p50).toBeGreaterThan(0);
     expect(model?.price.input_nano_usd_per_mtok).toBeGreaterThan(0);
     expect(aggregator.state).toBe("closed");
   });
+});
+
+test("calls are counted as calls: what a retry or a fail-over hid from callers is shown", async () => {
+  await using dashboard = await startDashboard("sqlite");
+  const { upstream } = dashboard.gateway;
+  upstream.next(fails(503));
+  await (await dashboard.gateway.chat()).text();
+  upstream.next(fails(503), fails(503));
+  await (await dashboard.gateway.chat()).text();
+  await dashboard.recorded(2);
+  const { failed, calls } = await dashboard.get("GET summary");
+  expect(failed.requests).toBe(0);
+  expect(calls).toEqual({ count: 5, failed: 3, repeated: 3 });
+  const { models } = await dashboard.get("GET models");
+  expect(models.find(({ key }) => key === flash)?.calls).toEqual({ count: 4, failed: 3, retries: 2, fail_overs: 1 });
+  const { groups } = await dashboard.get("GET series", { query: { metric: "failed_share", by: "model" } });
+  const shares = groups.map(({ name, values }) => [name, values.filter((value) => value !== null)]);
+  expect(Object.fromEntries(shares)).toMatchObject({ [flash]: [3 / 4] });
 });
 
 test("an empty installation says what to do first, and nothing else", async () => {

@@ -2,92 +2,84 @@ import { useState } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
 import { useChange, useRead } from "../../api/queries.ts";
-import { CapBar, filterOfAccount, Money, Time } from "../../components/marks.tsx";
-import { Empty, Facts, Loaded, Search, Section } from "../../components/parts.tsx";
+import { CapBar, Cost, filterOfAccount, Money, none, Requests, Time } from "../../components/marks.tsx";
+import { Empty, type Fact, Facts, Loaded, Search, Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
 import { count, duration, goalName, money, share, utcDayEnd, utcDayLabel } from "../../format.ts";
 import { DecisionsLink, rangeOf, usePlace } from "../../router.tsx";
 import { CapDialog } from "./cap-dialog.tsx";
 import { Holds } from "./holds.tsx";
-import { Sessions } from "./sessions.tsx";
-
-type Answer = AnswerOf<"GET budgets">;
 
 interface PartProps {
-  readonly data: Answer;
+  readonly data: AnswerOf<"GET budgets">;
   readonly onCap: (line: BudgetLine) => void;
 }
 
 /** What is spent, held, about to run out? */
 export function Budgets() {
-  const place = usePlace();
-  const budgets = useRead("GET budgets", { query: rangeOf(place) });
+  const budgets = useRead("GET budgets", { query: rangeOf(usePlace()) });
   const { changing, open, close } = useChange<BudgetLine>();
   return (
     <Loaded query={budgets} what="the budgets" height={640}>
-      {(data) => (
-        <div className="view">
-          <Today data={data} onCap={open} />
-          <Goals data={data} onCap={open} />
-          <Sessions />
-          <Holds totals={data.totals} />
-          <Days data={data} />
-          {changing !== undefined && <CapDialog line={changing} policy={data.policy_caps} onClose={close} />}
-        </div>
-      )}
+      {(data) => {
+        const past = data.days.filter(({ name }) => name !== data.today);
+        return (
+          <div className="view stack">
+            <Today data={data} onCap={open} />
+            <Goals data={data} onCap={open} />
+            <Sessions />
+            <Holds totals={data.totals} />
+            {past.length > 0 && (
+              <Section title="UTC days before">
+                <Lines lines={past} caption="Days, the newest first" first="UTC day" />
+              </Section>
+            )}
+            {changing !== undefined && <CapDialog line={changing} policy={data.policy_caps} onClose={close} />}
+          </div>
+        );
+      }}
     </Loaded>
   );
 }
 
 function Today({ data, onCap }: PartProps) {
+  const { pace, at_ms } = data;
   const today = data.days.find(({ name }) => name === data.today);
-  const aside = `${utcDayEnd(data.at_ms)}, in ${duration(data.day_ends_at_ms - data.at_ms)}`;
-  return (
-    <Section title={utcDayLabel(data.at_ms)} aside={<span className="muted">{aside}</span>}>
-      {today === undefined ? (
-        <Empty>Nothing was spent on this UTC day. Its hard cap is {money(data.policy_caps.day_hard_nano_usd)}.</Empty>
-      ) : (
-        <div className="stack">
-          <CapBar use={today} />
-          <DayFacts today={today} pace={data.pace} />
-          <div className="row spread">
-            {data.pace.runs_out_at_ms === null ? (
-              <p className="muted">The cap is not reached before the day ends, at this pace.</p>
-            ) : (
-              <p data-tone="warn">
-                At this pace the cap is reached at <Time ms={data.pace.runs_out_at_ms} />; requests are refused from
-                then on.
-              </p>
-            )}
-            <button type="button" onClick={() => onCap(today)}>
-              Set the day's cap
-            </button>
-          </div>
-        </div>
-      )}
-    </Section>
-  );
-}
-
-function DayFacts({ today, pace }: { readonly today: BudgetLine; readonly pace: Answer["pace"] }) {
+  if (today === undefined) return null;
   const { spent_nano_usd: spent, hard_nano_usd: hard } = today;
-  const fact = (name: string, nano: number | null, note: string) => ({ name, value: <Money nano={nano} />, note });
+  const fact = (name: string, nano: number | null, note: string): Fact => [name, <Money key="" nano={nano} />, note];
+  const aside = `${utcDayEnd(at_ms)}, in ${duration(data.day_ends_at_ms - at_ms)}`;
   return (
-    <Facts
-      facts={[
-        fact("spent", spent, hard === null ? "no cap" : `${share(spent, hard)} of the hard cap`),
-        fact("held", today.held_nano_usd, heldBy(today)),
-        fact("left", today.left_nano_usd, `hard cap ${money(hard)}`),
-        fact("pace", pace.nano_usd_per_hour, "an hour"),
-        fact("at the day's end", pace.forecast_nano_usd, "at this pace"),
-      ]}
-    />
+    <Section title={utcDayLabel(at_ms)} aside={<span className="muted">{aside}</span>}>
+      <CapBar use={today} />
+      <Facts
+        facts={[
+          fact("spent", spent, hard === null ? "no cap" : `${share(spent, hard)} of the hard cap`),
+          fact("held", today.held_nano_usd, heldBy(today)),
+          fact("left", today.left_nano_usd, `hard cap ${money(hard)}`),
+          fact("pace", pace.nano_usd_per_hour, "an hour"),
+          fact("at the day's end", pace.forecast_nano_usd, "at this pace"),
+        ]}
+      />
+      <div className="row spread">
+        {pace.runs_out_at_ms === null ? (
+          <p className="muted">The cap is not reached before the day ends, at this pace.</p>
+        ) : (
+          <p data-tone="warn">
+            At this pace the cap is reached at <Time ms={pace.runs_out_at_ms} />; requests are refused from then on.
+          </p>
+        )}
+        <button type="button" onClick={() => onCap(today)}>
+          Set the day's cap
+        </button>
+      </div>
+    </Section>
   );
 }
 
 function heldBy({ held_by }: BudgetLine): string {
   const parts = Object.entries(held_by).flatMap(([state, nano]) => (nano > 0 ? [`${money(nano)} ${state}`] : []));
-  return parts.length === 0 ? "by nothing" : parts.join(", ");
+  return parts.join(", ") || "by nothing";
 }
 
 function Goals({ data, onCap }: PartProps) {
@@ -110,16 +102,6 @@ function Goals({ data, onCap }: PartProps) {
   );
 }
 
-function Days({ data }: { readonly data: Answer }) {
-  const past = data.days.filter(({ name }) => name !== data.today);
-  if (past.length === 0) return null;
-  return (
-    <Section title="UTC days before">
-      <Lines lines={past} caption="Days, the newest first" first="UTC day" />
-    </Section>
-  );
-}
-
 interface LinesProps {
   readonly lines: readonly BudgetLine[];
   readonly caption: string;
@@ -128,9 +110,8 @@ interface LinesProps {
 }
 
 function Lines({ lines, caption, first, onCap }: LinesProps) {
-  const name = (line: BudgetLine) => (
-    <DecisionsLink filter={filterOfAccount(line)}>{goalName(line.name)}</DecisionsLink>
-  );
+  const used = ({ spent_nano_usd, held_nano_usd, hard_nano_usd }: BudgetLine): string =>
+    share(spent_nano_usd + held_nano_usd, hard_nano_usd ?? 0);
   const change = (line: BudgetLine) => (
     <button type="button" className="plain" onClick={() => onCap?.(line)}>
       Set cap<span className="hidden"> of {goalName(line.name)}</span>
@@ -142,25 +123,30 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
       className="folds"
       rows={lines}
       rowKey={({ account }) => account}
-      columns={({ heading, text, figure, buttons }) => [
-        heading(first, name, "clip", { title: (line) => line.name }),
-        text("used", (line) => <CapBar use={line} />, undefined, { className: "wide" }),
-        text("share", usedShare, "push", { figure: true }),
-        figure("spent", (line) => <Money nano={line.spent_nano_usd} />, { fold: true }),
-        figure("held", ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />), {
+      columns={[
+        {
+          name: first,
+          kind: "heading",
+          of: "goal",
+          title: ({ name }) => name,
+          cell: (line) => <DecisionsLink filter={filterOfAccount(line)}>{goalName(line.name)}</DecisionsLink>,
+        },
+        { name: "used", className: "wide", cell: (line) => <CapBar use={line} /> },
+        { name: "share", kind: "figure", label: "", of: "push", cell: used },
+        { name: "spent", kind: "figure", fold: true, cell: (line) => <Money nano={line.spent_nano_usd} /> },
+        {
+          name: "held",
+          kind: "figure",
+          cell: ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />),
           title: (line) => (line.frees_itself_ms === null ? undefined : heldBy(line)),
-        }),
-        figure("soft / hard cap", (line) => <SetCaps {...line} />, { label: "caps" }),
-        ...(onCap === undefined ? [] : [buttons(change)]),
+        },
+        { name: "soft / hard cap", kind: "figure", label: "caps", cell: (line) => <SetCaps {...line} /> },
+        ...(onCap === undefined
+          ? []
+          : [{ name: "change", kind: "unnamed", of: "number nowrap actions", cell: change } as const]),
       ]}
     />
   );
-}
-
-const none = <span className="muted">–</span>;
-
-function usedShare({ spent_nano_usd, held_nano_usd, hard_nano_usd }: BudgetLine): string {
-  return hard_nano_usd === null ? "–" : share(spent_nano_usd + held_nano_usd, hard_nano_usd);
 }
 
 function SetCaps({ soft_nano_usd, hard_nano_usd, cap_from }: BudgetLine) {
@@ -169,5 +155,67 @@ function SetCaps({ soft_nano_usd, hard_nano_usd, cap_from }: BudgetLine) {
       {money(soft_nano_usd)} / {money(hard_nano_usd)}
       {cap_from === "operator" && <span className="muted"> set by hand</span>}
     </>
+  );
+}
+
+/** What the sessions of the range have asked and cost. A session has no cap of its own: its goals have. */
+function Sessions() {
+  const query = useRead("GET sessions", { query: rangeOf(usePlace()) });
+  return (
+    <Section title="Sessions" aside={<span className="muted">of the range, highest cost first</span>}>
+      <Loaded query={query} what="the sessions" height={120}>
+        {({ sessions, range, more }) => (
+          <>
+            {sessions.length === 0 ? (
+              <Empty>
+                No request of this range names a session. It does so with the header <code>X-Session-Id</code>.
+              </Empty>
+            ) : (
+              <Table
+                caption="Sessions, highest cost first"
+                className="folds"
+                rows={sessions}
+                rowKey={({ session }) => session}
+                columns={[
+                  {
+                    name: "session",
+                    kind: "heading",
+                    of: "goal",
+                    cell: ({ session }) => session,
+                    title: ({ session }) => session,
+                  },
+                  { name: "requests", kind: "figure", of: "push", cell: (row) => <Requests of={row} range={range} /> },
+                  {
+                    name: "refused",
+                    kind: "figure",
+                    fold: true,
+                    cell: ({ refused }) => (refused.requests === 0 ? none : <Requests of={refused} range={range} />),
+                  },
+                  { name: "cost", kind: "figure", cell: (row) => <Cost of={row} range={range} /> },
+                  {
+                    name: "tokens",
+                    kind: "figure",
+                    cell: ({ prompt_tokens, completion_tokens }) => count(prompt_tokens + completion_tokens),
+                  },
+                  {
+                    name: "cached",
+                    kind: "figure",
+                    cell: ({ cached_tokens, prompt_tokens }) => share(cached_tokens, prompt_tokens),
+                  },
+                  {
+                    name: "switches",
+                    kind: "figure",
+                    cell: ({ switches, switch_nano_usd }) =>
+                      switches === 0 ? none : `${count(switches)}, ${money(switch_nano_usd)}`,
+                  },
+                  { name: "last", kind: "figure", cell: ({ last_ms }) => <Time ms={last_ms} /> },
+                ]}
+              />
+            )}
+            {more && <p className="muted">More sessions have cost less.</p>}
+          </>
+        )}
+      </Loaded>
+    </Section>
   );
 }

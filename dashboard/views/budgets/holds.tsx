@@ -1,21 +1,20 @@
-import { useState } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { Hold } from "#dashboard/endpoints/holds.ts";
 import { call } from "../../api/client.ts";
 import { useChange, useRead } from "../../api/queries.ts";
-import { AmountField, Confirm, WhyField } from "../../components/dialog.tsx";
+import { Confirm } from "../../components/dialog.tsx";
 import { Money, Time } from "../../components/marks.tsx";
 import { Loaded, Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
-import { counted, duration, exactDollars, goalName, money, parseMoney, words } from "../../format.ts";
+import { counted, duration, goalName, money, words } from "../../format.ts";
 import { DecisionLink } from "../../router.tsx";
 
-type Closing = { readonly hold: Hold; readonly how: "settle" | "release" };
+type Closing = { readonly hold: Hold; readonly how: "Settle" | "Release" };
 
 const tones = { live: undefined, orphaned: "warn", unresolved: "warn", charged: "bad" } as const;
 
 /** Money that is held: by which attempt, since when, and when it frees itself. What is unresolved can be closed by hand. */
-export function Holds({ totals }: { readonly totals: AnswerOf<"GET budgets">["totals"] }) {
+export function Holds({ totals }: Pick<AnswerOf<"GET budgets">, "totals">) {
   const holds = useRead("GET holds", { query: { limit: 100 } });
   const { changing: closing, open, close } = useChange<Closing>();
   const said = totals
@@ -35,7 +34,7 @@ export function Holds({ totals }: { readonly totals: AnswerOf<"GET budgets">["to
           )
         }
       </Loaded>
-      {closing !== undefined && <CloseHold closing={closing} onClose={close} />}
+      {closing !== undefined && <CloseHold {...closing} onClose={close} />}
     </Section>
   );
 }
@@ -47,34 +46,34 @@ interface TableProps {
 }
 
 function HoldTable({ holds, atMs, onClose }: TableProps) {
-  const button = (hold: Hold, how: Closing["how"]) => (
-    <button key={how} type="button" className="plain" onClick={() => onClose({ hold, how })}>
-      {how === "settle" ? "Settle" : "Release"}
-      <span className="hidden"> the hold {hold.id}</span>
-    </button>
-  );
+  const frees = ({ until_ms }: Hold): string => (until_ms > atMs ? `in ${duration(until_ms - atMs)}` : "now");
+  const buttons = (hold: Hold) =>
+    (["Settle", "Release"] as const).map((how) => (
+      <button key={how} type="button" className="plain" onClick={() => onClose({ hold, how })}>
+        {how}
+        <span className="hidden"> the hold {hold.id}</span>
+      </button>
+    ));
   return (
     <Table
       caption="Holds"
       className="folds"
       rows={holds}
       rowKey={({ id }) => id}
-      columns={({ text, buttons }) => [
-        text("state", ({ state }) => state, undefined, { tone: ({ state }) => tones[state] }),
-        text("goal", ({ goal }) => goalName(goal), "clip", { title: ({ goal }) => goal }),
-        text("model", ({ model }) => model, "mono"),
-        text("held", (hold) => <Held {...hold} />, "push", { figure: true }),
-        text("since", ({ since_ms }) => <Time ms={since_ms} />, undefined, { label: "since", fold: true }),
-        text(
-          "frees itself",
-          ({ until_ms }) => (until_ms > atMs ? `in ${duration(until_ms - atMs)}` : "now"),
-          "nowrap",
-          {
-            label: "free",
-          },
-        ),
-        text("why", ({ why }) => words(why), "muted"),
-        buttons((hold) => hold.may_close && [button(hold, "settle"), button(hold, "release")]),
+      columns={[
+        { name: "state", cell: ({ state }) => state, tone: ({ state }) => tones[state] },
+        { name: "goal", of: "clip", cell: ({ goal }) => goalName(goal), title: ({ goal }) => goal },
+        { name: "model", of: "mono", cell: ({ model }) => model },
+        { name: "held", kind: "figure", label: "", of: "push", cell: (hold) => <Held {...hold} /> },
+        { name: "since", label: "since", fold: true, cell: ({ since_ms }) => <Time ms={since_ms} /> },
+        { name: "frees itself", label: "free", of: "nowrap", cell: frees },
+        { name: "why", of: "muted", cell: ({ why }) => words(why) },
+        {
+          name: "change",
+          kind: "unnamed",
+          of: "number nowrap actions",
+          cell: (hold) => hold.may_close && buttons(hold),
+        },
       ]}
     />
   );
@@ -89,43 +88,35 @@ function Held({ decision_id, held_nano_usd }: Hold) {
   );
 }
 
-function CloseHold({ closing: { hold, how }, onClose }: { readonly closing: Closing; readonly onClose: () => void }) {
-  const [text, setText] = useState("");
-  const cost = parseMoney(text);
+function CloseHold({ hold, how, onClose }: Closing & { readonly onClose: () => void }) {
   const at = { id: hold.id };
   const whose = `${money(hold.held_nano_usd)} held for ${goalName(hold.goal)} on ${hold.model}`;
-  if (how === "release") {
+  const shared = { title: `${how} a hold`, why: "required", onClose } as const;
+  if (how === "Release") {
     return (
       <Confirm
-        title="Release a hold"
-        action={`Release ${money(hold.held_nano_usd)}`}
+        {...shared}
+        action={() => `Release ${money(hold.held_nano_usd)}`}
         dangerous
-        onConfirm={(why) => call("POST holds/{id}/release", { at, body: { why } })}
-        onClose={onClose}
+        onConfirm={({ why }) => call("POST holds/{id}/release", { at, body: { why } })}
       >
-        <p>
-          {whose} goes back to the goal and the day, and nothing is charged. If the upstream has billed the call, the
-          ledger is short by that much.
-        </p>
-        <WhyField required />
+        {() => (
+          <p>
+            {whose} goes back to the goal and the day, and nothing is charged. If the upstream has billed the call, the
+            ledger is short by that much.
+          </p>
+        )}
       </Confirm>
     );
   }
-  const settle = async (why: string): Promise<unknown> => {
-    if (cost === undefined) throw new Error("Write what the call has cost in US dollars, such as 0.0187.");
-    return call("POST holds/{id}/settle", { at, body: { usd: exactDollars(cost), why } });
-  };
   return (
-    <Confirm title="Settle a hold" action={`Charge ${money(cost)}`} onConfirm={settle} onClose={onClose}>
-      <p>{whose} ends with what the call has cost; the rest goes back to the goal and the day.</p>
-      <AmountField
-        label="Cost in US dollars, from the upstream's activity page"
-        text={text}
-        isValid={text === "" || cost !== undefined}
-        required
-        onText={setText}
-      />
-      <WhyField required />
+    <Confirm
+      {...shared}
+      action={(cost) => `Charge ${money(cost)}`}
+      amount={{ label: "Cost in US dollars, from the upstream's activity page", first: null, required: true }}
+      onConfirm={(body) => call("POST holds/{id}/settle", { at, body })}
+    >
+      {() => <p>{whose} ends with what the call has cost; the rest goes back to the goal and the day.</p>}
     </Confirm>
   );
 }

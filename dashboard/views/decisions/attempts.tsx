@@ -1,32 +1,34 @@
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { Money } from "../../components/marks.tsx";
+import { Money, Track } from "../../components/marks.tsx";
 import { duration, words } from "../../format.ts";
 
-interface Span {
-  readonly name: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly kind: "gateway" | "waiting" | "answer" | "failed";
-}
-
 type Attempt = DecisionRecord["attempts"][number];
+
+/** From and to in milliseconds since the request was received. */
+type Span = readonly [name: string, kind: "gateway" | "waiting" | "answer" | "failed", fromMs: number, toMs: number];
 
 /** The attempts on one time line: deciding, reserving, waiting for the first token, the answer; fail-overs below each other. */
 export function Attempts({ record: { attempts, timings } }: { readonly record: DecisionRecord }) {
   const totalMs = timings.total_ms;
   const whole = Math.max(totalMs, ...attempts.map(({ started_ms, duration_ms }) => started_ms + duration_ms), 0.1);
-  const gateway = gatewaySpans(timings);
+  const { decision_ms: decision, ledger_ms: ledger } = timings;
   return (
     <div className="stack">
-      {gateway.length > 0 && (
-        <div className="lane">
+      {decision !== null && (
+        <div className="stack tight">
           <p className="muted">gateway</p>
-          <Lane spans={gateway} wholeMs={whole} />
+          <Lane
+            spans={[
+              ["decision", "gateway", 0, decision],
+              ["ledger", "waiting", decision, decision + (ledger ?? 0)],
+            ]}
+            wholeMs={whole}
+          />
         </div>
       )}
       {attempts.length === 0 && <p className="muted">Nothing was sent upstream.</p>}
       {attempts.map((attempt, index) => (
-        <div className="lane" key={`${attempt.started_ms} ${attempt.model} ${attempts.indexOf(attempt)}`}>
+        <div className="stack tight" key={attempt.number}>
           <p>
             {index + 1}. <code>{attempt.model}</code>{" "}
             <span data-tone={attempt.outcome === "answered" ? undefined : "bad"}>{words(attempt.outcome)}</span>{" "}
@@ -47,21 +49,10 @@ export function Attempts({ record: { attempts, timings } }: { readonly record: D
   );
 }
 
-function gatewaySpans({ decision_ms: decision, ledger_ms: ledger }: DecisionRecord["timings"]): Span[] {
-  if (decision === null) return [];
-  const decided: Span = { name: "decision", fromMs: 0, toMs: decision, kind: "gateway" };
-  if (ledger === null) return [decided];
-  return [decided, { name: "ledger", fromMs: decision, toMs: decision + ledger, kind: "waiting" }];
-}
-
 function attemptSpans({ started_ms: start, first_token_ms: first, duration_ms: took, outcome }: Attempt): Span[] {
-  const answered = outcome === "answered";
-  const end = { name: answered ? "answer" : words(outcome), kind: answered ? "answer" : "failed" } as const;
-  if (first === null) return [{ ...end, fromMs: start, toMs: start + took }];
-  return [
-    { name: "first token", fromMs: start, toMs: start + first, kind: "waiting" },
-    { ...end, fromMs: start + first, toMs: start + took },
-  ];
+  const end = outcome === "answered" ? (["answer", "answer"] as const) : ([words(outcome), "failed"] as const);
+  const waited: Span[] = first === null ? [] : [["first token", "waiting", start, start + first]];
+  return [...waited, [...end, start + (first ?? 0), start + took]];
 }
 
 function attemptFacts(attempt: Attempt): string[] {
@@ -74,19 +65,19 @@ function attemptFacts(attempt: Attempt): string[] {
 }
 
 function Lane({ spans, wholeMs }: { readonly spans: readonly Span[]; readonly wholeMs: number }) {
-  const said = spans.map(({ name, fromMs, toMs }) => `${name} ${duration(Math.max(0, toMs - fromMs))}`);
+  const said = spans.map(([name, , from, to]) => `${name} ${duration(Math.max(0, to - from))}`).join(" · ");
   return (
     <>
-      <div className="track" aria-hidden="true">
-        {spans.map(({ name, fromMs, toMs, kind }) => (
-          <i
-            key={name}
-            data-kind={kind}
-            style={{ left: `${(fromMs / wholeMs) * 100}%`, width: `${(Math.max(0, toMs - fromMs) / wholeMs) * 100}%` }}
-          />
-        ))}
-      </div>
-      <p className="muted spans">{said.join(" · ")}</p>
+      <Track
+        label=""
+        spans={spans.map(([name, kind, from, to]) => ({
+          tone: kind,
+          from: from / wholeMs,
+          to: to / wholeMs,
+          title: name,
+        }))}
+      />
+      <p className="muted small">{said}</p>
     </>
   );
 }

@@ -1,10 +1,10 @@
-import { type FocusEvent, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { useSession } from "../../api/queries.ts";
 import { isTyping } from "../../components/keys.tsx";
 import { Money } from "../../components/marks.tsx";
-import { Empty, Loaded, sampleRequest } from "../../components/parts.tsx";
-import { count, counted } from "../../format.ts";
-import { carried, type FilterField, filterFields, filterOf, go, href, usePlace } from "../../router.tsx";
+import { Empty, Export, Loaded, sampleRequest } from "../../components/parts.tsx";
+import { count, counted, isoTime } from "../../format.ts";
+import { carried, filterFields, filterOf, go, href, usePlace } from "../../router.tsx";
 import { Filters } from "./filters.tsx";
 import { DecisionPanel } from "./panel.tsx";
 import { DecisionTable, rowId } from "./table.tsx";
@@ -18,11 +18,7 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
   const filter = filterOf(place);
   const list = useDecisions(filter, pointer || focus || opened !== undefined);
   const region = useRef<HTMLElement>(null);
-  const filtered = Object.keys(filterFields).some((field) => filter[field as FilterField] !== undefined);
 
-  const onBlur = (event: FocusEvent): void => {
-    if (!(event.relatedTarget instanceof Node && region.current?.contains(event.relatedTarget))) setFocus(false);
-  };
   const close = (): void => {
     go(href("/decisions", place.search));
     const row = opened === undefined ? null : document.getElementById(rowId(opened));
@@ -32,20 +28,28 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
     });
   };
   return (
-    <div className="view tight">
+    <div className="stack tight">
       <Filters />
       <section
         ref={region}
-        className="section"
+        className="section stack"
         aria-label="List of decisions"
         onPointerEnter={({ pointerType }) => setPointer(pointerType === "mouse")}
         onPointerLeave={() => setPointer(false)}
         onFocus={() => setFocus(true)}
-        onBlur={onBlur}
+        onBlur={({ relatedTarget }) => setFocus(region.current?.contains(relatedTarget) === true)}
       >
-        <News list={list} />
+        {/* What came while the list was read. The line keeps its height, so that no row moves under the pointer. */}
+        <div className="news row">
+          {list.waiting > 0 && (
+            <button type="button" className="plain" onClick={list.showWaiting}>
+              {list.waiting > 100 ? "more than 100 new" : `${count(list.waiting)} new`} ↑
+            </button>
+          )}
+          {list.missed && <span data-tone="warn">Some decisions were missed; reading the list again.</span>}
+        </div>
         <Loaded query={list.query} what="the decisions" height={620}>
-          {() => (list.rows.length === 0 ? <Nothing filtered={filtered} /> : <Rows list={list} opened={opened} />)}
+          {() => (list.rows.length === 0 ? <Nothing /> : <Rows list={list} opened={opened} />)}
         </Loaded>
       </section>
       {opened !== undefined && <DecisionPanel key={opened} id={opened} onClose={close} />}
@@ -53,25 +57,26 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
   );
 }
 
-/** What came while the list was read. The line keeps its height, so that no row moves under the pointer. */
-function News({ list }: { readonly list: DecisionList }) {
-  return (
-    <div className="news row">
-      {list.waiting > 0 && (
-        <button type="button" className="plain" onClick={list.showWaiting}>
-          {list.waiting > 100 ? "more than 100 new" : `${count(list.waiting)} new`} ↑
-        </button>
-      )}
-      {list.missed && <span data-tone="warn">Some decisions were missed; reading the list again.</span>}
-    </div>
-  );
-}
-
-function Rows({ list, opened }: { readonly list: DecisionList; readonly opened: string | undefined }) {
-  const { total, query } = list;
+function Rows({ list: { rows, total, query }, opened }: { list: DecisionList; opened: string | undefined }) {
+  const file = () => [
+    ["ended", "decision", "goal", "asked", "served", "tier", "cause", "outcome", "status", "cost_nano_usd", "total_ms"],
+    ...rows.map((row) => [
+      isoTime(row.recorded_ms, "utc"),
+      row.decision_id,
+      row.goal,
+      row.alias,
+      row.served_by,
+      row.tier,
+      row.cause ?? row.error_class,
+      row.outcome,
+      row.status,
+      row.cost_nano_usd,
+      row.total_ms,
+    ]),
+  ];
   return (
     <>
-      <DecisionTable rows={list.rows} opened={opened} />
+      <DecisionTable rows={rows} opened={opened} />
       <footer className="row spread">
         <span className="muted">
           {total !== null && (
@@ -84,7 +89,8 @@ function Rows({ list, opened }: { readonly list: DecisionList; readonly opened: 
           )}
         </span>
         <span className="row">
-          <span className="muted">{counted(list.rows.length, "row")}</span>
+          <span className="muted">{counted(rows.length, "row")}</span>
+          <Export name="decisions" rows={file} />
           {query.hasNextPage && (
             <button type="button" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
               older ↓
@@ -96,12 +102,12 @@ function Rows({ list, opened }: { readonly list: DecisionList; readonly opened: 
   );
 }
 
-function Nothing({ filtered }: { readonly filtered: boolean }) {
+function Nothing() {
   const place = usePlace();
   const session = useSession().data;
-  if (filtered) {
+  if (Object.keys(filterFields).some((field) => place.search.has(field))) {
     return (
-      <div className="empty">
+      <div className="empty stack">
         <p>No decision of this range matches the filters.</p>
         <p>
           <button type="button" onClick={() => go(href("/decisions", carried(place)))}>

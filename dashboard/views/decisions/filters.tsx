@@ -1,9 +1,8 @@
 import { type FormEvent, useState } from "react";
 import { useRead } from "../../api/queries.ts";
+import { Select } from "../../components/frame.tsx";
 import { goalName } from "../../format.ts";
 import { type FilterField, filterFields, go, type Place, rangeOf, usePlace, withSearch } from "../../router.tsx";
-
-const fields = Object.keys(filterFields) as FilterField[];
 
 const known: Partial<Record<FilterField, readonly string[]>> = {
   tier: ["free", "flash", "pro", "emergency"],
@@ -13,31 +12,32 @@ const known: Partial<Record<FilterField, readonly string[]>> = {
   cost_state: ["known", "estimated", "unknown"],
   action: ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"],
   status: ["2xx", "4xx", "5xx", "402", "403", "429", "502", "503"],
+  redaction: ["any"],
 };
 
 /** The filters of the list, as chips. They are in the address; a chip's × takes it out. */
 export function Filters() {
   const place = usePlace();
-  const set = fields.flatMap((field) => {
-    const value = place.search.get(field);
-    return value === null ? [] : [{ field, value }];
-  });
   return (
-    <div className="chips">
-      {set.map(({ field, value }) => (
-        <span className="chip" key={field}>
-          <span>
-            {filterFields[field]} is <b title={value}>{field === "goal" ? goalName(value) : value}</b>
+    <div className="chips row">
+      {Object.entries(filterFields).map(([field, name]) => {
+        const value = place.search.get(field);
+        if (value === null) return null;
+        return (
+          <span className="chip" key={field}>
+            <span>
+              {name} is <b title={value}>{field === "goal" ? goalName(value) : value}</b>
+            </span>
+            <button
+              type="button"
+              aria-label={`Remove the filter ${name} is ${value}`}
+              onClick={() => go(withSearch(place, { [field]: undefined }))}
+            >
+              ×
+            </button>
           </span>
-          <button
-            type="button"
-            aria-label={`Remove the filter ${filterFields[field]} is ${value}`}
-            onClick={() => go(withSearch(place, { [field]: undefined }))}
-          >
-            ×
-          </button>
-        </span>
-      ))}
+        );
+      })}
       <AddFilter place={place} />
     </div>
   );
@@ -48,25 +48,18 @@ function AddFilter({ place }: { readonly place: Place }) {
   const values = useValues(field, place);
   const add = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const value = String(new FormData(form).get("value") ?? "").trim();
-    if (value === "") return;
-    form.reset();
-    go(withSearch(place, { [field]: value }));
+    const value = String(new FormData(event.currentTarget).get("value") ?? "").trim();
+    event.currentTarget.reset();
+    if (value !== "") go(withSearch(place, { [field]: value }));
   };
   return (
-    <form className="chips" onSubmit={add}>
-      <select
-        aria-label="Filter by"
+    <form className="row" onSubmit={add}>
+      <Select
+        label="Filter by"
         value={field}
-        onChange={({ target }) => setField(fields.find((name) => name === target.value) ?? "cause")}
-      >
-        {fields.map((name) => (
-          <option key={name} value={name}>
-            {filterFields[name]}
-          </option>
-        ))}
-      </select>
+        options={Object.entries(filterFields)}
+        onPick={(name) => setField(name as FilterField)} // one of the options
+      />
       <input
         name="value"
         data-search
@@ -90,12 +83,12 @@ function AddFilter({ place }: { readonly place: Place }) {
 /** What the field can be: its closed set, or what the range has. */
 function useValues(field: FilterField, place: Place): readonly string[] {
   const summary = useRead("GET summary", { query: rangeOf(place) }).data;
-  const closed = known[field];
-  if (closed !== undefined || summary === undefined) return closed ?? [];
   const of: Partial<Record<FilterField, readonly (string | null)[]>> = {
-    cause: summary.by_cause.map(({ cause }) => cause),
-    model: summary.by_model.map(({ model }) => model),
-    goal: summary.by_goal.map(({ goal }) => goal),
+    ...known,
+    cause: summary?.by_cause.map(({ cause }) => cause) ?? [],
+    model: summary?.by_model.map(({ model }) => model) ?? [],
+    goal: summary?.by_goal.map(({ goal }) => goal) ?? [],
+    label: summary?.by_label.map(({ label }) => label) ?? [],
   };
   return (of[field] ?? []).filter((value) => value !== null);
 }

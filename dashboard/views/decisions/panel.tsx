@@ -1,14 +1,12 @@
-import { type ReactNode, useEffect, useEffectEvent, useRef } from "react";
+import { useEffect, useEffectEvent, useRef } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import { useRead } from "../../api/queries.ts";
-import { Pipeline, Score, WouldChange } from "../../components/explanation.tsx";
+import { Explanation } from "../../components/explanation.tsx";
 import { Money, Sentence, Time } from "../../components/marks.tsx";
-import { Copy, Loaded, Section } from "../../components/parts.tsx";
+import { Copy, Loaded, Pairs, Section } from "../../components/parts.tsx";
 import { share, words } from "../../format.ts";
 import { carried, href, Link, usePlace } from "../../router.tsx";
 import { Attempts } from "./attempts.tsx";
-
-type DecisionDetail = AnswerOf<"GET decisions/{id}">;
 
 interface Props {
   readonly id: string;
@@ -46,7 +44,7 @@ export function DecisionPanel({ id, onClose }: Props) {
 }
 
 interface OpenedProps {
-  readonly detail: DecisionDetail;
+  readonly detail: AnswerOf<"GET decisions/{id}">;
 }
 
 function Opened({ detail }: OpenedProps) {
@@ -63,18 +61,12 @@ function Opened({ detail }: OpenedProps) {
           {row.repeated > 1 && ` · stands for ${row.repeated} requests`}
         </p>
       </div>
-      <Pipeline stages={detail.stages} />
-      {detail.contributions.length > 0 && (
-        <Score score={row.score} contributions={detail.contributions} thresholds={detail.thresholds} />
-      )}
-      <WouldChange title="What would have changed it" changes={detail.would_change} />
+      <Explanation of={detail} score={row.score} changes="What would have changed it" />
       <Section title="Attempts">
         <Attempts record={record} />
       </Section>
       <Section title="Money">
-        <dl className="pairs">
-          <Amounts detail={detail} />
-        </dl>
+        <Amounts detail={detail} />
       </Section>
       <Ids detail={detail} />
     </div>
@@ -85,95 +77,73 @@ const costStates = { known: "known", estimated: "estimated", unknown: "not known
 
 function Amounts({ detail: { row, saved, record } }: OpenedProps) {
   const { cost_source, price_band, price_version, tokens } = record;
+  const spent = row.cost_state === "unknown" ? null : row.cost_nano_usd;
+  const source = cost_source === null ? "" : `, from ${words(cost_source)}`;
+  const figure = (name: string, nano: number | null, note: string) =>
+    [
+      name,
+      <>
+        <Money nano={nano} /> <span className="muted">{note}</span>
+      </>,
+    ] as const;
   return (
-    <>
-      <Pair name="spent">
-        <Money nano={row.cost_state === "unknown" ? null : row.cost_nano_usd} />{" "}
-        <span className="muted">
-          {costStates[row.cost_state]}
-          {cost_source !== null && `, from ${words(cost_source)}`}
-        </span>
-      </Pair>
-      <Pair name="held">
-        <Money nano={row.hold_nano_usd} />
-      </Pair>
-      {price_band !== null && (
-        <Pair name="price band">
-          {price_band} <span className="muted">{price_version}</span>
-        </Pair>
-      )}
-      {tokens !== null && (
-        <Pair name="tokens">
-          {tokens.prompt} in ({share(tokens.cached, tokens.prompt)} from the cache), {tokens.completion} out
-          {tokens.reasoning > 0 && `, ${tokens.reasoning} of them reasoning`}
-        </Pair>
-      )}
-      {saved !== null && (
-        <Pair name="saved">
-          <Money nano={saved.saved_nano_usd} />{" "}
-          <span className="muted">
-            against <Money nano={saved.baseline_nano_usd} /> on {saved.baseline_model}
-          </span>
-        </Pair>
-      )}
-    </>
-  );
-}
-
-function Pair({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
+    <Pairs
+      pairs={[
+        figure("spent", spent, `${costStates[row.cost_state]}${source}`),
+        figure("held", row.hold_nano_usd, ""),
+        ["price band", price_band === null ? "–" : `${price_band} ${price_version ?? ""}`],
+        [
+          "tokens",
+          tokens === null
+            ? "–"
+            : `${tokens.prompt} in (${share(tokens.cached, tokens.prompt)} from the cache), ${tokens.completion} out, ${tokens.reasoning} of them reasoning`,
+        ],
+        ...(saved === null ? [] : [figure("saved", saved.saved_nano_usd, `against ${saved.baseline_model} alone`)]),
+      ]}
+    />
   );
 }
 
 function Ids({ detail: { row, record } }: OpenedProps) {
   const place = usePlace();
   const ids = [
-    ["decision", row.decision_id],
-    ["request", row.request_id],
-    ["session", row.session],
-    ["goal", row.goal],
-    ["task", record.task],
-    ...record.generation_ids.map((id) => ["generation", id] as const),
+    ["decision id", row.decision_id],
+    ["request id", row.request_id],
+    ["session id", row.session],
+    ["goal id", row.goal],
+    ["task id", record.task],
+    ["key", record.label],
+    ...record.generation_ids.map((id) => ["generation id", id] as const),
     ["policy hash", record.policy_hash],
   ] as const;
+  const pairs = ids.flatMap(([name, id]) =>
+    id === null
+      ? []
+      : [
+          [
+            name,
+            <span key={name} className="row spread">
+              <code>{id}</code>
+              <Copy text={id} what={`the ${name}`} />
+            </span>,
+          ] as const,
+        ],
+  );
   const json = JSON.stringify(record, null, 2);
+  const again = { ...carried(place), alias: row.alias ?? undefined, goal: row.goal ?? undefined };
   return (
     <Section title="Ids">
-      <dl className="pairs ids">
-        {ids.map(([name, id]) =>
-          id === null ? null : (
-            <div key={name + id}>
-              <dt>{name}</dt>
-              <dd>
-                <code>{id}</code>
-                <Copy text={id} what={name === "policy hash" ? "the policy hash" : `the ${name} id`} />
-              </dd>
-            </div>
-          ),
-        )}
-      </dl>
+      <Pairs pairs={pairs} />
       <details>
         <summary>The record as JSON</summary>
-        <div className="stack tight">
-          <span>
-            <Copy text={json} what="the record" />
-          </span>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <pre className="json" tabIndex={0}>
-            {json}
-          </pre>
-        </div>
+        <Copy text={json} what="the record" />
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+        <pre className="json" tabIndex={0}>
+          {json}
+        </pre>
       </details>
       <p>
-        <Link
-          href={href("/playground", { ...carried(place), alias: row.alias ?? undefined, goal: row.goal ?? undefined })}
-        >
-          Send the same again in the playground
-        </Link>{" "}
+        <Link href={href("/playground", again)}>Send the same again in the playground</Link>{" "}
         <span className="muted">The text must be typed again: it is never stored.</span>
       </p>
     </Section>

@@ -1,97 +1,81 @@
-import { type KeyboardEvent, type MouseEvent, memo } from "react";
+import type { KeyboardEvent, MouseEvent } from "react";
 import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
-import { Money, Tier, Time } from "../../components/marks.tsx";
-import { Headings } from "../../components/table.tsx";
+import { Money, none, Tier, Time } from "../../components/marks.tsx";
+import { Table } from "../../components/table.tsx";
 import { counted, duration, goalName, words } from "../../format.ts";
 import { go, href, Link, usePlace } from "../../router.tsx";
+
+export function rowId(decision: string): string {
+  return `decision-${decision}`;
+}
 
 interface Props {
   readonly rows: readonly DecisionRow[];
   readonly opened: string | undefined;
 }
 
-const columns = [
-  ...["ended", "goal", "asked", "→ served", "cause"].map((name) => ({ name })),
-  ...["score", "cost", "total"].map((name) => ({ name, figure: true })),
-];
-
-export function rowId(decision: string): string {
-  return `decision-${decision}`;
-}
-
 export function DecisionTable({ rows, opened }: Props) {
-  const place = usePlace();
-  return (
-    <div className="scroll">
-      <table className="folds decisions">
-        <caption className="hidden">Decisions, the last to end first. Enter opens a row.</caption>
-        <Headings columns={columns} />
-        <tbody>
-          {rows.map((row) => (
-            <Row
-              key={row.decision_id}
-              row={row}
-              address={href(`/decisions/${encodeURIComponent(row.decision_id)}`, place.search)}
-              selected={row.decision_id === opened}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-const Row = memo(function Row({ row, address, selected }: { row: DecisionRow; address: string; selected: boolean }) {
-  const open = (event: MouseEvent | KeyboardEvent): void => {
+  const { search } = usePlace();
+  const address = ({ decision_id }: DecisionRow) => href(`/decisions/${encodeURIComponent(decision_id)}`, search);
+  const open = (row: DecisionRow) => (event: MouseEvent | KeyboardEvent) => {
     if (event.target instanceof Element && event.target.closest("a, button") !== null) return;
     if ("key" in event && event.key !== "Enter") return;
     if (!("key" in event) && getSelection()?.toString() !== "") return; // text was selected, not a row opened
-    go(address);
+    go(address(row));
   };
   return (
-    <tr
-      id={rowId(row.decision_id)}
-      className="link"
-      tabIndex={0}
-      aria-selected={selected}
-      onClick={open}
-      onKeyDown={open}
-    >
-      <td>
-        <Link className="cell" href={address} tabIndex={-1}>
-          <Time ms={row.recorded_ms} exact />
-        </Link>
-      </td>
-      <td className="clip" title={row.goal ?? undefined}>
-        {row.goal === null ? <span className="muted">–</span> : goalName(row.goal)}
-      </td>
-      <td className="nowrap mono">
-        {row.alias?.replace("smart-router", "router") ?? <span className="muted">–</span>}
-      </td>
-      <td className="push">
-        <Served row={row} />
-      </td>
-      <td className="fold" aria-hidden="true" />
-      <td className="cause">
-        <Why row={row} />
-      </td>
-      <td className="number score">{row.score === null ? "–" : Math.round(row.score)}</td>
-      <td className="number push" data-cost={row.cost_nano_usd}>
-        <Cost row={row} />
-      </td>
-      <td className="number">{duration(row.total_ms)}</td>
-    </tr>
+    <Table
+      caption="Decisions, the last to end first. Enter opens a row."
+      className="folds decisions"
+      rows={rows}
+      rowKey={({ decision_id }) => decision_id}
+      rowProps={(row) => ({
+        id: rowId(row.decision_id),
+        className: "link",
+        tabIndex: 0,
+        "aria-selected": row.decision_id === opened,
+        onClick: open(row),
+        onKeyDown: open(row),
+      })}
+      columns={[
+        {
+          name: "ended",
+          cell: (row) => (
+            <Link className="cell" href={address(row)} tabIndex={-1}>
+              <Time ms={row.recorded_ms} exact />
+            </Link>
+          ),
+        },
+        {
+          name: "goal",
+          of: "clip",
+          title: ({ goal }) => goal ?? undefined,
+          cell: ({ goal }) => (goal === null ? none : goalName(goal)),
+        },
+        { name: "asked", of: "mono asked", cell: ({ alias }) => alias?.replace("smart-router", "router") ?? none },
+        { name: "→ served", of: "push", cell: (row) => <Served row={row} /> },
+        { name: "cause", of: "cause", fold: true, cell: (row) => <Why row={row} /> },
+        {
+          name: "score",
+          kind: "figure",
+          label: "",
+          of: "score",
+          cell: ({ score }) => (score === null ? "–" : Math.round(score)),
+        },
+        { name: "cost", kind: "figure", label: "", of: "push", cell: (row) => <Cost row={row} /> },
+        { name: "total", kind: "figure", label: "", cell: ({ total_ms }) => duration(total_ms) },
+      ]}
+    />
   );
-});
+}
 
 /** Who answered; where nobody did, who refused. */
 function Served({ row }: { readonly row: DecisionRow }) {
   if (row.outcome === "answered" || row.served_by !== null) {
-    const broken = row.outcome !== "answered";
     return (
       <>
         <Tier tier={row.tier}>{row.tier ?? row.served_by ?? "–"}</Tier>
-        {broken && <span data-tone="bad"> {words(row.outcome)}</span>}
+        {row.outcome !== "answered" && <span data-tone="bad"> {words(row.outcome)}</span>}
       </>
     );
   }
@@ -103,28 +87,36 @@ function Served({ row }: { readonly row: DecisionRow }) {
 }
 
 function Why({ row }: { readonly row: DecisionRow }) {
-  const cause = row.cause === null ? row.error_class : row.cause;
+  const cause = row.cause ?? row.error_class;
+  const more = [
+    row.rule,
+    row.repeated > 1 && `× ${counted(row.repeated, "request")}`,
+    row.attempts > 1 && counted(row.attempts, "attempt"),
+    row.redactions > 0 && counted(row.redactions, "secret"),
+  ].filter(Boolean);
   return (
-    <span className="nowrap">
-      {cause === null ? <span className="muted">–</span> : words(cause)}
-      {row.rule !== null && <span className="muted"> {row.rule}</span>}
-      {row.repeated > 1 && <span className="muted"> × {counted(row.repeated, "request")}</span>}
-      {row.attempts > 1 && <span className="muted"> {counted(row.attempts, "attempt")}</span>}
-    </span>
+    <>
+      {cause === null ? none : words(cause)} <span className="muted">{more.join(", ")}</span>
+    </>
   );
 }
 
 function Cost({ row }: { readonly row: DecisionRow }) {
-  if (row.cost_state === "unknown") return <span title="not known yet">?</span>;
-  if (row.cost_nano_usd === 0 && row.served_by === null) return <span className="muted">–</span>;
+  const { cost_nano_usd: cost, cost_state } = row;
+  if (cost_state === "unknown")
+    return (
+      <span data-cost={cost} title="not known yet">
+        ?
+      </span>
+    );
   return (
-    <>
-      {row.cost_state === "estimated" && (
+    <span data-cost={cost}>
+      {cost_state === "estimated" && (
         <span className="muted" title="estimated">
           ~
         </span>
       )}
-      <Money nano={row.cost_nano_usd} />
-    </>
+      {cost === 0 && row.served_by === null ? none : <Money nano={cost} />}
+    </span>
   );
 }

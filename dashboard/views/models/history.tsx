@@ -1,8 +1,7 @@
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { ModelView } from "#dashboard/endpoints/models.ts";
-import type { Range } from "#dashboard/query.ts";
-import { State, states, Time } from "../../components/marks.tsx";
-import { PlainTable } from "../../components/table.tsx";
+import { State, states, Time, Track } from "../../components/marks.tsx";
+import { Table } from "../../components/table.tsx";
 import { minuteTime } from "../../format.ts";
 import { usePlace, zoneOf } from "../../router.tsx";
 
@@ -15,7 +14,7 @@ interface Span {
 
 /** The states that a model had in the range. Before the first change that was seen nothing is known. */
 export function spansIn(
-  range: Range,
+  range: { readonly from_ms: number; readonly to_ms: number },
   model: Pick<ModelView, "state" | "since_ms" | "reason"> & { readonly history: Readonly<ModelView["history"]> },
 ): Span[] {
   const changes = [...model.history];
@@ -32,7 +31,8 @@ export function spansIn(
 /** One strip for each model, and all changes as a table. */
 export function History({ data }: { readonly data: AnswerOf<"GET models"> }) {
   const zone = zoneOf(usePlace());
-  const range = { ...data.range, to_ms: Math.min(data.range.to_ms, data.at_ms) };
+  const range = { from_ms: data.range.from_ms, to_ms: Math.min(data.range.to_ms, data.at_ms) };
+  const part = (ms: number): number => (ms - range.from_ms) / (range.to_ms - range.from_ms);
   const minute = (ms: number): string => minuteTime(ms, Date.now(), zone);
   const newest = data.models
     .flatMap(({ key, history }) => history.map((change) => ({ key, ...change })))
@@ -40,11 +40,24 @@ export function History({ data }: { readonly data: AnswerOf<"GET models"> }) {
     .sort((a, b) => b.at_ms - a.at_ms)
     .slice(0, 50);
   return (
-    <div className="stack">
-      <div className="strips">
-        {data.models.map((model) => (
-          <Strip key={model.key} model={model} range={range} minute={minute} />
-        ))}
+    <>
+      <div className="strips stack">
+        {data.models.map((model) => {
+          const spans = spansIn(range, model).map(({ state, reason, fromMs, toMs }) => {
+            const title = `${states[state].word} from ${minute(fromMs)}`;
+            return { tone: states[state].tone, from: part(fromMs), to: part(toMs), title, reason };
+          });
+          const label = spans.map(({ title }) => title).join(", ") || "nothing seen";
+          return (
+            <div className="strip" key={model.key}>
+              <span className="mono clip">{model.key}</span>
+              <Track
+                label={`${model.key}: ${label}`}
+                spans={spans.map(({ reason, ...span }) => ({ ...span, title: `${span.title}: ${reason}` }))}
+              />
+            </div>
+          );
+        })}
         <p className="row spread muted">
           <span>{minute(range.from_ms)}</span>
           <span>{minute(range.to_ms)}</span>
@@ -55,50 +68,19 @@ export function History({ data }: { readonly data: AnswerOf<"GET models"> }) {
       ) : (
         <details>
           <summary>Changes as table</summary>
-          <PlainTable
+          <Table
             caption="Changes of state"
             rows={newest}
             rowKey={({ key, at_ms, state }) => `${key} ${at_ms} ${state}`}
-            columns={({ text }) => [
-              text("time", ({ at_ms }) => <Time ms={at_ms} exact />),
-              text("model", ({ key }) => key, "mono"),
-              text("became", ({ state }) => <State state={state} />),
-              text("why", ({ reason }) => reason, "muted"),
+            columns={[
+              { name: "time", cell: ({ at_ms }) => <Time ms={at_ms} exact /> },
+              { name: "model", of: "mono", cell: ({ key }) => key },
+              { name: "became", cell: ({ state }) => <State state={state} /> },
+              { name: "why", of: "muted", cell: ({ reason }) => reason },
             ]}
           />
         </details>
       )}
-    </div>
-  );
-}
-
-interface StripProps {
-  readonly model: ModelView;
-  readonly range: Range;
-  readonly minute: (ms: number) => string;
-}
-
-function Strip({ model, range, minute }: StripProps) {
-  const spans = spansIn(range, model).map((span) => ({
-    ...span,
-    tone: states[span.state].tone,
-    said: `${states[span.state].word} from ${minute(span.fromMs)}`,
-  }));
-  const label = spans.map(({ said }) => said).join(", ") || "nothing seen";
-  const percent = (ms: number): string => `${(ms / (range.to_ms - range.from_ms)) * 100}%`;
-  return (
-    <div className="strip">
-      <span className="mono clip">{model.key}</span>
-      <div className="track" role="img" aria-label={`${model.key}: ${label}`}>
-        {spans.map(({ fromMs, toMs, tone, said, reason }) => (
-          <i
-            key={fromMs}
-            className={`state-${tone}`}
-            title={`${said}: ${reason}`}
-            style={{ left: percent(fromMs - range.from_ms), width: percent(toMs - fromMs) }}
-          />
-        ))}
-      </div>
-    </div>
+    </>
   );
 }

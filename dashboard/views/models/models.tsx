@@ -1,20 +1,24 @@
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { ModelView } from "#dashboard/endpoints/models.ts";
 import { call } from "../../api/client.ts";
-import { useChange, useRead } from "../../api/queries.ts";
+import { useChange, useRead, useSession } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
-import { Cost, Requests, State, Tier, Time } from "../../components/marks.tsx";
-import { Loaded, Section } from "../../components/parts.tsx";
+import { Cost, Money, Requests, State, Tier, Time } from "../../components/marks.tsx";
+import { Command, Loaded, Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
-import { counted, duration, share } from "../../format.ts";
+import { count, counted, duration, share, words } from "../../format.ts";
 import { rangeOf, usePlace } from "../../router.tsx";
 import { History } from "./history.tsx";
-import { Prices } from "./prices.tsx";
 
-type Answer = AnswerOf<"GET models">;
+interface Props {
+  readonly data: AnswerOf<"GET models">;
+}
+
+const titles = { disable: "Disable", enable: "Enable", reset: "Reset" } as const;
+
 interface Changing {
   readonly model: ModelView;
-  readonly action: "disable" | "enable" | "reset";
+  readonly action: keyof typeof titles;
 }
 
 /** Can they serve, and are their prices right? */
@@ -24,7 +28,7 @@ export function Models() {
   return (
     <Loaded query={models} what="the models" height={560}>
       {(data) => (
-        <div className="view">
+        <div className="view stack">
           <Aggregator data={data} />
           <Section title="Models">
             <ModelTable data={data} onChange={open} />
@@ -33,14 +37,14 @@ export function Models() {
             <History data={data} />
           </Section>
           <Prices data={data} />
-          {changing !== undefined && <ChangeModel changing={changing} all={data.models} onClose={close} />}
+          {changing !== undefined && <ChangeModel {...changing} all={data.models} onClose={close} />}
         </div>
       )}
     </Loaded>
   );
 }
 
-function Aggregator({ data: { aggregator } }: { readonly data: Answer }) {
+function Aggregator({ data: { aggregator } }: Props) {
   if (aggregator.state === "closed") return null;
   return (
     <div className="notice">
@@ -56,43 +60,71 @@ function Aggregator({ data: { aggregator } }: { readonly data: Answer }) {
   );
 }
 
-interface TableProps {
-  readonly data: Answer;
-  readonly onChange: (changing: Changing) => void;
-}
-
-function ModelTable({ data: { models, range }, onChange }: TableProps) {
+function ModelTable({ data: { models, range }, onChange }: Props & { onChange: (changing: Changing) => void }) {
+  const buttons = (model: ModelView) =>
+    ([model.override?.disabled === true ? "enable" : "disable", "reset"] as const).map((action) => (
+      <button key={action} type="button" className="plain" onClick={() => onChange({ model, action })}>
+        {titles[action]}
+        <span className="hidden"> {model.key}</span>
+      </button>
+    ));
   return (
     <Table
       caption="Models"
-      className="folds models"
+      className="folds"
       rows={models}
       rowKey={({ key }) => key}
-      columns={({ heading, text, figure, buttons }) => [
-        heading("model", (model) => <Name model={model} />),
-        text("state", (model) => <StateNow model={model} />, "push"),
-        text("since, why", (model) => <Why model={model} />, "since", { fold: true }),
-        figure("served", ({ served }) => <Requests of={served} range={range} />),
-        figure("failed", (model) => <FailedAttempts model={model} />, {
-          tone: ({ failed_attempts }) => (failed_attempts > 0 ? "warn" : undefined),
-        }),
-        figure(
-          "first token 50 / 95 %",
-          ({ first_token_ms: first }) => (first === null ? "–" : `${duration(first.p50)} / ${duration(first.p95)}`),
-          { label: "first token" },
-        ),
-        figure("cost", ({ served }) => <Cost of={served} range={range} />),
-        buttons((model) => <Actions model={model} onChange={onChange} />),
+      columns={[
+        { name: "model", kind: "heading", cell: (model) => <Name {...model} /> },
+        {
+          name: "state",
+          of: "push",
+          cell: ({ state, routable }) => (
+            <>
+              <State state={state} />
+              {!routable && <span className="muted block">gets no traffic</span>}
+            </>
+          ),
+        },
+        { name: "since, why", of: "break", fold: true, cell: (model) => <Why {...model} /> },
+        { name: "served", kind: "figure", cell: ({ served }) => <Requests of={served} range={range} /> },
+        {
+          name: "failed calls",
+          kind: "figure",
+          tone: ({ calls }) => (calls.failed > 0 ? "warn" : undefined),
+          cell: ({ calls }) => (
+            <>
+              {count(calls.failed)} of {count(calls.count)}
+              <span className="muted block">
+                {counted(calls.retries, "retry", "retries")}, {counted(calls.fail_overs, "fail-over")}
+              </span>
+            </>
+          ),
+        },
+        {
+          name: "first token 50 / 95 %",
+          kind: "figure",
+          label: "first token",
+          cell: ({ first_token_ms: first }) =>
+            first === null ? "–" : `${duration(first.p50)} / ${duration(first.p95)}`,
+        },
+        {
+          name: "cost",
+          kind: "figure",
+          cell: ({ served, cache_share }) => (
+            <>
+              <Cost of={served} range={range} />
+              {cache_share !== null && <span className="muted block">{share(cache_share, 1)} cached</span>}
+            </>
+          ),
+        },
+        { name: "change", kind: "unnamed", of: "number nowrap actions", cell: buttons },
       ]}
     />
   );
 }
 
-interface ModelProps {
-  readonly model: ModelView;
-}
-
-function Name({ model: { tier, key, role, in_senior_chain, used } }: ModelProps) {
+function Name({ tier, key, role, in_senior_chain, used }: ModelView) {
   return (
     <>
       <Tier tier={tier}>{key}</Tier>
@@ -105,25 +137,7 @@ function Name({ model: { tier, key, role, in_senior_chain, used } }: ModelProps)
   );
 }
 
-function StateNow({ model: { state, routable } }: ModelProps) {
-  return (
-    <>
-      <State state={state} />
-      {!routable && <span className="muted block">gets no traffic</span>}
-    </>
-  );
-}
-
-function FailedAttempts({ model: { failed_attempts: failed, served } }: ModelProps) {
-  return (
-    <>
-      {counted(failed, "attempt")}
-      {failed > 0 && <span className="muted"> {share(failed, served.requests + failed)}</span>}
-    </>
-  );
-}
-
-function Why({ model: { since_ms, reason, retry_at_ms, override } }: ModelProps) {
+function Why({ since_ms, reason, retry_at_ms, override }: ModelView) {
   return (
     <>
       <Time ms={since_ms} />
@@ -141,35 +155,22 @@ function Why({ model: { since_ms, reason, retry_at_ms, override } }: ModelProps)
   );
 }
 
-function Actions({ model, onChange }: Pick<TableProps, "onChange"> & ModelProps) {
-  const actions = [model.override?.disabled === true ? "enable" : "disable", "reset"] as const;
-  return actions.map((action) => (
-    <button key={action} type="button" className="plain" onClick={() => onChange({ model, action })}>
-      {titles[action]}
-      <span className="hidden"> {model.key}</span>
-    </button>
-  ));
-}
-
-interface ChangeProps {
-  readonly changing: Changing;
-  readonly all: readonly ModelView[];
-  readonly onClose: () => void;
-}
-
-const titles = { disable: "Disable", enable: "Enable", reset: "Reset" } as const;
-
-function ChangeModel({ changing: { model, action }, all, onClose }: ChangeProps) {
+function ChangeModel({ model, action, all, onClose }: Changing & { all: readonly ModelView[]; onClose: () => void }) {
+  const title = `${titles[action]} ${model.key}`;
   return (
     <Confirm
-      title={`${titles[action]} ${model.key}`}
-      action={`${titles[action]} ${model.key}`}
+      title={title}
+      action={() => title}
       dangerous={action === "disable"}
       onConfirm={() => call(`POST models/{key}/${action}`, { at: { key: model.key } })}
       onClose={onClose}
     >
-      <p>{effect(model, action, all)}</p>
-      <p className="muted">It holds from the next request on and is in the audit log.</p>
+      {() => (
+        <>
+          <p>{effect(model, action, all)}</p>
+          <p className="muted">It holds from the next request on and is in the audit log.</p>
+        </>
+      )}
     </Confirm>
   );
 }
@@ -183,4 +184,65 @@ function effect({ key, served }: ModelView, action: Changing["action"], all: rea
   const requests = `It served ${counted(served.requests, "request")} of this range.`;
   if (others.length === 0) return `${requests} No other model of the senior chain can serve: requests will be refused.`;
   return `${requests} Its requests go to ${others.map((model) => model.key).join(", ")} where the rules allow it; free models never take over.`;
+}
+
+const sources = {
+  shipped: "as shipped",
+  registry_file: "your registry file",
+  price_book: "the aggregator's list",
+} as const;
+
+/** Prices of a million tokens, where they come from, and where the aggregator's list differs. */
+function Prices({ data: { models, price_book_read_ms: readMs } }: Props) {
+  const own = useSession().data?.command ?? "smart-gateway";
+  const drifts = models.flatMap(({ key, drift }) => drift.map((one) => ({ key, ...one })));
+  const aside = (
+    <span className="muted">
+      a million tokens; {readMs === null ? "the aggregator's list was not read" : "list read "}
+      {readMs !== null && <Time ms={readMs} />}
+    </span>
+  );
+  return (
+    <Section title="Prices" aside={aside}>
+      {drifts.length > 0 && (
+        <div className="notice stack tight">
+          {drifts.map(({ key, reason, detail, at_ms }) => (
+            <p key={`${key} ${reason} ${detail}`}>
+              <code>{key}</code>: {words(reason)}. {detail} <Time ms={at_ms} />
+            </p>
+          ))}
+          <Command text={`${own} models sync`} />
+        </div>
+      )}
+      <Table
+        caption="Prices of a million tokens"
+        className="folds"
+        rows={models}
+        rowKey={({ key }) => key}
+        columns={[
+          { name: "model", kind: "heading", cell: ({ tier, key }) => <Tier tier={tier}>{key}</Tier> },
+          { name: "upstream id", of: "mono", cell: ({ upstream_id }) => upstream_id },
+          {
+            name: "input",
+            kind: "figure",
+            fold: true,
+            cell: ({ price }) => <Money nano={price.input_nano_usd_per_mtok} />,
+          },
+          {
+            name: "cached",
+            kind: "figure",
+            cell: ({ price }) => <Money nano={price.cached_input_nano_usd_per_mtok} />,
+          },
+          { name: "output", kind: "figure", cell: ({ price }) => <Money nano={price.output_nano_usd_per_mtok} /> },
+          { name: "context", kind: "figure", cell: ({ context_tokens }) => count(context_tokens) },
+          {
+            name: "from",
+            of: "nowrap",
+            cell: ({ price_source, price: { bands } }) =>
+              `${sources[price_source]}${bands > 0 ? `, ${counted(bands, "more band")}` : ""}`,
+          },
+        ]}
+      />
+    </Section>
+  );
 }

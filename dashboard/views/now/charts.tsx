@@ -1,36 +1,19 @@
 import type { AnswerOf, QueryOf } from "#dashboard/api.ts";
 import type { CapUse, Pace } from "#dashboard/ledger-view.ts";
-import { usePrefetchedRead, useRead } from "../../api/queries.ts";
+import type { DecisionFilter } from "#dashboard/query.ts";
+import { useRead } from "../../api/queries.ts";
 import { Chart } from "../../chart/chart.tsx";
-import type { Plot, Series } from "../../chart/plot.ts";
-import { coarser, running } from "../../chart/sums.ts";
+import { type Plot, running, type Series } from "../../chart/plot.ts";
+import { Select } from "../../components/frame.tsx";
 import { Money } from "../../components/marks.tsx";
 import { Loaded } from "../../components/parts.tsx";
-import { count, duration, money, utcDay } from "../../format.ts";
-import { DecisionsLink, go, type Place, rangeOf, usePlace, withSearch, zoneOf } from "../../router.tsx";
-
-type Summary = AnswerOf<"GET summary">;
+import { count, dayMs, duration, money, share, utcDay } from "../../format.ts";
+import { DecisionsLink, go, rangeOf, usePlace, withSearch, zoneOf } from "../../router.tsx";
 
 type Answer = AnswerOf<"GET series">;
-type Query = QueryOf<"GET series">;
+type Summary = AnswerOf<"GET summary">;
 
-const spendToday: Query = { metric: "cost_nano_usd", by: "tier", range: "today" };
-const requestsByOutcome = (place: Place): Query => ({ metric: "requests", by: "outcome", ...rangeOf(place) });
-const firstToken = (share: "p50" | "p95", place: Place): Query => ({
-  metric: `first_token_${share}_ms`,
-  by: "none",
-  ...rangeOf(place),
-});
-
-/** Begins to read the series of all charts at once: the charts are not there before the summary is. */
-export function usePrefetchedSeries(place: Place): void {
-  usePrefetchedRead("GET series", spendToday);
-  usePrefetchedRead("GET series", requestsByOutcome(place));
-  usePrefetchedRead("GET series", firstToken("p50", place));
-  usePrefetchedRead("GET series", firstToken("p95", place));
-}
-
-function useSeries(query: Query) {
+function useSeries(query: QueryOf<"GET series">) {
   return useRead("GET series", { query }, 15_000);
 }
 
@@ -39,8 +22,9 @@ const tiers = ["free", "flash", "pro", "emergency"] as const;
 /** The spend of the UTC day so far, stacked by tier, against the day's caps; its pace leads on, dotted. */
 export function SpendToday({ summary }: { readonly summary: Summary }) {
   const zone = zoneOf(usePlace());
+  const series = useSeries({ metric: "cost_nano_usd", by: "tier", range: "today" });
   return (
-    <Loaded query={useSeries(spendToday)} what="the day's spend" height={260}>
+    <Loaded query={series} what="the day's spend" height={260}>
       {(data) => (
         <Chart title={`Spent on UTC day ${utcDay(summary.at_ms)}`} plot={{ ...spendPlot(data, summary), zone }} />
       )}
@@ -51,30 +35,34 @@ export function SpendToday({ summary }: { readonly summary: Summary }) {
 function spendPlot(data: Answer, summary: Summary): Omit<Plot, "zone"> {
   const { day } = summary.caps;
   const ends = data.at_ms.map((at) => Math.min(at + data.step_ms, summary.at_ms));
-  const known = ends.filter((end, index) => index === 0 || end > (ends[index - 1] ?? 0)).length;
-  const start = data.at_ms[0] ?? data.range.from_ms;
+  const known = ends.filter((end, index) => index === 0 || end > (ends[index - 1] ?? 0));
   const lines = tiers.flatMap((tier): Series[] => {
     const { values = [], total = 0 } = data.groups.find(({ name }) => name === tier) ?? {};
     if (total === null || total === 0) return [];
+    const sums = running(values.slice(0, known.length), ends, summary.at_ms);
     const legend = (
-      <DecisionsLink key={tier} filter={{ tier }} range={data.range}>
+      <DecisionsLink key="" filter={{ tier }} range={data.range}>
         <Money nano={total} />
       </DecisionsLink>
     );
-    const sums = running(values.slice(0, known), ends, summary.at_ms);
     return [{ name: tier, line: `--${tier}`, fill: `--${tier}-fill`, values: [0, ...sums], legend }];
   });
-  const total = lines.reduce((sum, { values }) => sum + (values[known] ?? 0), 0);
+  const total = lines.reduce((sum, { values }) => sum + (values[known.length] ?? 0), 0);
   const ahead = projection(summary, total);
-  const atMs = [start, ...ends.slice(0, known), ...ahead.map(({ atMs }) => atMs)];
-  const pace = [...ends.slice(0, known).map(() => null), total, ...ahead.map(({ nano }) => nano)];
-  const limits = [
-    { name: `hard cap ${money(day.hard_nano_usd)}`, value: day.hard_nano_usd },
-    { name: `soft cap ${money(day.soft_nano_usd)}`, value: day.soft_nano_usd },
-  ].flatMap(({ name, value }) => (value === null ? [] : [{ name, value }]));
-  const series = lines.map((line) => ({ ...line, values: [...line.values, ...ahead.map(() => null)] }));
-  const pacing = { name: "at this pace", line: "--muted", dotted: true, values: pace };
-  return { atMs, series: [...series, pacing], limits, stack: true, format: money };
+  const gap = ahead.map(() => null);
+  const pace = [...known.map(() => null), total, ...ahead.map(({ nano }) => nano)];
+  return {
+    atMs: [data.at_ms[0] ?? data.range.from_ms, ...known, ...ahead.map(({ atMs }) => atMs)],
+    series: [
+      ...lines.map((line) => ({ ...line, values: [...line.values, ...gap] })),
+      { name: "at this pace", line: "--muted", dotted: true, values: pace },
+    ],
+    limits: (["hard", "soft"] as const).flatMap((name) => {
+      const value = day[`${name}_nano_usd`];
+      return value === null ? [] : [{ name: `${name} cap ${money(value)}`, value }];
+    }),
+    format: money,
+  };
 }
 
 /** Where the pace leads: to the end of the day, or to the hard cap and no further, because requests are refused there. */
@@ -91,78 +79,106 @@ export function projection(
   return [...(out < end ? [{ atMs: out, nano }] : []), { atMs: end, nano }];
 }
 
-/** Requests by outcome and the time to the first token, over the range. */
-export function RequestCharts() {
+interface Shown {
+  readonly name: string;
+  readonly metric: QueryOf<"GET series">["metric"];
+  readonly by: "model" | "outcome" | "redaction" | "none";
+  readonly format: (value: number) => string;
+  /** Sums are stacked bars; others are lines. */
+  readonly isSum: boolean;
+}
+
+const perSecond = (value: number): string => `${count(value)} / s`;
+const percent = (value: number): string => share(value, 1);
+const byModel = { by: "model" } as const;
+const sums = { isSum: true } as const;
+const line = { isSum: false } as const;
+
+const spend: Shown = { name: "Spend", metric: "cost_nano_usd", format: money, ...byModel, ...sums };
+const others: Readonly<Record<string, Shown>> = {
+  tokens: { name: "Tokens", metric: "tokens", format: count, ...byModel, ...sums },
+  requests: { name: "Requests", metric: "requests", by: "outcome", format: count, ...sums },
+  cache: { name: "Read from the cache", metric: "cache_share", format: percent, ...byModel, ...line },
+  failed: { name: "Failed calls", metric: "failed_share", format: percent, ...byModel, ...line },
+  first: { name: "First token, half within", metric: "first_token_p50_ms", format: duration, ...byModel, ...line },
+  slow: { name: "First token, 95 % within", metric: "first_token_p95_ms", format: duration, ...byModel, ...line },
+  speed: { name: "Output tokens", metric: "output_tokens_per_s", format: perSecond, ...byModel, ...line },
+  secrets: { name: "Secrets found", metric: "redactions", by: "redaction", format: count, ...sums },
+};
+
+/** What was spent over the range, by model; beside it another number of the range, which the address names. */
+export function OverTime({ summary }: { readonly summary: Summary }) {
+  const place = usePlace();
+  const key = Object.keys(others).find((name) => name === place.search.get("chart")) ?? "tokens";
+  const shown = others[key];
+  const options = Object.entries(others).map(([name, chart]) => [name, chart.name] as const);
+  const pick = (name: string) => go(withSearch(place, { chart: name }), true);
   return (
     <div className="columns">
-      <Requests />
-      <FirstToken />
+      <RangeChart shown={spend} summary={summary} />
+      {shown !== undefined && (
+        <RangeChart
+          shown={shown}
+          summary={summary}
+          heading={<Select label="Chart" value={key} options={options} onPick={pick} />}
+        />
+      )}
     </div>
   );
 }
 
-function zoom(place: Place): (fromMs: number, toMs: number) => void {
-  return (from, to) => go(withSearch(place, { from_ms: String(from), to_ms: String(to), range: undefined }));
-}
+/** One hue a tier; of what has none, and of a second model of a tier, the others in their order. */
+const hues = ["flash", "pro", "emergency", "free"] as const;
+/** Series of a chart; what is left over stands in the last. */
+const most = 4;
 
-/** Four lines. Outcomes that call for the same action share one. */
-const lines = [
-  { name: "answered", outcomes: ["answered"], line: "--flash", fill: "--flash-fill" },
-  { name: "caller gone", outcomes: ["caller_gone"], line: "--free", fill: "--free-fill" },
-  { name: "refused", outcomes: ["refused"], line: "--emergency", fill: "--emergency-fill" },
-  { name: "failed", outcomes: ["failed", "broken_stream"], line: "--bad", fill: "--bad" },
-] as const;
-
-function Requests() {
+function RangeChart({ shown, summary, heading }: { shown: Shown; summary: Summary; heading?: React.ReactNode }) {
   const place = usePlace();
+  const { metric, by, format, isSum, name } = shown;
+  const range = rangeOf(place);
+  const { from_ms, to_ms } = summary.range;
+  // Hours, or days where there would be too many.
+  const points = to_ms - from_ms > 8 * dayMs ? Math.ceil((to_ms - from_ms) / dayMs) : 170;
   return (
-    <Loaded query={useSeries(requestsByOutcome(place))} what="the requests" height={260}>
+    <Loaded query={useSeries({ metric, by, points, ...range })} what={name.toLowerCase()} height={260}>
       {(data) => {
-        const sums = coarser(data);
-        const series = lines.flatMap(({ outcomes, ...line }) => {
-          const values = together(sums, outcomes);
-          const total = values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
-          const legend = (
-            <DecisionsLink key={line.name} filter={{ outcome: outcomes.join(",") }} range={data.range}>
-              {count(total)}
+        const taken = new Set<string>();
+        const series = fewer(data.groups, isSum).map(({ name: key, values, total }): Series => {
+          const tier = summary.by_model.find(({ model }) => model === key)?.tier;
+          const hue = [tier, ...hues].find((one) => one != null && !taken.has(one)) ?? "free";
+          taken.add(hue);
+          const filter: DecisionFilter = { [by]: key };
+          const link = total !== null && key !== "other" && by !== "none";
+          const legend = link ? (
+            <DecisionsLink key="" filter={filter} range={data.range}>
+              {format(total)}
             </DecisionsLink>
+          ) : (
+            ""
           );
-          return total > 0 ? [{ ...line, values, legend }] : [];
+          return { name: key, line: `--${hue}`, fill: isSum ? `--${hue}-fill` : undefined, values, legend };
         });
-        const shape = { limits: [], stack: true, zone: zoneOf(place), format: count };
-        const plot = { atMs: sums.at_ms, stepMs: sums.step_ms, series, ...shape };
-        return <Chart title="Requests" plot={plot} onRange={zoom(place)} />;
+        const bars = isSum ? { stepMs: data.step_ms } : {};
+        const plot = { atMs: data.at_ms, series, zone: zoneOf(place), format, ...bars };
+        const zoom = (from: number, to: number) =>
+          go(withSearch(place, { from_ms: String(from), to_ms: String(to), range: undefined }));
+        return <Chart title={name} plot={plot} onRange={zoom} {...(heading === undefined ? {} : { heading })} />;
       }}
     </Loaded>
   );
 }
 
-/** The values of some groups together. A step of the past without any had none; what is to come is a gap. */
-function together({ at_ms, groups }: ReturnType<typeof coarser>, names: readonly string[]): (number | null)[] {
-  const named = groups.filter(({ name }) => names.includes(name));
-  const now = Date.now();
-  return at_ms.map((at, index) => {
-    if (at > now) return null;
-    return named.reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
+type Groups = Answer["groups"];
+
+/** The largest; the sums of the others together. */
+function fewer(groups: Groups, isSum: boolean): Groups {
+  if (groups.length <= most) return groups;
+  if (!isSum) return groups.slice(0, most);
+  const rest = groups.slice(most - 1);
+  const values = rest[0]?.values.map((_, at) => {
+    const known = rest.flatMap((group) => group.values[at] ?? []);
+    return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
   });
-}
-
-function FirstToken() {
-  const place = usePlace();
-  const half = useSeries(firstToken("p50", place));
-  const most = useSeries(firstToken("p95", place));
-  return (
-    <Loaded query={half} what="the first-token times" height={260}>
-      {(data) => {
-        const values = (answer: Answer | undefined) =>
-          data.at_ms.map((_, index) => answer?.groups[0]?.values[index] ?? null);
-        const series = [
-          { name: "half within", line: "--flash", swatch: "--flash-fill", values: values(data), legend: "" },
-          { name: "95 % within", line: "--pro", swatch: "--pro-fill", values: values(most.data), legend: "" },
-        ];
-        const plot = { atMs: data.at_ms, series, limits: [], stack: false, zone: zoneOf(place), format: duration };
-        return <Chart title="First token" plot={plot} onRange={zoom(place)} />;
-      }}
-    </Loaded>
-  );
+  const total = rest.reduce((sum, group) => sum + (group.total ?? 0), 0);
+  return [...groups.slice(0, most - 1), { name: "other", values: values ?? [], total }];
 }

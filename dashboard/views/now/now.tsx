@@ -4,31 +4,33 @@ import type { Need } from "#dashboard/endpoints/needs.ts";
 import { useRead } from "../../api/queries.ts";
 import { Cost, Money, Requests, Time } from "../../components/marks.tsx";
 import { Command, Empty, Facts, Loaded, Section, sampleRequest } from "../../components/parts.tsx";
-import { counted, duration, money, share } from "../../format.ts";
-import { carried, DecisionsLink, decisionsHref, href, Link, type Place, rangeOf, usePlace } from "../../router.tsx";
-import { RequestCharts, SpendToday, usePrefetchedSeries } from "./charts.tsx";
+import { count, counted, duration, money, share } from "../../format.ts";
+import { carried, DecisionsLink, decisionsHref, href, Link, rangeOf, usePlace } from "../../router.tsx";
+import { OverTime, SpendToday } from "./charts.tsx";
 import { Caps, WhereTheyWent } from "./spending.tsx";
 
 type Summary = AnswerOf<"GET summary">;
 
 /** Is anything wrong, and what does it cost me today? */
 export function Now() {
-  const place = usePlace();
-  const summary = useRead("GET summary", { query: rangeOf(place) });
-  usePrefetchedSeries(place);
+  const summary = useRead("GET summary", { query: rangeOf(usePlace()) });
   return (
     <Loaded query={summary} what="the summary" height={640}>
       {(data) => (
-        <div className="view">
+        <div className="view stack">
           <NeedsYou needs={data.needs_you} />
-          {data.total.requests > 0 && <Figures summary={data} />}
+          {data.total.requests > 0 && (
+            <>
+              <Figures summary={data} />
+              <OverTime summary={data} />
+            </>
+          )}
           <div className="columns">
             <SpendToday summary={data} />
             <Caps summary={data} />
           </div>
           {data.total.requests > 0 && (
             <>
-              <RequestCharts />
               <WhereTheyWent summary={data} />
               <Saved summary={data} />
             </>
@@ -47,7 +49,6 @@ const shapes = {
 } as const;
 
 function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
-  const firstSteps = needs.filter(({ severity }) => severity === "info");
   const troubles = needs.filter(({ severity }) => severity !== "info");
   return (
     <Section title="Needs you">
@@ -65,11 +66,13 @@ function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
           ))}
         </ul>
       )}
-      {firstSteps.map((need) => (
-        <Empty key={need.id} command={need.command ?? (need.kind === "nothing_yet" ? sampleRequest() : null)}>
-          {need.title} {need.todo}
-        </Empty>
-      ))}
+      {needs
+        .filter(({ severity }) => severity === "info")
+        .map(({ id, title, todo, command }) => (
+          <Empty key={id} command={command ?? sampleRequest()}>
+            {title} {todo}
+          </Empty>
+        ))}
     </Section>
   );
 }
@@ -77,6 +80,7 @@ function NeedsYou({ needs }: { readonly needs: readonly Need[] }) {
 function NeedLine({ need }: { readonly need: Need }) {
   const place = usePlace();
   const { shape, tone, word } = shapes[need.severity];
+  const view = href(need.view === "now" ? "/" : `/${need.view}`, carried(place));
   return (
     <li>
       <span data-tone={tone}>
@@ -96,7 +100,7 @@ function NeedLine({ need }: { readonly need: Need }) {
         </p>
         {need.command !== null && <Command text={need.command} />}
       </div>
-      <Link className="do" href={placeOfNeed(need, place)}>
+      <Link className="do nowrap" href={need.filter === null ? view : decisionsHref(need.filter, place)}>
         {need.amount_nano_usd === null ? "Show" : <Money nano={need.amount_nano_usd} />}
         <span className="hidden">: {need.title}</span>
       </Link>
@@ -104,54 +108,52 @@ function NeedLine({ need }: { readonly need: Need }) {
   );
 }
 
-function placeOfNeed({ filter, view, target }: Need, place: Place): string {
-  if (filter !== null) return decisionsHref(filter, place);
-  return href(view === "now" ? "/" : `/${view}`, { ...carried(place), at: target ?? undefined });
-}
-
 function Figures({ summary }: { readonly summary: Summary }) {
-  const { total, refused, failed, answered, range, first_token_ms: first, saved } = summary;
+  const { total, refused, failed, answered, range, first_token_ms: first, saved, calls, tokens, switches } = summary;
   const perAnswer = Math.round(answered.cost_nano_usd / Math.max(1, answered.requests));
   const to = (filter: Summary["total"]["filter"], shown: ReactNode) => (
     <DecisionsLink filter={filter} range={range}>
       {shown}
     </DecisionsLink>
   );
+  // A retry hides a failed call from its caller, and not from here.
+  const hidden = calls.repeated > 0 && `; ${counted(calls.repeated, "failed call")} repeated`;
+  const moved = `${switches.cost_nano_usd < 0 ? "saved" : "cost"} ${money(Math.abs(switches.cost_nano_usd))}`;
   return (
     <Facts
       facts={[
-        {
-          name: "requests",
-          value: <Requests of={total} range={range} />,
-          note: `${share(answered.requests, total.requests)} answered`,
-        },
-        {
-          name: "spent",
-          value: <Cost of={total} range={range} />,
-          note: answered.requests > 0 && `${money(perAnswer)} an answer`,
-        },
-        {
-          name: "refused",
-          value: <Requests of={refused} range={range} />,
-          note: `${share(refused.requests, total.requests)}, by the gateway`,
-          tone: refused.requests > 0 ? "warn" : undefined,
-        },
-        {
-          name: "failed",
-          value: <Requests of={failed} range={range} />,
-          note: `${share(failed.requests, total.requests)}, upstream`,
-          tone: failed.requests > 0 ? "bad" : undefined,
-        },
-        {
-          name: "first token",
-          value: to(answered.filter, duration(first?.p50)),
-          note: first === null ? "nothing has answered" : `95 % within ${duration(first.p95)}`,
-        },
-        {
-          name: "saved",
-          value: to(answered.filter, <Money nano={saved.saved_nano_usd} />),
-          note: `against ${saved.model ?? "pro"} alone`,
-        },
+        [
+          "requests",
+          <Requests key="" of={total} range={range} />,
+          `${share(answered.requests, total.requests)} answered`,
+        ],
+        ["spent", <Cost key="" of={total} range={range} />, answered.requests > 0 && `${money(perAnswer)} an answer`],
+        [
+          "refused",
+          <Requests key="" of={refused} range={range} />,
+          `${share(refused.requests, total.requests)}, by the gateway`,
+          refused.requests > 0 && "warn",
+        ],
+        [
+          "failed",
+          <Requests key="" of={failed} range={range} />,
+          <>
+            {share(failed.requests, total.requests)}, upstream{hidden}
+          </>,
+          failed.requests > 0 && "bad",
+        ],
+        [
+          "first token",
+          to(answered.filter, duration(first?.p50)),
+          first === null ? "nothing has answered" : `95 % within ${duration(first.p95)}`,
+        ],
+        [
+          "tokens",
+          count(tokens.prompt + tokens.completion),
+          `${share(tokens.cached, tokens.prompt)} of the input cached`,
+        ],
+        ["model switches", count(switches.count), moved],
+        ["saved", to(answered.filter, <Money nano={saved.saved_nano_usd} />), `against ${saved.model ?? "pro"} alone`],
       ]}
     />
   );

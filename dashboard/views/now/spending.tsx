@@ -2,16 +2,14 @@ import type { ReactNode } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { CapUse } from "#dashboard/ledger-view.ts";
 import type { Counted } from "#dashboard/query.ts";
-import { CapBar, Cost, filterOfAccount, Money, Requests, ShareBar, Tier, Time } from "../../components/marks.tsx";
+import { CapBar, Cost, filterOfAccount, Money, none, Requests, ShareBar, Tier, Time } from "../../components/marks.tsx";
 import { Section } from "../../components/parts.tsx";
-import { PlainTable } from "../../components/table.tsx";
+import { Table } from "../../components/table.tsx";
 import { goalName, money, share, utcDayEnd, utcDayLabel, words } from "../../format.ts";
 import { DecisionsLink } from "../../router.tsx";
 
-type Summary = AnswerOf<"GET summary">;
-
 interface Props {
-  readonly summary: Summary;
+  readonly summary: AnswerOf<"GET summary">;
 }
 
 /** Spend against each cap, with the pace and when it will run out. */
@@ -60,47 +58,27 @@ function CapLine({ use, note }: { readonly use: CapUse; readonly note: string })
   );
 }
 
-/** Where the requests of the range went: by tier, cause, model and goal. Each row links to its decisions. */
+/** Where the requests of the range went: by tier, cause, model, goal and key. Each row links to its decisions. */
 export function WhereTheyWent({ summary }: Props) {
-  const muted = (text: string) => <span className="muted">{text}</span>;
+  const { by_tier, by_cause, by_model, by_goal, by_label } = summary;
+  const part = (row: Counted, value: string | null, shown: ReactNode = value ?? none, tier: string | null = null) => ({
+    ...row,
+    value,
+    shown,
+    tier,
+  });
+  const splits = {
+    tier: by_tier.map((row) => part(row, row.tier, <Tier tier={row.tier}>{row.tier ?? "none chosen"}</Tier>, row.tier)),
+    cause: by_cause.map((row) => part(row, row.cause, row.cause === null ? "before a decision" : words(row.cause))),
+    model: by_model.map((row) => part(row, row.model, <Tier tier={row.tier}>{row.model ?? "none"}</Tier>, row.tier)),
+    goal: by_goal.map((row) => part(row, row.goal, row.goal === null ? none : goalName(row.goal))),
+    key: by_label.some(({ label }) => label !== null) ? by_label.map((row) => part(row, row.label)) : [],
+  };
   return (
     <div className="columns">
-      <Split
-        title="tier"
-        summary={summary}
-        rows={summary.by_tier.map((row) => ({
-          ...row,
-          value: row.tier,
-          shown: <Tier tier={row.tier}>{row.tier ?? "none chosen"}</Tier>,
-        }))}
-      />
-      <Split
-        title="cause"
-        summary={summary}
-        rows={summary.by_cause.map((row) => ({
-          ...row,
-          value: row.cause,
-          shown: row.cause === null ? muted("before a decision") : words(row.cause),
-        }))}
-      />
-      <Split
-        title="model"
-        summary={summary}
-        rows={summary.by_model.map((row) => ({
-          ...row,
-          value: row.model,
-          shown: <Tier tier={row.tier}>{row.model ?? "none"}</Tier>,
-        }))}
-      />
-      <Split
-        title="goal"
-        summary={summary}
-        rows={summary.by_goal.map((row) => ({
-          ...row,
-          value: row.goal,
-          shown: row.goal === null ? muted("none") : goalName(row.goal),
-        }))}
-      />
+      {Object.entries(splits).map(([title, rows]) => (
+        <Split key={title} title={title} summary={summary} rows={rows} />
+      ))}
     </div>
   );
 }
@@ -110,28 +88,32 @@ interface Part extends Counted {
   readonly value: string | null;
   readonly shown: ReactNode;
   /** Colours the bar. */
-  readonly tier?: string | null;
+  readonly tier: string | null;
 }
 
 function Split({ title, summary, rows }: Props & { readonly title: string; readonly rows: readonly Part[] }) {
   const { range, total } = summary;
-  const bar = (row: Part) => (
-    <ShareBar share={row.requests / total.requests} fill={row.tier ? `--${row.tier}-fill` : "--line-strong"} />
-  );
   if (rows.length === 0) return null;
   return (
     <Section title={`By ${title}`}>
-      <PlainTable
+      <Table
         caption={`By ${title}`}
         className="split"
         rows={rows}
         rowKey={({ value }) => value ?? "none"}
-        columns={({ heading, text, figure }) => [
-          heading(title, ({ shown }) => shown, "clip"),
-          text("share", bar, undefined, { hidden: true, className: "wide" }),
-          figure("requests", (row) => <Requests of={row} range={range} />, { className: "middle" }),
-          figure("share", (row) => share(row.requests, total.requests), { className: "narrow" }),
-          figure("cost", (row) => <Cost of={row} range={range} />, { className: "middle" }),
+        columns={[
+          { name: title, kind: "heading", cell: ({ shown }) => shown, of: "clip" },
+          {
+            name: "of all",
+            kind: "unnamed",
+            className: "wide",
+            cell: ({ requests, tier }) => (
+              <ShareBar share={requests / total.requests} fill={tier === null ? "--line-strong" : `--${tier}-fill`} />
+            ),
+          },
+          { name: "requests", kind: "figure", className: "middle", cell: (row) => <Requests of={row} range={range} /> },
+          { name: "share", kind: "figure", className: "narrow", cell: (row) => share(row.requests, total.requests) },
+          { name: "cost", kind: "figure", className: "middle", cell: (row) => <Cost of={row} range={range} /> },
         ]}
       />
     </Section>

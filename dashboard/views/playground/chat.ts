@@ -10,29 +10,25 @@ export interface Chat {
   readonly token: string;
 }
 
-export interface ChatState {
-  readonly kind: "running" | "whole" | "failed" | "stopped";
-  readonly content: string;
-  readonly reasoning: string;
-  readonly problem: string | null;
-  readonly model: string | null;
-  readonly decision: string | null;
-}
+const start = {
+  kind: "running" as "running" | "whole" | "failed" | "stopped",
+  content: "",
+  reasoning: "",
+  problem: null as string | null,
+  model: null as string | null,
+  decision: null as string | null,
+};
+export type ChatState = Readonly<typeof start>;
 
-const start: ChatState = { kind: "running", content: "", reasoning: "", problem: null, model: null, decision: null };
-
-export async function sendChat(
-  { text, alias, sensitive, goal, token }: Chat,
-  tell: (state: ChatState) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  let state = start;
+export async function sendChat(chat: Chat, tell: (state: ChatState) => void, signal: AbortSignal): Promise<void> {
+  let state: ChatState = start;
   const update = (change: Partial<ChatState>): void => {
     state = { ...state, ...change };
     tell(state);
   };
   update({});
   try {
+    const { text, alias, sensitive, goal, token } = chat;
     const messages = [{ role: "user", content: text }];
     const response = await fetch("/v1/chat/completions", {
       method: "POST",
@@ -46,13 +42,10 @@ export async function sendChat(
     });
     const { headers } = response;
     update({ model: headers.get("x-smart-gateway-model"), decision: headers.get("x-smart-gateway-decision-id") });
-    if (!response.ok) {
-      update({ kind: "failed", problem: await problemIn(response) });
-      return;
-    }
+    if (!response.ok) return update({ kind: "failed", problem: await problemIn(response) });
     for await (const data of eventsOf(response)) {
       if (data === "[DONE]") continue;
-      const { choices, error } = JSON.parse(data) as Chunk; // the gateway passes on no event that is not a chunk
+      const { choices, error } = JSON.parse(data); // the gateway passes on no event that is not a chunk
       const { content, reasoning, reasoning_content } = choices?.[0]?.delta ?? {};
       update({
         content: state.content + (content ?? ""),
@@ -62,18 +55,6 @@ export async function sendChat(
     }
     update({ kind: state.problem === null ? "whole" : "failed" });
   } catch (error) {
-    if (signal.aborted) update({ kind: "stopped" });
-    else update({ kind: "failed", problem: error instanceof Error ? error.message : String(error) });
+    update(signal.aborted ? { kind: "stopped" } : { kind: "failed", problem: String(error) });
   }
-}
-
-interface Chunk {
-  readonly error?: { readonly message?: string };
-  readonly choices?: readonly {
-    readonly delta?: {
-      readonly content?: string | null;
-      readonly reasoning?: string;
-      readonly reasoning_content?: string;
-    };
-  }[];
 }

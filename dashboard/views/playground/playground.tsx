@@ -2,9 +2,10 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import type { AnswerOf, BodyOf } from "#dashboard/api.ts";
 import { call } from "../../api/client.ts";
-import { Failed } from "../../components/parts.tsx";
+import { Explanation } from "../../components/explanation.tsx";
+import { Money, Sentence, Tier } from "../../components/marks.tsx";
+import { Failed, Section } from "../../components/parts.tsx";
 import { go, usePlace, withSearch } from "../../router.tsx";
-import { DryRun } from "./dry-run.tsx";
 import { piecesOf } from "./marked.ts";
 import { Send } from "./send.tsx";
 
@@ -44,7 +45,7 @@ export function Playground() {
   });
   const set = (name: string, value: string | undefined): void => go(withSearch(place, { [name]: value }), true);
   return (
-    <div className="view">
+    <div className="view stack">
       <div className="stack">
         <Editor text={text} onText={setText} answer={settled === text ? route.data : undefined} />
         {text === "" && (
@@ -90,6 +91,28 @@ export function Playground() {
       {text.trim() !== "" && route.data !== undefined && <DryRun answer={route.data} />}
       {text.trim() !== "" && <Send text={text} alias={alias} sensitive={sensitive} goal={goal} />}
     </div>
+  );
+}
+
+/** The decision that the gateway would make, with the same explanation as a recorded one. */
+function DryRun({ answer }: { readonly answer: RouteAnswer }) {
+  const { tier, cost } = answer;
+  return (
+    <>
+      <Section title="It would go" aside={<Tier tier={tier}>{tier ?? "nowhere"}</Tier>}>
+        <p className="sentence">
+          <Sentence text={answer.sentence} />
+        </p>
+        {cost !== null && (
+          <p className="muted">
+            Estimated <Money nano={cost.estimate_nano_usd} /> on <code>{cost.model}</code>;{" "}
+            <Money nano={cost.hold_nano_usd} /> would be held. On <code>{cost.other_model}</code>:{" "}
+            <Money nano={cost.other_estimate_nano_usd} />.
+          </p>
+        )}
+      </Section>
+      <Explanation of={answer} score={answer.decision.score} changes="What would change it" />
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Money, Tier } from "../../components/marks.tsx";
-import { PlainTable, Table } from "../../components/table.tsx";
+import { Table } from "../../components/table.tsx";
 import { count, counted, duration, money, share, words } from "../../format.ts";
 import { DecisionLink } from "../../router.tsx";
 
@@ -11,18 +11,18 @@ interface Props {
 
 /** What an edited policy would have done: who would have gone elsewhere, why, and what it would have cost. */
 export function Backtest({ result, tookMs }: Props & { readonly tookMs: number }) {
+  const { days } = result;
   const difference = result.after.cost_nano_usd - result.before.cost_nano_usd;
+  const cost =
+    difference === 0 ? "stays the same" : `${difference < 0 ? "falls" : "rises"} by ${money(Math.abs(difference))}`;
+  const hits = days.some(({ cap_hits_before, cap_hits_after }) => cap_hits_before + cap_hits_after > 0);
   return (
     <div className="stack wide-gap" role="status">
       <p>
         <strong>
           {counted(result.changed, "request")} of {count(result.requests)}
         </strong>{" "}
-        would have gone elsewhere ({share(result.changed, result.requests)}); the cost{" "}
-        {difference === 0
-          ? "stays the same"
-          : `${difference < 0 ? "falls" : "rises"} by ${money(Math.abs(difference))}`}
-        .{" "}
+        would have gone elsewhere ({share(result.changed, result.requests)}); the cost {cost}.{" "}
         <span className="muted">
           {result.relabelled > 0 &&
             `${counted(result.relabelled, "request")} would go to the same model for another cause. `}
@@ -34,10 +34,20 @@ export function Backtest({ result, tookMs }: Props & { readonly tookMs: number }
         </span>
       </p>
       <Sides result={result} />
-      {result.days.length > 1 && (
+      {days.length > 1 && (
         <div className="columns">
-          <CostByDay result={result} />
-          <CapHits result={result} />
+          <ByDay title="Cost by UTC day" days={days} before="before_nano_usd" after="after_nano_usd" format={money} />
+          {hits ? (
+            <ByDay
+              title="Requests at a cap by UTC day"
+              days={days}
+              before="cap_hits_before"
+              after="cap_hits_after"
+              format={count}
+            />
+          ) : (
+            <p className="muted">No cap would have been hit, before or after.</p>
+          )}
         </div>
       )}
       <Changes result={result} />
@@ -53,58 +63,44 @@ function Sides({ result: { before, after, requests } }: Props) {
       shown: <Tier tier={tier}>{tier ?? "none"}</Tier>,
       cell({ by_tier }: typeof before) {
         const routed = by_tier.find((row) => row.tier === tier)?.requests ?? 0;
-        return (
-          <>
-            {count(routed)} <span className="muted">{share(routed, requests)}</span>
-          </>
-        );
+        return `${count(routed)} (${share(routed, requests)})`;
       },
     })),
     { name: "refused", shown: "refused", cell: ({ refused }: typeof before) => count(refused) },
     { name: "cost", shown: "cost", cell: ({ cost_nano_usd }: typeof before) => <Money nano={cost_nano_usd} /> },
   ];
   return (
-    <PlainTable
+    <Table
       caption="Before and after"
       className="sides"
       rows={rows}
       rowKey={({ name }) => name}
-      columns={({ heading, figure }) => [
-        heading("tier", ({ shown }) => shown),
-        figure("before", ({ cell }) => cell(before)),
-        figure("after", ({ cell }) => cell(after)),
+      columns={[
+        { name: "tier", kind: "heading", cell: ({ shown }) => shown },
+        { name: "before", kind: "figure", cell: ({ cell }) => cell(before) },
+        { name: "after", kind: "figure", cell: ({ cell }) => cell(after) },
       ]}
     />
   );
 }
 
-function CostByDay({ result: { days } }: Props) {
-  const before = days.map(({ before_nano_usd }) => before_nano_usd);
-  const after = days.map(({ after_nano_usd }) => after_nano_usd);
-  return <ByDay title="Cost by UTC day" days={days} before={before} after={after} format={money} />;
-}
+type Day = BacktestResult["days"][number];
 
-function CapHits({ result: { days } }: Props) {
-  const before = days.map(({ cap_hits_before }) => cap_hits_before);
-  const after = days.map(({ cap_hits_after }) => cap_hits_after);
-  if (Math.max(...before, ...after) === 0) return <p className="muted">No cap would have been hit, before or after.</p>;
-  return <ByDay title="Requests at a cap by UTC day" days={days} before={before} after={after} format={count} />;
-}
-
-interface ByDayProps extends Pick<BacktestResult, "days"> {
+interface ByDayProps {
   readonly title: string;
-  readonly before: readonly number[];
-  readonly after: readonly number[];
+  readonly days: readonly Day[];
+  readonly before: Exclude<keyof Day, "day">;
+  readonly after: Exclude<keyof Day, "day">;
   readonly format: (value: number) => string;
 }
 
 function ByDay({ title, days, before, after, format }: ByDayProps) {
-  const atMs = days.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
   const series = [
-    { name: "before", line: "--muted", swatch: "--line-strong", values: before, legend: "" },
-    { name: "after", line: "--accent", values: after, legend: "" },
+    { name: "before", line: "--muted", values: days.map((day) => day[before]), legend: "" },
+    { name: "after", line: "--accent", values: days.map((day) => day[after]), legend: "" },
   ];
-  return <Chart title={title} plot={{ atMs, series, limits: [], stack: false, zone: "utc", format }} />;
+  const atMs = days.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
+  return <Chart title={title} plot={{ atMs, series, zone: "utc", format }} />;
 }
 
 function Changes({ result: { changes } }: Props) {
@@ -118,17 +114,22 @@ function Changes({ result: { changes } }: Props) {
     <Table
       caption="Which requests change, the most frequent kind first"
       rows={changes}
-      rowKey={({ from_model, from_cause, to_model, to_cause }) =>
-        [from_model, from_cause, to_model, to_cause].join(" ")
-      }
-      columns={({ text, figure }) => [
-        text("from", ({ from_model, from_cause }) => side(from_model, from_cause)),
-        text("to", ({ to_model, to_cause }) => side(to_model, to_cause)),
-        figure("requests", ({ requests }) => count(requests)),
-        figure("cost", ({ delta_nano_usd: nano }) => [nano > 0 && "+", <Money key="delta" nano={nano} />]),
-        text("example", (change) => <DecisionLink id={change.example_decision_id}>an example</DecisionLink>, "number", {
-          hidden: true,
-        }),
+      rowKey={(change) => [change.from_model, change.from_cause, change.to_model, change.to_cause].join(" ")}
+      columns={[
+        { name: "from", cell: ({ from_model, from_cause }) => side(from_model, from_cause) },
+        { name: "to", cell: ({ to_model, to_cause }) => side(to_model, to_cause) },
+        { name: "requests", kind: "figure", cell: ({ requests }) => count(requests) },
+        {
+          name: "cost",
+          kind: "figure",
+          cell: ({ delta_nano_usd: nano }) => [nano > 0 && "+", <Money key="delta" nano={nano} />],
+        },
+        {
+          name: "example",
+          kind: "unnamed",
+          of: "number",
+          cell: (change) => <DecisionLink id={change.example_decision_id}>an example</DecisionLink>,
+        },
       ]}
     />
   );

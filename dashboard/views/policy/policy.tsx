@@ -16,7 +16,7 @@ export function PolicyView() {
   return (
     <Loaded query={policy} what="the policy" height={640}>
       {(data) => (
-        <div className="view">
+        <div className="view stack">
           <Source data={data} />
           <Keys keys={data.keys} />
           <Try initial={data.text} />
@@ -105,22 +105,22 @@ function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readon
       className="folds policy"
       rows={keys}
       rowKey={({ path }) => path}
-      marked={({ changed }) => changed}
-      columns={({ heading, text }) => [
-        heading("key", ({ path }) => path, "mono"),
-        text("value", (key) => <Value {...key} />, "mono value"),
-        text("from", ({ from, line }) => (line === null ? from : `${from}, line ${line}`), "nowrap"),
-        text("meaning", ({ about }) => <Sentence text={about} />, "muted break"),
+      rowProps={({ changed }) => (changed ? { "data-marked": true } : {})}
+      columns={[
+        { name: "key", kind: "heading", of: "mono", cell: ({ path }) => path },
+        {
+          name: "value",
+          of: "mono value",
+          cell: ({ value, changed, default: fallback }) => (
+            <>
+              {written(value)}
+              {changed && <span className="muted block">default {written(fallback)}</span>}
+            </>
+          ),
+        },
+        { name: "from", of: "nowrap", cell: ({ from, line }) => (line === null ? from : `${from}, line ${line}`) },
+        { name: "meaning", of: "muted break", cell: ({ about }) => <Sentence text={about} /> },
       ]}
     />
-  );
-}
-
-function Value({ value, changed, default: fallback }: PolicyKey) {
-  return (
-    <>
-      {written(value)}
-      {changed && <span className="muted block">default {written(fallback)}</span>}
-    </>
   );
 }

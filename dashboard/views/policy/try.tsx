@@ -2,25 +2,45 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { BacktestEvent } from "#dashboard/endpoints/policy.ts";
 import { call, eventsOf, send } from "../../api/client.ts";
+import { Select } from "../../components/frame.tsx";
 import { Failed, Section } from "../../components/parts.tsx";
-import { count, dayMs } from "../../format.ts";
+import { count, counted, dayMs } from "../../format.ts";
 import { Backtest } from "./backtest.tsx";
 
 type Check = AnswerOf<"POST policy/check">;
 
 /** Days of records that are replayed. */
-const spans = [1, 7, 30];
+const spans = [1, 7, 30].map((days) => [String(days), `the last ${counted(days, "day")}`] as const);
 
 /** An edited policy: what is wrong with it, what it changes, and what it would have done. It is never applied from here. */
 export function Try({ initial }: { readonly initial: string }) {
   const [text, setText] = useState(initial);
   const [check, setCheck] = useState<Check>();
+  const [event, setEvent] = useState<BacktestEvent>();
   const [error, setError] = useState<Error>();
-  const [span, setSpan] = useState(7);
-  const backtest = useBacktest();
+  const [span, setSpan] = useState("7");
+  const [running, setRunning] = useState<AbortController>();
+  const current = useRef(running);
+  current.current = running;
+  useEffect(() => () => current.current?.abort(), []);
+
   const doCheck = (): void => {
     setError(undefined);
     call("POST policy/check", { body: { policy: text } }).then(setCheck, setError);
+  };
+  const backtest = async (): Promise<void> => {
+    const abort = new AbortController();
+    setRunning(abort);
+    setEvent(undefined);
+    setError(undefined);
+    try {
+      const body = { policy: text, since_ms: Date.now() - Number(span) * dayMs };
+      const response = await send("POST policy/backtest", { body, signal: abort.signal });
+      for await (const data of eventsOf(response)) setEvent(JSON.parse(data) as BacktestEvent); // of that type
+    } catch (failure) {
+      if (!abort.signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)));
+    }
+    setRunning(undefined);
   };
   return (
     <Section
@@ -42,26 +62,13 @@ export function Try({ initial }: { readonly initial: string }) {
         <button type="button" onClick={doCheck}>
           Check
         </button>
-        <button
-          type="button"
-          className="primary"
-          disabled={backtest.running}
-          onClick={() => backtest.start(text, Date.now() - span * dayMs)}
-        >
+        <button type="button" className="primary" disabled={running !== undefined} onClick={() => void backtest()}>
           Backtest
         </button>
-        <label className="row">
-          on the last
-          <select value={span} onChange={({ target }) => setSpan(Number(target.value))}>
-            {spans.map((days) => (
-              <option key={days} value={days}>
-                {days === 1 ? "1 day" : `${days} days`}
-              </option>
-            ))}
-          </select>
-        </label>
-        {backtest.running && (
-          <button type="button" onClick={backtest.stop}>
+        on
+        <Select label="Span" value={span} options={spans} onPick={setSpan} />
+        {running !== undefined && (
+          <button type="button" onClick={() => running.abort()}>
             Stop
           </button>
         )}
@@ -69,11 +76,16 @@ export function Try({ initial }: { readonly initial: string }) {
           As in force
         </button>
       </div>
-      {error !== undefined && <Failed what="The check failed." error={error} again={doCheck} />}
+      {error !== undefined && <Failed what="It failed." error={error} />}
       {check !== undefined && <CheckResult check={check} />}
-      <Progress event={backtest.event} running={backtest.running} />
-      {backtest.error !== undefined && <Failed what="The backtest failed." error={backtest.error} />}
-      {backtest.event?.kind === "result" && <Backtest result={backtest.event.result} tookMs={backtest.event.took_ms} />}
+      {running !== undefined && event?.kind === "progress" && (
+        <label className="row">
+          <progress value={event.done} max={Math.max(1, event.total)} />
+          {count(event.done)} of {count(event.total)} records
+        </label>
+      )}
+      {event?.kind === "problem" && <Problems problems={event.problems}>{event.detail}</Problems>}
+      {event?.kind === "result" && <Backtest result={event.result} tookMs={event.took_ms} />}
     </Section>
   );
 }
@@ -117,48 +129,4 @@ export function Problems({ problems, children }: Pick<Check, "problems"> & { rea
 /** A value of the policy as it could stand in its file. */
 export function written(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "–");
-}
-
-function Progress({ event, running }: { readonly event: BacktestEvent | undefined; readonly running: boolean }) {
-  if (event?.kind === "problem") {
-    return event.problems.length > 0 ? (
-      <Problems problems={event.problems} />
-    ) : (
-      <Failed what="The backtest failed." error={new Error(event.detail)} />
-    );
-  }
-  if (!running) return null;
-  const { done, total } = event?.kind === "progress" ? event : { done: 0, total: 0 };
-  return (
-    <label className="row">
-      <progress value={total === 0 ? undefined : done} max={Math.max(1, total)} />
-      {count(done)} of {count(total)} records
-    </label>
-  );
-}
-
-function useBacktest() {
-  const [event, setEvent] = useState<BacktestEvent>();
-  const [error, setError] = useState<Error>();
-  const [running, setRunning] = useState(false);
-  const controller = useRef<AbortController>(null);
-  useEffect(() => () => controller.current?.abort(), []);
-  const start = (policy: string, sinceMs: number): void => {
-    const abort = new AbortController();
-    controller.current = abort;
-    setEvent(undefined);
-    setError(undefined);
-    setRunning(true);
-    const run = async (): Promise<void> => {
-      const body = { policy, since_ms: sinceMs };
-      const response = await send("POST policy/backtest", { body, signal: abort.signal });
-      for await (const data of eventsOf(response)) setEvent(JSON.parse(data) as BacktestEvent); // of that schema
-    };
-    run()
-      .catch((failure: unknown) => {
-        if (!abort.signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)));
-      })
-      .finally(() => setRunning(false));
-  };
-  return { event, error, running, start, stop: () => controller.current?.abort() };
 }

@@ -79,10 +79,14 @@ export function budgetEndpoints(sources: DashboardSources) {
         const range = namedRange(query, nowMs);
         const groups = await records.groups("session", timeRange(range), maxSessions + 1);
         const sessions = groups.slice(0, maxSessions).map((group) => {
-          const { key: session, refused, prompt_tokens, cached_tokens, completion_tokens, last_ms } = group;
+          const { key: session, refused, requests: _, cost_nano_usd: __, ...others } = group;
           const sums = counted(range)(group, { session });
-          const refusals = { requests: refused, filter: { ...sums.filter, outcome: "refused" } };
-          return { session, ...sums, refused: refusals, prompt_tokens, cached_tokens, completion_tokens, last_ms };
+          return {
+            session,
+            ...others,
+            ...sums,
+            refused: { requests: refused, filter: { ...sums.filter, outcome: "refused" } },
+          };
         });
         return { at_ms: nowMs, range, sessions, more: groups.length > maxSessions };
       },

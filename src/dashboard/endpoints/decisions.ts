@@ -59,6 +59,8 @@ export function decisionEndpoints({ clock, config, explained, records }: Dashboa
           row: decisionRow(record),
           record,
           sentence: explanation?.sentence ?? "",
+          given: explanation?.given ?? [],
+          found: explanation?.findings ?? null,
           stages: explanation?.stages ?? [],
           contributions: record.contributions,
           thresholds: record.thresholds,

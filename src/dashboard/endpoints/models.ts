@@ -1,19 +1,13 @@
 import { z } from "zod";
 import type { OperatorAction } from "#dashboard/audit.ts";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
-import {
-  counted,
-  failedOutcomes,
-  firstToken,
-  namedRange,
-  type Range,
-  RangeQuery,
-  sumsOfKeys,
-  timeRange,
-} from "#dashboard/query.ts";
+import { counted, firstToken, namedRange, type Range, RangeQuery, timeRange } from "#dashboard/query.ts";
 import { type DashboardSources, tierOf, writeAudit } from "#dashboard/sources.ts";
 import type { ModelHealthStatus } from "#health/health.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
+import type { SummaryShare } from "#records/store/summaries.ts";
+
+const maxModels = 500;
 
 /** Each model's state, errors, latency and prices, an operator's overrides, and what operators have done. */
 export function modelEndpoints(sources: DashboardSources) {
@@ -26,7 +20,8 @@ export function modelEndpoints(sources: DashboardSources) {
         const range = namedRange(query, nowMs);
         const { models, aggregator } = sources.health.status();
         const overrides = await sources.overrides.list().catch((): readonly OverrideRow[] => []);
-        const views = models.map((status) => modelView(sources, status, overrides, range));
+        const calls = await sources.records.groups("attempt", timeRange(range), maxModels);
+        const views = models.map((status) => modelView(sources, status, overrides, calls, range));
         return {
           at_ms: nowMs,
           range,
@@ -62,6 +57,7 @@ async function modelView(
   sources: DashboardSources,
   status: ModelHealthStatus,
   overrides: readonly OverrideRow[],
+  calls: readonly SummaryShare[],
   range: Range,
 ) {
   const { registry, policy } = sources.config();
@@ -69,6 +65,7 @@ async function modelView(
   if (model === undefined) return undefined;
   const { key, price, priceSource } = model;
   const override = overrides.find((row) => row.model === key);
+  const own = calls.find((group) => group.key === key);
   const served = await sources.records.summary(timeRange(range), { model: [key] });
   return {
     key,
@@ -91,7 +88,14 @@ async function modelView(
     /** Changes of state that this gateway has seen, the oldest first. */
     history: sources.notices.healthOf(key).map(({ atMs, to, reason }) => ({ at_ms: atMs, state: to, reason })),
     served: counted(range)(served, { model: key }),
-    failed_attempts: sumsOfKeys(served.by.outcome, failedOutcomes).requests,
+    // Its calls, also for requests that another model answered in the end.
+    calls: {
+      count: own?.requests ?? 0,
+      failed: own?.failed ?? 0,
+      retries: own?.retries ?? 0,
+      fail_overs: own?.fail_overs ?? 0,
+    },
+    cache_share: served.prompt_tokens === 0 ? null : served.cached_tokens / served.prompt_tokens,
     first_token_ms: firstToken(served),
     price: {
       input_nano_usd_per_mtok: price.input,

@@ -6,6 +6,7 @@ import {
   counted,
   failedOutcomes,
   firstToken,
+  hourMs,
   namedRange,
   noValue,
   RangeQuery,
@@ -22,8 +23,8 @@ import { listNeeds } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
 const maxGoals = 10;
+const maxModels = 500;
 const maxCaps = 5;
-const maxPoints = 400;
 /** Lines of a series of their own; what is left over is one more. */
 const maxLines = 8;
 
@@ -62,8 +63,9 @@ export function nowEndpoints(sources: DashboardSources) {
         const nowMs = clock.now();
         const range = namedRange(query, nowMs);
         const ledger = await readLedger(sources);
-        const [all, today, goals, caps] = await Promise.all([
+        const [all, calls, today, goals, caps] = await Promise.all([
           records.summary(timeRange(range)),
+          records.groups("attempt", timeRange(range), maxModels),
           records.summary(utcDayRange(nowMs)),
           records.groups("goal", timeRange(range), maxGoals),
           capsInUse(ledger, sources, nowMs),
@@ -92,8 +94,11 @@ export function nowEndpoints(sources: DashboardSources) {
             model: share.key || null,
             tier: tierOf(sources, share.key),
           })),
+          by_label: all.by.label.map((share) => ({ ...sums(share, { label: word(share) }), label: share.key || null })),
           by_goal: goals.map((group) => ({ ...sums(group, { goal: group.key }), goal: group.key || null })),
           tokens: { prompt: all.prompt_tokens, cached: all.cached_tokens, completion: all.completion_tokens },
+          calls: callSums(calls),
+          switches: { count: all.switches, cost_nano_usd: all.switch_nano_usd },
           first_token_ms: firstToken(all),
           caps,
           unknown_cost: sums({ requests: all.cost_unknown, cost_nano_usd: 0 }, { cost_state: "unknown" }),
@@ -111,21 +116,50 @@ export function nowEndpoints(sources: DashboardSources) {
 
     "GET series": endpoint({
       about:
-        "A metric over time, from the roll-ups: at most 400 points, 8 groups and `other`. A point without requests is null where a zero would be untrue.",
+        "A metric over time, from the roll-ups: at most `points` points, 8 groups and `other`. A point without requests is null where a zero would be untrue.",
       query: RangeQuery.extend({
-        metric: z.enum(seriesMetrics),
+        metric: z.enum([...seriesMetrics, ...(Object.keys(derived) as (keyof typeof derived)[])]), // its own keys
         by: z.enum(["none", ...seriesKeys]).default("none"),
+        points: z.coerce.number().int().min(1).max(400).default(400),
       }),
-      async answer({ query }) {
-        const { metric, by } = query;
+      async answer({ query: { metric, by, points, ...query } }) {
         const range = namedRange(query, clock.now());
-        const grouped = by === "none" ? {} : { by };
-        const series = await records.series({ metric, range: timeRange(range), maxPoints, ...grouped });
-        const groups = largestLines(series, metric);
-        return { range, metric, by, step_ms: series.bucket_ms, at_ms: series.at_ms, groups };
+        const read = (one: SeriesMetric) =>
+          records.series({ metric: one, range: timeRange(range), maxPoints: points, ...(by === "none" ? {} : { by }) });
+        const { of, combine } = isDerived(metric) ? derived[metric] : { of: [metric], combine: undefined };
+        const [base, other] = await Promise.all(of.map(read));
+        const lines = (base?.lines ?? []).map(({ key, values }) => {
+          const others = other?.lines.find((line) => line.key === key)?.values;
+          const combined = values.map((value, at) =>
+            value === null ? null : (combine?.(value, others?.[at] ?? 0) ?? value),
+          );
+          return { key, values: combined };
+        });
+        const groups = largestLines(lines, !/share$|_ms$|_per_s$/.test(metric));
+        return { range, metric, by, step_ms: base?.bucket_ms ?? hourMs, at_ms: base?.at_ms ?? [], groups };
       },
     }),
   };
+}
+
+/** Metrics that are made of two: of what is in the first one's lines. */
+const derived = {
+  tokens: {
+    of: ["prompt_tokens", "completion_tokens"],
+    combine: (prompt: number, completion: number) => prompt + completion,
+  },
+  cache_share: { of: ["prompt_tokens", "cached_tokens"], combine: share },
+  failed_share: { of: ["attempts", "failed_attempts"], combine: share },
+} as const satisfies Readonly<
+  Record<string, { of: readonly SeriesMetric[]; combine: (base: number, other: number) => number | null }>
+>;
+
+function share(whole: number, part: number): number | null {
+  return whole === 0 ? null : part / whole;
+}
+
+function isDerived(metric: string): metric is keyof typeof derived {
+  return Object.hasOwn(derived, metric);
 }
 
 async function capsInUse(ledger: LedgerSnapshot, { config, records }: DashboardSources, nowMs: number) {
@@ -134,6 +168,13 @@ async function capsInUse(ledger: LedgerSnapshot, { config, records }: DashboardS
   // Yesterday's requests without a goal have no cap any more.
   const goals = goalCapUses(ledger, caps).filter(({ soft_nano_usd }) => soft_nano_usd !== null);
   return { day, pace: await spendingPace(records, day, nowMs), goals: goals.slice(0, maxCaps) };
+}
+
+function callSums(models: readonly Pick<SummaryShare, "requests" | "failed" | "retries" | "fail_overs">[]) {
+  const sumOf = (name: "requests" | "failed" | "retries" | "fail_overs") =>
+    models.reduce((total, sums) => total + sums[name], 0);
+  // A call that a retry or a fail-over followed: no caller has seen its failure.
+  return { count: sumOf("requests"), failed: sumOf("failed"), repeated: sumOf("retries") + sumOf("fail_overs") };
 }
 
 function savings(all: RecordSummary, model: string | null) {
@@ -149,10 +190,9 @@ function savings(all: RecordSummary, model: string | null) {
 }
 
 /** The largest lines; the others together where their sum means something. */
-function largestLines({ lines }: RecordSeries, metric: SeriesMetric) {
-  const isSum = !metric.startsWith("first_token");
+function largestLines(lines: RecordSeries["lines"], isSum: boolean) {
   const groups = lines
-    .map(({ key, values }) => ({ name: key === "" ? noValue : key, values: [...values], total: sum(values) ?? 0 }))
+    .map(({ key, values }) => ({ name: key === "" ? noValue : key, values, total: sum(values) ?? 0 }))
     .sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
   const shown = groups.slice(0, maxLines);
   const rest = groups.slice(maxLines);
