@@ -76,7 +76,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   flushRejections();
   closing.addWithTimeout(async () => {
     cancelFlush();
-    rejections.flush(Number.POSITIVE_INFINITY);
+    rejections.flush();
     await stored.close();
   });
   const holdClosed = (notice: LedgerNotice) => {

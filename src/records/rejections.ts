@@ -11,25 +11,17 @@ export interface Rejection {
   readonly code: string | undefined;
 }
 
-/** This many rejections of a kind within a minute have a record each; the others share one. */
+/** This many rejections of a kind have a record each until the next flush; the others share one. */
 const ownRecords = 20;
 /** A kind is a route with a status and a code. All three are our own words, so there are few. */
 const maxKinds = 500;
-const minuteMs = 60_000;
 
-interface Kind {
-  readonly minute: number;
-  count: number;
-  /** Stands for those that have no record of their own. */
-  shared?: DecisionRecord;
-}
-
-/** Makes the records of rejections. A flood of one kind becomes one record a minute. */
+/** Makes the records of rejections. Of a flood of one kind most share one record, which is written by the next flush. */
 export class RejectionRecords {
   readonly #clock: Pick<Clock, "now">;
   readonly #newId: () => string;
   readonly #append: (record: DecisionRecord) => void;
-  readonly #kinds = new Map<string, Kind>();
+  readonly #kinds = new Map<string, { count: number; shared?: DecisionRecord }>();
 
   constructor(clock: Pick<Clock, "now">, newId: () => string, append: (record: DecisionRecord) => void) {
     this.#clock = clock;
@@ -40,30 +32,21 @@ export class RejectionRecords {
   add(rejection: Rejection): void {
     const nowMs = this.#clock.now();
     const name = `${rejection.route} ${rejection.status} ${rejection.code ?? ""}`;
-    if (this.#kinds.size >= maxKinds && !this.#kinds.has(name)) this.flush(Number.POSITIVE_INFINITY);
-    else this.flush(nowMs, name);
-    const kind = this.#kinds.get(name) ?? { minute: Math.floor(nowMs / minuteMs), count: 0 };
+    if (this.#kinds.size >= maxKinds && !this.#kinds.has(name)) this.flush();
+    const kind = this.#kinds.get(name) ?? { count: 0 };
     this.#kinds.set(name, kind);
     kind.count += 1;
     if (kind.shared !== undefined) {
       kind.shared.repeated += 1;
       kind.shared.recorded_ms = nowMs;
       kind.shared.request_id = rejection.requestId;
-      return;
-    }
-    const record = recordOf(rejection, this.#newId(), nowMs);
-    if (kind.count > ownRecords) kind.shared = record;
-    else this.#append(record);
+    } else if (kind.count > ownRecords) kind.shared = recordOf(rejection, this.#newId(), nowMs);
+    else this.#append(recordOf(rejection, this.#newId(), nowMs));
   }
 
-  /** Writes the shared records of the minutes that ended before `beforeMs`: of one kind, or of all. */
-  flush(beforeMs = this.#clock.now(), only?: string): void {
-    for (const name of only === undefined ? this.#kinds.keys() : [only]) {
-      const kind = this.#kinds.get(name);
-      if (kind === undefined || kind.minute >= Math.floor(beforeMs / minuteMs)) continue;
-      if (kind.shared !== undefined) this.#append(kind.shared);
-      this.#kinds.delete(name);
-    }
+  flush(): void {
+    for (const { shared } of this.#kinds.values()) if (shared !== undefined) this.#append(shared);
+    this.#kinds.clear();
   }
 }
 

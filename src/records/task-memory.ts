@@ -1,6 +1,3 @@
-import { z } from "zod";
-import { roles } from "#domain/model.ts";
-import { FailureClass } from "#domain/routing.ts";
 import {
   inMemoryTaskMemory,
   newTask,
@@ -9,22 +6,6 @@ import {
   type TaskMemory,
 } from "#pipeline/assess/task/task-memory.ts";
 import { LruMap } from "#platform/lru-map.ts";
-
-const modelKey = z.string().min(1).max(256);
-const count = z.int().min(0);
-const hash = z.string().max(256).nullable();
-const StoredTask = z.strictObject({
-  attempts: count,
-  flashAttempts: count,
-  sameErrorCount: count,
-  failureClass: FailureClass,
-  errorSignature: hash,
-  testsFailed: count,
-  filesTouched: count,
-  countedFailure: hash,
-  lastModel: modelKey.nullable(),
-  lastRole: z.enum(roles).nullable(),
-});
 
 /** What the memory needs of the store. Neither waits for the database nor fails. */
 export interface TaskStates {
@@ -88,10 +69,11 @@ function troubleOf({ attempts, flashAttempts, sameErrorCount, failureClass, coun
   return `${attempts} ${flashAttempts} ${sameErrorCount} ${failureClass} ${countedFailure}`;
 }
 
-/** Undefined when another release, or somebody by hand, has written the text. */
+/** What a release with other fields, or somebody by hand, has written starts anew. */
 function parsed(text: string | undefined): RememberedTask | undefined {
   try {
-    return StoredTask.parse(JSON.parse(text ?? "null"));
+    const task = JSON.parse(text ?? "null");
+    return Object.keys(newTask).every((field) => task[field] !== undefined) ? task : undefined;
   } catch {
     return undefined;
   }

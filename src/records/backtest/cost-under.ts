@@ -2,13 +2,8 @@ import type { ModelRegistry } from "#domain/model.ts";
 import { costOf } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import type { DecisionInputs, DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
-
-export interface CostUnder {
-  readonly nanoUsd: number;
-  /** The request was refused, so its tokens are not recorded: the size of its prompt and a typical answer are used. */
-  readonly estimated: boolean;
-}
+import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
+import type { CostUnder } from "./backtest-report.ts";
 
 /** What a request would have cost under another decision, in nano-USD. `typicalAnswer`: tokens of an answer that is not recorded. */
 export function costUnder(
@@ -29,29 +24,17 @@ export function costUnder(
   }
   const prompt = Math.ceil(inputs?.size.input_tokens_estimate ?? 0);
   const used = tokens ?? { prompt, cached: 0, cache_write: 0, completion: typicalAnswer, reasoning: 0 };
-  const cached = cachedUnder(used, decision.model, record, before);
-  const usage = {
-    input: used.prompt,
-    cachedInput: cached,
-    cacheWrite: Math.min(used.cache_write, used.prompt - cached),
-    output: used.completion,
-    reasoning: used.reasoning,
-  };
+  // A first request: only what all conversations share, such as a system prompt, which any model would have cached too.
+  let cachedInput = used.cached;
+  // Nothing after a switch, else what the model saw of the conversation before.
+  if (before !== undefined && before.model !== decision.model) cachedInput = 0;
+  else if (before !== undefined && before.recordedModel !== record.model) {
+    cachedInput = Math.min(before.promptTokens, used.prompt);
+  }
+  const cacheWrite = Math.min(used.cache_write, used.prompt - cachedInput);
+  const usage = { input: used.prompt, cachedInput, cacheWrite, output: used.completion, reasoning: used.reasoning };
   const during = { fromMs: record.at_ms, toMs: record.at_ms + record.timings.total_ms };
   return { nanoUsd: costOf(usage, model.price, during), estimated: tokens === null };
-}
-
-/** Tokens that the model would have found in its cache: nothing after a switch, else what it saw of the conversation before. */
-function cachedUnder(
-  { prompt, cached }: DecisionTokens,
-  model: string,
-  record: DecisionRecord,
-  before: ConversationState | undefined,
-): number {
-  // A first request: only what all conversations share, such as a system prompt, which any model would have cached too.
-  if (before === undefined) return cached;
-  if (before.model !== model) return 0;
-  return before.recordedModel === record.model ? cached : Math.min(before.promptTokens, prompt);
 }
 
 /** The state of a conversation, as it was recorded and as the backtest would have left it. */

@@ -3,14 +3,14 @@ import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
-import type { RoutingDecision, RoutingTask, RuntimeState, TaskKind } from "#domain/routing.ts";
+import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
-import type { DecisionInputs } from "#records/decision-record.ts";
+import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 
 /** What decisions are made by. */
 export interface DecisionConfiguration {
@@ -43,14 +43,10 @@ function registryOf(models: readonly Model[]): ModelRegistry {
 }
 
 /** The part of a record that its decision can be made from again. */
-export interface Replayable {
-  readonly kind: TaskKind | null;
-  readonly inputs: DecisionInputs;
-  readonly health: Readonly<Record<string, string>>;
-  readonly forwarded_fields: readonly string[];
-  readonly housekeeping: string | null;
-  readonly features: Readonly<Record<string, number>>;
-}
+export type Replayable = { readonly inputs: DecisionInputs } & Pick<
+  DecisionRecord,
+  "kind" | "health" | "forwarded_fields" | "housekeeping" | "features"
+>;
 
 /** Everything that `decide` is given. */
 export interface DecideInput {
@@ -119,16 +115,15 @@ function taskOf({ kind, inputs }: Replayable): RoutingTask {
 
 function healthOf({ inputs, health }: Replayable): HealthView {
   const view: { [model: string]: ModelHealth } = {};
-  for (const [model, state] of Object.entries(health)) view[model] = modelHealth(state as HealthState, true); // as recorded
-  for (const model of inputs.unroutable) view[model] = modelHealth(view[model]?.state ?? "HEALTHY", false);
+  for (const model of new Set([...Object.keys(health), ...inputs.unroutable])) {
+    const state = (health[model] ?? "HEALTHY") as HealthState; // as recorded
+    view[model] = { state, routable: !inputs.unroutable.includes(model), sinceMs: 0, reason: "" };
+  }
   return view;
 }
 
-function modelHealth(state: HealthState, routable: boolean): ModelHealth {
-  return { state, routable, sinceMs: 0, reason: "" };
-}
-
-function sizeOf({ inputs: { size }, forwarded_fields }: Replayable): RequestSize {
+function sizeOf({ inputs: { size }, forwarded_fields: fields }: Replayable): RequestSize {
+  const surcharge = { fee: nanoUsd(size.surcharge_nano_usd), factor: size.surcharge_factor, fields };
   return {
     inputTokensBound: size.input_tokens_bound,
     inputTokensEstimate: size.input_tokens_estimate,
@@ -138,15 +133,7 @@ function sizeOf({ inputs: { size }, forwarded_fields }: Replayable): RequestSize
     reasoningTokens: size.reasoning_tokens,
     predictedTokens: size.predicted_tokens,
     writesCache: size.writes_cache,
-    ...(forwarded_fields.length === 0
-      ? {}
-      : {
-          surcharge: {
-            fee: nanoUsd(size.surcharge_nano_usd),
-            factor: size.surcharge_factor,
-            fields: forwarded_fields,
-          },
-        }),
+    ...(fields.length === 0 ? {} : { surcharge }),
   };
 }
 
