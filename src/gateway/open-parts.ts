@@ -13,7 +13,7 @@ import { maxCredibleCost } from "#pipeline/settle/cost.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { priceSourceOf, readGeneration, readKeyUsage, readModelList, spentInDay } from "#upstream/aggregator.ts";
-import { upstreamClient } from "#upstream/client.ts";
+import { UpstreamClient } from "#upstream/client.ts";
 import type { Upstream } from "#upstream/upstream.ts";
 import { healthReports, keyUsageReports, ledgerReports, priceReports, report } from "./events.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -155,7 +155,7 @@ export function openUpstream(address: () => UpstreamAddress, ledger: Ledger, con
     closing.add(stopLookup);
   }
   const clientNow = () =>
-    upstreamClient({
+    new UpstreamClient({
       ...address(),
       ...time,
       asksBilling,

@@ -8,7 +8,7 @@ import { inMemoryConversationMemory } from "#pipeline/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
-import { retryBudget } from "#pipeline/execute/retry-budget.ts";
+import { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { createBatcher } from "#platform/batcher.ts";
 import { LruMap } from "#platform/lru-map.ts";
@@ -132,7 +132,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     upstream: tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address().baseUrl),
     tasks: storedTaskMemory({ states: records.tasks, shared, clock, limits }),
     conversations: inMemoryConversationMemory(() => configuration.policy().routing.affinity),
-    retryBudget: retryBudget(clock, () => configuration.policy().upstream),
+    retryBudget: new RetryBudget(clock, () => configuration.policy().upstream),
     firstEventTimes: new FirstEventTimes(clock),
     callsInFlight: new CallsInFlight(time.timers),
     callerEvidence: callerEvidence(clock),

@@ -8,15 +8,7 @@ import type { AbortSignalLike } from "#platform/abort.ts";
 import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
-import {
-  type ErrorBody,
-  errorAnswerFailure,
-  errorBodyOf,
-  errorIn,
-  garbageFailure,
-  statusFailure,
-  withErrorDetail,
-} from "./failures.ts";
+import { type ErrorBody, errorAnswerFailure, errorBodyOf, errorIn, garbageFailure, statusFailure } from "./failures.ts";
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
@@ -62,11 +54,7 @@ const maxErrorBytes = 65_536;
 const staleWithinMs = 1_000;
 
 /** The client of the aggregator: the only place that posts to it. Throws a RangeError for a key that no header can carry. */
-export function upstreamClient(options: UpstreamClientOptions): Upstream {
-  return new UpstreamClient(options);
-}
-
-class UpstreamClient implements Upstream {
+export class UpstreamClient implements Upstream {
   readonly #options: UpstreamClientOptions;
   readonly #now: () => number;
   readonly #agent: HttpAgent;
@@ -166,10 +154,10 @@ class UpstreamClient implements Upstream {
     attempt: Attempt,
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
-    const { message, error } = body === undefined ? { message: "" } : await this.#errorBody(body, attempt);
+    const answer: ErrorBody = body === undefined ? { message: "" } : await this.#errorBody(body, attempt);
     attempt.end(true);
-    attempt.identity.readError(error);
-    return failed(withErrorDetail(errorAnswerFailure(status, message, wait()), error));
+    attempt.identity.readError(answer.error);
+    return failed(errorAnswerFailure(status, answer, wait()));
   }
 
   /** Reads the body of an error answer. The status is known and kept, even if the body is never received whole. */

@@ -51,12 +51,16 @@ const proxyWantsCredentials: UpstreamFailure = {
 };
 
 /** The failure of an error answer, with the message of its body and the wait before a retry. */
-export function errorAnswerFailure(status: number, message: string, retryAfterMs?: number): UpstreamFailure {
+export function errorAnswerFailure(
+  status: number,
+  { message, error }: ErrorBody,
+  retryAfterMs: number | undefined,
+): UpstreamFailure {
   if (status === 407) return proxyWantsCredentials;
   // 505 says so by itself; Node's servers say 403, in these words alone: other messages may quote what the caller wrote.
   const http2 =
     status === 505 || (status === 403 && /^\s*(Missing|Unknown) ALPN Protocol, expected `h2`/.test(message));
-  return http2 ? onlyHttp2 : statusFailure(status, message, retryAfterMs);
+  return http2 ? onlyHttp2 : withErrorDetail(statusFailure(status, message, retryAfterMs), error);
 }
 
 function kindOf(status: number): UpstreamFailure["kind"] {
@@ -79,9 +83,9 @@ export function errorIn(object: JsonObject, wait?: () => number | undefined): Up
 }
 
 /** The failure, with what the error says beside its status: a 404 can mean more than an unknown model, a 400 a full context. */
-export function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
-  if (!isObject(error)) return failure;
-  return { ...failure, kind: detailedKind(failure, error) ?? failure.kind, hasErrorBody: true };
+function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): UpstreamFailure {
+  const kind = detailedKind(failure, error) ?? failure.kind;
+  return isObject(error) ? { ...failure, kind, hasErrorBody: true } : { ...failure, kind };
 }
 
 function detailedKind({ kind, status, message }: UpstreamFailure, error: Json | undefined) {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { valuesOf } from "#platform/receiver.ts";
-import { defaultAnswerLimits } from "#upstream/client.ts";
 import { contentChunk, failureOf, noDeadlines, repeat, streamHead, turn, whileTimePasses } from "./passing-time.ts";
 import { type Connection, callOf, chunked, eventsOf, headOf, lastChunk, limits, withUpstream } from "./raw-server.ts";
 
@@ -68,23 +67,6 @@ describe("a deadline", () => {
       );
     });
   }
-
-  test("is not the only bound on bytes without data: their size is bounded too", async () => {
-    await withUpstream(
-      async (connection) => {
-        await connection.request();
-        connection.socket.write(Buffer.concat([Buffer.from(streamHead), contentChunk("a")]));
-        await repeat(connection, chunked("event: ping\n\n".repeat(50)));
-      },
-      async ({ send }) => {
-        const reply = await send(callOf(true, { timeoutsMs: noDeadlines }));
-        if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
-        const last = (await eventsOf(reply)).at(-1);
-        expect(last).toMatchObject({ kind: "broken", failure: { kind: "garbage" } });
-      },
-      { limits: () => ({ ...defaultAnswerLimits, maxEventBytes: 4_096 }) },
-    );
-  });
 
   test("during the body of an error answer does not hide its status", async () => {
     await withUpstream(

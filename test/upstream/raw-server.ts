@@ -4,7 +4,7 @@ import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
 import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import { valuesOf } from "#platform/receiver.ts";
-import { type UpstreamClientOptions, upstreamClient } from "#upstream/client.ts";
+import { UpstreamClient, type UpstreamClientOptions } from "#upstream/client.ts";
 import type { ChunkEvent, ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 
 /** A connection of the raw server: the received requests, and a way to write. */
@@ -123,7 +123,7 @@ export async function withUpstream<T>(
 ): Promise<T> {
   const server = await rawServer(script);
   const time = manualTime(Date.parse("2026-11-21T12:00:01Z"));
-  const client = upstreamClient({ baseUrl: server.url, clock: time.clock, timers: time.timers, ...options });
+  const client = new UpstreamClient({ baseUrl: server.url, clock: time.clock, timers: time.timers, ...options });
   try {
     return await use({
       server,

@@ -50,7 +50,7 @@ export async function askScout(context: RequestContext, routed: RoutedDecision, 
 
 /** One attempt at one model. */
 function planOf(model: Model, context: RequestContext, deadlineMs: number): ExecutionPlan {
-  const { assessment, configuration, recorder, request } = context;
+  const { assessment, configuration } = context;
   const { scout } = configuration.policy;
   const question = scoutBody(assessment.task.instruction, model, scout);
   const size: RequestSize = {
@@ -61,11 +61,8 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
   };
   const body = withPriceLimit(question, priceLimitOf(model, size, configuration));
   return {
-    decisionId: recorder.decisionId,
-    goal: assessment.task.goal_id,
+    context,
     stream: false,
-    caller: request.caller,
-    trace: request.trace,
     purpose: "SCOUT",
     candidate: (index) => (index === 0 ? model : undefined),
     bodyFor: () => body,
@@ -77,7 +74,6 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
     hostsNarrowed: false,
     firstAttempt: scoutAttempt,
     maxAttempts: 1,
-    configuration,
     deadlineMs,
   };
 }

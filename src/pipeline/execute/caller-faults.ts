@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
-import type { Model } from "#domain/model.ts";
+import type { Model, ModelKey } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 
@@ -78,24 +78,18 @@ function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict
 
 /** A permit that reports what `filter` makes of each verdict. It lives as long as its stream, and so does what `filter` holds. */
 export class FilteredPermit implements Permit {
+  readonly model: ModelKey;
+  readonly epoch: number;
+  readonly probe: boolean;
   readonly #permit: Permit;
   readonly #filter: (verdict: Verdict) => Verdict;
 
   constructor(permit: Permit, filter: (verdict: Verdict) => Verdict) {
+    this.model = permit.model;
+    this.epoch = permit.epoch;
+    this.probe = permit.probe;
     this.#permit = permit;
     this.#filter = filter;
-  }
-
-  get model(): string {
-    return this.#permit.model;
-  }
-
-  get epoch(): number {
-    return this.#permit.epoch;
-  }
-
-  get probe(): boolean {
-    return this.#permit.probe;
   }
 
   answering(): void {

@@ -167,8 +167,13 @@ async function enterQueue(
 ): Promise<boolean> {
   const nowMs = ports.clock.monotonic();
   recordRemaining(progress, ports);
-  progress.queueUntilMs ??= Math.min(nowMs + plan.configuration.policy.upstream.queue_ms, plan.deadlineMs);
-  const hasPlace = await ports.callsInFlight.enter(model, plan.caller, progress.queueUntilMs - nowMs, signal);
+  progress.queueUntilMs ??= Math.min(nowMs + plan.context.configuration.policy.upstream.queue_ms, plan.deadlineMs);
+  const hasPlace = await ports.callsInFlight.enter(
+    model,
+    plan.context.request.caller,
+    progress.queueUntilMs - nowMs,
+    signal,
+  );
   if (!hasPlace) progress.isFull = true;
   return hasPlace;
 }
@@ -189,9 +194,10 @@ function openAttempt(
   plan: ExecutionPlan,
   { clock }: Ports,
 ): OpenAttempt {
-  const { configuration, size, inputTokensBound } = plan;
+  const { size, inputTokensBound } = plan;
+  const { configuration, recorder } = plan.context;
   return {
-    id: reservationIdOf(plan.decisionId, plan.firstAttempt + sent),
+    id: reservationIdOf(recorder.decisionId, plan.firstAttempt + sent),
     model,
     purpose: plan.purpose,
     hold: holdOf(model, size),
@@ -213,12 +219,13 @@ async function reserve(
   plan: ExecutionPlan,
   ports: Ports,
 ): Promise<ReserveReply> {
-  const { caps, registry } = plan.configuration;
+  const { assessment, configuration, recorder } = plan.context;
+  const { caps, registry } = configuration;
   const reservation: Writable<Reservation> = {
     id: attempt.id,
-    requestId: plan.decisionId,
+    requestId: recorder.decisionId,
     attempt: plan.firstAttempt + sent,
-    goal: plan.goal,
+    goal: assessment.task.goal_id,
     modelKey: attempt.model.key,
     amount: attempt.hold,
     perGoalHard: caps.goalHard,
@@ -244,7 +251,7 @@ function send(
   progress.sent += 1;
   progress.sentToModel += 1;
   progress.freshConnection = false;
-  const timeoutsMs = timeoutsOf(model, plan.configuration, plan.deadlineMs - dispatchedMs);
+  const timeoutsMs = timeoutsOf(model, plan.context.configuration, plan.deadlineMs - dispatchedMs);
   return ports.upstream.send(
     {
       model,
@@ -253,8 +260,8 @@ function send(
       stream: plan.stream,
       timeoutsMs,
       slow: plan.stream ? leaveWhenSlow(attempt, progress, plan, ports) : undefined,
-      requestId: plan.decisionId,
-      trace: plan.trace,
+      requestId: plan.context.recorder.decisionId,
+      trace: plan.context.request.trace,
       freshConnection,
     },
     signal,
@@ -270,7 +277,7 @@ function leaveWhenSlow(
 ): UpstreamCall["slow"] {
   // A probe is to find out whether the model answers at all.
   if (permit.probe) return undefined;
-  const rules = plan.configuration.policy.upstream.slow_first_event;
+  const rules = plan.context.configuration.policy.upstream.slow_first_event;
   const afterMs = Math.ceil(firstEventTimes.limitMs(model, plan.size.inputTokensEstimate, rules));
   const leave = (): boolean => {
     const next = plan.candidate(progress.candidate + 1);
@@ -312,7 +319,7 @@ async function afterFailure(
   ports: Ports,
   signal: AbortSignalLike,
 ): Promise<"try_again" | "give_up" | "caller_gone"> {
-  const { configuration } = plan;
+  const { configuration } = plan.context;
   const { report = {} } = reply;
   const failure = redactFailure(reply.failure, configuration);
   const nowMs = ports.clock.monotonic();
@@ -377,11 +384,11 @@ async function refusalOf(
   plan: ExecutionPlan,
   ports: Ports,
 ): Promise<Execution> {
-  const { goalHard, dayHard } = plan.configuration.caps;
+  const { goalHard, dayHard } = plan.context.configuration.caps;
   const fits = ({ goalAccount, dayAccount, goalHardOverride, dayHardOverride }: Spend) =>
     goalAccount.spent + goalAccount.held + hold <= (goalHardOverride ?? goalHard) &&
     dayAccount.spent + dayAccount.held + hold <= (dayHardOverride ?? dayHard);
-  const retryAdvice = await retryAdviceFor(plan.goal, reply.spend, fits, ports.ledger);
+  const retryAdvice = await retryAdviceFor(plan.context.assessment.task.goal_id, reply.spend, fits, ports.ledger);
   return { kind: "refused", model, reply, retryAdvice, attempts: [] };
 }
 

@@ -1,12 +1,10 @@
 import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
 import type { Model, Role } from "#domain/model.ts";
-import type { TraceContext } from "#domain/trace-context.ts";
 import type { Permit } from "#health/health.ts";
-import type { GoalId } from "#ledger/ledger.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { outputBoundOf } from "#pipeline/decide/select/budget.ts";
 import { fallbacksFor } from "#pipeline/decide/select/select-model.ts";
-import type { Configuration, Ports } from "#pipeline/ports.ts";
+import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import { ignoreCallerFaults } from "./caller-faults.ts";
@@ -15,11 +13,8 @@ import { toolTurnRule } from "./tool-turn-reasoning.ts";
 
 /** What is to be executed: the models to try in order, and how to make the call for each. */
 export interface ExecutionPlan {
-  readonly decisionId: string;
-  readonly goal: GoalId;
+  readonly context: RequestContext;
   readonly stream: boolean;
-  /** Whose request it is: callers wait in turn for a model with few calls. */
-  readonly caller: number;
   readonly purpose: AttemptRecord["purpose"];
   /** The models in the order in which they are tried, by index from 0; undefined after the last. */
   candidate(index: number): Model | undefined;
@@ -37,9 +32,7 @@ export interface ExecutionPlan {
   readonly hostsNarrowed: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
-  readonly trace?: TraceContext | undefined;
   readonly maxAttempts: number;
-  readonly configuration: Configuration;
   /** Monotonic milliseconds at which the request must have ended. */
   readonly deadlineMs: number;
 }
@@ -50,22 +43,17 @@ const firstAnswerAttempt = 2;
 
 /** The plan for a routed request: its model, then the fallback chain. */
 export class RequestPlan implements ExecutionPlan {
-  readonly decisionId: string;
-  readonly goal: GoalId;
+  readonly context: RequestContext;
   readonly stream: boolean;
-  readonly caller: number;
   readonly purpose = "EXECUTE";
   readonly received: ReceivedBody | undefined;
   readonly pricedByCost: boolean;
   readonly hostsNarrowed: boolean;
   readonly firstAttempt = firstAnswerAttempt;
-  readonly trace: TraceContext | undefined;
   readonly maxAttempts: number;
-  readonly configuration: Configuration;
   readonly deadlineMs: number;
   readonly size: RequestSize;
   readonly inputTokensBound: number;
-  readonly #context: RequestContext;
   readonly #routed: RoutedDecision;
   readonly #ports: Ports;
   readonly #selected: string;
@@ -74,21 +62,16 @@ export class RequestPlan implements ExecutionPlan {
   #chain: readonly Model[] | undefined;
 
   constructor(context: RequestContext, routed: RoutedDecision, ports: Ports) {
-    const { request, configuration, assessment, recorder, deadlineMs } = context;
-    this.decisionId = recorder.decisionId;
-    this.goal = assessment.task.goal_id;
+    const { request, configuration, assessment, deadlineMs } = context;
+    this.context = context;
     this.stream = request.stream;
-    this.caller = request.caller;
     this.received = request.received;
     this.pricedByCost = request.surcharge !== undefined;
     this.hostsNarrowed = request.body["provider"] != null;
-    this.trace = request.trace;
     this.maxAttempts = configuration.policy.upstream.max_attempts;
-    this.configuration = configuration;
     this.deadlineMs = deadlineMs;
     this.size = assessment.size;
     this.inputTokensBound = assessment.size.inputTokensBound;
-    this.#context = context;
     this.#routed = routed;
     this.#ports = ports;
     this.#selected = routed.decision.model ?? "";
@@ -104,7 +87,7 @@ export class RequestPlan implements ExecutionPlan {
   }
 
   bodyFor(model: Model): JsonObject {
-    const { request, redacted, configuration } = this.#context;
+    const { request, redacted, configuration } = this.context;
     // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
     const outputBound = Math.min(outputBoundOf(model, this.size), model.maxOutputTokens);
     const priceLimit = priceLimitOf(model, this.size, configuration);
@@ -113,14 +96,14 @@ export class RequestPlan implements ExecutionPlan {
   }
 
   permitFor(permit: Permit, model: Model): Permit {
-    const { request } = this.#context;
+    const { request } = this.context;
     const compared = this.#ports.callerEvidence.permitFor(permit, request.caller);
     return ignoreCallerFaults(compared, model, { body: request.body, size: this.size });
   }
 
   /** The decision's model, then its fallbacks. */
   #chainOf(): readonly Model[] {
-    const { models } = this.configuration.registry;
+    const { models } = this.context.configuration.registry;
     const fallbacks = fallbacksFor(this.#selected, this.#routed.decision.hard_rule, this.#routed.snapshot);
     return [this.#selected, ...fallbacks].flatMap((key) => models.get(key) ?? []);
   }
@@ -128,7 +111,7 @@ export class RequestPlan implements ExecutionPlan {
   #shedChain(): readonly Model[] {
     const chain = this.#chainOf();
     const next = chain[1];
-    return next !== undefined && mayShed(this.#first, next, this.#context)
+    return next !== undefined && mayShed(this.#first, next, this.context)
       ? [...chain.slice(1), ...chain.slice(0, 1)]
       : chain;
   }

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { retryBudget } from "./retry-budget.ts";
+import { RetryBudget } from "./retry-budget.ts";
 
 function setUp(share = 0.1, perSecond = 3) {
   const world = { ms: 1_000_000 };
-  const budget = retryBudget({ monotonic: () => world.ms }, () => ({
+  const budget = new RetryBudget({ monotonic: () => world.ms }, () => ({
     retry_budget_share: share,
     retry_budget_per_second: perSecond,
   }));

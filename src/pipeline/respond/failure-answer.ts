@@ -7,10 +7,8 @@ interface FailureAnswer {
   readonly status: 499 | 500 | 502 | 504;
   /** Asking again leads to the same. */
   readonly isFinal?: true;
-  /** The sentence where the upstream's own words stand behind what failed. `words` begins with a colon, or is empty. */
+  /** The sentence where the upstream's own words stand behind what failed; else the message is ours. `words` begins with a colon, or is empty. */
   readonly detail?: (words: string, status: number | undefined) => string;
-  /** The sentence where the message, which is ours and needs no introduction, is empty. */
-  readonly withoutMessage?: string;
 }
 
 const answers: { readonly [K in FailureKind]: FailureAnswer } = {
@@ -18,7 +16,7 @@ const answers: { readonly [K in FailureKind]: FailureAnswer } = {
     status: 502,
     detail: (words) => `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`,
   },
-  cut_off: { status: 502, withoutMessage: "The upstream closed the connection before its answer was whole." },
+  cut_off: { status: 502 },
   timed_out: {
     status: 504,
     detail: (words) => `The upstream did not answer in time${words.replace(/^: timed out waiting/, ": waited")}.`,
@@ -59,7 +57,7 @@ const answers: { readonly [K in FailureKind]: FailureAnswer } = {
     detail: (words, status = 401) =>
       `The upstream refused the gateway's credentials or credit with status ${status}${words}. Check UPSTREAM_API_KEY and the account.`,
   },
-  garbage: { status: 502, withoutMessage: "The upstream's answer could not be understood." },
+  garbage: { status: 502 },
   redirected: {
     status: 502,
     isFinal: true,
@@ -83,12 +81,10 @@ function errorCode(kind: FailureKind): ErrorCode {
 
 /** What failed, and the upstream's own words, redacted already, where it had any. */
 function failureDetail(failure: UpstreamFailure): string {
-  const { detail, withoutMessage = "" } = answers[failure.kind];
+  const { detail } = answers[failure.kind];
   const message = failure.message.replace(/[.\s]+$/, "");
-  if (detail === undefined || failure.byGateway === true) {
-    if (message === "" && failure.byGateway !== true) return withoutMessage;
+  if (detail === undefined || failure.byGateway === true)
     return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-  }
   // A message of our own for a bare status would only repeat the status.
   const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
   return detail(words, failure.status);

@@ -15,7 +15,7 @@ export type SseShortcut = (text: string, from: number, until: number) => number;
 
 /**
  * Reads server-sent events from decoded text that may be split anywhere, also between CR and LF. Lines end in LF, CRLF
- * or CR; comments are counted and dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is
+ * or CR; comments are dropped; `id` and `retry` are ignored, since nothing here reconnects. An event is
  * reported as soon as its last character is read, also when that is a CR that an LF may follow. The input is decoded text:
  * the HTTP client handles split UTF-8 sequences and the byte order mark.
  */
@@ -29,17 +29,11 @@ export class SseReader {
   #name = "";
   /** The input so far ended in CR: an LF that comes next belongs to it. */
   #afterCr = false;
-  #comments = 0;
 
   /** `maxEventChars` bounds the buffered part of one event, in UTF-16 units (never more than its bytes). */
   constructor(maxEventChars: number, shortcut?: SseShortcut) {
     this.#maxEventChars = maxEventChars;
     this.#shortcut = shortcut;
-  }
-
-  /** Comment lines so far. */
-  get comments(): number {
-    return this.#comments;
   }
 
   push(input: string, sink: SseSink): SsePush {
@@ -89,10 +83,7 @@ export class SseReader {
 
   #otherLine(line: string): void {
     const colon = line.indexOf(":");
-    if (colon === 0) {
-      this.#comments++;
-      return;
-    }
+    if (colon === 0) return;
     const field = colon < 0 ? line : line.slice(0, colon);
     const raw = colon < 0 ? "" : line.slice(colon + 1);
     const value = raw.startsWith(" ") ? raw.slice(1) : raw;

@@ -38,8 +38,6 @@ export class StreamEvents implements EventStream, Receiver<string> {
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
-  /** Characters, other than comments, that have come since the last event that counted. */
-  #charsWithoutData = 0;
 
   constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
     this.#text = body;
@@ -173,19 +171,10 @@ export class StreamEvents implements EventStream, Receiver<string> {
   /** The events of one read; the last batch ends in `end` or `broken`. */
   #onText(text: string): EventBatch {
     this.#batch = [];
-    const comments = this.#sse.comments;
     this.#idleFrom = this.#now();
     if (this.#sse.push(text, this.#takeEvent) === "too_large" && !this.#ended)
       this.#endBroken(garbageFailure("the upstream sent an event that is too large"));
-    if (this.#batch.length > 0) {
-      this.#dataFrom = this.#idleFrom;
-      this.#charsWithoutData = 0;
-    } else if (this.#sse.comments === comments) {
-      // One event may be as large as the bound; twice that without one is neither data nor a sign of life.
-      this.#charsWithoutData += text.length;
-      if (this.#charsWithoutData > 2 * this.#maxHeld)
-        this.#endBroken(garbageFailure("the upstream sends much, but no data"));
-    }
+    if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
     return this.#batch;
   }
 

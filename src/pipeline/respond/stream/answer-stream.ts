@@ -67,7 +67,11 @@ const eventFraming = "data: \n\n";
 
 /** What it means when the events stop without an end event. */
 const endless: EventBatch = [
-  { kind: "broken", failure: { kind: "cut_off", message: "", dispatched: true }, report: {} },
+  {
+    kind: "broken",
+    failure: { kind: "cut_off", message: "the upstream's answer stopped before it was whole", dispatched: true },
+    report: {},
+  },
 ];
 
 /** How a stream ends. */
