@@ -134,7 +134,7 @@ describe("a 200", () => {
     test(`with error code ${JSON.stringify(error["code"])} counts as ${status}`, async () => {
       for (const stream of [false, true]) {
         const failure = failureOf(await answered(jsonAnswer({ error }), { stream }));
-        expect(failure).toEqual({ kind, status, message: "slow", dispatched: true });
+        expect(failure).toEqual({ kind, status, message: "slow", dispatched: true, hasErrorBody: true });
       }
     });
   }
