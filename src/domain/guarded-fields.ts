@@ -8,30 +8,52 @@ import { isObject, type Json } from "./chat.ts";
 export interface GuardedField {
   /** What the field can do; the policy's reference shows it. */
   readonly about: string;
-  readonly harmless: Harmless;
+  /** What of a value changes nothing: the value itself, a copy of a part of it, or undefined. */
+  readonly harmless: (value: Json) => Json | undefined;
+  /** The parts of its value that a refusal may name: items, or these keys. Others are the caller's text. */
+  readonly parts?: "items" | ReadonlySet<string>;
 }
 
-/** Which values change nothing. `null` counts as absent, here and inside of the value. */
-export type Harmless =
-  | { readonly of: "value"; readonly is: (value: Json) => boolean }
-  /** A list: an item that is not harmless can be left out. An empty list is harmless. */
-  | { readonly of: "items"; readonly is: (item: Json) => boolean }
-  /** An object: a key that is not named, or whose value is not harmless, can be left out. An empty object is harmless. */
-  | { readonly of: "keys"; readonly are: { readonly [key: string]: (value: Json) => boolean } };
+type Check = (value: Json) => boolean;
+
+const oneOf =
+  (...words: readonly Json[]): Check =>
+  (value) =>
+    words.includes(value);
+const value = (about: string, is: Check): GuardedField => ({ about, harmless: (all) => (is(all) ? all : undefined) });
+const never = (about: string) => value(about, () => false);
+
+/** A list, of which an item that is not harmless can be left out. An empty one is harmless. */
+const items = (about: string, is: Check): GuardedField => ({
+  about,
+  parts: "items",
+  harmless(all) {
+    if (!Array.isArray(all)) return undefined;
+    if (all.every(is)) return all;
+    const kept = all.filter(is);
+    return kept.length === 0 ? undefined : kept;
+  },
+});
+
+/** An object, of which a key that is not named, or whose value is not harmless, can be left out. `null` counts as absent. */
+const object = (about: string, are: { readonly [key: string]: Check }): GuardedField => ({
+  about,
+  parts: new Set(Object.keys(are)),
+  harmless(all) {
+    if (!isObject(all)) return undefined;
+    const isHarmless = (key: string) => all[key] == null || (Object.hasOwn(are, key) && are[key]?.(all[key]) === true);
+    const keys = Object.keys(all);
+    const kept = keys.filter(isHarmless);
+    if (kept.length === keys.length) return all;
+    return kept.length === 0 ? undefined : Object.fromEntries(kept.map((key) => [key, all[key] ?? null]));
+  },
+});
 
 const anything = () => true;
 const nothing = () => false;
-const oneOf =
-  (...words: readonly Json[]) =>
-  (value: Json) =>
-    words.includes(value);
-const never: Harmless = { of: "value", is: nothing };
-const noItems: Harmless = { of: "items", is: nothing };
-const noKeys: Harmless = { of: "keys", are: {} };
 
 /** Other names for `max_tokens`, which some servers let win over it; the hold takes the largest of them all. */
 export const otherOutputLimits = ["max_output_tokens", "max_new_tokens", "n_predict", "num_predict"] as const;
-const outputLimit: Harmless = { of: "value", is: (value) => Number.isSafeInteger(value) && Number(value) > 0 };
 
 /** Plugins that cost nothing and call no model: repair of JSON, and leaving out the middle of a long prompt. */
 const freePlugins: ReadonlySet<Json | undefined> = new Set(["response-healing", "context-compression"]);
@@ -49,90 +71,71 @@ const toolChoices: ReadonlySet<Json | undefined> = new Set([
 ]);
 
 export const guardedFields: Readonly<Record<string, GuardedField>> = {
-  models: { about: "further models that may answer instead", harmless: noItems },
-  fallbacks: { about: "further models that may answer instead", harmless: noItems },
-  route: { about: "how the aggregator chooses another model", harmless: never },
-  preset: { about: "settings kept at the aggregator, model and provider among them", harmless: never },
-  plugins: {
-    about: "work of the aggregator's own that is billed apart, such as web search; free plugins are harmless",
-    harmless: {
-      of: "items",
-      is: (item) => isObject(item) && (item["enabled"] === false || freePlugins.has(item["id"])),
-    },
-  },
-  tools: {
-    about: "tools that are not functions: the aggregator runs and bills them; functions are harmless",
-    harmless: {
-      of: "items",
-      is: (item) =>
-        isObject(item) && (item["type"] === "function" || (item["type"] == null && isObject(item["function"]))),
-    },
-  },
-  tool_choice: {
-    about: "the choice of a tool that the aggregator runs itself; words and functions are harmless",
-    harmless: {
-      of: "value",
-      is: (value) => !isObject(value) || value["type"] == null || toolChoices.has(value["type"]),
-    },
-  },
-  mcp_servers: { about: "servers whose tools the aggregator calls", harmless: noItems },
-  web_search_options: { about: "web search, billed per call", harmless: never },
-  web_search: { about: "web search, billed per call", harmless: { of: "value", is: oneOf(false) } },
-  enable_search: { about: "web search, billed per call", harmless: { of: "value", is: oneOf(false) } },
-  search_parameters: {
-    about: "web search, billed per source; mode: off is harmless",
-    harmless: { of: "value", is: (value) => isObject(value) && value["mode"] === "off" },
-  },
-  service_tier: {
-    about: "priority at a higher price, or slower for less; auto and default are harmless",
-    harmless: { of: "value", is: oneOf("auto", "default") },
-  },
-  speed: { about: "faster at a higher price; standard is harmless", harmless: { of: "value", is: oneOf("standard") } },
-  inference_geo: { about: "a place to compute, at a price of its own", harmless: never },
-  modalities: {
-    about: "answers in images or sound, at prices of their own; text is harmless",
-    harmless: { of: "items", is: oneOf("text") },
-  },
-  audio: { about: "answers in sound", harmless: never },
-  image_config: { about: "answers in images", harmless: noKeys },
-  provider: {
-    about: "the provider's terms; wishes that only narrow the choice among providers are harmless",
-    harmless: {
-      of: "keys",
-      are: {
-        order: anything,
-        only: anything,
-        ignore: anything,
-        sort: anything,
-        allow_fallbacks: anything,
-        require_parameters: anything,
-        quantizations: anything,
-        zdr: anything,
-        enforce_distillable_text: anything,
-        preferred_min_throughput: anything,
-        preferred_max_latency: anything,
-        max_price: anything,
-        data_collection: oneOf("deny"),
-      },
-    },
-  },
-  providerOptions: { about: "settings of the aggregator, further models among them", harmless: noKeys },
-  provider_options: { about: "settings of the aggregator, further models among them", harmless: noKeys },
-  store: {
-    about: "keeps the conversation at the provider; false is harmless",
-    harmless: { of: "value", is: oneOf(false) },
-  },
-  extra_body: { about: "fields that a proxy upstream takes for fields of the request", harmless: noKeys },
-  extra_headers: { about: "headers that a proxy upstream would send for the request", harmless: noKeys },
-  user_config: { about: "the models and keys of a proxy upstream, replaced", harmless: never },
-  custom_llm_provider: { about: "another provider to ask, at a proxy upstream", harmless: never },
-  api_key: { about: "another account to ask with, at a proxy upstream", harmless: never },
-  api_base: { about: "another server to ask, at a proxy upstream", harmless: never },
-  base_url: { about: "another server to ask, at a proxy upstream", harmless: never },
+  models: items("further models that may answer instead", nothing),
+  fallbacks: items("further models that may answer instead", nothing),
+  route: never("how the aggregator chooses another model"),
+  preset: never("settings kept at the aggregator, model and provider among them"),
+  plugins: items(
+    "work of the aggregator's own that is billed apart, such as web search; free plugins are harmless",
+    (item) => isObject(item) && (item["enabled"] === false || freePlugins.has(item["id"])),
+  ),
+  tools: items(
+    "tools that are not functions: the aggregator runs and bills them; functions are harmless",
+    (item) => isObject(item) && (item["type"] === "function" || (item["type"] == null && isObject(item["function"]))),
+  ),
+  tool_choice: value(
+    "the choice of a tool that the aggregator runs itself; words and functions are harmless",
+    (choice) => !isObject(choice) || choice["type"] == null || toolChoices.has(choice["type"]),
+  ),
+  mcp_servers: items("servers whose tools the aggregator calls", nothing),
+  web_search_options: never("web search, billed per call"),
+  web_search: value("web search, billed per call", oneOf(false)),
+  enable_search: value("web search, billed per call", oneOf(false)),
+  search_parameters: value(
+    "web search, billed per source; mode: off is harmless",
+    (search) => isObject(search) && search["mode"] === "off",
+  ),
+  service_tier: value(
+    "priority at a higher price, or slower for less; auto and default are harmless",
+    oneOf("auto", "default"),
+  ),
+  speed: value("faster at a higher price; standard is harmless", oneOf("standard")),
+  inference_geo: never("a place to compute, at a price of its own"),
+  modalities: items("answers in images or sound, at prices of their own; text is harmless", oneOf("text")),
+  audio: never("answers in sound"),
+  image_config: object("answers in images", {}),
+  provider: object("the provider's terms; wishes that only narrow the choice among providers are harmless", {
+    order: anything,
+    only: anything,
+    ignore: anything,
+    sort: anything,
+    allow_fallbacks: anything,
+    require_parameters: anything,
+    quantizations: anything,
+    zdr: anything,
+    enforce_distillable_text: anything,
+    preferred_min_throughput: anything,
+    preferred_max_latency: anything,
+    max_price: anything,
+    data_collection: oneOf("deny"),
+  }),
+  providerOptions: object("settings of the aggregator, further models among them", {}),
+  provider_options: object("settings of the aggregator, further models among them", {}),
+  store: value("keeps the conversation at the provider; false is harmless", oneOf(false)),
+  extra_body: object("fields that a proxy upstream takes for fields of the request", {}),
+  extra_headers: object("headers that a proxy upstream would send for the request", {}),
+  user_config: never("the models and keys of a proxy upstream, replaced"),
+  custom_llm_provider: never("another provider to ask, at a proxy upstream"),
+  api_key: never("another account to ask with, at a proxy upstream"),
+  api_base: never("another server to ask, at a proxy upstream"),
+  base_url: never("another server to ask, at a proxy upstream"),
   ...Object.fromEntries(
     otherOutputLimits.map((name) => [
       name,
-      { about: "another name for max_tokens; a whole number from 1 is harmless and held for", harmless: outputLimit },
+      value(
+        "another name for max_tokens; a whole number from 1 is harmless and held for",
+        (limit) => Number.isSafeInteger(limit) && Number(limit) > 0,
+      ),
     ]),
   ),
 };
@@ -158,53 +161,17 @@ export const boundingFields: ReadonlySet<string> = new Set([
 ]);
 
 /** For fields that only the operator's policy names: no value of them is harmless. */
-export const policyGuardedField: GuardedField = { about: "a field of the operator's own list", harmless: never };
+export const policyGuardedField: GuardedField = never("a field of the operator's own list");
 
-/** Where the value is not harmless: `""` for the whole of it, `[2]` or `.key` for a part; undefined when it is harmless. */
-export function harmfulPathIn({ harmless }: GuardedField, value: Json): string | undefined {
-  if (value === null) return undefined;
-  switch (harmless.of) {
-    case "value":
-      return harmless.is(value) ? undefined : "";
-    case "items": {
-      if (!Array.isArray(value)) return "";
-      for (let index = 0; index < value.length; index++) {
-        if (!harmless.is(value[index] ?? null)) return `[${index}]`;
-      }
-      return undefined;
-    }
-    case "keys": {
-      if (!isObject(value)) return "";
-      for (const key in value) {
-        if (keyIsHarmless(harmless.are, key, value[key])) continue;
-        // A key that the table does not know is the caller's text, which is not repeated.
-        return Object.hasOwn(harmless.are, key) ? `.${key}` : "";
-      }
-      return undefined;
-    }
+/** Where a value is not harmless: `[2]` or `.key` for a part, else `""`. */
+export function harmfulPath({ harmless, parts }: GuardedField, all: Json): string {
+  if (parts === undefined) return "";
+  if (parts === "items") {
+    return Array.isArray(all) ? `[${all.findIndex((item) => harmless([item]) === undefined)}]` : "";
   }
-}
-
-/** What of a value is harmless; undefined when nothing is. */
-export function harmlessPart({ harmless }: GuardedField, value: Json): Json | undefined {
-  if (harmless.of === "items" && Array.isArray(value)) {
-    const kept = value.filter((item) => harmless.is(item));
-    return kept.length === 0 ? undefined : kept;
-  }
-  if (harmless.of === "keys" && isObject(value)) {
-    const kept = Object.entries(value).filter(([key, item]) => keyIsHarmless(harmless.are, key, item));
-    return kept.length === 0 ? undefined : Object.fromEntries(kept);
-  }
-  return undefined;
-}
-
-function keyIsHarmless(
-  are: { readonly [key: string]: (value: Json) => boolean },
-  key: string,
-  value: Json | undefined,
-): boolean {
-  if (value == null) return true;
-  return Object.hasOwn(are, key) && are[key]?.(value) === true;
+  const isHarmful = (key: string) => isObject(all) && harmless({ [key]: all[key] ?? null }) === undefined;
+  const key = isObject(all) ? Object.keys(all).find(isHarmful) : undefined;
+  return key !== undefined && parts.has(key) ? `.${key}` : "";
 }
 
 /**

@@ -1,11 +1,10 @@
 import type { Policy } from "#config/policy.ts";
-import type { ChatRequest, JsonObject } from "#domain/chat.ts";
+import type { ChatRequest, Json, JsonObject } from "#domain/chat.ts";
 import {
   boundingFields,
   type GuardedField,
   guardedFields,
-  harmfulPathIn,
-  harmlessPart,
+  harmfulPath,
   namesFreeTerms,
   policyGuardedField,
 } from "#domain/guarded-fields.ts";
@@ -69,11 +68,13 @@ export function guardFields(body: JsonObject, rules: FieldRules): GuardedBody | 
   for (const name in body) {
     const rule = rules.byName.get(name) ?? ruleOfOtherSpelling(name, rules);
     if (rule === undefined) continue;
-    const at = harmfulPathIn(rule.field, body[name] ?? null);
-    if (at === undefined) continue;
-    if (rule.action === "refuse") return { kind: "refused", field: name, param: `${name}${at}` };
+    const value = body[name] ?? null;
+    const harmless = value === null ? null : rule.field.harmless(value);
+    if (harmless === value) continue;
+    if (rule.action === "refuse")
+      return { kind: "refused", field: name, param: `${name}${harmfulPath(rule.field, value)}` };
     found ??= [];
-    found.push({ name, rule });
+    found.push({ name, rule, harmless });
   }
   return found === undefined ? undefined : allowed(body, found);
 }
@@ -105,16 +106,17 @@ function foldCase(name: string): string {
 interface Found {
   readonly name: string;
   readonly rule: FieldRule;
+  /** What of its value may go out. */
+  readonly harmless: Json | undefined;
 }
 
 function allowed(body: JsonObject, found: readonly Found[]): GuardedBody {
   const dropped = found.filter(({ rule }) => rule.action === "drop");
   const forwarded = found.filter(({ rule }) => rule.action === "forward");
   const kept: JsonObject = dropped.length === 0 ? body : { ...body };
-  for (const { name, rule } of dropped) {
-    const part = harmlessPart(rule.field, body[name] ?? null);
-    if (part === undefined) delete kept[name];
-    else kept[name] = part;
+  for (const { name, harmless } of dropped) {
+    if (harmless === undefined) delete kept[name];
+    else kept[name] = harmless;
   }
   const freeTerms = forwarded.find(({ name }) => namesFreeTerms({ [name]: body[name] ?? null }))?.name;
   return {
