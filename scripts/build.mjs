@@ -12,12 +12,7 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(join(folder, "data"), { recursive: true });
 
 /** Each thread has a program of its own. Inside the executable they lie side by side, under the names of their files. */
-const programs = [
-  "src/main.ts",
-  "src/ledger/sqlite/sqlite-worker.ts",
-  "src/db/sqlite-thread.ts",
-  "src/gateway/backtest-worker.ts",
-];
+const programs = ["src/main.ts", "src/ledger/sqlite/sqlite-worker.ts", "src/db/sqlite-thread.ts"];
 run(bunBinary(), [
   "build",
   "--compile",

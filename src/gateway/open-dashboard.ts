@@ -6,7 +6,6 @@ import type { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
 import { type OperatorActions, openOperatorActions } from "#dashboard/audit.ts";
 import type { DashboardSources, PolicyFile } from "#dashboard/sources.ts";
-import { inMemoryPath } from "#db/database-url.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { ServerConnection } from "#http/server-options.ts";
@@ -16,9 +15,9 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import type { Configuration } from "#pipeline/ports.ts";
+import { nextLargeTask } from "#platform/event-loop.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import pkg from "../../package.json" with { type: "json" };
-import { backtestInThread } from "./backtest-thread.ts";
 import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import type { OpenHealth } from "./open-parts.ts";
@@ -40,6 +39,9 @@ export function openDashboard(
 ): (connection: ServerConnection) => Handler {
   const { settings, configuration, time, notices, closing } = context;
   const { clock, timers } = time;
+  const { version } = pkg;
+  const { nodeId, workers, command } = settings;
+  const { records, policyHash, holdClosed, explained } = parts.records;
   const startedMs = clock.now();
   const admin = new LazyStore<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
   const actions = new LazyStore<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
@@ -47,27 +49,15 @@ export function openDashboard(
     await Promise.all([admin.close(), actions.close()]);
   });
   const sources: DashboardSources = {
-    clock,
-    timers,
-    installation: {
-      version: pkg.version,
-      nodeId: settings.nodeId,
-      demo: settings.upstream.kind === "demo",
-      workers: settings.workers,
-      command: settings.command,
-      startedMs,
-    },
+    ...{ clock, timers, notices, records, policyHash, holdClosed, explained },
+    installation: { version, nodeId, demo: settings.upstream.kind === "demo", workers, command, startedMs },
     config: () => configuration.current(),
     configStatus: parts.configStatus,
     policyFile: policyFileOf(context),
     ledger: parts.ledger,
     admin: () => admin.opened(),
-    holdClosed: parts.records.holdClosed,
-    records: parts.records.records,
-    policyHash: parts.records.policyHash,
     health: parts.health.registry,
     overrides: parts.health.overrides,
-    notices,
     actions: {
       add: async (action) => (await actions.opened()).add(action),
       list: async (limit) => (await actions.opened()).list(limit),
@@ -77,24 +67,16 @@ export function openDashboard(
     priceBookReadMs: () => parts.prices.readMs,
     reconciliation: () => parts.keyUsage?.latest,
     async backtest(policy, range, onProgress, signal) {
-      const current = configuration.current();
-      const task = { policy, registry: current.registry, learned: weightsFor(policy, current) };
-      const { databaseUrl } = settings;
-      if (databaseUrl !== `sqlite:${inMemoryPath}`)
-        return backtestInThread({ ...task, databaseUrl, range }, onProgress, signal);
-      // No other thread can open a database in memory.
       const { backtest } = await import("#records/backtest/backtest.ts");
-      const { records } = parts.records;
-      const stored = records.export(range);
+      const current = configuration.current();
       return backtest({
-        ...task,
-        records: stored,
+        ...{ policy, onProgress, signal },
+        registry: current.registry,
+        learned: weightsFor(policy, current),
+        records: inSteps(records.export(range)),
         configuration: (hash) => records.configuration(hash),
-        onProgress,
-        signal,
       });
     },
-    explained: parts.records.explained,
   };
   const { dashboardToken: token, allowedHosts } = settings;
   return (connection) =>
@@ -131,6 +113,18 @@ function policyFileOf({ settings, configuration }: GatewayContext): PolicyFile {
         : checked;
     },
   };
+}
+
+/** Records that are replayed at once: that takes some milliseconds, and other requests are served in between. */
+const recordsPerTick = 32;
+
+async function* inSteps<T>(batches: AsyncIterable<readonly T[]>): AsyncIterable<readonly T[]> {
+  for await (const batch of batches) {
+    for (let at = 0; at < batch.length; at += recordsPerTick) {
+      yield batch.slice(at, at + recordsPerTick);
+      await nextLargeTask();
+    }
+  }
 }
 
 /** The weights in force, where the policy names the same file. */
