@@ -44,39 +44,3 @@ test("a connection whose exchange is cancelled during its last text is not reuse
   expect(await nextOf(next)).toBe("hello");
   expect(upstream.connections()).toBe(2);
 });
-
-test("a request is sent whole though its bytes are freed once the response has begun", async () => {
-  const body = Buffer.alloc(32 * 1_048_576, "x");
-  let received = 0;
-  let last = "";
-  const { promise: arrived, resolve: onArrived } = Promise.withResolvers<void>();
-  let reader: Bun.Socket | undefined;
-  using listener = Bun.listen({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: {
-      data(socket, bytes) {
-        if (reader === undefined) {
-          socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
-          socket.pause();
-        }
-        reader = socket;
-        received += bytes.length;
-        last = bytes.toString("latin1").at(-1) ?? "";
-        if (last === "!") onArrived();
-      },
-    },
-  });
-  const agent = new HttpAgent({ url: `http://127.0.0.1:${listener.port}/`, now: () => 0 });
-  const head = agent.head({});
-  const exchange = agent.post(head, [Buffer.from("<"), new Uint8Array(body.buffer), Buffer.from("!")], false, () => {});
-  expect((await exchange.head()).status).toBe(200);
-  const before = received;
-  expect(before).toBeLessThan(body.length);
-  body.buffer.transfer(0);
-  reader?.resume();
-  await arrived;
-  const sent = received - String(head).length;
-  expect(sent).toBeGreaterThan(32 * 1_048_576);
-  exchange.cancel();
-});

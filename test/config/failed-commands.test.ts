@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { programWith } from "#cli/program.ts";
-import { main, runCommand, spawnCommand } from "../harness/command-line.ts";
+import { main, runCommand } from "../harness/command-line.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 import { freePort, root } from "../harness/process.ts";
 
@@ -53,15 +53,6 @@ describe("a command whose output cannot be written", () => {
     expect(await Promise.all(ended)).toEqual(
       printing.map((args) => [args, "standard output cannot be written: ENOSPC\n", 1]),
     );
-  });
-
-  test("because the reader has closed the pipe ends without a message", async () => {
-    const ended = printing.map(async (args) => {
-      const child = spawnCommand(args);
-      await child.stdout.cancel();
-      return [args, await new Response(child.stderr).text(), await child.exited] as const;
-    });
-    expect(await Promise.all(ended)).toEqual(printing.map((args) => [args, "", 0]));
   });
 });
 

@@ -28,28 +28,6 @@ describe("buffered log output", () => {
     expect(lines.every((line, i) => i === 20_000 || line.startsWith(`line ${i} x`))).toBe(true);
   });
 
-  test("keeps lines complete if several processes share a pipe", async () => {
-    const child = program(
-      `
-      if (process.env.NAME === undefined) {
-        const again = ["a", "b", "c"].map((NAME) =>
-          Bun.spawn([process.execPath, ...process.execArgv, "-e", process.env.TEXT], { env: { ...process.env, NAME }, stdio: ["ignore", "inherit", "inherit"] }));
-        await Promise.all(again.map(({ exited }) => exited));
-      } else {
-        const output = bufferedOutput(1, { dropped, batchSize: 4096, pieceBytes: 4096 });
-        process.on("exit", output.flush);
-        for (let i = 0; i < 3000; i++) {
-          output.write(process.env.NAME.repeat(300) + "\\n");
-          if (i % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
-        }
-      }`,
-      true,
-    );
-    const lines = (await new Response(child.stdout).text()).split("\n").slice(0, -1);
-    expect(lines).toHaveLength(9_000);
-    expect(lines.every((line) => /^(a{300}|b{300}|c{300})$/.test(line))).toBe(true);
-  });
-
   test("never waits for a reader that does not read: lines above the bound are dropped and counted", async () => {
     // A pipe without a reader until the test reads from it.
     const directory = await mkdtemp(join(tmpdir(), "smart-gateway-log-"));

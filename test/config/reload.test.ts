@@ -198,28 +198,6 @@ describe("reloading when asked", () => {
   });
 });
 
-test("the status shows the active configuration, and whether a file differs from it", async () => {
-  const path = join(newFolder(), "policy.yaml");
-  writeFileSync(path, cap(1));
-  const { live } = await start({ policyPath: path, pollMs: 600_000 });
-  const first = live.status();
-  expect(first).toEqual({
-    state: "current",
-    hash: expect.stringMatching(/^[0-9a-f]{16}$/),
-    loadedAtMs: expect.any(Number),
-  });
-  writeFileSync(path, cap("lots"));
-  live.reload();
-  const reason = "policy.yaml:2 is refused: budget.per_goal_hard_usd";
-  expect(live.status()).toEqual({ ...first, state: "refused", reason });
-  writeFileSync(path, cap(2));
-  live.reload();
-  expect(live.status()).toMatchObject({ state: "current", hash: expect.not.stringContaining(first.hash) });
-  writeFileSync(path, cap(1));
-  live.reload();
-  expect(live.status().hash).toBe(first.hash);
-});
-
 describe("noticing a change", () => {
   test("of a file that an editor replaces by renaming, twice", async () => {
     const folder = newFolder();

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { generate } from "selfsigned";
 import { parseAuthKeys } from "#config/auth-keys.ts";
 import { formatProblems } from "#config/problem.ts";
 import { parseSettings } from "#config/settings.ts";
@@ -154,31 +153,6 @@ describe("NODE_EXTRA_CA_CERTS", () => {
       expect(problemsOf({ NODE_EXTRA_CA_CERTS: path })).toMatchObject([{ path: "NODE_EXTRA_CA_CERTS", message }]);
     });
   }
-
-  test.skipIf(process.platform !== "linux")(
-    "in .env only is warned of, because the runtime reads it before",
-    async () => {
-      const folder = join(scratch, "with-env");
-      mkdirSync(folder);
-      const path = join(folder, "authority.pem");
-      writeFileSync(path, (await generate([{ name: "commonName", value: "test" }])).cert);
-      const doctor = async (env: Record<string, string>) => {
-        const main = join(import.meta.dir, "..", "..", "src", "main.ts");
-        const command = Bun.spawn([process.execPath, main, "doctor"], {
-          cwd: folder,
-          env: { PATH: process.env["PATH"] ?? "", HOME: folder, PORT: "1", ...env },
-          stdout: "pipe",
-          stderr: "ignore",
-        });
-        return new Response(command.stdout).text();
-      };
-      const warning = "NODE_EXTRA_CA_CERTS has no effect in .env";
-      expect(await doctor({ NODE_EXTRA_CA_CERTS: path })).not.toContain(warning);
-      writeFileSync(join(folder, ".env"), `NODE_EXTRA_CA_CERTS=${path}\n`);
-      expect(await doctor({})).toContain(warning);
-      expect(await doctor({ NODE_EXTRA_CA_CERTS: path })).not.toContain(warning);
-    },
-  );
 });
 
 describe("the keys file", () => {

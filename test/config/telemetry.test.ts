@@ -1,72 +1,36 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RequestRecord } from "#records/record.ts";
-import { createLog, type LogEvents, type LogOptions, loggedError, logId, requestFields } from "#telemetry/log/log.ts";
+import { createLog, type LogEvents, type LogOptions, loggedError, logId } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
 
-const record: RequestRecord = {
+const attempt = (model: string, outcome: string, more: object = {}) => ({
+  id: "dec-1.1",
+  startedMs: 1,
+  model,
+  purpose: "EXECUTE",
+  outcome,
+  durationMs: 30,
+  holdNanoUsd: nanoUsd(900),
+  ...more,
+});
+const usage = { input: 1_000, cachedInput: 400, output: 200, reasoning: 50 };
+const record = {
   requestId: "req-1",
   decisionId: "dec-1",
   atMs: 1_790_000_000_000,
   begunMs: 0,
   alias: "smart-router",
   stream: true,
-  decision: {
-    task_id: "task-1",
-    action: "ROUTE",
-    model: "vendor_v4_flash",
-    purpose: "EXECUTE",
-    cause: "score_flash",
-    score: 21.123456,
-    confidence: 0.8,
-    hard_rule: false,
-    sensitive_block_applied: true,
-    evidence: ["score=21"],
-    policy_version: "1",
-  },
+  decision: { action: "ROUTE", model: "vendor_v4_flash", cause: "score_flash", sensitive_block_applied: true },
   status: 200,
   outcome: "answered",
   answeredBy: "vendor_v4_pro",
   attempts: [
-    {
-      id: "dec-1.1",
-      startedMs: 1,
-      model: "vendor_free_scout",
-      purpose: "SCOUT",
-      outcome: "timed_out",
-      durationMs: 4_000,
-      holdNanoUsd: nanoUsd(0),
-    },
-    {
-      id: "dec-1.2",
-      startedMs: 2,
-      model: "vendor_v4_flash",
-      purpose: "EXECUTE",
-      outcome: "cut_off",
-      durationMs: 30,
-      holdNanoUsd: nanoUsd(900),
-    },
-    {
-      id: "dec-1.3",
-      startedMs: 3,
-      model: "vendor_v4_flash",
-      purpose: "EXECUTE",
-      outcome: "rate_limited",
-      durationMs: 40,
-      holdNanoUsd: nanoUsd(900),
-    },
-    {
-      id: "dec-1.4",
-      startedMs: 4,
-      model: "vendor_v4_pro",
-      purpose: "EXECUTE",
-      outcome: "answered",
-      upstreamStatus: 200,
-      durationMs: 1_200,
-      holdNanoUsd: nanoUsd(5_000_000),
-      costNanoUsd: nanoUsd(1_500_000),
-      usage: { input: 1_000, cachedInput: 400, output: 200, reasoning: 50 },
-    },
+    attempt("vendor_free_scout", "timed_out", { purpose: "SCOUT", durationMs: 4_000 }),
+    attempt("vendor_v4_flash", "cut_off"),
+    attempt("vendor_v4_flash", "rate_limited"),
+    attempt("vendor_v4_pro", "answered", { durationMs: 1_200, costNanoUsd: nanoUsd(1_500_000), usage }),
   ],
   costNanoUsd: nanoUsd(1_500_000),
   redactions: [
@@ -74,7 +38,7 @@ const record: RequestRecord = {
     { rule: "jwt", count: 1 },
   ],
   timings: { decisionMs: 0.1234567, firstTokenMs: 300, totalMs: 1_300 },
-} as RequestRecord;
+} as unknown as RequestRecord; // the fields that are read
 
 /** One object per logged line. */
 function capture(options: Partial<LogOptions> = {}) {
@@ -89,38 +53,6 @@ function capture(options: Partial<LogOptions> = {}) {
 }
 
 describe("the log", () => {
-  test("is one line of JSON for each request, with its decision, cost and timings", () => {
-    const { log, events, lines } = capture({ nodeId: "node-1" });
-    log("request_finished", requestFields(record));
-    expect(lines.map((line) => line.split("\n").length)).toEqual([2]);
-    expect(events()).toEqual([
-      {
-        level: "info",
-        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-        node: "node-1",
-        event: "request_finished",
-        request_id: "req-1",
-        decision_id: "dec-1",
-        alias: "smart-router",
-        stream: true,
-        status: 200,
-        outcome: "answered",
-        action: "ROUTE",
-        cause: "score_flash",
-        score: 21.123,
-        model: "vendor_v4_pro",
-        attempts: 4,
-        redactions: 3,
-        input_tokens: 1_000,
-        output_tokens: 200,
-        cost_usd: "0.0015",
-        decision_ms: 0.123,
-        first_token_ms: 300,
-        total_ms: 1_300,
-      },
-    ]);
-  });
-
   test("has no field that could take text of a request", () => {
     // Does not compile once an event has a field of plain `string`; words of a union, ids and the operator's text are allowed.
     type PlainOf<T> = { [F in keyof T]-?: string extends T[F] ? F : never }[keyof T];
@@ -149,14 +81,6 @@ describe("the log", () => {
       at: expect.stringContaining("telemetry.test.ts"),
     });
     expect(lines.join("")).not.toContain(secret);
-  });
-
-  test("is readable on a terminal, still one line each", () => {
-    const { log, lines } = capture({ format: "pretty" });
-    log("request_finished", requestFields(record));
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/INFO.*request_finished.*score_flash.*\n$/);
-    expect(lines[0]?.trimEnd().split("\n")).toHaveLength(1);
   });
 });
 

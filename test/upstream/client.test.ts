@@ -45,42 +45,6 @@ describe("a call", () => {
     expect((await answered(jsonAnswer(answer), { limits: { maxValues: 5_000 } })).kind).toBe("answer");
   });
 
-  test("posts the body as JSON with the gateway's credentials and no header of the caller", async () => {
-    const key = ["sk", "test", "key"].join("-");
-    await withUpstream(
-      async ({ socket, request }) => {
-        const sent = await request();
-        socket.write(jsonAnswer({ ...completion, sent }));
-      },
-      async ({ send }) => {
-        const body = { model: "m", messages: [{ role: "user", content: "ü🌍" }], deep: [[[null]]], stop: null };
-        const reply = await send(callOf(false, { body }));
-        if (reply.kind !== "answer") throw new Error(JSON.stringify(reply));
-        const [head = "", sent = ""] = String(reply.answer["sent"]).split("\r\n\r\n");
-        expect(head.startsWith("POST /api/v1/chat/completions HTTP/1.1\r\n")).toBe(true);
-        const names = head
-          .split("\r\n")
-          .slice(1)
-          .map((line) => line.toLowerCase().split(":")[0])
-          .sort();
-        expect(names).toEqual([
-          "accept",
-          "accept-encoding",
-          "authorization",
-          "connection",
-          "content-length",
-          "content-type",
-          "host",
-          "user-agent",
-        ]);
-        expect(head.toLowerCase()).toContain(`authorization: bearer ${key}\r\n`);
-        expect(head.toLowerCase()).toContain("content-type: application/json\r\n");
-        expect(JSON.parse(sent)).toEqual(body);
-      },
-      { apiKey: key },
-    );
-  });
-
   test("refuses a key that is not valid in a header, without showing it", async () => {
     const key = `secret${"\n"}line`;
     await expect(

@@ -79,38 +79,3 @@ describe("a connection", () => {
     );
   });
 });
-
-test("a reader that does not read pauses the upstream", async () => {
-  let sent = 0;
-  let blocked = false;
-  const piece = Buffer.concat(Array(50).fill(contentChunk("x".repeat(1_000))));
-  await withUpstream(
-    async ({ socket, request }) => {
-      await request();
-      socket.write(streamHead);
-      const flush = () => {
-        blocked = false;
-        // 256 MB represent an endless body: more than all buffers between the server and the reader.
-        while (sent < 256_000_000) {
-          sent += piece.length;
-          if (!socket.write(piece)) {
-            blocked = true;
-            return;
-          }
-        }
-      };
-      socket.on("drain", flush);
-      flush();
-    },
-    async ({ send }) => {
-      const reply = await send(callOf(true));
-      if (reply.kind !== "stream") throw new Error(JSON.stringify(reply));
-      // Blocked for a hundred turns in a row: all buffers on the way are full.
-      for (let still = 0, last = -1; still < 100; last = sent) {
-        still = blocked && sent === last ? still + 1 : 0;
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-      expect(sent).toBeLessThan(64_000_000);
-    },
-  );
-});

@@ -8,7 +8,6 @@ import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { forwardedBody } from "#pipeline/execute/forwarded-body.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { spliceBody } from "#upstream/received-body.ts";
-import { start } from "../harness/gateway.ts";
 
 const token = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
 const engine = privacyEngine(Policy.parse({}).privacy);
@@ -205,25 +204,4 @@ describe("the bytes sent upstream", () => {
       expect(Buffer.concat(spliceBody(request.body, request.received)).toString()).toBe(large(members));
     },
   );
-
-  test("are the received ones, except for the gateway's changes and the messages with a credential", async () => {
-    await using gateway = await start();
-    const messageText = (role: string, content: string) =>
-      `{"role": "${role}",  "content": ${JSON.stringify(content)}}`;
-    const messages = [
-      messageText("system", `${filler} — “typed” ${filler}`),
-      messageText("user", `use ${token} please`),
-      messageText("assistant", "\u0001 fine\\"),
-      '{"role":"user","content":"go \\u006fn"}',
-    ];
-    const json = `{ "seed": 7, "messages": [${messages.join(" ,\n")}],"model":"smart-router-flash", "metadata":{"task_id":"t1"},"temperature":0.25 }`;
-    const reply = await gateway.chat({}, {}, { body: json });
-    expect(reply.status).toBe(200);
-    const sent = gateway.upstream.requests.at(-1);
-    const { model: sentModel, max_tokens, ...rest } = (sent?.body ?? {}) as JsonObject;
-    const { model: _, metadata: __, ...received } = JSON.parse(json);
-    received.messages[1].content = "use [REDACTED:github_token:1] please";
-    expect(rest).toEqual(received);
-    expect(sentModel !== "smart-router-flash" && max_tokens !== undefined).toBe(true);
-  });
 });

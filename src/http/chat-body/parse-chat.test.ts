@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { parseChatRequest } from "./parse-chat.ts";
 import { ChatCompletionsBody } from "./schema.ts";
@@ -76,11 +75,12 @@ describe("a body of an unsupported shape gives 400", () => {
   });
 });
 
-describe("a body that breaks the schema gives 422 and names the field", () => {
+describe("a body that breaks the schema, also as it is published, gives 422 and names the field", () => {
   test.each<[string, Record<string, unknown>]>(jsonLines(import.meta.dir, "fixtures/invalid-fields.jsonl"))(
     "%s: %j",
     (param, change) => {
       const parsed = refusal({ ...plain, ...change });
+      expect(ChatCompletionsBody.safeParse({ ...plain, ...change }).success).toBe(false);
       expect(parsed).toMatchObject({ status: 422, param });
       expect(parsed.detail).toContain(param);
     },
@@ -116,6 +116,7 @@ describe("what is accepted", () => {
       { role: "assistant", content: [{ type: "refusal", refusal: "no" }] },
     ];
     expect(accepted({ ...plain, messages }).body).toEqual({ ...plain, messages } as never);
+    expect(ChatCompletionsBody.safeParse({ ...plain, messages }).success).toBe(true);
   });
 
   test("null counts as absent in every optional field", () => {
@@ -290,104 +291,5 @@ describe("what headers and metadata state", () => {
     // The header was not meant for the gateway, so an unusable id in it is no reason to refuse.
     expect(session({ "X-Session-Id": "x".repeat(257) })).toBeUndefined();
     expect(session({ "X-Session-Id": "" })).toBeUndefined();
-  });
-});
-
-describe("the published schema", () => {
-  const odd = fc.oneof(
-    fc.constantFrom<unknown>(
-      null,
-      true,
-      false,
-      0,
-      1,
-      -1,
-      0.5,
-      200,
-      3e9,
-      "",
-      "auto",
-      "high",
-      "LOW",
-      "a\u0007b",
-      [],
-      {},
-      ["x"],
-      [{}],
-    ),
-    fc.jsonValue({ maxDepth: 2 }),
-  );
-  const sometimes = (good: fc.Arbitrary<unknown>) =>
-    fc.oneof({ weight: 25, arbitrary: good }, { weight: 1, arbitrary: odd });
-  const part = fc.oneof(
-    fc.record(
-      { type: fc.constantFrom("text", "refusal", "image_url"), text: sometimes(fc.string()) },
-      { requiredKeys: [] },
-    ),
-    fc.record({ type: fc.constant("refusal"), refusal: sometimes(fc.string()) }),
-    odd,
-  );
-  const message = sometimes(
-    fc.record(
-      {
-        role: sometimes(fc.constantFrom("system", "developer", "user", "assistant", "tool", "function")),
-        content: sometimes(fc.oneof(fc.string(), fc.array(part, { maxLength: 2 }))),
-        name: odd,
-      },
-      { requiredKeys: [] },
-    ),
-  );
-  const count = fc.integer({ min: 0, max: 130 });
-  const dimension = fc.double({ min: 0, max: 1, noNaN: true });
-  const text = fc.string({ minLength: 1 });
-  const metadata = fc.record(
-    {
-      sensitive: sometimes(fc.boolean()),
-      reasoning: sometimes(fc.constantFrom("auto", "high")),
-      routing: sometimes(fc.constantFrom("auto", "pro", "flash", "free")),
-      session_id: sometimes(text),
-      goal_id: sometimes(text),
-      kind: sometimes(fc.constantFrom("AUTH", "OTHER")),
-      risk_level: sometimes(fc.constantFrom("LOW", "HIGH")),
-      ambiguity: sometimes(dimension),
-      estimated_tool_depth: sometimes(count),
-      mine: odd,
-    },
-    { requiredKeys: [] },
-  );
-  const body = fc.record(
-    {
-      model: sometimes(fc.constantFrom("smart-router", "smart-router-pro", "smart-router-flash", "smart-router-free")),
-      messages: sometimes(fc.array(message, { minLength: 1, maxLength: 3 })),
-      stream: sometimes(fc.boolean()),
-      stream_options: sometimes(fc.record({ include_usage: sometimes(fc.boolean()) })),
-      temperature: sometimes(dimension),
-      top_p: sometimes(dimension),
-      n: sometimes(count),
-      max_tokens: sometimes(count),
-      max_completion_tokens: sometimes(count),
-      stop: sometimes(fc.oneof(fc.string(), fc.array(fc.string()))),
-      tools: sometimes(fc.array(fc.record({ type: fc.constant("function") }))),
-      tool_choice: sometimes(fc.constantFrom("auto", { type: "function" })),
-      response_format: sometimes(fc.constant({ type: "json_object" })),
-      user: sometimes(fc.string()),
-      metadata: sometimes(metadata),
-      other: odd,
-    },
-    { requiredKeys: ["model", "messages"] },
-  );
-
-  test("agrees with the hand-written validation, for any body", () => {
-    let good = 0;
-    fc.assert(
-      fc.property(body, (sent) => {
-        const wire = JSON.parse(JSON.stringify(sent)); // what arrives: no -0, no undefined
-        const verdict = parse(wire).kind === "ok";
-        if (verdict) good++;
-        expect(ChatCompletionsBody.safeParse(wire).success).toBe(verdict);
-      }),
-      { numRuns: 1_500 },
-    );
-    expect(good).toBeGreaterThan(50); // otherwise only refusals were compared
   });
 });

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { closeSync, copyFileSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nanoUsd } from "#domain/money/money.ts";
@@ -127,30 +127,6 @@ describe("the SQLite ledger, when the file cannot be written", () => {
       await ledger.close(100);
     },
   );
-
-  test("a damaged page that another part's write meets closes the ledger", async () => {
-    await (await openLedger(`sqlite:${path}`, { nodeId: "a", clock })).close(1_000);
-    const db = new Database(path);
-    db.run("CREATE TABLE other (value TEXT)");
-    const root = db.query<{ rootpage: number }, []>("SELECT rootpage FROM sqlite_schema WHERE name = 'other'").get();
-    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-    db.close();
-    const file = openSync(path, "r+");
-    writeSync(file, new Uint8Array(4_096).fill(0xff), 0, 4_096, ((root?.rootpage ?? 0) - 1) * 4_096);
-    closeSync(file);
-    const events: LedgerEvent[] = [];
-    const log = (event: LedgerEvent) => void events.push(event);
-    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "b", clock, log });
-    const wrongly = [["INSERT INTO no_such_table VALUES (?)", 1]] as const;
-    expect(await ledger.sharedWrite?.(wrongly).catch(String)).toContain("no such table");
-    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
-    const write = [["INSERT INTO other VALUES (?)", "x"]] as const;
-    expect(await ledger.sharedWrite?.(write).catch(String)).toContain("SQLITE_CORRUPT");
-    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("unavailable");
-    expect(ledger.status()).toMatchObject({ ok: false, failed: "restart_needed" });
-    expect(events).toContainEqual(expect.objectContaining({ kind: "store_failed", failed: "restart_needed" }));
-    await ledger.close(100);
-  });
 
   test("a start on an empty store is logged, and as an error if a ledger was expected", async () => {
     const started = async (expectExisting?: () => boolean) => {

@@ -170,10 +170,4 @@ describe("the reader of the price book", () => {
     await time.advanceAsync(0);
     expect(state.asked).toBe(3);
   });
-  test("loses only its stored prices if the store fails to load or save", async () => {
-    const fails = () => Promise.reject(new Error("disk"));
-    const { reader, input } = setUp({ replies: [ok("0.00000015")], store: { load: fails, save: fails } });
-    await reader.start(2_000);
-    expect(input()).toBe(150_000_000);
-  });
 });

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
-import { processorMs } from "#platform/testing/running-time.ts";
 import { assessed, policy, type Sent, step } from "./fixtures.ts";
 
 const zone = (sent: Sent) => {
@@ -183,33 +182,5 @@ describe("for any input", () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  test("hostile text costs no more than long text", () => {
-    const families = [
-      "<file>",
-      "<task>",
-      "</task>",
-      "[",
-      "[reasoning",
-      "Error: ",
-      "*** Update File: ",
-      "```",
-      "\n",
-      "((((",
-      "a/b.",
-      "src/a.ts ",
-    ];
-    for (const piece of families) {
-      const text = piece.repeat(Math.ceil(200_000 / piece.length));
-      const messages = [
-        { role: "user", content: text },
-        ...step("bash", { command: text }, text),
-        ...step("edit_file", text, text),
-      ];
-      const start = processorMs();
-      assessed({ messages });
-      expect(processorMs() - start).toBeLessThan(3_000); // some milliseconds; quadratic time would take minutes
-    }
   });
 });

@@ -198,16 +198,6 @@ describe("for any task, any runtime and any snapshot", () => {
     );
   });
 
-  test("repository context without an opt-in also excludes free models", () => {
-    fc.assert(
-      fc.property(tasks, runtimes, snapshots, (task, runtime, snapshot) => {
-        const inRepository = { ...task, sensitive: false, repo_context_present: true, repo_free_opt_in: false };
-        const { model } = decide(inRepository, runtime, snapshot);
-        if (model !== null) expect(snapshot.registry.models.get(model)?.free).toBe(false);
-      }),
-    );
-  });
-
   test("no model is selected whose cost exceeds a hard cap", () => {
     fc.assert(
       fc.property(tasks, runtimes, snapshots, (task, runtime, snapshot) => {

@@ -39,7 +39,7 @@ const ordinaryNumbers: { readonly [field: string]: readonly [least: number, most
 };
 
 /** Whether the request is of the usual kind, so that an answer that is empty, unreadable or too expensive is the model's doing. */
-export function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }): boolean {
+function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }): boolean {
   for (const field in body) {
     const value: Json | undefined = body[field];
     if (value === null || value === undefined || ordinaryFields.has(field)) continue;

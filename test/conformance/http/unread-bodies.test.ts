@@ -1,7 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startServer } from "#http/server.ts";
-import { manualTime } from "#platform/manual-time.ts";
-import type { Timers } from "#platform/time.ts";
 import { eventually, start, type TestGateway, token } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
@@ -68,12 +65,6 @@ const tooLarge: typeof refusals = [
   ["a dry run that is too large", 413, ["POST /v1/route/decision HTTP/1.1", host, auth, json], "MAX_REQUEST_BYTES"],
   ["an outcome that is too large", 413, ["POST /v1/route/outcome HTTP/1.1", host, auth, json], "larger than"],
 ];
-/** The runtime discards their bodies, and the answers are not refusals. */
-const bodiless: typeof refusals = [
-  ["a GET", 200, ["GET /livez HTTP/1.1", host], "}"],
-  ["a GET of nothing", 404, ["GET /nothing HTTP/1.1", host], "detail"],
-  ["a GET without a token", 401, ["GET /v1/models HTTP/1.1", host], "Authorization"],
-];
 
 describe.each([
   ["a declared length", false],
@@ -97,65 +88,6 @@ describe.each([
       // Bytes in socket buffers are in addition to the bytes that were read.
       expect(caller.sent).toBeLessThan(24 * megabyte);
     });
-  }
-
-  /** A server with its own timers, so that they can be counted. */
-  const serverWith = (timers: Timers, ledgerOldestMs = 0) => {
-    const { ports, settings } = gateway.gateway;
-    const ledger = new Proxy(ports.ledger, {
-      get(real, name) {
-        const member: unknown = name === "oldestMs" ? () => ledgerOldestMs : Reflect.get(real, name);
-        return typeof member === "function" ? member.bind(real) : member;
-      },
-    });
-    return startServer({
-      settings: { ...settings, maxRequestBytes: megabyte, maxBytesInFlight: megabyte },
-      version: "1",
-      ports: { ...ports, timers, ledger },
-      keys: () => undefined,
-      records: {
-        health: () => undefined,
-        explained: async () => undefined,
-        explainNow: () => ({}),
-        reportOutcome: async () => false,
-      },
-      lastModel: () => undefined,
-      configStatus: () => ({ state: "current", hash: "", loadedAtMs: 0 }),
-      metricsText: async () => undefined,
-      onRejected: () => undefined,
-      onDryRun: () => undefined,
-      onCrash: () => undefined,
-    });
-  };
-
-  const trickled = [...refusals, ...(chunked ? [] : tooLarge), ...bodiless].filter(([name]) => name !== dashboardPage);
-  test("is read for at most five seconds, and leaves no timer, also when the caller disconnects", async () => {
-    const time = manualTime(Date.now());
-    const server = serverWith(time.timers);
-    for (const [, status, lines, text] of trickled) {
-      await expectFiveSeconds(server.url, time, { status, lines, text });
-      const leaving = new Uploader(server.url, { head: lines.join("\r\n"), chunked });
-      await eventually(() => leaving.text.includes(text));
-      expect(time.pending).toBe(1);
-      leaving.socket.destroy();
-      await eventually(() => time.pending === 0);
-    }
-    await server.stop();
-  });
-
-  /** A caller that sends little is answered at once, and its connection closed after five seconds. */
-  async function expectFiveSeconds(
-    url: string,
-    time: ReturnType<typeof manualTime>,
-    { status, lines, text }: { status: number; lines: readonly string[]; text: string },
-  ): Promise<void> {
-    const caller = new Uploader(url, { head: lines.join("\r\n"), chunked });
-    await eventually(() => caller.text.includes(text));
-    caller.more(Buffer.from("xxx"));
-    expect([text, caller.status, caller.closed, time.pending]).toEqual([text, status, false, 1]);
-    time.advance(5_000);
-    await eventually(() => caller.closed);
-    expect(time.pending).toBe(0);
   }
 });
 
