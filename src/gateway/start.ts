@@ -4,14 +4,13 @@ import type { Settings } from "#config/settings.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
-import { inMemoryConversationMemory } from "#pipeline/conversation-memory.ts";
 import { callerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import { RetryBudget } from "#pipeline/execute/retry-budget.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import { createBatcher } from "#platform/batcher.ts";
-import { LruMap } from "#platform/lru-map.ts";
+import { LruMap, limitedMemory } from "#platform/lru-map.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { timerWheel } from "#platform/timers.ts";
@@ -131,7 +130,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     health: health.registry,
     upstream: tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address().baseUrl),
     tasks: storedTaskMemory({ states: records.tasks, shared, clock, limits }),
-    conversations: inMemoryConversationMemory(() => configuration.policy().routing.affinity),
+    conversations: limitedMemory(() => configuration.policy().routing.affinity),
     retryBudget: new RetryBudget(clock, () => configuration.policy().upstream),
     firstEventTimes: new FirstEventTimes(clock),
     callsInFlight: new CallsInFlight(time.timers),

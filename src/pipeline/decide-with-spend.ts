@@ -1,13 +1,11 @@
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
-import type { LearnedInput } from "#pipeline/decide/learned/learned-score.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
-import type { Configuration, Ports } from "./ports.ts";
+import type { Ports } from "./ports.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
 import { type RetryAdvice, retryAdviceFor, retryAfterOf } from "./retry-advice.ts";
-import { takeSnapshot } from "./take-snapshot.ts";
+import { type OfConversation, snapshotOfAsk } from "./take-snapshot.ts";
 
 export type Decided = RoutedDecision & {
   readonly kind: "decided" | "store_unavailable";
@@ -27,9 +25,8 @@ export function decideWithSpend(
   const { assessment, configuration } = context;
   const goal = assessment.task.goal_id;
   const affinity = affinityOf(assessment, ports);
-  const learned = learnedFor(context);
   const draw = drawFor(context, ports);
-  const inputs: Inputs = { assessment, configuration, affinity, learned, draw, verdict };
+  const inputs: Inputs = { assessment, configuration, known: { affinity, draw, verdict } };
   const seen = ports.ledger.peek(goal);
   if (seen !== undefined) {
     const routed = decideWith(seen, inputs, ports);
@@ -40,23 +37,15 @@ export function decideWithSpend(
 
 /** What a decision is made of beside the spend. */
 interface Inputs extends Pick<RequestContext, "assessment" | "configuration"> {
-  readonly affinity: Affinity | undefined;
-  readonly learned: LearnedInput | undefined;
-  readonly draw: number | undefined;
-  readonly verdict: Snapshot["verdict"] | undefined;
+  readonly known: OfConversation;
 }
 
-function decideWith(spend: Spend | undefined, inputs: Inputs, ports: Ports): RoutedDecision {
-  const { assessment, configuration, affinity, learned, draw, verdict } = inputs;
-  const snapshot = takeSnapshot(configuration, ports.health.view(), assessment.size, spend);
-  const { evidence, prose, scale } = assessment;
-  snapshot.scale = scale;
-  if (evidence.length > 0) snapshot.runEvidence = evidence;
-  if (prose > 0) snapshot.prose = prose;
-  if (affinity !== undefined) snapshot.affinity = affinity;
-  if (learned !== undefined) snapshot.learned = learned;
-  if (draw !== undefined) snapshot.draw = draw;
-  if (verdict !== undefined) snapshot.verdict = verdict;
+function decideWith(
+  spend: Spend | undefined,
+  { assessment, configuration, known }: Inputs,
+  ports: Ports,
+): RoutedDecision {
+  const snapshot = snapshotOfAsk(assessment, configuration, ports.health.view(), spend, known);
   return { decision: decide(assessment.task, assessment.runtime, snapshot), snapshot };
 }
 
@@ -78,20 +67,8 @@ async function decideWithReadSpend(wasSeen: boolean, inputs: Inputs, ports: Port
 /** Which model has the conversation in its prompt cache; undefined for a call that is no part of a conversation. */
 function affinityOf({ housekeeping, conversationKey, continuation }: Assessment, ports: Ports): Affinity | undefined {
   if (housekeeping !== undefined) return undefined;
-  const known = ports.conversations.recall(conversationKey, ports.clock.now());
-  return known === undefined ? undefined : { model: known.model, continuation };
-}
-
-/** What was learned, with the features that it reads; housekeeping is no ask. */
-export function learnedFor({
-  assessment,
-  configuration,
-}: Pick<RequestContext, "assessment"> & { readonly configuration: Pick<Configuration, "learned"> }):
-  | LearnedInput
-  | undefined {
-  const { learned } = configuration;
-  if (learned === undefined || assessment.housekeeping !== undefined) return undefined;
-  return { weights: learned, features: featureVector(assessment.task, assessment.features) };
+  const model = ports.conversations.recall(conversationKey, ports.clock.now());
+  return model === undefined ? undefined : { model, continuation };
 }
 
 /** A random number for exploration, where the policy wants it and a task may begin. */

@@ -10,12 +10,11 @@ import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
-import { learnedFor } from "#pipeline/decide-with-spend.ts";
 import { guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
-import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import { snapshotOfAsk } from "#pipeline/take-snapshot.ts";
 import { findingsIn, type RedactedBody } from "#privacy/redaction.ts";
 
 /** A decision about a chat request that is not sent, with what it was made from. */
@@ -67,7 +66,7 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
     const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
     const said = { ...request, routing: { ...request.routing, taskFields } };
     const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
-    const { size, scale, evidence, prose, conversationKey, continuation, housekeeping } = assessment;
+    const { size, conversationKey, continuation, housekeeping } = assessment;
     const task = {
       ...assessment.task,
       ...givenOf({ task_id, goal_id, reasoning, explicit_route }),
@@ -75,15 +74,8 @@ export function conversationDryRun(options: DryRunOptions): (request: ChatReques
     };
     const runtime = { ...assessment.runtime, ...statedRuntime };
     const model = housekeeping === undefined ? models.get(conversationKey) : undefined;
-    const learned = learnedFor({ assessment, configuration });
-    const snapshot: Snapshot = {
-      ...takeSnapshot(configuration, health, size, spend),
-      scale,
-      ...(evidence.length === 0 ? {} : { runEvidence: evidence }),
-      ...(prose === 0 ? {} : { prose }),
-      ...(learned === undefined ? {} : { learned }),
-      ...(model === undefined ? {} : { affinity: { model, continuation } }),
-    };
+    const known = model === undefined ? {} : { affinity: { model, continuation } };
+    const snapshot = snapshotOfAsk(assessment, configuration, health, spend, known);
     const decision = decide(task, runtime, snapshot);
     if (decision.model !== null && housekeeping === undefined) models.set(conversationKey, decision.model);
     return { kind: "decided", decision, task, runtime, size, snapshot, redacted, redactions };

@@ -1,15 +1,15 @@
 import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
-import type { ModelRegistry } from "#domain/model.ts";
+import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/caps.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import type { ConversationMemory } from "#pipeline/conversation-memory.ts";
 import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
 import type { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import type { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
+import type { Memory } from "#platform/lru-map.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import type { RequestRecord } from "#records/record.ts";
@@ -27,8 +27,8 @@ export interface Ports {
   readonly health: HealthRegistry;
   readonly upstream: Upstream;
   readonly tasks: TaskMemory;
-  readonly conversations: ConversationMemory;
-  /** Learns which ask was routed where, and what became of it. */
+  /** Which model a conversation was last routed to: the one that has its context in the prompt cache. */
+  readonly conversations: Memory<ModelKey>;
   readonly retryBudget: RetryBudget;
   readonly firstEventTimes: FirstEventTimes;
   readonly callsInFlight: CallsInFlight;

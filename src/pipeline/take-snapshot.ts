@@ -3,7 +3,9 @@ import { zeroUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
+import type { Assessment } from "#pipeline/assess/assess.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { Configuration } from "./ports.ts";
 
@@ -33,6 +35,32 @@ export function takeSnapshot(
   };
   const ownCaps = spend === undefined ? undefined : ownCapsOf(spend);
   if (ownCaps !== undefined) snapshot.ownCaps = ownCaps;
+  return snapshot;
+}
+
+/** What only a request of a conversation has. */
+export type OfConversation = { readonly [K in "affinity" | "draw" | "verdict"]?: Snapshot[K] | undefined };
+
+/** The same for an ask that was inferred from a chat request. */
+export function snapshotOfAsk(
+  assessment: Assessment,
+  configuration: Configuration,
+  health: HealthView,
+  spend: Spend | undefined,
+  { affinity, draw, verdict }: OfConversation,
+): Snapshot {
+  const { size, scale, evidence, prose, housekeeping, task, features } = assessment;
+  const { learned } = configuration;
+  const snapshot = takeSnapshot(configuration, health, size, spend);
+  snapshot.scale = scale;
+  if (evidence.length > 0) snapshot.runEvidence = evidence;
+  if (prose > 0) snapshot.prose = prose;
+  if (affinity !== undefined) snapshot.affinity = affinity;
+  // Housekeeping is no ask.
+  if (learned !== undefined && housekeeping === undefined)
+    snapshot.learned = { weights: learned, features: featureVector(task, features) };
+  if (draw !== undefined) snapshot.draw = draw;
+  if (verdict !== undefined) snapshot.verdict = verdict;
   return snapshot;
 }
 

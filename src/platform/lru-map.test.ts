@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { LruMap } from "./lru-map.ts";
+import { LruMap, limitedMemory } from "./lru-map.ts";
 
 const step = fc.oneof(
   fc.record({ kind: fc.constant("set" as const), key: fc.nat(5), value: fc.nat(99) }),
@@ -31,4 +31,15 @@ test("has the same entries as a plain ordered list, after any operations", () =>
       expect(map.size).toBe(list.length);
     }),
   );
+});
+
+test("a memory forgets what nobody has remembered for too long, and the oldest when it is full", () => {
+  const limits = { remembered: 2, remembered_ms: 1_000 };
+  const memory = limitedMemory<string>(() => limits);
+  memory.remember("a", "flash", 0);
+  memory.remember("b", "flash", 0);
+  memory.remember("a", "pro", 1);
+  memory.remember("c", "flash", 1);
+  expect(["a", "b", "c"].map((key) => memory.recall(key, 1_001))).toEqual(["pro", undefined, "flash"]);
+  expect(memory.recall("a", 1_002)).toBeUndefined();
 });

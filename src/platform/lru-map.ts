@@ -65,3 +65,30 @@ export class LruMap<Key, Value> {
     entry.newer = undefined;
   }
 }
+
+/** How many values, and for how many milliseconds after they were last remembered. */
+export interface MemoryLimits {
+  readonly remembered: number;
+  readonly remembered_ms: number;
+}
+
+/** Values that are known from one request to the next, in this process. Lost without harm. Times in milliseconds. */
+export interface Memory<Value> {
+  recall(key: string, nowMs: number): Value | undefined;
+  remember(key: string, value: Value, nowMs: number): void;
+}
+
+/** The value that was not remembered for the longest time goes first; `limits` is read anew, as policies are reloaded. */
+export function limitedMemory<Value>(limits: () => MemoryLimits): Memory<Value> {
+  const values = new LruMap<string, { readonly value: Value; readonly atMs: number }>();
+  return {
+    recall(key, nowMs) {
+      const known = values.get(key);
+      return known !== undefined && nowMs - known.atMs <= limits().remembered_ms ? known.value : undefined;
+    },
+    remember(key, value, nowMs) {
+      values.set(key, { value, atMs: nowMs });
+      values.trim(limits().remembered);
+    },
+  };
+}

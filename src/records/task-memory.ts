@@ -2,10 +2,9 @@ import {
   inMemoryTaskMemory,
   newTask,
   type RememberedTask,
-  type TaskLimits,
   type TaskMemory,
 } from "#pipeline/assess/task/task-memory.ts";
-import { LruMap } from "#platform/lru-map.ts";
+import { LruMap, type MemoryLimits } from "#platform/lru-map.ts";
 
 /** What the memory needs of the store. Neither waits for the database nor fails. */
 export interface TaskStates {
@@ -20,7 +19,7 @@ export interface StoredTaskMemoryOptions {
   /** Whether other processes write states too: then what this process knows is looked up again now and then. */
   readonly shared: boolean;
   readonly clock: { now(): number };
-  readonly limits: () => TaskLimits;
+  readonly limits: () => MemoryLimits;
 }
 
 /** A task that another process may have changed is looked up again after this long. */

@@ -51,8 +51,7 @@ export function recordAnswer(
   // The model that was chosen, by the scout too; fail-over of one request does not change it.
   const routedTo = routed.decision.model;
   if (routedTo !== null && assessment.housekeeping === undefined) {
-    const remembered = { model: routedTo, atMs: ports.clock.now() };
-    ports.conversations.remember(assessment.conversationKey, remembered, request.receivedAtMs);
+    ports.conversations.remember(assessment.conversationKey, routedTo, ports.clock.now());
   }
   const task = taskKeyOf(request.routing);
   // A failure that the caller reports later counts against the tier that answered.

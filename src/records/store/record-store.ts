@@ -1,6 +1,6 @@
 import { openLargeStore, type Statement, type StoreDatabase, type WriteTransaction } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
-import type { TaskLimits } from "#pipeline/assess/task/task-memory.ts";
+import type { MemoryLimits } from "#platform/lru-map.ts";
 import { type CostCorrection, correctedRecord, correctionOf } from "#records/cost-correction.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { placeholders } from "#records/filter.ts";
@@ -165,7 +165,7 @@ export class RecordStore {
   }
 
   /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */
-  async pruneOthers(fromMs: number, nowMs: number, tasks: TaskLimits): Promise<void> {
+  async pruneOthers(fromMs: number, nowMs: number, tasks: MemoryLimits): Promise<void> {
     const [recordsFrom, minutesFrom, hoursFrom] = [fromMs, nowMs - minutesKeptMs, nowMs - hoursKeptMs].map(Math.round);
     await this.#write(
       ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", minuteMs, minutesFrom ?? 0],

@@ -1,6 +1,6 @@
 import type { ModelKey, Role } from "#domain/model.ts";
 import type { FailureClass } from "#domain/routing.ts";
-import { LruMap } from "#platform/lru-map.ts";
+import { limitedMemory, type Memory, type MemoryLimits } from "#platform/lru-map.ts";
 
 /** What is remembered of a task (`X-Task-Id`) from one request to the next. Counts and hashes, never text. */
 export interface RememberedTask {
@@ -31,10 +31,8 @@ export const newTask: RememberedTask = {
   lastRole: null,
 };
 
-/** Runtime state per task, kept between requests. Loses tasks it has no room or no time for: then a task starts anew. */
-export interface TaskMemory {
-  recall(key: string, nowMs: number): RememberedTask | undefined;
-  remember(key: string, task: RememberedTask, nowMs: number): void;
+/** Runtime state per task, kept between requests: a task that is lost starts anew. */
+export interface TaskMemory extends Memory<RememberedTask> {
   /** Tells which model has answered a task, so that a failure reported later is counted against its tier. */
   served(key: string, model: { readonly key: ModelKey; readonly role: Role }, nowMs: number): void;
 }
@@ -44,32 +42,13 @@ export function taskKeyOf(ids: { readonly sessionId?: string; readonly taskId?: 
   return ids.taskId === undefined ? undefined : `${ids.sessionId ?? ""}\n${ids.taskId}`;
 }
 
-/** Limits as the policy has them now: how many tasks, and how many milliseconds after its last request. */
-export interface TaskLimits {
-  readonly remembered: number;
-  readonly remembered_ms: number;
-}
-
-/** Keeps tasks in this process. The least recently used one is evicted first; `limits` is read anew, as policies are reloaded. */
-export function inMemoryTaskMemory(limits: () => TaskLimits): TaskMemory {
-  const tasks = new LruMap<string, { readonly task: RememberedTask; readonly lastRequestMs: number }>();
-
-  function recall(key: string, nowMs: number): RememberedTask | undefined {
-    const kept = tasks.get(key);
-    return kept !== undefined && nowMs - kept.lastRequestMs <= limits().remembered_ms ? kept.task : undefined;
-  }
-
-  function remember(key: string, task: RememberedTask, nowMs: number): void {
-    tasks.set(key, { task, lastRequestMs: nowMs });
-    tasks.trim(limits().remembered);
-  }
-
+export function inMemoryTaskMemory(limits: () => MemoryLimits): TaskMemory {
+  const tasks = limitedMemory<RememberedTask>(limits);
   return {
-    recall,
-    remember,
+    ...tasks,
     served(key, model, nowMs) {
-      const task = recall(key, nowMs) ?? newTask;
-      remember(key, { ...task, lastModel: model.key, lastRole: model.role }, nowMs);
+      const task = tasks.recall(key, nowMs) ?? newTask;
+      tasks.remember(key, { ...task, lastModel: model.key, lastRole: model.role }, nowMs);
     },
   };
 }
