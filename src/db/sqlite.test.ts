@@ -42,22 +42,6 @@ describe("an SQLite database", () => {
     db.close();
   });
 
-  test("has a log whose file shrinks again", () => {
-    const db = openSqlite(path);
-    const reader = openSqlite(path);
-    db.run("CREATE TABLE bulk (data BLOB)");
-    reader.run("BEGIN");
-    reader.query("SELECT count(*) FROM bulk").get();
-    for (let i = 0; i < 24; i++) db.run("INSERT INTO bulk VALUES (randomblob(1048576))");
-    const log = () => statSync(`${path}-wal`).size;
-    expect(log()).toBeGreaterThan(20 * 1_048_576);
-    reader.run("COMMIT");
-    for (let i = 0; i < 3; i++) db.run("INSERT INTO bulk VALUES (randomblob(5000000))");
-    expect(log()).toBeLessThanOrEqual(16 * 1_048_576);
-    reader.close();
-    db.close();
-  });
-
   test("of a newer release stops the start with an instruction", () => {
     const db = openSqlite(path);
     db.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (9999, 'from the future', 'then')");

@@ -90,37 +90,6 @@ describe("the timer wheel", () => {
     expect(fired).toEqual(["due"]);
   });
 
-  test("ticks only while timers wait", () => {
-    const { wheel, pass, world } = setUp();
-    expect(world.ticking).toBe(0);
-    const cancel = wheel.after(1_000, () => {});
-    wheel.after(50, () => {});
-    expect(world.ticking).toBe(1);
-    pass(100);
-    expect(world.ticking).toBe(1);
-    cancel();
-    expect(world.ticking).toBe(0);
-    wheel.after(1_000, () => {});
-    expect(world.ticking).toBe(1);
-    wheel.stop();
-    expect([world.ticking, wheel.pending]).toEqual([0, 0]);
-  });
-
-  test("a timer set after a pause counts from then", () => {
-    const { wheel, pass, world } = setUp();
-    wheel.after(20, () => {});
-    pass(100);
-    world.ms += 1_000_000;
-    const startMs = world.ms;
-    let firedAt = 0;
-    wheel.after(300, () => {
-      firedAt = world.ms;
-    });
-    pass(1_000);
-    expect(firedAt - startMs).toBeGreaterThanOrEqual(300);
-    expect(firedAt - startMs).toBeLessThan(341);
-  });
-
   test("on the runtime's own interval it fires, and then lets the process exit", async () => {
     const wheel = timerWheel({ clock: { monotonic: () => performance.now() }, granularityMs: 1 });
     await new Promise<void>((resolve) => wheel.after(1, resolve));

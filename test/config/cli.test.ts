@@ -18,14 +18,6 @@ const run = (args: readonly string[], options: Omit<CommandOptions, "cwd"> = {})
   runCommand(args, { cwd: folder, ...options });
 
 describe("the command line", () => {
-  test("lists its commands when asked, with exit code 0; without a command, with 2", async () => {
-    const [asked, bare] = await Promise.all([run(["--help"]), run([])]);
-    expect(asked.code).toBe(0);
-    for (const name of ["serve", "route", "policy", "models", "budgets", "privacy", "doctor", "init"])
-      expect(asked.out).toContain(`  ${name}`);
-    expect([bare.code, bare.err.includes("Usage:")]).toEqual([2, true]);
-  });
-
   test("answers incorrect usage with exit code 2 and a suggestion", async () => {
     const [command, option, argument] = await Promise.all([
       run(["polcy", "check"]),
@@ -235,24 +227,5 @@ describe("smart-gateway init and doctor", () => {
     expect(code).toBe(1);
     expect(out).toContain("PostgreSQL does not answer: ERR_POSTGRES_CONNECTION_REFUSED");
     expect(out).not.toContain(password);
-  });
-
-  test("takes words beside a document for a further message of the user, and one message for a transcript", async () => {
-    const messages = [
-      { role: "user", content: "rename a variable" },
-      { role: "assistant", content: "Done." },
-    ];
-    const more = "rotate the signing keys of the login";
-    const [body, list, one, plain] = await Promise.all([
-      run(["route", "-f", file("body.json", JSON.stringify({ messages })), more, "--json"]),
-      run(["route", "-f", file("list.json", JSON.stringify(messages)), more, "--json"]),
-      run(["route", "-f", "-", "--json"], { stdin: JSON.stringify({ role: "user", content: more }) }),
-      run(["route", "-f", "-", more, "--json"], { stdin: "We met on Monday." }),
-    ]);
-    for (const { json } of [body, one, plain]) expect(json()).toMatchObject({ cause: "hard_pro_rule" });
-    expect(list.json().turns.map((turn: { decision: { cause: string } }) => turn.decision.cause)).toEqual([
-      "score_flash",
-      "hard_pro_rule",
-    ]);
   });
 });

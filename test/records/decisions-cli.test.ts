@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { main, runCommand, spawnCommand } from "../harness/command-line.ts";
+import { runCommand, spawnCommand } from "../harness/command-line.ts";
 import { start, type TestGateway } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "decisions-cli-"));
@@ -73,18 +73,6 @@ describe("decisions", () => {
     const ids = lines.map((line) => JSON.parse(line).decision_id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toHaveLength(3);
-  });
-
-  test.skipIf(process.platform !== "linux")("export to a full disk fails, and says so", async () => {
-    const child = Bun.spawn([process.execPath, main, "decisions", "export"], {
-      env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: databaseUrl },
-      stdout: Bun.file("/dev/full"),
-      stderr: "pipe",
-    });
-    expect([await child.exited, await new Response(child.stderr).text()]).toEqual([
-      1,
-      "standard output cannot be written: ENOSPC\n",
-    ]);
   });
 
   test("show prints one record, also by the id of its request", async () => {

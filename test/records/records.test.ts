@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { DecisionRecord } from "#records/decision-record.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
-import { completes, replies } from "#simulator/behaviours.ts";
 import { call, start, type TestGateway } from "../harness/gateway.ts";
 
 /** The decision records, as soon as there are this many. */
@@ -60,20 +59,6 @@ describe("upstream metadata is recorded, also if billed costs are not looked up"
       is_byok: ownAccount,
       attempts: [{ host: "Simulated", generation_id: id! }],
     });
-  });
-
-  test("a failed call has the id of its headers and the provider that its error names", async () => {
-    await using gateway = await start({ policy: { upstream: { ...policy.upstream, max_attempts: 2 } } });
-    const error = { message: "busy", code: 503, metadata: { provider_name: "Google Vertex (Europe)" } };
-    gateway.upstream.next(replies(503, { error }, { headers: { "x-generation-id": "gen-1-failed" } }), completes());
-    await (await gateway.chat()).json();
-    const [record] = await recordsOf(gateway, 1);
-    expect(record?.attempts.map(({ host, generation_id }) => [host, generation_id])).toEqual([
-      ["Google Vertex (Europe)", "gen-1-failed"],
-      ["Simulated", record?.generation_ids[1] ?? null],
-    ]);
-    expect(record?.generation_ids).toHaveLength(2);
-    expect(record?.upstream_host).toBe("Simulated");
   });
 });
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import type { Simulator } from "#simulator/simulator.ts";
-import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
 import { type Answer, authorization, eventually, postChat, startUpstream, upstreamKey } from "../harness/gateway.ts";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
 
@@ -170,40 +169,6 @@ describe("a gateway with OTEL_*", () => {
     const { server } = await spansOf(traceId, 2);
     expect(server.traceState).toBe("vendor=private");
     expect((await upstream.request(before)).headers["tracestate"]).toBeUndefined();
-  });
-
-  test("ends the spans of a stream with the stream, and measures its chunks", async () => {
-    const { traceId, headers } = newTrace();
-    let release: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    upstream.next(
-      streams({
-        events: [
-          chunk({ role: "assistant", content: "one" }),
-          chunk({ content: "two" }),
-          chunk({ content: "three" }, "stop"),
-          usageChunk({ input: 7, output: 3 }),
-        ],
-        gate: (index) => (index === 2 ? gate : undefined),
-      }),
-    );
-    const response = await chat({ stream: true }, headers);
-    const reader = response.body?.getReader();
-    await reader?.read();
-    await Bun.sleep(150); // several export intervals: a span that had ended would be exported
-    expect(collector.spans().filter((span: Answer) => span.traceId === traceId)).toEqual([]);
-    release();
-    while (!(await reader?.read())?.done);
-    const { server, clients } = await spansOf(traceId, 2);
-    expect(valuesOf(server.attributes)["http.response.status_code"]).toBe(200);
-    expect(valuesOf(clients[0].attributes)).toMatchObject({
-      "gen_ai.request.stream": true,
-      "gen_ai.response.finish_reasons": ["stop"],
-      "gen_ai.usage.input_tokens": 7,
-      "gen_ai.usage.output_tokens": 3,
-    });
   });
 
   test("exports the four histograms of GenAI clients, with its resource attributes", async () => {

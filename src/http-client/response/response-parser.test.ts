@@ -143,18 +143,4 @@ describe("for any bytes", () => {
       }),
     );
   });
-
-  test("an answer is parsed or refused, without another exception", () => {
-    const fragments = ["\r\n", "Content-Length: 2\r\n", "Transfer-Encoding: chunked\r\n", "2\r\nab\r\n", "0\r\n\r\n"];
-    const piece = fc.oneof(bytes, fc.constantFrom(ok, "HTTP/1.1 100\r\n\r\n", "\n", ...fragments));
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        try {
-          read(pieces, true);
-        } catch (error) {
-          expect(error).toBeInstanceOf(HttpSyntaxError);
-        }
-      }),
-    );
-  });
 });

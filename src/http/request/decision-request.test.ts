@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
-import { DecisionRequest, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { parseDecisionRequest } from "./decision-request.ts";
 
@@ -105,29 +104,5 @@ describe("an invalid request", () => {
   test("with very many problems gets the first few", async () => {
     const task = Object.fromEntries(Object.keys(RoutingTask.shape).map((key) => [key, []]));
     expect(await detailOf({ task })).toEndWith("; and 9 more");
-  });
-});
-
-describe("for any text", () => {
-  test("there is a verdict, and an accepted request is valid", async () => {
-    const record = fc.dictionary(
-      fc.constantFrom(...Object.keys(RoutingTask.shape), ...Object.keys(RuntimeState.shape)),
-      fc.oneof(fc.jsonValue(), fc.constantFrom("t", "HIGH", "AUTO", 0, 1, true)),
-    );
-    const bodies = fc.oneof(
-      fc.string(),
-      fc.json(),
-      fc
-        .record({ task: record, runtime: record }, { requiredKeys: [] })
-        .map((body) => JSON.stringify({ ...body, task: { ...body.task, ...least } })),
-    );
-    await fc.assert(
-      fc.asyncProperty(bodies, async (text) => {
-        const parsed = await parse(text);
-        if (parsed.kind === "invalid") expect(parsed.detail).not.toBe("");
-        else expect(DecisionRequest.parse({ task: parsed.task, runtime: parsed.runtime }).task).toEqual(parsed.task);
-      }),
-      { numRuns: 500 },
-    );
   });
 });

@@ -10,7 +10,6 @@ import { openLedger } from "#ledger/open-ledger.ts";
 import type { LedgerEvent } from "#ledger/store.ts";
 import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { manualTime } from "#platform/manual-time.ts";
-import { runningMs } from "#platform/testing/running-time.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {
@@ -52,42 +51,6 @@ describe("the SQLite ledger, when the file cannot be written", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
-  test("answers unavailable within 1.5 s, bounds its queue, keeps resolutions, and holds nothing for refused callers", async () => {
-    const events: LedgerEvent[] = [];
-    const ledger = await openLedger(`sqlite:${path}`, { nodeId: "a", clock, log: (event) => events.push(event) });
-    const running = reservationOf({ amount: nanoUsd(10) });
-    expect((await ledger.reserve(running)).kind).toBe("held");
-    const other = new Database(path);
-    other.run("BEGIN IMMEDIATE");
-    const asked = runningMs();
-    const replies = Promise.all(
-      Array.from({ length: 6_000 }, () => ledger.reserve(reservationOf({ amount: nanoUsd(0) }))),
-    );
-    const resolved = ledger.resolve([{ id: running.id, kind: "settled", actual: nanoUsd(4), source: "usage" }]);
-    expect(ledger.status().queued).toBeLessThan(5_000);
-    expect(new Set((await replies).map(({ kind }) => kind))).toEqual(new Set(["unavailable"]));
-    expect(runningMs() - asked).toBeLessThan(1_500);
-    expect(ledger.status().ok).toBe(false);
-    // The store may answer the batch a moment after the callers' time limit, with the cause.
-    const isCause = (event: LedgerEvent) =>
-      event.kind === "store_unavailable" && event.message.includes("database is locked");
-    const patientUntil = runningMs() + 5_000;
-    while (!events.some(isCause) && runningMs() < patientUntil) await Bun.sleep(5);
-    expect(events.some(isCause)).toBe(true);
-    other.run("ROLLBACK");
-    await resolved;
-    expect((await ledger.reserve(reservationOf({ amount: nanoUsd(1) }))).kind).toBe("held");
-    expect(events.some(({ kind }) => kind === "store_available")).toBe(true);
-    await ledger.close(2_000);
-    const states = other.query("SELECT state, count(*) AS n FROM reservation WHERE hold > 0 GROUP BY state").all();
-    expect(states).toEqual([
-      { state: "HELD", n: 1 },
-      { state: "SETTLED", n: 1 },
-    ]);
-    expect(other.query("SELECT count(*) AS n FROM reservation WHERE closed_ms IS NULL").get()).toEqual({ n: 1 });
-    other.close();
-  });
-
   test.each([
     ["deleted", (file: string) => rmSync(file), ""],
     ["replaced by a copy of itself", replaceByCopy, ""],
@@ -127,30 +90,6 @@ describe("the SQLite ledger, when the file cannot be written", () => {
       await ledger.close(100);
     },
   );
-
-  test("a start on an empty store is logged, and as an error if a ledger was expected", async () => {
-    const started = async (expectExisting?: () => boolean) => {
-      const events: LedgerEvent[] = [];
-      const log = (event: LedgerEvent) => events.push(event);
-      const ledger = await openLedger(`sqlite:${path}`, {
-        nodeId: "a",
-        clock,
-        log,
-        ...(expectExisting && { expectExisting }),
-      });
-      await ledger.close(1_000);
-      return events.filter(({ kind }) => kind === "store_empty");
-    };
-    expect(await started()).toEqual([{ kind: "store_empty", expected: false }]);
-    expect(await started(() => true)).toEqual([]);
-    rmSync(path);
-    expect(await started(() => true)).toEqual([{ kind: "store_empty", expected: true }]);
-    // The write-ahead log of a deleted database proves that there was one.
-    rmSync(path);
-    await Bun.write(`${path}-wal`, "left behind");
-    expect(await started()).toEqual([{ kind: "store_empty", expected: true }]);
-    await (await openLedger("sqlite::memory:", { nodeId: "a", clock, log: () => expect.unreachable() })).close(100);
-  });
 
   test("a file that is not a database stops the start", async () => {
     await Bun.write(path, "this is not a database, and long enough for its header to be read as one ".repeat(20));

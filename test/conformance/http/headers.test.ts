@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fails } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
@@ -193,35 +193,4 @@ test("a refusal for the request itself tells SDKs not to retry", async () => {
   expect(refused.map(({ status }) => status)).toEqual([422, 401, 400, 403, 404, 405]);
   for (const { headers } of refused)
     expect([headers.get("x-should-retry"), headers.get("retry-after")]).toEqual(["false", null]);
-});
-
-describe("ids in headers", () => {
-  /** The account that was charged for a request with these header bytes: the goal in the reservation. */
-  async function goalOf(bytes: Uint8Array): Promise<string> {
-    const { ledger } = gateway.gateway.ports;
-    const peek = spyOn(ledger, "peek");
-    const body = JSON.stringify({ model: "smart-router-flash", messages: [{ role: "user", content: "hi" }] });
-    const lines = [
-      "POST /v1/chat/completions HTTP/1.1",
-      "Host: 127.0.0.1",
-      `Authorization: ${authorization.authorization}`,
-      "Content-Type: application/json",
-      `Content-Length: ${body.length}`,
-      "Connection: close",
-      "X-Goal-Id: ",
-    ];
-    const caller = new RawCaller(gateway);
-    caller.socket.write(Buffer.concat([Buffer.from(lines.join("\r\n")), bytes, Buffer.from(`\r\n\r\n${body}`)]));
-    await eventually(() => caller.closed);
-    expect(caller.statuses).toEqual([200]);
-    const goal = peek.mock.calls.at(-1)?.[0] ?? "";
-    peek.mockRestore();
-    return goal;
-  }
-
-  test("are read as UTF-8, and as Latin-1 if they are not valid UTF-8", async () => {
-    expect(await goalOf(Buffer.from("größe Ā 目标 🙂"))).toBe("größe Ā 目标 🙂");
-    expect(await goalOf(Buffer.from("gr\xf6\xdfe", "latin1"))).toBe("größe");
-    expect(await goalOf(Buffer.from("plain"))).toBe("plain");
-  });
 });

@@ -42,14 +42,6 @@ describe("the shape of a stream", () => {
     expect(finishReasonsOf(read.chunks)).toEqual(["stop"]);
   });
 
-  test("the first delta has the role, also if the upstream sends none or an empty one", async () => {
-    for (const delta of [{ content: "a" }, { role: "", content: "a" }, { role: null, content: "a" }]) {
-      const { chunks } = await streamed([chunk(delta), chunk({ content: "b" }), stop]);
-      expect(chunks[0].choices[0].delta.role).toBe("assistant");
-      expect(contentOf(chunks)).toBe("ab");
-    }
-  });
-
   test("usage is sent only to callers who requested it", async () => {
     const without = await streamed([contentChunk("a"), stop, usage]);
     expect(without.chunks.every((event) => event.choices.length > 0 && event.usage == null)).toBe(true);
@@ -80,13 +72,6 @@ describe("the shape of a stream", () => {
     const read = await streamed([": OPENROUTER PROCESSING\n\n", contentChunk("a"), ": again\n\n", stop]);
     expect(read.comments).toEqual([]);
     expect(contentOf(read.chunks)).toBe("a");
-  });
-
-  test("there is one finish reason per choice, however often the upstream repeats it", async () => {
-    const { chunks, done } = await streamed([contentChunk("a"), stop, stop, chunk({ content: "late" }), usage]);
-    expect(finishReasonsOf(chunks)).toEqual(["stop"]);
-    expect(contentOf(chunks)).toBe("a");
-    expect(done).toBe(true);
   });
 
   test("several choices each have their role, their text and their finish", async () => {
@@ -250,19 +235,6 @@ describe("formats of an upstream's stream", () => {
       expect([contentOf(read.chunks), finishReasonsOf(read.chunks)]).toEqual(["a", ["stop"]]);
       expect([read.done, read.broken]).toEqual([true, undefined]);
     }
-  });
-
-  test("Unicode split between packets at every byte", async () => {
-    const text = "é🙂漢";
-    const bytes = [...Buffer.from(`${data(contentChunk(text))}\n\n${data(stop)}\n\n`)];
-    gateway.upstream.next(async (exchange) => {
-      await exchange.head(200, { "content-type": "text/event-stream" }, "close");
-      for (const byte of bytes) await exchange.raw(Uint8Array.of(byte));
-      await exchange.finish();
-    });
-    const read = await readStream(await gateway.chat({ stream: true }));
-    expect(contentOf(read.chunks)).toBe(text);
-    expect(read.done).toBe(true);
   });
 
   test("an end without [DONE] after a finish reason is complete; [DONE] is added", async () => {

@@ -113,12 +113,6 @@ describe("the newest ask", () => {
     }
   });
 
-  test("is the whole text if nothing in it is recognized as the user's own", () => {
-    expect(
-      assessed({ messages: [{ role: "user", content: "<context>only this</context>" }] }).task.instruction,
-    ).toContain("only this");
-  });
-
   test("is empty if there is no user message", () => {
     expect(assessed({ messages: [{ role: "system", content: "be kind" }] }).task).toMatchObject({
       instruction: "",
@@ -127,12 +121,5 @@ describe("the newest ask", () => {
       dependency_depth: 0.3,
       verification_difficulty: 0.3,
     });
-  });
-
-  test("is bounded, and keeps both ends", () => {
-    const { instruction } = assessed({ ask: `FIRST ${"word ".repeat(100_000)} LAST` }).task;
-    expect(instruction.length).toBeLessThan(17_000);
-    expect(instruction).toStartWith("FIRST");
-    expect(instruction).toEndWith("LAST");
   });
 });

@@ -54,10 +54,6 @@ function flat({ metadata = {}, ...task }: Partial<RoutingTask>): [string, unknow
 }
 
 describe("precedence", () => {
-  test("covers every pair that can be requested at once", () => {
-    expect(pairs).toHaveLength(101);
-  });
-
   test.each(pairs)("%s comes before %s", (upper, _, task, runtime) => {
     expect(decide(aTask(task), aRuntime(runtime), aSnapshot()).cause).toBe(upper as Cause); // a name from the table
   });

@@ -26,13 +26,6 @@ describe("the scale", () => {
     ]);
   });
 
-  test.each(["declared", "chat"] as const)("%s rises with the points from 0 to 100", (scale) => {
-    expect([onScale(0, scale), onScale(100, scale)]).toEqual([0, 100]);
-    for (let at = 0; at < 1_000; at++) {
-      expect(onScale((at + 1) / 10, scale)).toBeGreaterThan(onScale(at / 10, scale));
-    }
-  });
-
   test("of software work in an agent ends below the gray zone, wherever that begins, and ranks like the others", () => {
     for (const flash_below of [90, 40, 0]) {
       const given = aPolicy({ routing: { flash_below } });
@@ -84,11 +77,6 @@ describe("the points", () => {
   test("counts risk and blast radius in thirds of their weights", () => {
     expect(levels.map((risk_level) => points({ ...dimensions(0), risk_level }))).toEqual([0, 3.33, 6.67, 10]);
     expect(levels.map((blast_radius) => points({ ...dimensions(0), blast_radius }))).toEqual([0, 2, 4, 6]);
-  });
-
-  test("counts the estimated and the observed tool depth together, up to the trigger of the hard rule", () => {
-    expect(points({ ...dimensions(0), estimated_tool_depth: 4 }, { tool_depth: 4 })).toBe(2.5);
-    expect(points({ ...dimensions(0), estimated_tool_depth: 400 })).toBe(5);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { RoutingTask } from "#domain/routing.ts";
-import { type HealthState, healthStates } from "#health/health.ts";
+import type { HealthState } from "#health/health.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aHealth,
@@ -18,7 +18,6 @@ import {
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
-import { fallbacksFor } from "./select-model.ts";
 
 const decided = (task: Partial<RoutingTask>, snapshot: Snapshot) => decide(aTask(task), aRuntime(), snapshot);
 const down = (...keys: string[]) => aHealth(Object.fromEntries(keys.map((key) => [key, "UNHEALTHY" as HealthState])));
@@ -62,12 +61,6 @@ describe("an unroutable model", () => {
     );
     expect(stopped.evidence).toContain(`health_${pro}=QUARANTINE`);
     expect(stopped.evidence).toContain(`health_${emergency}=DISABLED`);
-  });
-
-  test.each(healthStates.map((state) => [state]))("is decided by `routable` alone, in state %s", (state) => {
-    const health = (routable: boolean) => ({ [flash]: { state, routable, sinceMs: 0, reason: "" } });
-    expect(decided({}, aSnapshot({ health: health(true) })).model).toBe(flash);
-    expect(decided({}, aSnapshot({ health: health(false) })).model).toBe(pro);
   });
 
   test("includes one of a role without an enabled model", () => {
@@ -141,23 +134,5 @@ describe("a context window", () => {
   test("that is too small for all models does not change the choice: the upstream decides", () => {
     expect(decided({}, aSnapshot({ size: size(500_000) })).model).toBe(flash);
     expect(decided({}, aSnapshot({ size: size(500_000), health: down(flash) })).model).toBe(pro);
-  });
-});
-
-describe("further candidates after a model has failed", () => {
-  test("are the rest of the chain in order", () => {
-    expect(fallbacksFor(flash, false, aSnapshot())).toEqual([pro, emergency]);
-    expect(fallbacksFor(pro, false, aSnapshot())).toEqual([flash, emergency]);
-    expect(fallbacksFor(scout, false, aSnapshot())).toEqual([pro, flash, emergency]);
-  });
-
-  test("are only senior and emergency models for a hard-rule request", () => {
-    expect(fallbacksFor(pro, true, aSnapshot())).toEqual([emergency]);
-  });
-
-  test("are routable and within the hard caps", () => {
-    expect(fallbacksFor(flash, false, aSnapshot({ health: down(pro) }))).toEqual([emergency]);
-    const spend = { day: { spent: dollars(49.97), held: dollars(0) } };
-    expect(fallbacksFor(flash, false, aSnapshot({ spend }))).toEqual([pro]);
   });
 });
