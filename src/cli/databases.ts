@@ -10,7 +10,7 @@ import {
   parseDatabaseUrl,
 } from "#db/database-url.ts";
 import { PostgresConnection, sqlStateOf } from "#db/postgres.ts";
-import { postgresDatabase, sqliteDatabase } from "#db/store-database.ts";
+import { postgresDatabase, type StoreDatabase, sqliteDatabase } from "#db/store-database.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { isMissingSchema } from "#ledger/postgres/connection.ts";
@@ -76,6 +76,13 @@ export function withRecords<T>(work: (store: RecordStore) => Promise<T>): Promis
   return withStore("The decision records could not be read", openRecordStore, work);
 }
 
+/** The database as it is: to be read, neither created nor migrated. */
+export function openUnchanged(location: DatabaseLocation): StoreDatabase {
+  return location.kind === "sqlite"
+    ? sqliteDatabase(new Database(location.path, { readonly: true, strict: true }))
+    : postgresDatabase(new PostgresConnection(location.url, 3_000));
+}
+
 /**
  * The prices that gateways on this database have read from the aggregator's list: `undefined` where the policy has switched the price
  * book off, empty where there is none yet. Only reads: changes and creates nothing.
@@ -88,11 +95,7 @@ export async function storedPrices(
   const location = parseDatabaseUrl(databaseUrl);
   if (location === undefined || (location.kind === "sqlite" && !existsSync(location.path))) return emptyPriceBook;
   try {
-    const store = priceBookStore(
-      location.kind === "sqlite"
-        ? sqliteDatabase(new Database(location.path, { readonly: true, strict: true }))
-        : postgresDatabase(new PostgresConnection(location.url, 3_000)),
-    );
+    const store = priceBookStore(openUnchanged(location));
     return await store.load(priceSourceOf(upstream)).finally(() => store.close());
   } catch {
     return emptyPriceBook; // whatever is wrong with the database has a check of its own (`doctor`)

@@ -1,9 +1,36 @@
 import { userInfo } from "node:os";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, type Option } from "commander";
 import { type ParsedSettings, parseSettings, type Settings } from "#config/settings.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { badUsage, valid } from "./output.ts";
+import { badUsage, type OutputOptions, valid } from "./output.ts";
+
+/** A command as data; `--json` is an option of each. */
+export interface CommandSpec {
+  /** What is typed: `budgets show`. */
+  readonly name: string;
+  /** Absent where the table of this file says it: of a command of one word. */
+  readonly summary?: string;
+  /** Runs when only the first word is typed. */
+  readonly isDefault?: true;
+  readonly arguments?: readonly (readonly [flags: string, about: string, fallback?: string])[];
+  readonly options?: readonly OptionSpec[];
+  /** Of its help; its name alone when absent. */
+  readonly example?: string;
+  /** Gets the arguments, then the options. */
+  readonly run: (...given: never[]) => unknown;
+}
+
+/** `parse` throws an InvalidArgumentError; `fallback` is as it would be typed. */
+export type OptionSpec =
+  | readonly [flags: string, about: string, parse?: ((text: string) => unknown) | undefined, fallback?: string]
+  | Option;
+
+/** What commands on the configuration take. */
+export interface ConfigOptions extends OutputOptions {
+  /** The model registry file. */
+  readonly models?: string;
+}
 
 /** Parsers of options' values, and the settings that commands share with the gateway. */
 
@@ -73,11 +100,15 @@ export function fileOr(given: string | undefined, setting: "ROUTING_POLICY_PATH"
   return given ?? (process.env[setting] || undefined);
 }
 
-/** Who runs the command. */
+/** Who runs the command, as the system knows them: the runtime would read `$USER`, which anybody can set and services lack. */
 export function userName(): string {
+  if (process.env["SUDO_USER"]) return process.env["SUDO_USER"];
+  const uid = process.getuid?.();
   try {
-    return process.env["SUDO_USER"] || userInfo().username;
+    const { stdout, success } = Bun.spawnSync(["id", "-un"]);
+    if (success) return stdout.toString().trim();
   } catch {
-    return process.env["USER"] || "unknown"; // a container's user need not have an entry
+    // an image without the program
   }
+  return uid === undefined ? userInfo().username : `uid ${uid}`;
 }

@@ -11,12 +11,6 @@ export interface OutputOptions {
   readonly json?: true;
 }
 
-/** What commands on the configuration take. */
-export interface ConfigOptions extends OutputOptions {
-  /** The model registry file. */
-  readonly models?: string;
-}
-
 /** Ends a command: its message goes to standard error, or with --json as `{ok: false, problem}` to standard output. */
 export class CommandFailure extends Error {
   readonly exitCode: number;
@@ -42,22 +36,16 @@ export function invalid(problems: readonly Problem[]): CommandFailure {
 }
 
 /** What was loaded; throws the problems of the operator's files or settings where it is not valid. */
-export function valid<T extends { readonly kind: string }>(loaded: T): Exclude<T, Invalid> {
-  throwProblems(loaded);
+export function valid<T extends { readonly kind: string }>(loaded: T | Invalid): Exclude<T, Invalid> {
+  if ("problems" in loaded) throw invalid(loaded.problems);
   return loaded as Exclude<T, Invalid>; // by the line above
-}
-
-/** Throws the problems of all that is not valid, together. */
-export function throwProblems(...loaded: readonly ({ readonly kind: string } | Invalid)[]): void {
-  const problems = loaded.flatMap((each) => ("problems" in each ? each.problems : []));
-  if (problems.length > 0) throw invalid(problems);
 }
 
 /** Prints what has ended the command, and returns its exit code. Throws what is a defect. */
 export function reportFailure(error: unknown, json: boolean): number {
   if (error instanceof CommandFailure) {
     const { message, problems } = error;
-    if (json) printJson(problems === undefined ? { ok: false, problem: message } : { ok: false, problems });
+    if (json) printJson({ ok: false, ...(problems === undefined ? { problem: message } : { problems }) });
     else console.error(message);
     return error.exitCode;
   }
@@ -101,21 +89,24 @@ export function textOf(value: unknown): string {
   ].join("\n");
 }
 
-/**
- * Rows as aligned columns for a terminal, titled by their keys; all columns of the first row if none are named. A column whose cells all
- * look like numbers is aligned to the right.
- */
+/** Rows as aligned columns, titled by their keys; all columns of the first row if none are named. */
 export function textTable(rows: readonly object[], columns: readonly string[] = Object.keys(rows[0] ?? {})): string {
-  const titles = columns.map((column) => titleOf(column).toUpperCase());
   const cells = rows.map((row) => {
     const values = new Map<string, unknown>(Object.entries(row));
     return columns.map((column) => cellText(column, values.get(column)));
   });
-  const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)));
-  const numeric = titles.map((_, at) => cells.every((row) => /^[-–+]?\$?[\d.,]*%?$/.test(row[at] ?? "")));
-  const line = (row: readonly string[]) =>
-    row.map((cell, at) => (numeric[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join("  ");
-  return [titles, ...cells].map((row) => line(row).trimEnd()).join("\n");
+  return alignedLines([columns.map((column) => titleOf(column).toUpperCase()), ...cells]).join("\n");
+}
+
+/** Lines of cells as columns, each at least so wide. A column whose cells all look like numbers is aligned to the right. */
+export function alignedLines(rows: readonly (readonly string[])[], least: readonly number[] = []): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(least[at] ?? 0, ...rows.map((row) => row[at]?.length ?? 0)));
+  const isNumber = (cell = "") => /^[-–−+~?]?\$?[\d.,]*%?(?: (?:ms|s|m \d\d s))?$/.test(cell);
+  // The first may be titles.
+  const numeric = widths.map((_, at) => rows.slice(Math.min(1, rows.length - 1)).every((row) => isNumber(row[at])));
+  const aligned = (cell: string, at: number) =>
+    numeric[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
+  return rows.map((row) => row.map(aligned).join("  ").trimEnd());
 }
 
 function isTable(value: unknown): value is readonly object[] {

@@ -1,73 +1,28 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { version } from "../../package.json";
+import type { CommandSpec, OptionSpec } from "./options.ts";
 
-type SetUp = (command: Command) => void;
+interface Commands {
+  readonly commands: readonly CommandSpec[];
+}
 
-/** Name, summary, and what adds arguments, options, subcommands and actions: only the command that was asked for is loaded. */
-const commands: readonly (readonly [name: string, summary: string, load: () => Promise<SetUp>])[] = [
-  [
-    "serve",
-    "run the gateway (settings come from the environment; none: demo mode)",
-    async () => (await import("./commands/serve.ts")).setUpServe,
-  ],
-  [
-    "init",
-    "write .env, policy.yaml and models.yaml to start from; keeps existing files",
-    async () => (await import("./commands/init.ts")).setUpInit,
-  ],
-  [
-    "doctor",
-    "check settings, files, database, upstream, key, prices, money and limits, and say how to fix problems",
-    async () => (await import("./commands/doctor.ts")).setUpDoctor,
-  ],
-  [
-    "healthcheck",
-    "ask the running gateway for its health; exit code 1 when it cannot serve",
-    async () => (await import("./commands/healthcheck.ts")).setUpHealthcheck,
-  ],
-  [
-    "route",
-    "print where a request would be routed and why, without sending or spending anything",
-    async () => (await import("./commands/route.ts")).setUpRoute,
-  ],
-  [
-    "explain",
-    "say why a request went where it went, and what would have changed it",
-    async () => (await import("./commands/decisions.ts")).setUpExplain,
-  ],
-  [
-    "decisions",
-    "the decision records: what was asked, decided, answered and paid",
-    async () => (await import("./commands/decisions.ts")).setUpDecisions,
-  ],
-  [
-    "policy",
-    "check, show, compare and backtest routing policies, and learn from outcomes",
-    async () => (await import("./commands/policy.ts")).setUpPolicy,
-  ],
-  [
-    "models",
-    "the model registry, its prices, and what is in service",
-    async () => (await import("./commands/models.ts")).setUpModels,
-  ],
-  [
-    "budgets",
-    "what is spent and held, caps of your own, and holds that nobody ends",
-    async () => (await import("./commands/budgets.ts")).setUpBudgets,
-  ],
-  ["demo", "show a gateway in demo mode at work", async () => (await import("./commands/demo.ts")).setUpDemo],
-  ["privacy", "the privacy gate", async () => (await import("./commands/privacy.ts")).setUpPrivacy],
-  [
-    "backup",
-    "copy the SQLite database of DATABASE_URL to a new file, also while gateways run",
-    async () => (await import("./commands/database.ts")).setUpBackup,
-  ],
-  [
-    "migrate",
-    "bring the database of DATABASE_URL to this version's schema, as a start of the gateway does",
-    async () => (await import("./commands/database.ts")).setUpMigrate,
-  ],
-];
+/** Names, summaries, and where the commands are: only those that were asked for are loaded. */
+const groups: { readonly [name: string]: readonly [summary: string, load: () => Promise<Commands>] } = {
+  serve: ["run the gateway; without settings in demo mode", () => import("./commands/serve.ts")],
+  init: ["write settings, policy and models to start from", () => import("./commands/init.ts")],
+  doctor: ["check what a gateway depends on; say how to fix problems", () => import("./commands/doctor.ts")],
+  healthcheck: ["ask the running gateway whether it can serve", () => import("./commands/healthcheck.ts")],
+  route: ["print where a request would go and why; sends nothing", () => import("./commands/route.ts")],
+  explain: ["say why a request went where it went", () => import("./commands/decisions.ts")],
+  decisions: ["what was asked, decided, answered and paid", () => import("./commands/decisions.ts")],
+  policy: ["check, show, compare, backtest and learn policies", () => import("./commands/policy.ts")],
+  models: ["the model registry, its prices, and what is in service", () => import("./commands/models.ts")],
+  budgets: ["what is spent and held, your own caps, and single holds", () => import("./commands/budgets.ts")],
+  demo: ["show a gateway in demo mode at work", () => import("./commands/demo.ts")],
+  privacy: ["the privacy gate", () => import("./commands/privacy.ts")],
+  backup: ["copy the SQLite database, also while gateways run", () => import("./commands/database.ts")],
+  migrate: ["bring the database to this version's schema", () => import("./commands/database.ts")],
+};
 
 /**
  * The program with the commands set up that `wanted` selects; the others have only their names and summaries. `silentErrors`: the
@@ -84,13 +39,33 @@ export async function programWith(
     .showHelpAfterError("(add --help to see what there is)")
     .exitOverride();
   if (silentErrors) program.configureOutput({ writeErr: () => {} });
-  for (const [name, summary, load] of commands) {
-    const command = program.command(name).description(summary);
+  for (const [name, [summary, load]] of Object.entries(groups)) {
+    const group = program.command(name).description(summary);
     if (!wanted(name)) continue;
-    (await load())(command);
-    for (const leaf of command.commands.length === 0 ? [command] : command.commands) {
-      if (!leaf.options.some(({ long }) => long === "--json")) leaf.option("--json", "print JSON");
+    for (const spec of (await load()).commands) {
+      const [first, second] = spec.name.split(" ");
+      if (first !== name) continue;
+      define(second === undefined ? group : group.command(second, { isDefault: spec.isDefault ?? false }), spec);
     }
   }
   return program;
+}
+
+function define(
+  command: Command,
+  { name, summary, example = `smart-gateway ${name}`, run, ...spec }: CommandSpec,
+): void {
+  if (summary !== undefined) command.description(summary);
+  for (const [flags, about, fallback] of spec.arguments ?? []) command.argument(flags, about, fallback);
+  for (const option of spec.options ?? []) command.addOption(option instanceof Option ? option : optionFrom(option));
+  if (!command.options.some(({ long }) => long === "--json")) command.option("--json", "print JSON");
+  command.addHelpText("after", `\nExample: ${example}`);
+  command.action(run as (...given: unknown[]) => void); // the parser gives what the spec declares
+}
+
+function optionFrom([flags, about, parse, fallback]: Exclude<OptionSpec, Option>): Option {
+  const option = new Option(flags, about);
+  if (parse !== undefined) option.argParser((text) => parse(text));
+  // The help shows what would be typed: of a duration, for example, not the moment that it is now.
+  return fallback === undefined ? option : option.default(parse === undefined ? fallback : parse(fallback), fallback);
 }

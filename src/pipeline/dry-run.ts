@@ -47,48 +47,39 @@ export interface DryRunOptions {
 }
 
 /**
- * Decides about the requests of one conversation, each with what the ones before it have left in memory, as the chat endpoint
- * would: guarded fields first, then redacted, assessed, kept on the model that has the context. Nothing outside is read or
- * written. Throws what the privacy gate throws.
+ * Decides about one chat request as the chat endpoint would: guarded fields first, then redacted and assessed. Nothing outside is read
+ * or written. Throws what the privacy gate throws.
  */
-export function conversationDryRun(options: DryRunOptions): (request: ChatRequest) => DryRun | Refusal {
-  const { configuration, health, spend, nowMs } = options;
-  const { policy, privacy, fields } = configuration;
-  const memory = inMemoryTaskMemory(() => policy.tasks);
-  const models = new Map<string, ModelKey>();
-  const { task: statedTask, runtime: statedRuntime } = options.stated ?? { task: {}, runtime: {} };
+export function dryRun(received: ChatRequest, options: DryRunOptions): DryRun | Refusal {
+  const guarded = guardFields(received.body, options.configuration.fields);
+  if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
+  const routed = route(guarded === undefined ? received : withGuardedFields(received, guarded), options);
+  if (guarded?.freeTerms !== undefined && routed.task.sensitive)
+    return freeTermsRefused(guarded.freeTerms, findingsIn(routed.redacted));
+  return routed;
+}
+
+function route(request: ChatRequest, { configuration, health, spend, stated, nowMs }: DryRunOptions): DryRun {
+  const { policy, privacy } = configuration;
+  const { task: statedTask, runtime: statedRuntime } = stated ?? { task: {}, runtime: {} };
   const { sensitive, task_id, goal_id, reasoning, explicit_route, ...statedFields } = statedTask;
-
-  const route = (request: ChatRequest): DryRun => {
-    const redacted = privacy.redactBody(request.body);
-    const redactions = redacted.total + redacted.unredactable.length;
-    // Whoever stated them has validated them.
-    const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
-    const said = { ...request, routing: { ...request.routing, taskFields } };
-    const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
-    const { size, conversationKey, continuation, housekeeping } = assessment;
-    const task = {
-      ...assessment.task,
-      ...givenOf({ task_id, goal_id, reasoning, explicit_route }),
-      ...(redactions > 0 ? {} : givenOf({ sensitive })),
-    };
-    const runtime = { ...assessment.runtime, ...statedRuntime };
-    const model = housekeeping === undefined ? models.get(conversationKey) : undefined;
-    const known = model === undefined ? {} : { affinity: { model, continuation } };
-    const snapshot = snapshotOfAsk(assessment, configuration, health, spend, known);
-    const decision = decide(task, runtime, snapshot);
-    if (decision.model !== null && housekeeping === undefined) models.set(conversationKey, decision.model);
-    return { kind: "decided", decision, task, runtime, size, snapshot, redacted, redactions };
+  const redacted = privacy.redactBody(request.body);
+  const redactions = redacted.total + redacted.unredactable.length;
+  // Whoever stated them has validated them.
+  const taskFields = { ...request.routing.taskFields, ...statedFields } as ChatRequest["routing"]["taskFields"];
+  const said = { ...request, routing: { ...request.routing, taskFields } };
+  const memory = inMemoryTaskMemory(() => policy.tasks);
+  const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
+  const { size } = assessment;
+  const task = {
+    ...assessment.task,
+    ...givenOf({ task_id, goal_id, reasoning, explicit_route }),
+    ...(redactions > 0 ? {} : givenOf({ sensitive })),
   };
-
-  return (received) => {
-    const guarded = guardFields(received.body, fields);
-    if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
-    const routed = route(guarded === undefined ? received : withGuardedFields(received, guarded));
-    if (guarded?.freeTerms !== undefined && routed.task.sensitive)
-      return freeTermsRefused(guarded.freeTerms, findingsIn(routed.redacted));
-    return routed;
-  };
+  const runtime = { ...assessment.runtime, ...statedRuntime };
+  const snapshot = snapshotOfAsk(assessment, configuration, health, spend, {});
+  const decision = decide(task, runtime, snapshot);
+  return { kind: "decided", decision, task, runtime, size, snapshot, redacted, redactions };
 }
 
 function givenOf(fields: Readonly<Record<string, unknown>>): object {

@@ -75,7 +75,7 @@ describe("smart-gateway doctor, online", () => {
     const { code, checks } = await doctor({ UPSTREAM_BASE_URL: upstream.url });
     expect([code, checks.filter(({ status }) => status !== "ok").map(({ name }) => name)]).toEqual([0, []]);
     expect(named(checks, "upstream")[0]?.detail).toContain(`${upstream.url} answers`);
-    expect(named(checks, "key")[0]?.detail).toBe("accepted; 1.25 USD spent with it today (UTC), no limit");
+    expect(named(checks, "key")[0]?.detail).toBe("accepted; $1.25 spent with it today (UTC), no limit");
     expect(named(checks, "prices")[0]?.detail).toBe("4 of 4 listed at a price now");
     expect(new Set(upstream.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
     expect(upstream.billedNanoUsd()).toBe(0);
@@ -138,7 +138,7 @@ describe("smart-gateway doctor, online", () => {
       },
       {
         status: "warn",
-        detail: expect.stringContaining("the aggregator 90"),
+        detail: expect.stringContaining("the aggregator $90.00"),
         advice: expect.stringContaining("reconcile"),
       },
     ]);

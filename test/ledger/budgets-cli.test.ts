@@ -48,12 +48,17 @@ describe("smart-gateway budgets", () => {
     const { accounts, more } = JSON.parse(out);
     expect(more).toBe(0);
     expect(accounts.map(({ id }: { id: string }) => id.split("/")[0])).toEqual(["day", "goal", "goal"]);
-    expect(accounts[0]).toMatchObject({ spent_usd: "0.25", held_usd: "2", hard_cap_usd: "50", left_usd: "47.75" });
+    expect(accounts[0]).toMatchObject({
+      spent_nano_usd: 250_000_000,
+      held_nano_usd: 2_000_000_000,
+      hard_cap_nano_usd: 50_000_000_000,
+      left_nano_usd: 47_750_000_000,
+    });
     expect(accounts[1]).toMatchObject({
       id: "goal/s/two",
-      spent_usd: "0",
-      held_usd: "2",
-      left_usd: "3",
+      spent_nano_usd: 0,
+      held_nano_usd: 2_000_000_000,
+      left_nano_usd: 3_000_000_000,
       cap_from: "policy",
     });
     expect((await budgets("show")).out).toContain("goal/s/one");

@@ -92,7 +92,7 @@ function suite(store: string, database: () => Promise<string>): void {
         return json.totals.every(({ state }: Answer) => state === "unresolved");
       });
       const json = (await budgets("holds", "--json")).json();
-      expect(json.totals).toEqual([{ state: "unresolved", count: 8, held_usd: expect.any(String) }]);
+      expect(json.totals).toEqual([{ state: "unresolved", count: 8, held_nano_usd: expect.any(Number) }]);
       expect(json.holds).toHaveLength(8);
       const [first, second] = json.holds;
       expect(first).toMatchObject({ state: "unresolved", node: "gateway", why: "owner_died", goal: "holds" });
@@ -114,7 +114,7 @@ function suite(store: string, database: () => Promise<string>): void {
 
       expect((await budgets("settle", first.id, "--usd", "0.0001", "--by", "ann", "--why", "invoice")).code).toBe(0);
       expect((await budgets("release", second.id, "--json")).json()).toEqual([
-        { id: second.id, result: "released", held_usd: second.held_usd, charged_usd: "0" },
+        { id: second.id, result: "released", held_nano_usd: second.held_nano_usd, charged_nano_usd: 0 },
       ]);
       expect((await chat(running)).status).toBe(200);
 
@@ -126,7 +126,7 @@ function suite(store: string, database: () => Promise<string>): void {
       expect((await budgets("settle", first.id, "--usd", "1", "--json")).json()[0].result).toBe("not_found");
       expect((await budgets("release", "nobody.1")).code).toBe(1);
       const after = (await budgets("show", "--json")).json();
-      expect(after.accounts.every(({ held_usd }: Answer) => held_usd === "0")).toBe(true);
+      expect(after.accounts.every(({ held_nano_usd }: Answer) => held_nano_usd === 0)).toBe(true);
       expect((await budgets("audit")).code).toBe(0);
 
       running.signal("SIGTERM");
@@ -180,7 +180,7 @@ function suite(store: string, database: () => Promise<string>): void {
       const { total } = await (await call(`${after.url}/dashboard/api/summary?range=today`)).json();
       const { accounts } = (await budgets("show", "--json")).json();
       const day = accounts.find(({ id }: Answer) => id.startsWith("day/"));
-      expect([total.cost_nano_usd, day.spent_usd]).toEqual([600_000, "0.0006"]);
+      expect([total.cost_nano_usd, day.spent_nano_usd]).toEqual([600_000, 600_000]);
     }, 180_000);
   });
 }

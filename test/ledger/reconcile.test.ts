@@ -33,10 +33,9 @@ describe("the ledger's day against the aggregator's count", () => {
         DATABASE_URL: database,
         UPSTREAM_BASE_URL: gateway.upstream.url,
       });
-      const usd = (spent / 1e9).toFixed(9).replace(/0+$/, "");
       expect([code, json()]).toMatchObject([
         0,
-        { ok: true, ledger_usd: usd, aggregator_usd: usd, difference_usd: "0", held_usd: "0" },
+        { ok: true, ledger_nano_usd: spent, aggregator_nano_usd: spent, difference_nano_usd: 0, held_nano_usd: 0 },
       ]);
     }
   });
@@ -49,7 +48,7 @@ describe("the ledger's day against the aggregator's count", () => {
     gateway.upstream.spendElsewhere(2_500_000_000);
     const { code, out } = await reconcile([], { DATABASE_URL: database, UPSTREAM_BASE_URL: gateway.upstream.url });
     expect(code).toBe(1);
-    expect(out).toMatch(/difference usd +2\.5\n/);
+    expect(out).toMatch(/difference +\$2\.50\n/);
     expect(out).toContain("also by others who use it");
   });
 

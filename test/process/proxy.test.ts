@@ -40,7 +40,8 @@ test("a proxy that refuses costs nothing, and its password is in no log, record,
   const doctor = await runCommand(["doctor"], { env });
   expect(doctor.out).toContain("proxy wants a user and a password");
   const budgets = await runCommand(["budgets", "show", "--json"], { env });
-  for (const { spent_usd, held_usd } of budgets.json().accounts) expect([spent_usd, held_usd]).toEqual(["0", "0"]);
+  for (const { spent_nano_usd, held_nano_usd } of budgets.json().accounts)
+    expect([spent_nano_usd, held_nano_usd]).toEqual([0, 0]);
 
   gateway.signal("SIGTERM");
   await gateway.exited();

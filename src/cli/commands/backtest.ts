@@ -1,11 +1,9 @@
-import { type Command, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
-import { checkSpan, fileOr, time } from "#cli/options.ts";
+import { checkSpan, fileOr } from "#cli/options.ts";
 import { type OutputOptions, print, textOf, valid } from "#cli/output.ts";
 import { loadConfig } from "#config/load-config.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
-import { boundedId } from "#records/build-record.ts";
 
 interface BacktestOptions extends OutputOptions {
   readonly since: number;
@@ -14,29 +12,8 @@ interface BacktestOptions extends OutputOptions {
   readonly models?: string;
 }
 
-/** `smart-gateway policy backtest FILE`: recorded requests, decided again under another policy. */
-export function addBacktestCommand(policy: Command): void {
-  policy
-    .command("backtest")
-    .description("replay the recorded requests under a policy file, and print what would have changed")
-    .argument("<file>", "the policy to try")
-    .addOption(
-      new Option("--since <moment>", "only requests since this time: 24h, 30d ago, a UTC day, or an ISO 8601 time")
-        .argParser(time)
-        // The help shows a duration; a timestamp would change each time.
-        .default(time("30d"), "30d"),
-    )
-    .option("--until <moment>", "only requests before this time (default: now)", time)
-    .option("--goal <goal>", "only this goal", boundedId)
-    .option("--models <file>", "model registry file, for records whose own registry is not stored any more")
-    .addHelpText(
-      "after",
-      "\nExample: smart-gateway policy backtest new.yaml --since 7d --json | jq .after.cost_nano_usd",
-    )
-    .action(run);
-}
-
-async function run(file: string, options: BacktestOptions): Promise<void> {
+/** Recorded requests, decided again under another policy. */
+export async function runBacktest(file: string, options: BacktestOptions): Promise<void> {
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
   const loaded = loadConfig({ policyPath: file, registryPath: fileOr(models, "MODEL_REGISTRY_PATH") });

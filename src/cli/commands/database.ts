@@ -1,35 +1,59 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
-import { withDatabase } from "#cli/databases.ts";
+import { openUnchanged, withDatabase } from "#cli/databases.ts";
+import type { CommandSpec } from "#cli/options.ts";
 import { badUsage, type OutputOptions, print } from "#cli/output.ts";
 import { backupSqlite } from "#db/backup.ts";
+import type { DatabaseLocation } from "#db/database-url.ts";
 import { openStoreDatabase } from "#db/store-database.ts";
 
-/** `smart-gateway backup FILE`: a copy of the SQLite database, also while gateways write to it. */
-export function setUpBackup(command: Command): void {
-  command
-    .argument("<file>", "the copy; must not exist")
-    .addHelpText("after", "\nExample: smart-gateway backup /backups/gateway.db")
-    .action(async (file: string, options: OutputOptions) => {
-      const { bytes } = await withDatabase("No backup was made", (_, location) => {
-        if (location.kind === "postgres") {
-          throw badUsage(
-            "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
-          );
-        }
-        return backupSqlite(location.path, file);
-      });
-      const text = `${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`;
-      print({ file: resolve(file), bytes }, options, text);
-    });
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "backup",
+    arguments: [["<file>", "the copy; must not exist"]],
+    example: "smart-gateway backup /backups/gateway.db",
+    run: backup,
+  },
+  { name: "migrate", example: "smart-gateway migrate", run: migrate },
+];
+
+/** A copy of the SQLite database, also while gateways write to it. */
+async function backup(file: string, options: OutputOptions): Promise<void> {
+  const { bytes } = await withDatabase("No backup was made", (_, location) => {
+    if (location.kind === "postgres") {
+      throw badUsage(
+        "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
+      );
+    }
+    return backupSqlite(location.path, file);
+  });
+  const text = `${resolve(file)}: ${bytes} bytes, checked. What is spent from now on is not in it.`;
+  print({ file: resolve(file), bytes }, options, text);
 }
 
-/** `smart-gateway migrate`: for those who change a schema before they start the new version. */
-export function setUpMigrate(command: Command): void {
-  command.addHelpText("after", "\nExample: smart-gateway migrate").action((options: OutputOptions) =>
-    withDatabase("The database was not migrated", async (url, { kind }) => {
-      await (await openStoreDatabase(url)).close();
-      print({ ok: true, database: kind }, options, "The database has this version's schema.");
-    }),
-  );
+/** For those who change a schema before they start the new version. */
+async function migrate(options: OutputOptions): Promise<void> {
+  const { database, applied } = await withDatabase("The database was not migrated", async (url, location) => {
+    const before = await migrationsIn(location);
+    await (await openStoreDatabase(url)).close();
+    const after = await migrationsIn(location);
+    return { database: location.kind, applied: after.filter((name) => !before.includes(name)) };
+  });
+  const done = applied.length === 0 ? "Nothing to do:" : `Applied: ${applied.join(", ")}.`;
+  print({ ok: true, database, applied }, options, `${done} the database has this version's schema.`);
+}
+
+/** The migrations that a database has, in their order; none where it is not a gateway's yet. */
+async function migrationsIn(location: DatabaseLocation): Promise<readonly string[]> {
+  const database = openUnchanged(location);
+  try {
+    const [rows = []] = await database.read([
+      "SELECT version, name FROM schema_migration WHERE version > 0 ORDER BY version",
+    ]);
+    return rows.map(({ version, name }) => `${version} ${name}`);
+  } catch (error) {
+    if (error instanceof Error && /schema_migration/.test(error.message)) return [];
+    throw error;
+  } finally {
+    await database.close();
+  }
 }

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { aDecisionRecord } from "#records/fixtures.ts";
-import { DecisionLines } from "./decision-text.ts";
-
-/** The position at which each column begins: after two spaces or more. */
-function starts(line: string): number[] {
-  return [...line.matchAll(/(?:^|\s\s)(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
-}
+import { decisionLines } from "./decision-text.ts";
 
 describe("lines of decisions", () => {
   const long = `nightly-run-of-the-build-farm/${"find-what-broke-".repeat(4)}`;
@@ -17,7 +12,7 @@ describe("lines of decisions", () => {
   ];
 
   test("have aligned columns, whatever their content", () => {
-    const lines = new DecisionLines().of(records);
+    const lines = decisionLines(records);
     const goals = ["adhoc", "s1/refactor", "s1/refactor", long.slice(0, 39)];
     expect(new Set(lines.map((line, at) => line.indexOf(goals[at] ?? "")))).toHaveLength(1);
     expect(new Set(lines.map((line) => line.indexOf("smart-router")))).toHaveLength(1);
@@ -27,17 +22,9 @@ describe("lines of decisions", () => {
 
   test("show whether a cost is estimated or not known yet", () => {
     const costs = (["known", "estimated", "unknown"] as const).map((cost_state, at) => {
-      const [line] = new DecisionLines().of([aDecisionRecord(at, { cost_state, cost_nano_usd: 4_100_000 })]);
+      const [line] = decisionLines([aDecisionRecord(at, { cost_state, cost_nano_usd: 4_100_000 })]);
       return /(\S*\$0\.0041|\?) /.exec(line ?? "")?.[1];
     });
     expect(costs).toEqual(["$0.0041", "~$0.0041", "?"]);
-  });
-
-  test("that arrive one by one are aligned with earlier lines", () => {
-    const lines = new DecisionLines();
-    const [first] = lines.of([records[3] as (typeof records)[0]]);
-    const [second] = lines.of([records[0] as (typeof records)[0]]);
-    expect(second?.indexOf("smart-router")).toBe(first?.indexOf("smart-router") ?? -1);
-    expect(starts(second ?? "")[1]).toBe(starts(first ?? "")[1] ?? -1);
   });
 });

@@ -1,4 +1,4 @@
-import { textOf, textTable } from "#cli/output.ts";
+import { alignedLines, textOf, textTable } from "#cli/output.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 
@@ -30,43 +30,26 @@ function costText({ cost_state, cost_nano_usd, hold_nano_usd }: DecisionRecord):
   return `${cost_state === "estimated" ? "~" : ""}${dollarText(cost_nano_usd)}`;
 }
 
-/** The columns of a decision's line: first when it ended, which orders the lines. */
-function cellsOf(record: DecisionRecord): readonly string[] {
-  const repeated = record.repeated > 1 ? ` ×${record.repeated}` : "";
-  const went = record.outcome === "refused" ? `refused ${record.status}${repeated}` : (record.tier ?? record.outcome);
-  return [
-    timeText(record.recorded_ms),
-    plain(record.goal ?? "–"),
-    `${record.alias ?? record.route} → ${went}`,
-    record.rule ?? record.cause ?? record.error_class ?? "",
-    costText(record),
-    durationText(record.timings.total_ms),
-    record.outcome === "answered" || record.outcome === "refused" ? "" : record.outcome,
-  ];
-}
-
 const maxWidth = 40;
-const numeric = [0, 4, 5];
+/** What is usual, so that lines which are printed one by one are aligned too. */
+const usualWidths = [12, 16, 27, 16, 9, 7];
 
-/** Formats decisions as lines with aligned columns; a column becomes wider when a cell needs it. */
-export class DecisionLines {
-  /** At first those that are usual: lines which are printed one by one are aligned too. The last column has no width. */
-  readonly #widths = [12, 16, 27, 16, 9, 7];
-
-  /** Lines that are printed together are aligned with each other and with those before. */
-  of(records: readonly DecisionRecord[]): readonly string[] {
-    const rows = records.map(cellsOf);
-    for (const [column, width] of this.#widths.entries()) {
-      const longest = Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
-      this.#widths[column] = Math.max(width, Math.min(maxWidth, longest));
-    }
-    const aligned = (cell: string, column: number) => {
-      const width = this.#widths[column] ?? 0;
-      if (width > 0 && cell.length > width) return `${cell.slice(0, width - 1)}…`;
-      return numeric.includes(column) ? cell.padStart(width) : cell.padEnd(width);
-    };
-    return rows.map((row) => row.map(aligned).join("  ").trimEnd());
-  }
+/** Decisions as lines with aligned columns; first when each ended, which orders them. */
+export function decisionLines(records: readonly DecisionRecord[]): string[] {
+  const rows = records.map((record) => {
+    const repeated = record.repeated > 1 ? ` ×${record.repeated}` : "";
+    const went = record.outcome === "refused" ? `refused ${record.status}${repeated}` : (record.tier ?? record.outcome);
+    return [
+      timeText(record.recorded_ms),
+      plain(record.goal ?? "–"),
+      `${record.alias ?? record.route} → ${went}`,
+      record.rule ?? record.cause ?? record.error_class ?? "",
+      costText(record),
+      durationText(record.timings.total_ms),
+      record.outcome === "answered" || record.outcome === "refused" ? "" : record.outcome,
+    ].map((cell) => (cell.length > maxWidth ? `${cell.slice(0, maxWidth - 1)}…` : cell));
+  });
+  return alignedLines(rows, usualWidths);
 }
 
 function givenText({ name, value }: ExplainedDecision["explanation"]["given"][number]): string {
@@ -81,7 +64,8 @@ export function explanationText(record: ExplainedDecision): string {
     const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${plain(evidence.join(" "))}`;
     return `${decided ? "▶" : " "} ${stage.padEnd(8)} ${said}${seen}`;
   });
-  const rows = attempts.map((attempt) => ({
+  const rows = attempts.map((attempt, at) => ({
+    attempt: at + 1,
     model: attempt.model,
     purpose: attempt.purpose,
     outcome: attempt.outcome,

@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
-import { checkSpan, time, wholeNumber } from "#cli/options.ts";
+import { type CommandSpec, checkSpan, type OptionSpec, time, wholeNumber } from "#cli/options.ts";
 import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
 import { boundedId } from "#records/build-record.ts";
@@ -9,86 +9,86 @@ import { explain } from "#records/explain/explain.ts";
 import { type filterWords, matchesFilter, statusProblem, wordProblem } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
-import type { RecordStore } from "#records/store/record-store.ts";
-import { DecisionLines, explanationText } from "./decision-text.ts";
+import { decisionLines, explanationText } from "./decision-text.ts";
 
 const idHelp = "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer";
 
-/** `smart-gateway explain ID`. */
-export function setUpExplain(command: Command): void {
-  command
-    .argument("<id>", idHelp)
-    .addHelpText("after", "\nExample: smart-gateway explain my-request-1 --json | jq .explanation.would_change")
-    .action(async (id: string, options: OutputOptions) => {
-      const record = await explainedRecord(id);
-      print(record, options, explanationText(record));
-    });
-}
-
-/** `smart-gateway decisions tail|show|export`. */
-export function setUpDecisions(command: Command): void {
-  const tailing = command
-    .command("tail")
-    .description(
-      "print the latest decisions and follow new ones; each line begins with the local time at which the request ended",
-    )
-    .option("-n, --lines <count>", "number of latest decisions to print at first", wholeNumber(0, 999), 20)
-    .option("--no-follow", "exit after printing them")
-    .option("--json", "print each record as a line of JSON")
-    .addHelpText("after", "\nExample: smart-gateway decisions tail --outcome refused --refused-by gateway")
-    .action(tail);
-  command
-    .command("show")
-    .description("print one decision's record")
-    .argument("<id>", idHelp)
-    .addHelpText("after", "\nExample: smart-gateway decisions show my-request-1 --json")
-    .action(async (id: string, options: OutputOptions) => {
-      const record = await explainedRecord(id);
-      print(record, options, `${new DecisionLines().of([record]).join("")}\n\n${explanationText(record)}`);
-    });
-  const exporting = command
-    .command("export")
-    .description("write all decisions to standard output, the oldest first")
-    .addOption(
-      new Option("--format <format>", "jsonl contains all fields, csv those that fit a table")
-        .choices(["jsonl", "csv"])
-        .default("jsonl"),
-    )
-    .option("--json", "the same as --format jsonl")
-    .addHelpText("after", "\nExample: smart-gateway decisions export --format csv --since 2026-11-01 > november.csv")
-    .action(exportRecords);
-  for (const filtered of [tailing, exporting]) {
-    for (const [, flags, about, parse] of filters)
-      filtered.option(flags, about, (text: string): unknown => parse(text));
-  }
-  exporting
-    .option(
-      "--since <moment>",
-      "only requests that ended at this time or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time",
-      time,
-    )
-    .option("--until <moment>", "only requests that ended before this time (default: now)", time);
-}
-
-/** The options that select decisions: field of the filter, flags, help, parser. Those with several values split them at commas. */
-const filters: readonly (readonly [keyof RecordFilter, string, string, (text: string) => unknown])[] = [
-  ["goal", "--goal <goal>", "only this goal (`session/goal`, or the goal alone)", boundedId],
-  ["session", "--session <id>", "only this session", boundedId],
-  ["task", "--task <id>", "only this task", boundedId],
-  ["requestId", "--request <id>", "only this request id", boundedId],
-  ["cause", "--cause <causes>", "only these causes", words("cause")],
-  ["rule", "--rule <name>", "only requests for which this hard rule fired", (text) => words("rule")(text)[0]],
-  ["alias", "--alias <aliases>", "only requests for these models", words("alias")],
-  ["model", "--model <keys>", "only answers of these models", (text) => listed(text, () => undefined)],
-  ["tier", "--tier <tiers>", "only answers of these tiers", words("tier")],
-  [
-    "status",
+/** The options that select decisions, by the filter's field: flags, help, parser. Those with several values split them at commas. */
+const filters = {
+  goal: ["--goal <goal>", "only this goal (`session/goal`, or the goal alone)", boundedId],
+  session: ["--session <id>", "only this session", boundedId],
+  task: ["--task <id>", "only this task", boundedId],
+  requestId: ["--request <id>", "only this request id", boundedId],
+  cause: ["--cause <causes>", "only these causes", words("cause")],
+  rule: ["--rule <name>", "only requests for which this hard rule fired", (text) => words("rule")(text)[0]],
+  alias: ["--alias <aliases>", "only requests for these models", words("alias")],
+  model: ["--model <keys>", "only answers of these models", (text) => listed(text, () => undefined)],
+  tier: ["--tier <tiers>", "only answers of these tiers", words("tier")],
+  status: [
     "--status <statuses>",
     "only these statuses, or classes of them: 403, 5xx",
     (text) => listed(text, statusProblem),
   ],
-  ["outcome", "--outcome <outcomes>", "only requests that ended so", words("outcome")],
-  ["refusedBy", "--refused-by <who>", "only requests that one of them has refused", words("refusedBy")],
+  outcome: ["--outcome <outcomes>", "only requests that ended so", words("outcome")],
+  refusedBy: ["--refused-by <who>", "only requests that one of them has refused", words("refusedBy")],
+} as const satisfies { readonly [F in keyof RecordFilter]?: readonly [string, string, (text: string) => unknown] };
+
+const span: readonly OptionSpec[] = [
+  [
+    "--since <moment>",
+    "only requests that ended at this time or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time",
+    time,
+  ],
+  ["--until <moment>", "only requests that ended before this time (default: now)", time],
+];
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "explain",
+    arguments: [["<id>", idHelp]],
+    example: "smart-gateway explain my-request-1 --json | jq .explanation.would_change",
+    async run(id: string, options: OutputOptions) {
+      const record = await explainedRecord(id);
+      print(record, options, explanationText(record));
+    },
+  },
+  {
+    name: "decisions tail",
+    summary:
+      "print the latest decisions and follow new ones; each line begins with the local time at which the request ended",
+    options: [
+      ["-n, --lines <count>", "number of latest decisions to print at first", wholeNumber(0, 999), "20"],
+      ["--no-follow", "exit after printing them"],
+      ["--json", "print each record as a line of JSON"],
+      ...Object.values(filters),
+    ],
+    example: "smart-gateway decisions tail --outcome refused --refused-by gateway",
+    run: tail,
+  },
+  {
+    name: "decisions show",
+    summary: "print one decision's record",
+    arguments: [["<id>", idHelp]],
+    example: "smart-gateway decisions show my-request-1 --json",
+    async run(id: string, options: OutputOptions) {
+      const record = await explainedRecord(id);
+      print(record, options, `${decisionLines([record]).join("")}\n\n${explanationText(record)}`);
+    },
+  },
+  {
+    name: "decisions export",
+    summary: "write all decisions to standard output, the oldest first",
+    options: [
+      new Option("--format <format>", "jsonl contains all fields, csv those that fit a table")
+        .choices(["jsonl", "csv"])
+        .default("jsonl"),
+      ["--json", "the same as --format jsonl"],
+      ...Object.values(filters),
+      ...span,
+    ],
+    example: "smart-gateway decisions export --format csv --since 2026-11-01 > november.csv",
+    run: exportRecords,
+  },
 ];
 
 function words(field: keyof typeof filterWords) {
@@ -108,10 +108,13 @@ interface FilterOptions {
 }
 
 function filterFrom({ since, until, ...options }: FilterOptions): RecordFilter {
-  const values = new Map<string, unknown>(Object.entries({ ...options, fromMs: since, toMs: until }));
-  const fields = filters.map(([field, flags]) => [field, values.get(new Option(flags).attributeName())]);
-  const times = (["fromMs", "toMs"] as const).map((field) => [field, values.get(field)]);
-  return Object.fromEntries([...fields, ...times].filter(([, value]) => value !== undefined));
+  const values = new Map<string, unknown>(Object.entries(options));
+  const given = Object.entries(filters).map(([field, [flags]]) => [
+    field,
+    values.get(new Option(flags).attributeName()),
+  ]);
+  const all = [...given, ["fromMs", since], ["toMs", until]];
+  return Object.fromEntries(all.filter(([, value]) => value !== undefined));
 }
 
 const pollMs = 500;
@@ -119,9 +122,8 @@ const pollLimit = 1_000;
 
 async function tail(options: FilterOptions & OutputOptions & { readonly lines: number; readonly follow: boolean }) {
   const filter = filterFrom(options);
-  const lines = new DecisionLines();
   const printAll = (records: readonly DecisionRecord[]) => {
-    const texts = options.json ? records.map((record) => JSON.stringify(record)) : lines.of(records);
+    const texts = options.json ? records.map((record) => JSON.stringify(record)) : decisionLines(records);
     if (texts.length > 0) printText(texts.join("\n"));
   };
   let stopped = false;
@@ -181,7 +183,8 @@ const csvHead = ["received", "recorded", ...csvColumns].join(",");
 /** RFC 4180. Text that a spreadsheet would take for a formula gets an apostrophe before it: ids are the caller's. */
 function csvLine(record: DecisionRecord): string {
   const times = [record.at_ms, record.recorded_ms].map((ms) => new Date(ms).toISOString());
-  const values = csvColumns.map((path) => path.split(".").reduce<unknown>(memberOf, record) ?? "");
+  const member = (value: unknown, name: string) => (isSection(value) ? value[name] : undefined);
+  const values = csvColumns.map((path) => path.split(".").reduce<unknown>(member, record) ?? "");
   const cells = [...times, ...values].map((value) => {
     const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -189,24 +192,18 @@ function csvLine(record: DecisionRecord): string {
   return cells.join(",");
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return isSection(value) ? value[name] : undefined;
-}
-
+/** Gateways write records up to a second after the answer, so a missing record is looked up again. */
 function explainedRecord(id: string): Promise<ExplainedDecision> {
   return withRecords(async (store) => {
-    const record = await recordUnder(store, id);
-    const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
-    return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+    for (const waitMs of [pollMs, pollMs, 0]) {
+      const record = await store.get(id);
+      if (record === undefined) {
+        await Bun.sleep(waitMs);
+        continue;
+      }
+      const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
+      return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+    }
+    throw failed(`Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`);
   });
-}
-
-/** Gateways write records up to a second after the answer, so a missing record is looked up again. */
-async function recordUnder(store: RecordStore, id: string): Promise<DecisionRecord> {
-  for (const waitMs of [pollMs, pollMs, 0]) {
-    const record = await store.get(id);
-    if (record !== undefined) return record;
-    await Bun.sleep(waitMs);
-  }
-  throw failed(`Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`);
 }

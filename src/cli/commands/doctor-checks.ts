@@ -3,12 +3,11 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { storedPrices } from "#cli/databases.ts";
 import type { Aggregator } from "#cli/options.ts";
-import { hostAndPort } from "#config/host-names.ts";
 import type { Config } from "#config/load-config.ts";
 import { ownCommand, type Settings } from "#config/settings.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
-import { formatUsd } from "#domain/money/money.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 import { openLedgerReader } from "#ledger/admin/open-ledger-admin.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 import { dayAccountOf } from "#ledger/rules/accounts.ts";
@@ -17,7 +16,6 @@ import { listingsIn } from "#models/price-book/price-list.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { getJson, type KeyUsage, readKeyUsage, readModelList, spentInDay } from "#upstream/aggregator.ts";
-import { gatewayHealth } from "./healthcheck.ts";
 
 /** The result of one check. `warn`: it works, but not as it should. `fail`: the gateway cannot start or keep its promises. */
 export interface Check {
@@ -40,7 +38,7 @@ function checkClock(aheadMs: number, whose: string): Check {
 }
 
 /** The code of an error; its message may hold a connection string. */
-function errorCode(error: unknown): string {
+export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
@@ -112,7 +110,7 @@ export async function checkMoney(databaseUrl: string, counted: number | undefine
   try {
     const command = ownCommand(process.env);
     const { totals } = await reader.holds({ limit: 1, charged: true });
-    const texts = totals.map(({ state, count, amount }) => `${count} ${state} (${formatUsd(amount)} USD)`);
+    const texts = totals.map(({ state, count, amount }) => `${count} ${state} (${dollarText(amount)})`);
     const detail = texts.length === 0 ? "nothing is held or unresolved" : `holds: ${texts.join(", ")}`;
     const advice = `\`${command} budgets holds\` lists them; the unresolved are charged in full unless \`budgets settle\` or \`budgets release\` ends them`;
     const stuck = totals.some(({ state }) => state === "unresolved" || state === "orphaned");
@@ -121,7 +119,7 @@ export async function checkMoney(databaseUrl: string, counted: number | undefine
     const day = await reader.today();
     const { spent = 0, held = 0 } = (await reader.account(dayAccountOf(day))) ?? {};
     const counts = { day, ledgerSpent: spent, ledgerHeld: held, aggregatorSpent: counted, readMs: Date.now() };
-    const both = `today (UTC) the ledger has ${formatUsd(spent)} USD, the aggregator ${formatUsd(counted)} USD (difference ${formatUsd(differenceOf(counts))})`;
+    const both = `today (UTC) the ledger has ${dollarText(spent)}, the aggregator ${dollarText(counted)} (difference ${dollarText(differenceOf(counts))})`;
     const others = `others may use the key too; \`${command} budgets reconcile\` says more`;
     return [holds, isNotable(counts) ? warn("money", both, others) : ok("money", both)];
   } catch {
@@ -172,8 +170,8 @@ export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<Up
 
 function checkKey(usage: KeyUsage): Check {
   const { limitRemaining: left } = usage;
-  const limit = left === undefined ? "no limit" : `${formatUsd(left)} USD left of its limit`;
-  const detail = `accepted; ${formatUsd(spentInDay(usage))} USD spent with it today (UTC), ${limit}`;
+  const limit = left === undefined ? "no limit" : `${dollarText(left)} left of its limit`;
+  const detail = `accepted; ${dollarText(spentInDay(usage))} spent with it today (UTC), ${limit}`;
   if (left === undefined || left > 0) return ok("key", detail);
   return warn("key", detail, "raise the key's limit at the aggregator: paid calls are refused");
 }
@@ -198,19 +196,4 @@ export async function checkPrices(settings: Settings, config: Config, baseUrl: s
   ];
   if (drifts.length === 0 && priced.length === models.length) return ok("prices", lines.join("\n"));
   return warn("prices", lines.join("\n"), `\`${ownCommand(process.env)} models sync\` shows the whole difference`);
-}
-
-/** Checks whether a gateway can listen at its address, or already does. */
-export async function checkPort({ host, port }: Pick<Settings, "host" | "port">): Promise<Check> {
-  if (port === 0) return ok("port", "any free port");
-  const address = hostAndPort(host, port);
-  try {
-    Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } }).stop(true);
-    return ok("port", `${address} is free`);
-  } catch (error) {
-    const code = errorCode(error);
-    if (code !== "EADDRINUSE") return fail("port", `${address} ${code}`, "check HOST and PORT");
-  }
-  if ((await gatewayHealth(host, port)) !== undefined) return ok("port", `a Smart Gateway answers at ${address}`);
-  return warn("port", `${address} is taken by another program`, "end that program, or set PORT");
 }

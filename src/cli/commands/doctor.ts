@@ -1,34 +1,39 @@
 import { Database } from "bun:sqlite";
-import type { Command } from "commander";
+import { existsSync } from "node:fs";
+import type { CommandSpec } from "#cli/options.ts";
 import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
-import { type LoadedConfig, loadConfig } from "#config/load-config.ts";
+import { configHash } from "#config/config-changes.ts";
+import { hostAndPort } from "#config/host-names.ts";
+import { type Config, loadConfig } from "#config/load-config.ts";
 import { formatProblems } from "#config/problem.ts";
-import { type ConfiguredFiles, parseSettings } from "#config/settings.ts";
+import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
 import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/overload.ts";
 import { spentInDay } from "#upstream/aggregator.ts";
-import { dependencies } from "../../../package.json";
+import { dependencies, version } from "../../../package.json";
 import {
   type Check,
   checkMoney,
-  checkPort,
   checkPostgres,
   checkPrices,
   checkSqlite,
   checkUpstream,
+  errorCode,
   fail,
   ok,
   warn,
 } from "./doctor-checks.ts";
+import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
-/** `smart-gateway doctor`: checks everything that a start depends on, and says how to fix what is wrong. */
-export function setUpDoctor(command: Command): void {
-  command
-    .option("--offline", "contact no other machine")
-    .addHelpText("after", "\nExample: smart-gateway doctor --offline --json")
-    .action(async (options: OutputOptions & { readonly offline?: true }) => {
+/** Checks everything that a start depends on, and the gateway that runs, and says how to fix what is wrong. */
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "doctor",
+    options: [["--offline", "contact no other machine"]],
+    example: "smart-gateway doctor --offline --json",
+    async run(options: OutputOptions & { readonly offline?: true }) {
       const checks = await runChecks(options.offline === true);
       const failures = checks.filter(({ status }) => status === "fail");
       print({ ok: failures.length === 0, checks }, options, checks.map(lineOf).join("\n"));
@@ -36,14 +41,18 @@ export function setUpDoctor(command: Command): void {
       // A configuration that cannot be used has a code of its own.
       const configuration = failures.some(({ name }) => ["settings", "policy", "keys"].includes(name));
       process.exitCode = configuration ? exitCodes.badUsage : exitCodes.failed;
-    });
-}
+    },
+  },
+];
 
 async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const parsed = parseSettings(process.env);
   const files: ConfiguredFiles = parsed.kind === "invalid" ? parsed.files : parsed.settings;
   const loaded = loadConfig({ policyPath: files.policyPath, registryPath: files.registryPath });
-  const local = [checkPolicy(files, loaded), ...checkKeys(files), ...checkRuntime()];
+  const config = loaded.kind === "ok" ? loaded.config : undefined;
+  const policy =
+    loaded.kind === "ok" ? checkPolicy(files, loaded.config) : fail("policy", formatProblems(loaded.problems));
+  const local = [policy, ...checkKeys(files), ...checkRuntime()];
   if (parsed.kind === "invalid") {
     return [fail("settings", formatProblems(parsed.problems), "see docs/reference/settings.md"), ...local];
   }
@@ -60,15 +69,13 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
     ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
     ...asked.checks,
     // Problems of the files are reported by their own check.
-    ...(reachable && loaded.kind === "ok" ? [await checkPrices(settings, loaded.config, online?.baseUrl)] : []),
+    ...(reachable && config !== undefined ? [await checkPrices(settings, config, online?.baseUrl)] : []),
     ...(reachable ? await checkMoney(databaseUrl, asked.usage && spentInDay(asked.usage)) : []),
-    await checkPort(settings),
+    ...(await checkGateway(settings, config)),
   ];
 }
 
-function checkPolicy({ policyPath, registryPath }: ConfiguredFiles, loaded: LoadedConfig): Check {
-  if (loaded.kind === "invalid") return fail("policy", formatProblems(loaded.problems));
-  const { caps, registry } = loaded.config;
+function checkPolicy({ policyPath, registryPath }: ConfiguredFiles, { caps, registry }: Config): Check {
   const files = [policyPath ?? "default policy", registryPath ?? "shipped models"].join(", ");
   return caps.goalHard === 0 || caps.dayHard === 0
     ? warn("policy", `${files}: a hard cap is zero, so that nothing may be spent`, "raise budget.*_hard_usd")
@@ -83,20 +90,68 @@ function checkKeys({ authKeysFile }: ConfiguredFiles): readonly Check[] {
 }
 
 function checkRuntime(): readonly Check[] {
-  const db = new Database(":memory:");
-  const { version, supported } = sqliteVersionOf(db);
-  db.close();
+  using db = new Database(":memory:");
+  const sqlite = sqliteVersionOf(db);
   const streams = maxStreams();
   const launcher = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
-  const lossy = `SQLite ${version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
+  const lossy = `SQLite ${sqlite.version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
   const files = "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service";
   return [
     Bun.version === dependencies.bun
       ? ok("bun", `Bun ${Bun.version}`)
       : warn("bun", `Bun ${Bun.version}, tested with ${dependencies.bun}`, launcher),
-    supported ? ok("sqlite", `SQLite ${version}`) : fail("sqlite", lossy, launcher),
+    sqlite.supported ? ok("sqlite", `SQLite ${sqlite.version}`) : fail("sqlite", lossy, launcher),
     (streams >= 1_000 ? ok : warn)("limits", `room for ${streams} streams at once`, files),
   ];
+}
+
+/** Whether a gateway can listen at its address; where one answers already, what it is, and what differs from this environment. */
+async function checkGateway(settings: Settings, config: Config | undefined): Promise<readonly Check[]> {
+  const { host, port } = settings;
+  if (port === 0) return [ok("port", "any free port")];
+  const address = hostAndPort(host, port);
+  try {
+    Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } }).stop(true);
+    return [ok("port", `${address} is free`)];
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== "EADDRINUSE") return [fail("port", `${address} ${code}`, "check HOST and PORT")];
+  }
+  const running = await runningGateway(host, port);
+  if (running === undefined) {
+    return [warn("port", `${address} is taken by another program`, "end that program, or set PORT")];
+  }
+  const { health, demo } = running;
+  const mode = demo ? "demo mode" : "with an upstream";
+  const about = `version ${health.version}, ${mode}, ${health.database.kind}, configuration ${health.config?.hash}, ${health.status}`;
+  const differences = differencesFrom(running, settings, config);
+  const advice = "run this where the gateway runs, with its environment, or restart the gateway with this one";
+  const refused = `it has refused the files and goes on with the last good ones: ${health.config?.reason}`;
+  return [
+    ok("port", `a Smart Gateway answers at ${address}`),
+    differences.length === 0
+      ? ok("gateway", about)
+      : warn("gateway", [about, ...differences.map((line) => `it differs: ${line}`)].join("\n"), advice),
+    ...(health.config?.state === "refused" ? [warn("gateway", refused, "`policy check` says what is wrong")] : []),
+  ];
+}
+
+/** What a running gateway is that this environment would not make it. */
+function differencesFrom({ health, demo }: RunningGateway, settings: Settings, config: Config | undefined): string[] {
+  const { upstream, databaseUrl } = settings;
+  const location = databaseLocationOf(databaseUrl);
+  const mode = (isDemo: boolean) => (isDemo ? "demo mode" : "an upstream");
+  const isMissing = location.kind === "sqlite" && location.kind === health.database.kind && !existsSync(location.path);
+  const hash = config === undefined ? undefined : configHash(config);
+  return [
+    health.version === version ? "" : `it is version ${health.version}, this command ${version}`,
+    demo === (upstream.kind === "demo") ? "" : `it has ${mode(demo)}, this environment ${mode(!demo)}`,
+    location.kind === health.database.kind ? "" : `its database is ${health.database.kind}, here ${location.kind}`,
+    isMissing ? "its database is another file: there is none where DATABASE_URL points to from here" : "",
+    hash === undefined || hash === health.config?.hash || health.config?.state === "refused"
+      ? ""
+      : `its configuration is ${health.config?.hash}, the files of this environment are ${hash}`,
+  ].filter((line) => line !== "");
 }
 
 function lineOf({ name, status, detail, advice }: Check): string {

@@ -1,29 +1,32 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { Command } from "commander";
-import { usd } from "#cli/options.ts";
+import { type CommandSpec, usd } from "#cli/options.ts";
 import { failed, invalid, type OutputOptions, print } from "#cli/output.ts";
 import { ownCommand, parseSettings, settingsTable } from "#config/settings.ts";
-import { formatUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 
 interface InitOptions extends OutputOptions {
   readonly upstreamUrl?: string;
   readonly port?: string;
-  readonly perDayUsd?: NanoUsd;
-  readonly perGoalUsd?: NanoUsd;
+  readonly perDayUsd: NanoUsd;
+  readonly perGoalUsd: NanoUsd;
 }
 
-/** `smart-gateway init`: writes settings, policy and model registry to start from; never overwrites. */
-export function setUpInit(command: Command): void {
-  command
-    .argument("[directory]", "where to write", ".")
-    .option("--upstream-url <url>", "base URL of the aggregator; OpenRouter's when absent")
-    .option("--port <port>", "port to listen on")
-    .option("--per-day-usd <amount>", "hard cap of a UTC day, in US dollars (default: 50)", usd("down"))
-    .option("--per-goal-usd <amount>", "hard cap of a goal, in US dollars (default: 5)", usd("down"))
-    .addHelpText("after", "\nExample: UPSTREAM_API_KEY=… smart-gateway init gateway --per-day-usd 10")
-    .action(init);
-}
+/** Writes settings, policy and model registry to start from; never overwrites. */
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "init",
+    arguments: [["[directory]", "where to write", "."]],
+    options: [
+      ["--upstream-url <url>", "base URL of the aggregator; OpenRouter's when absent"],
+      ["--port <port>", "port to listen on"],
+      ["--per-day-usd <amount>", "hard cap of a UTC day, in US dollars", usd("down"), "50"],
+      ["--per-goal-usd <amount>", "hard cap of a goal, in US dollars", usd("down"), "5"],
+    ],
+    example: "UPSTREAM_API_KEY=… smart-gateway init gateway --per-day-usd 10",
+    run: init,
+  },
+];
 
 function init(directory: string, options: InitOptions): void {
   const chosen = {
@@ -83,7 +86,7 @@ function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
 }
 
 /** The soft caps are 40 % of the hard ones: above them, optional pro requests go to flash. */
-function policyFile({ perDayUsd = nanoUsd(50e9), perGoalUsd = nanoUsd(5e9) }: InitOptions): string {
+function policyFile({ perDayUsd, perGoalUsd }: InitOptions): string {
   const soft = (hard: NanoUsd) => formatUsd(Math.floor(hard * 0.4));
   return `# Your routing policy: only what differs from the defaults has to stand here, for example:
 # smart-gateway policy show    prints all keys with what is in force

@@ -1,8 +1,8 @@
 import { dirname, resolve } from "node:path";
-import { type Command, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
-import { fileOr, time } from "#cli/options.ts";
-import { type ConfigOptions, exitCodes, print, textTable, valid } from "#cli/output.ts";
+import type { ConfigOptions } from "#cli/options.ts";
+import { fileOr } from "#cli/options.ts";
+import { exitCodes, print, textTable, valid } from "#cli/output.ts";
 import { replaceFile } from "#cli/replace-file.ts";
 import { loadWeights, weightsPathOf } from "#config/load-config.ts";
 import { loadPolicy } from "#config/load-policy.ts";
@@ -24,24 +24,10 @@ interface LearnOptions extends ConfigOptions {
 const defaultFile = "learned-weights.json";
 
 /**
- * `smart-gateway policy learn`: fits weights to the outcomes that the installation's own decision records show, and shows what they would
- * change for records that were held back. Writes them only when asked, and only when they would order those better.
+ * Fits weights to the outcomes that the installation's own decision records show, and shows what they would change for records that were
+ * held back. Writes them only when asked, and only when they would order those better.
  */
-export function addLearnCommand(policy: Command): Command {
-  return policy
-    .command("learn")
-    .description("fit the score to the recorded outcomes of this installation, and show what that would change")
-    .addOption(
-      new Option("--since <time>", "use the records since this time: 30d, 12h ago, a UTC day")
-        .argParser(time)
-        .default(time("30d"), "30d"),
-    )
-    .option("--write", "write the weights to the file that routing.learned.weights_file names, else beside the policy")
-    .addHelpText("after", "\nExample: smart-gateway policy learn --since 90d --write")
-    .action(learn);
-}
-
-async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
+export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
   const policyPath = fileOr(file, "ROUTING_POLICY_PATH");
   // Without the weights in force: they may be absent or broken, and a new fit does not need them.
   const { policy } = valid(loadPolicy(policyPath));

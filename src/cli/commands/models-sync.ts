@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { extname } from "node:path";
-import type { Command } from "commander";
 import { storedPrices } from "#cli/databases.ts";
 import { aggregatorSettings } from "#cli/options.ts";
 import { badUsage, exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
@@ -28,18 +27,11 @@ import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readModelHosts, readModelList } from "#upstream/aggregator.ts";
 
-/** `models sync`: the registry against the aggregator's lists. */
-export function addSyncCommand(models: Command): void {
-  models
-    .command("sync")
-    .description("compare the registry's prices with the aggregator's lists; write them only with --write")
-    .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
-    .option("--write", "write the listed prices into the file; comments and all other fields stay")
-    .addHelpText("after", "\nExample: smart-gateway models sync models.yaml --write")
-    .action(sync);
-}
-
-async function sync(file: string | undefined, options: OutputOptions & { readonly write?: true }): Promise<void> {
+/** The registry against the aggregator's lists. */
+export async function sync(
+  file: string | undefined,
+  options: OutputOptions & { readonly write?: true },
+): Promise<void> {
   const path = file ?? aggregatorSettings().settings.registryPath;
   if (options.write && path === undefined)
     throw badUsage("say which file to write: `models sync FILE --write`, or MODEL_REGISTRY_PATH");

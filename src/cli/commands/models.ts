@@ -1,35 +1,60 @@
 import { hostname } from "node:os";
-import type { Command } from "commander";
 import { storedPrices, withStore } from "#cli/databases.ts";
-import { fileOr, userName } from "#cli/options.ts";
+import { type CommandSpec, fileOr, userName } from "#cli/options.ts";
 import { badUsage, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { nearest } from "#config/problem.ts";
-import { ownCommand, parseSettings } from "#config/settings.ts";
+import { parseSettings } from "#config/settings.ts";
 import type { Model } from "#domain/model.ts";
 import { type OverrideAction, openHealthStore } from "#health/store/health-store.ts";
 import { loadRegistry, modelFields } from "#models/load-registry.ts";
 import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
-import { addSyncCommand, priceRecord } from "./models-sync.ts";
+import { priceRecord, sync } from "./models-sync.ts";
 
-/** `smart-gateway models list|sync|disable|enable|reset`. */
-export function setUpModels(command: Command): void {
-  command
-    .command("list", { isDefault: true })
-    .description("print the models, their roles, and prices in USD per million tokens; without a command too")
-    .argument("[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
-    .addHelpText("after", "\nExample: smart-gateway models list models.yaml --json")
-    .action(list);
-  addSyncCommand(command);
-  for (const [action, { summary }] of Object.entries(overrides)) {
-    command
-      .command(action)
-      .description(summary)
-      .argument("<key>", "key of the model in the registry")
-      .addHelpText("after", `\nExample: smart-gateway models ${action} vendor_v4_pro`)
-      .action((key: string, options: OutputOptions) => override(action as OverrideAction, key, options)); // a key of `overrides`
-  }
-}
+/** An operator's word about a model, stored for every gateway on the database. */
+const overrides = (
+  [
+    ["disable", "stop sending traffic to a model until it is enabled again", "is disabled until `models enable`"],
+    [
+      "enable",
+      "undo `disable`; a model that the registry file disables stays disabled",
+      "is no longer disabled by hand",
+    ],
+    [
+      "reset",
+      "clear a model's pauses, trips and quarantine; if it was out of service, the next request probes it",
+      "is forgiven what it has done",
+    ],
+  ] as const
+).map(
+  ([action, summary, done]): CommandSpec => ({
+    name: `models ${action}`,
+    summary,
+    arguments: [["<key>", "key of the model in the registry"]],
+    example: `smart-gateway models ${action} vendor_v4_pro`,
+    run: (key: string, options: OutputOptions) => override(action, key, done, options),
+  }),
+);
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "models list",
+    summary: "print the models, their roles, and prices in USD per million tokens; without a command too",
+    isDefault: true,
+    arguments: [["[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"]],
+    example: "smart-gateway models list models.yaml --json",
+    run: list,
+  },
+  {
+    name: "models sync",
+    summary: "compare the registry's prices with the aggregator's lists; write them only with --write",
+    arguments: [["[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"]],
+    options: [["--write", "write the listed prices into the file; comments and all other fields stay"]],
+    example: "smart-gateway models sync models.yaml --write",
+    run: sync,
+  },
+  ...overrides,
+];
 
 async function list(file: string | undefined, options: OutputOptions): Promise<void> {
   const loaded = valid(loadRegistry(fileOr(file, "MODEL_REGISTRY_PATH")));
@@ -73,25 +98,7 @@ function recordOf(model: Model) {
   };
 }
 
-const follow = "Every gateway on this database follows within a second.";
-const overrides: {
-  readonly [A in OverrideAction]: { readonly summary: string; readonly done: (key: string) => string };
-} = {
-  disable: {
-    summary: "stop sending traffic to a model until it is enabled again",
-    done: (key) => `${key} is disabled. ${follow} \`${ownCommand(process.env)} models enable ${key}\` lifts it.`,
-  },
-  enable: {
-    summary: "undo `disable`; a model that the registry file disables stays disabled",
-    done: (key) => `${key} is enabled, as far as the operator is concerned. ${follow}`,
-  },
-  reset: {
-    summary: "clear a model's pauses, trips and quarantine; if it was out of service, the next request probes it",
-    done: (key) => `${key} is forgiven what it has done. ${follow}`,
-  },
-};
-
-async function override(action: OverrideAction, key: string, options: OutputOptions): Promise<void> {
+async function override(action: OverrideAction, key: string, done: string, options: OutputOptions): Promise<void> {
   const { registry } = valid(loadRegistry(fileOr(undefined, "MODEL_REGISTRY_PATH")));
   const keys = [...registry.models.keys()];
   if (!keys.includes(key)) {
@@ -104,5 +111,6 @@ async function override(action: OverrideAction, key: string, options: OutputOpti
   await withStore("The database did not take it", openHealthStore, (store) =>
     store.override({ model: key, action, atMs, by }),
   );
-  print({ ok: true, model: key, action, at_ms: atMs }, options, overrides[action].done(key));
+  const text = `${key} ${done}. Every gateway on this database follows within a second.`;
+  print({ ok: true, model: key, action, at_ms: atMs }, options, text);
 }

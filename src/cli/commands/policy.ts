@@ -1,65 +1,84 @@
-import type { Command } from "commander";
 import { stringify } from "yaml";
-import { fileOr } from "#cli/options.ts";
-import {
-  type ConfigOptions,
-  type OutputOptions,
-  print,
-  printJson,
-  textTable,
-  throwProblems,
-  valid,
-} from "#cli/output.ts";
+import { type CommandSpec, type ConfigOptions, fileOr, time } from "#cli/options.ts";
+import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
 import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
 import { Policy } from "#config/policy.ts";
-import { formatUsd } from "#domain/money/money.ts";
+import { dollarText } from "#domain/money/dollar-text.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
-import { addBacktestCommand } from "./backtest.ts";
-import { addLearnCommand } from "./learn.ts";
+import { boundedId } from "#records/build-record.ts";
+import { runBacktest } from "./backtest.ts";
+import { learn } from "./learn.ts";
 
-/** `smart-gateway policy check|show|schema|diff|backtest|learn`. */
-export function setUpPolicy(command: Command): void {
-  const check = command
-    .command("check")
-    .description("list all problems of a policy file, checked together with the model registry")
-    .addHelpText("after", "\nExample: smart-gateway policy check policy.yaml")
-    .action(checkPolicy);
-  const show = command
-    .command("show")
-    .description("print the policy in force: the file merged over the defaults, as YAML")
-    .option("--changed", "only the keys that differ from the defaults")
-    .addHelpText("after", "\nExample: smart-gateway policy show policy.yaml --changed")
-    .action(showPolicy);
-  command
-    .command("schema")
-    .description("print the JSON Schema of the policy file, for editors")
-    .option("--models", "the schema of the model registry file instead")
-    .addHelpText("after", "\nExample: smart-gateway policy schema > policy.schema.json")
-    .action((options: { readonly models?: true }) => {
-      printJson(
-        options.models
-          ? jsonSchemaOf(ModelRegistryOverlay, "Smart Gateway model registry")
-          : jsonSchemaOf(Policy, "Smart Gateway routing policy"),
-      );
-    });
-  command
-    .command("diff")
-    .description("print every key that differs between two policies: the one in force and a file, or two files")
-    .argument("<file>", "the new policy file; with a second one: the old")
-    .argument("[other-file]", "the new policy file")
-    .addHelpText("after", "\nExample: smart-gateway policy diff old.yaml new.yaml --json")
-    .action(diffPolicies);
-  const learn = addLearnCommand(command);
-  addBacktestCommand(command);
-  for (const withFile of [check, show, learn]) {
-    withFile
-      .argument("[file]", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent")
-      .option("--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent");
-  }
-}
+const paths: Pick<Required<CommandSpec>, "arguments" | "options"> = {
+  arguments: [["[file]", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent"]],
+  options: [["--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"]],
+};
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "policy check",
+    summary: "list all problems of a policy file, checked together with the model registry",
+    ...paths,
+    example: "smart-gateway policy check policy.yaml",
+    run: checkPolicy,
+  },
+  {
+    name: "policy show",
+    summary: "print the policy in force: the file merged over the defaults, as YAML",
+    arguments: paths.arguments,
+    options: [["--changed", "only the keys that differ from the defaults"], ...paths.options],
+    example: "smart-gateway policy show policy.yaml --changed",
+    run: showPolicy,
+  },
+  {
+    name: "policy schema",
+    summary: "print the JSON Schema of the policy file, for editors",
+    options: [["--models", "the schema of the model registry file instead"]],
+    example: "smart-gateway policy schema > policy.schema.json",
+    run(options: { readonly models?: true }) {
+      const [schema, title] = options.models ? [ModelRegistryOverlay, "model registry"] : [Policy, "routing policy"];
+      printJson(jsonSchemaOf(schema, `Smart Gateway ${title}`));
+    },
+  },
+  {
+    name: "policy diff",
+    summary: "print every key that differs between two policies: the one in force and a file, or two files",
+    arguments: [
+      ["<file>", "the new policy file; with a second one: the old"],
+      ["[other-file]", "the new policy file"],
+    ],
+    example: "smart-gateway policy diff old.yaml new.yaml --json",
+    run: diffPolicies,
+  },
+  {
+    name: "policy learn",
+    summary: "fit the score to the recorded outcomes of this installation, and show what that would change",
+    arguments: paths.arguments,
+    options: [
+      ["--since <time>", "use the records since this time: 30d, 12h ago, a UTC day", time, "30d"],
+      ["--write", "write the weights to the file that routing.learned.weights_file names, else beside the policy"],
+      ...paths.options,
+    ],
+    example: "smart-gateway policy learn --since 90d --write",
+    run: learn,
+  },
+  {
+    name: "policy backtest",
+    summary: "replay the recorded requests under a policy file, and print what would have changed",
+    arguments: [["<file>", "the policy to try"]],
+    options: [
+      ["--since <moment>", "only requests since this time: 24h, 30d ago, a UTC day, or an ISO 8601 time", time, "30d"],
+      ["--until <moment>", "only requests before this time (default: now)", time],
+      ["--goal <goal>", "only this goal", boundedId],
+      ["--models <file>", "model registry file, for records whose own registry is not stored any more"],
+    ],
+    example: "smart-gateway policy backtest new.yaml --since 7d --json | jq .after.cost_nano_usd",
+    run: runBacktest,
+  },
+];
 
 async function load(file: string | undefined, { models }: ConfigOptions): Promise<Config> {
   const paths = {
@@ -73,8 +92,8 @@ async function checkPolicy(file: string | undefined, options: ConfigOptions): Pr
   const { goalSoft, goalHard, daySoft, dayHard } = (await load(file, options)).caps;
   const lines = [
     `${fileOr(file, "ROUTING_POLICY_PATH") ?? defaultPolicyName}: ok`,
-    `  per goal  soft $${formatUsd(goalSoft)}  hard $${formatUsd(goalHard)}`,
-    `  per day   soft $${formatUsd(daySoft)}  hard $${formatUsd(dayHard)}`,
+    `  per goal  soft ${dollarText(goalSoft)}  hard ${dollarText(goalHard)}`,
+    `  per day   soft ${dollarText(daySoft)}  hard ${dollarText(dayHard)}`,
     ...(goalHard === 0 || dayHard === 0
       ? ["  A hard cap is zero: every request that costs anything will be denied."]
       : []),
@@ -91,7 +110,8 @@ async function showPolicy(file: string | undefined, options: ConfigOptions & { r
 function diffPolicies(first: string, second: string | undefined, options: OutputOptions): void {
   const oldPath = second === undefined ? fileOr(undefined, "ROUTING_POLICY_PATH") : first;
   const [before, after] = [loadPolicy(oldPath), loadPolicy(second ?? first)];
-  throwProblems(before, after);
+  const problems = [before, after].flatMap((each) => (each.kind === "invalid" ? each.problems : []));
+  if (problems.length > 0) throw invalid(problems);
   const changes = changesBetween(keysIn(valid(before).policy), keysIn(valid(after).policy));
   const [from, to] = [oldPath ?? defaultPolicyName, second ?? first];
   const text =

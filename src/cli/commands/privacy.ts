@@ -1,30 +1,32 @@
 import { readFileSync } from "node:fs";
-import type { Command } from "commander";
+import type { CommandSpec } from "#cli/options.ts";
 import { failed, type OutputOptions, print } from "#cli/output.ts";
 import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
-/** `smart-gateway privacy scan FILE|-`: what the privacy gate would replace in a text. */
-export function setUpPrivacy(command: Command): void {
-  command
-    .command("scan")
-    .description("print what the privacy gate finds in a text, and the redacted text")
-    .argument("<file>", "a text file, or - for standard input")
-    .option("--personal-data", "also look for personal data")
-    .addHelpText("after", "\nExample: git diff | smart-gateway privacy scan - --json")
-    .action((file: string, options: OutputOptions & { readonly personalData?: true }) => {
-      const policy = Policy.parse({ privacy: { personal_data: options.personalData ?? false } });
-      const { text, findings } = privacyEngine(policy.privacy).redactText(textIn(file));
-      const total = findings.reduce((sum, { count }) => sum + count, 0);
-      const lines = [
-        ...findings.map(({ rule, count }) => `${count} × ${rule}`),
-        total === 0 ? "nothing found" : `${total} replaced`,
-        "",
-        text.replace(/\n$/, ""),
-      ];
-      const value = { text, findings: findings.map(({ rule, count }) => ({ rule, count })), total };
-      print(value, options, lines.join("\n"));
-    });
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "privacy scan",
+    summary: "print what the privacy gate finds in a text, and the redacted text",
+    arguments: [["<file>", "a text file, or - for standard input"]],
+    options: [["--personal-data", "also look for personal data"]],
+    example: "git diff | smart-gateway privacy scan - --json",
+    run: scan,
+  },
+];
+
+function scan(file: string, options: OutputOptions & { readonly personalData?: true }): void {
+  const policy = Policy.parse({ privacy: { personal_data: options.personalData ?? false } });
+  const { text, findings } = privacyEngine(policy.privacy).redactText(textIn(file));
+  const total = findings.reduce((sum, { count }) => sum + count, 0);
+  const lines = [
+    ...findings.map(({ rule, count }) => `${count} × ${rule}`),
+    total === 0 ? "nothing found" : `${total} replaced`,
+    "",
+    text.replace(/\n$/, ""),
+  ];
+  const value = { text, findings: findings.map(({ rule, count }) => ({ rule, count })), total };
+  print(value, options, lines.join("\n"));
 }
 
 function textIn(file: string): string {

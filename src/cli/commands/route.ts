@@ -1,23 +1,16 @@
-import { type Command, Option } from "commander";
-import { fileOr } from "#cli/options.ts";
-import { invalid, type OutputOptions, print, textOf, textTable, valid } from "#cli/output.ts";
+import { Option } from "commander";
+import { type CommandSpec, fileOr } from "#cli/options.ts";
+import { invalid, type OutputOptions, print, textOf, valid } from "#cli/output.ts";
 import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
-import { formatUsd, zeroUsd } from "#domain/money/money.ts";
+import { zeroUsd } from "#domain/money/money.ts";
 import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { contributionsOf, conversationDryRun, evidenceOf, expectedCostOf } from "#pipeline/dry-run.ts";
+import { contributionsOf, dryRun, evidenceOf, expectedCostOf, type Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type RouteInput, readInput } from "./route-input.ts";
-
-interface RouteOptions extends OutputOptions {
-  readonly file?: string;
-  readonly policy?: string;
-  readonly models?: string;
-  readonly details?: true;
-}
 
 /** The specification's fields, which are flags: `risk_level` → `--risk-level <level>`. */
 const fields = [
@@ -49,55 +42,46 @@ function fieldsIn(group: Field["group"], schema: SchemaNode): readonly Field[] {
     });
 }
 
-/**
- * `smart-gateway route`: what the policy decides about words, a chat body or a transcript as chat would, or about a stated task as
- * `POST /v1/route/decision` would; nothing is sent or spent.
- */
-export function setUpRoute(command: Command): void {
-  command
-    .argument(
-      "[instruction...]",
-      "the ask, in words, assessed like a chat message; - for standard input; with --file a further message of the user",
-    )
-    .option(
-      "-f, --file <file>",
-      "a chat body, a transcript (a list of messages, or one a line: each request gets a line), a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
-    )
-    .option("--policy <file>", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent")
-    .option("--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent")
-    .option("--json", "print the decision's eleven fields as JSON; of a transcript, every request with its details")
-    .option("--details", "with --json: also the inferred task, the contributions, the rules and the cost")
-    .addHelpText("after", "\nExample: smart-gateway route 'fix the login' --risk-level HIGH --kind AUTH")
-    .action(route);
-  for (const { option } of fields) command.addOption(option);
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "route",
+    arguments: [["[instruction...]", "the ask, in words, assessed like a chat message; - for standard input"]],
+    options: [
+      [
+        "-f, --file <file>",
+        "a chat body, a list of messages, a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
+      ],
+      ["--policy <file>", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent"],
+      ["--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"],
+      ["--json", "print the decision's eleven fields as JSON"],
+      ["--details", "with --json: also the inferred task, the contributions, the rules and the cost"],
+      ...fields.map(({ option }) => option),
+    ],
+    example: "smart-gateway route 'fix the login' --risk-level HIGH --kind AUTH",
+    run: route,
+  },
+];
+
+interface RouteOptions extends OutputOptions {
+  readonly file?: string;
+  readonly policy?: string;
+  readonly models?: string;
+  readonly details?: true;
 }
 
-async function route(words: readonly string[], options: RouteOptions): Promise<void> {
-  const instruction = words.length === 0 ? undefined : words.join(" ");
+function route(words: readonly string[], options: RouteOptions): void {
   const stated = { task: given("task", options), runtime: given("runtime", options) };
-  const input = valid(readInput(instruction, options.file, stated));
+  const input = valid(readInput(words.join(" "), options.file, stated));
   const loaded = loadConfig({
     policyPath: fileOr(options.policy, "ROUTING_POLICY_PATH"),
     registryPath: fileOr(options.models, "MODEL_REGISTRY_PATH"),
   });
   const { config } = valid(loaded);
-  const routed = input.kind === "task" ? [routeTask(input, config)] : routeChat(input, config);
-  const turns = routed.map((each, at) => ({ turn: at + 1, ...details(each, config) }));
-  const last = turns.at(-1);
-  if (last === undefined) return;
-  const { turn: _, ...record } = last;
-  if (turns.length === 1) return print(options.details ? record : record.decision, options, reportText(record));
-  const rows = turns.map(({ turn, decision: { model, action, cause, score }, cost, hard_rules, runtime }) => ({
-    turn,
-    model: model ?? action,
-    cause,
-    score: score.toFixed(2),
-    cost: cost === null ? "" : `$${Number(cost.estimate_usd).toFixed(6)}`,
-    hard_rules,
-    same_error_count: runtime.same_error_count,
-    tool_depth: runtime.tool_depth,
-  }));
-  print({ turns }, options, `${textTable(rows)}\n\nThe last of them:\n${reportText(record)}`);
+  const record = details(input.kind === "task" ? routeTask(input, config) : routeChat(input, stated, config), config);
+  const { decision, ...more } = record;
+  const { action, model, evidence, ...rest } = decision;
+  const shown = { decision: model === null ? action : `${action} → ${model}`, ...rest, ...more };
+  print(options.details ? record : decision, options, textOf({ ...shown, evidence: evidence.join(", ") }));
 }
 
 /** One decision with what it was made from. */
@@ -110,7 +94,7 @@ interface Routed {
   readonly redactions?: number;
 }
 
-/** Everything as data; costs in US dollars, as text. */
+/** Everything as data. */
 function details({ decision, task, runtime, size, redactions }: Routed, { registry }: Config) {
   const [learned] = evidenceOf(decision, "learned");
   const { instruction: _, ...shown } = task;
@@ -129,23 +113,12 @@ function details({ decision, task, runtime, size, redactions }: Routed, { regist
         : {
             model: cost.model,
             input_tokens_estimate: cost.inputTokensEstimate,
-            estimate_usd: formatUsd(cost.estimate),
-            hold_usd: formatUsd(cost.hold),
+            estimate_nano_usd: cost.estimate,
+            hold_nano_usd: cost.hold,
             other_model: cost.otherModel,
-            other_estimate_usd: formatUsd(cost.otherEstimate),
+            other_estimate_nano_usd: cost.otherEstimate,
           },
   };
-}
-
-/** The decision with its reasons, for a reader. */
-function reportText({ decision, ...more }: ReturnType<typeof details>): string {
-  const { action, model, evidence, ...rest } = decision;
-  return textOf({
-    decision: model === null ? action : `${action} → ${model}`,
-    ...rest,
-    ...more,
-    evidence: evidence.join(", "),
-  });
 }
 
 const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
@@ -164,20 +137,14 @@ function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Con
   return { decision, task, runtime, size };
 }
 
-/** As the chat endpoint would, one request after the other. What chat would refuse for its fields is a problem. */
-function routeChat({ requests, stated, name }: RouteInput & { kind: "chat" }, config: Config): Routed[] {
-  const configuration = {
-    ...config,
-    fields: fieldRulesOf(config.policy),
-    privacy: privacyEngine(config.policy.privacy),
-  };
-  const routeNext = conversationDryRun({ configuration, health: {}, stated, nowMs: 0 });
-  return requests.map((request) => {
-    const next = routeNext(request);
-    if (next.kind === "decided") return next;
-    const { status, code, param = "", detail } = next;
-    throw invalid([{ file: name, path: param, message: `chat answers ${status} ${code}: ${detail}` }]);
-  });
+/** As the chat endpoint would. What chat would refuse for its fields is a problem. */
+function routeChat({ request, name }: RouteInput & { kind: "chat" }, stated: Stated, config: Config): Routed {
+  const { policy } = config;
+  const configuration = { ...config, fields: fieldRulesOf(policy), privacy: privacyEngine(policy.privacy) };
+  const routed = dryRun(request, { configuration, health: {}, stated, nowMs: 0 });
+  if (routed.kind === "decided") return routed;
+  const { status, code, param = "", detail } = routed;
+  throw invalid([{ file: name, path: param, message: `chat answers ${status} ${code}: ${detail}` }]);
 }
 
 /**

@@ -7,8 +7,6 @@ export interface SampleRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The caller disconnects this many milliseconds after it sent the request. */
   readonly disconnectAfterMs?: number;
-  /** Sent without a bearer token. */
-  readonly unauthorized?: true;
 }
 
 const easyAsks = [
@@ -46,7 +44,7 @@ const kinds: readonly ((n: number) => SampleRequest)[] = [
   (n) => agentTurn(n + 2),
   (n) => ({ ...ask("a caller that leaves", hardAsks, n, { stream: true }), disconnectAfterMs: 5 }),
   (n) => ask("a security fix, which a hard rule sends to pro", securityAsks, n, security, { "x-goal-id": "login" }),
-  () => ({ ...ask("a request without a token", easyAsks, 0), unauthorized: true }),
+  () => ask("a request without a token", easyAsks, 0, {}, { authorization: "" }),
   () => ask("a request for an unknown model", easyAsks, 0, { model: "gpt-none" }),
 ];
 

@@ -1,7 +1,7 @@
-import type { Command } from "commander";
-import { exitCodes, printText } from "#cli/output.ts";
+import type { CommandSpec } from "#cli/options.ts";
+import { exitCodes, type OutputOptions, printText } from "#cli/output.ts";
 import { type WorkerLink, workerLink } from "#cli/workers/channel.ts";
-import { superviseWorkers, workerNumber } from "#cli/workers/supervisor.ts";
+import { superviseWorkers, workerVariable } from "#cli/workers/supervisor.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
 import { hostAndPort } from "#config/host-names.ts";
 import { loadConfig } from "#config/load-config.ts";
@@ -12,15 +12,17 @@ import { leaveMemoryOutOfCoreDumps } from "#platform/core-dumps.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
 import { startMessage } from "./start-message.ts";
 
-/** `smart-gateway serve`: runs the gateway until a signal stops it. */
-export function setUpServe(command: Command): void {
-  command
-    .option("--json", "log as JSON, as LOG_FORMAT=json does")
-    .addHelpText("after", "\nExample: UPSTREAM_API_KEY=… PORT=9000 smart-gateway serve")
-    .action(async (options: { readonly json?: true }) => {
-      process.exit(await serve(options.json ? { ...process.env, LOG_FORMAT: "json" } : process.env));
-    });
-}
+/** Runs the gateway until a signal stops it. */
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "serve",
+    options: [["--json", "log as JSON, as LOG_FORMAT=json does"]],
+    example: "UPSTREAM_API_KEY=… PORT=9000 smart-gateway serve",
+    async run({ json }: OutputOptions) {
+      process.exit(await serve(json ? { ...process.env, LOG_FORMAT: "json" } : process.env));
+    },
+  },
+];
 
 const started = performance.now();
 
@@ -30,7 +32,7 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   const parsed = parseSettings(env);
   if (parsed.kind === "invalid") return refuse([...parsed.problems, ...(await problemsInFiles(parsed.files))]);
   const { settings, warnings } = parsed;
-  const worker = workerNumber(env);
+  const worker = env[workerVariable];
   const pretty = settings.logFormat === "pretty" || (settings.logFormat === "auto" && process.stdout.isTTY === true);
   const log = createLog({
     level: settings.logLevel,
@@ -51,7 +53,7 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     const { gateway } = outcome;
     // Beside JSON logs the message goes to standard error.
     const say = pretty ? printText : console.error;
-    if (worker === undefined || worker === 1) say(startMessage(gateway));
+    if (worker === undefined || worker === "1") say(startMessage(gateway));
     log("gateway_started", {
       url: operatorText(gateway.url),
       mode: settings.upstream.kind,

@@ -1,59 +1,51 @@
 import type { Gateway } from "#gateway/start.ts";
 import type { WorkersView } from "#gateway/start-http.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
-import type { MetricSnapshot } from "#telemetry/metrics/snapshot.ts";
+import { expositionText, type MetricSnapshot } from "#telemetry/metrics/snapshot.ts";
 
-/** What workers answer their supervisor, for itself. */
-export interface Snapshots {
+/** What a worker says of itself, and the supervisor of all of them. */
+export interface Report {
   readonly metrics: readonly MetricSnapshot[];
-  readonly health: HealthReport;
+  readonly health: HealthReport | undefined;
 }
-/** What the supervisor answers its workers, for all of them: metrics as Prometheus text. */
-export interface Merged {
-  readonly metrics: string;
-  readonly health: HealthReport;
-}
-export type Subject = keyof Snapshots;
 
 /** What a worker and its supervisor send each other. Both run the same code, so nobody checks what arrives. */
 export type Message =
   | { readonly kind: "serving" }
-  | { readonly kind: "request"; readonly id: number; readonly subject: Subject }
-  /** `value` is absent where there is no answer. */
-  | { readonly kind: "reply"; readonly id: number; readonly value?: unknown };
+  | { readonly kind: "question"; readonly id: number }
+  /** `report` is absent where there is none yet. */
+  | { readonly kind: "answer"; readonly id: number; readonly report?: Report | undefined };
 
-/** Requests and replies between two processes. `Replies`: what the other side answers. */
-export class Channel<Replies extends { readonly [S in Subject]: unknown }> {
+/** Two processes that ask each other for their reports. */
+export class Channel {
   readonly #send: (message: Message) => void;
-  readonly #answer: (subject: Subject) => unknown;
-  readonly #waiting = new Map<number, (value: unknown) => void>();
+  readonly #report: () => Report | undefined | Promise<Report>;
+  readonly #waiting = new Map<number, (report: Report | undefined) => void>();
   #ids = 0;
 
-  /** `answer` may be a promise; undefined where there is no answer. */
-  constructor(send: (message: Message) => void, answer: (subject: Subject) => unknown) {
+  constructor(send: (message: Message) => void, report: () => Report | undefined | Promise<Report>) {
     this.#send = send;
-    this.#answer = answer;
+    this.#report = report;
   }
 
-  /** The other side's answer; undefined when none comes in time, or the channel is closed. */
-  request<S extends Subject>(subject: S, withinMs: number): Promise<Replies[S] | undefined> {
+  /** The other side's report; undefined when none comes in time, or the channel is closed. */
+  ask(withinMs: number): Promise<Report | undefined> {
     const id = ++this.#ids;
     return new Promise((resolve) => {
-      const done = (value: unknown) => {
+      const done = (report?: Report) => {
         clearTimeout(timer);
         this.#waiting.delete(id);
-        resolve(value as Replies[S] | undefined); // both ends are compiled together
+        resolve(report);
       };
       const timer = setTimeout(done, withinMs);
       this.#waiting.set(id, done);
-      this.#trySend({ kind: "request", id, subject });
+      this.#trySend({ kind: "question", id });
     });
   }
 
   async received(message: Message): Promise<void> {
-    if (message.kind === "reply") this.#waiting.get(message.id)?.(message.value);
-    else if (message.kind === "request")
-      this.#trySend({ kind: "reply", id: message.id, value: await this.#answer(message.subject) });
+    if (message.kind === "answer") this.#waiting.get(message.id)?.(message.report);
+    if (message.kind === "question") this.#trySend({ kind: "answer", id: message.id, report: await this.#report() });
   }
 
   #trySend(message: Message): void {
@@ -86,14 +78,18 @@ export function workerLink(): WorkerLink {
   const send = (message: Message) => {
     if (process.connected) process.send?.(message);
   };
-  const channel = new Channel<Merged>(send, (subject) =>
-    subject === "metrics" ? gateway?.metricsSnapshot() : gateway?.http.health(),
+  const channel = new Channel(
+    send,
+    () => gateway && { metrics: gateway.metricsSnapshot(), health: gateway.http.health() },
   );
   process.on("message", (message: Message) => void channel.received(message));
   process.on("disconnect", () => channel.close());
   return {
-    metricsText: () => channel.request("metrics", answerWithinMs),
-    health: () => channel.request("health", answerWithinMs),
+    async metricsText() {
+      const all = await channel.ask(answerWithinMs);
+      return all && expositionText(all.metrics);
+    },
+    health: async () => (await channel.ask(answerWithinMs))?.health,
     serves(served) {
       gateway = served;
       send({ kind: "serving" });

@@ -2,27 +2,21 @@ import type { Settings } from "#config/settings.ts";
 import { worstReport } from "#http/endpoints/health.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
-import { expositionText, type MetricSnapshot, mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
+import { type MetricSnapshot, mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
 import { version } from "../../../package.json";
-import { Channel, type Merged, type Message, type Snapshots, type Subject } from "./channel.ts";
-import { claimPort, type PortClaim } from "./port-claim.ts";
+import { Channel, type Message, type Report } from "./channel.ts";
 
-const variable = "SMART_GATEWAY_WORKER";
+/** In the environment of a worker: its number, from 1. */
+export const workerVariable = "SMART_GATEWAY_WORKER";
 /** Of the single-file executable the second argument is the program inside it, which it runs by itself. */
 const programArguments = process.argv.slice(Bun.main.startsWith("/$bunfs/") ? 2 : 1);
-
-/** Which of the workers this process is, 1 and up; undefined for the process that starts them (or is the only one). */
-export function workerNumber(env: NodeJS.ProcessEnv): number | undefined {
-  const text = env[variable];
-  return text === undefined ? undefined : Number(text);
-}
 
 /** The pause before a worker is restarted: doubled with each early exit in a row, up to the maximum, in milliseconds. */
 const restartBaseMs = 500;
 const restartMaxMs = 30_000;
 /** A worker that ran this long is restarted after the shortest pause. */
 const steadyMs = 60_000;
-/** Starts in a row that fail, of every worker and with the same exit code, before the gateway gives up. */
+/** Failed starts of each worker, while none serves, before the gateway gives up. */
 const maxFailedStarts = 3;
 /** The exit code of bad settings or files: a restart cannot succeed. */
 const badConfiguration = 2;
@@ -36,73 +30,87 @@ const collectWithinMs = 1_000;
 /**
  * Runs `WORKERS` processes of this same command on one port, forwards our signals to them, and restarts each that exits,
  * after a pause that grows. Ends when all have ended: 0 after a signal to stop, else the exit code of those that could not
- * start. Throws when the port cannot be claimed.
+ * start. Throws when the port is taken.
  */
-export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
-  const startedMs = performance.now();
-  const claim = await claimPort(settings.host, settings.port);
-  const supervisor = new Supervisor({ settings, env, log, claim, startedMs });
+export function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
+  claimPort(settings.host, settings.port);
+  const supervisor = new Supervisor(settings, env, log);
   process.on("SIGTERM", () => supervisor.stop("SIGTERM"));
   // At a terminal Ctrl-C reaches the workers by itself, and a second signal would make them skip the drain.
   process.on("SIGINT", () => supervisor.stop(process.stdin.isTTY === true ? undefined : "SIGINT"));
   process.on("SIGHUP", () => supervisor.forward("SIGHUP"));
-  const code = await supervisor.run();
-  claim.release();
-  return code;
+  return supervisor.run();
 }
 
-interface SupervisorOptions {
-  readonly settings: Settings;
-  readonly env: NodeJS.ProcessEnv;
-  readonly log: Log;
-  readonly claim: PortClaim;
-  /** Monotonic milliseconds. */
-  readonly startedMs: number;
+/**
+ * Claims the port until this process ends, also while none of its workers listens. Workers share their port through `reusePort`;
+ * without the claim the system would let a second gateway share it, with other settings and another database.
+ */
+function claimPort(hostname: string, port: number): void {
+  const socket = { data() {} };
+  // A name in Linux's abstract socket namespace is taken atomically. Sharing a port as workers do is Linux's own, too.
+  if (process.platform === "linux") Bun.listen({ unix: `\0smart-gateway:${port}`, socket });
+  // Without `reusePort` this fails on whatever listens there, with or without it.
+  Bun.listen({ hostname, port, exclusive: true, socket }).stop(true);
 }
 
 /** One of the workers, over all of its processes. */
 class Worker {
   readonly number: number;
-  readonly channel: Channel<Snapshots>;
+  readonly channel: Channel;
   child: Bun.Subprocess<"ignore", "inherit", "inherit"> | undefined;
   serving = false;
   /** Polls in a row without an answer. */
   unanswered = 0;
-  /** Exits within `steadyMs` of the start, in a row. */
-  early = 0;
-  /** Starts in a row that never served, and the exit code of the last. */
-  failedStarts = 0;
-  code = -1;
+  /** Its counters when they were last read. */
   metrics: readonly MetricSnapshot[] = [];
 
-  constructor(number: number, answer: (subject: Subject) => unknown) {
+  constructor(number: number, reportOfAll: () => Promise<Report>) {
     this.number = number;
-    this.channel = new Channel((message) => this.child?.send(message), answer);
+    this.channel = new Channel((message) => this.child?.send(message), reportOfAll);
   }
 
-  /** Whether it has answered in time. */
-  async readMetrics(withinMs: number): Promise<boolean> {
-    const metrics = await this.channel.request("metrics", withinMs);
-    if (metrics !== undefined && this.serving) this.metrics = metrics;
-    return metrics !== undefined;
+  /** What it says of itself; undefined where it does not answer in time. */
+  async read(withinMs: number): Promise<Report | undefined> {
+    const report = await this.channel.ask(withinMs);
+    if (report !== undefined && this.serving) this.metrics = report.metrics;
+    return report;
+  }
+
+  /** Forgets a process that has exited. Returns what outlives it: its counters. */
+  reset(): readonly MetricSnapshot[] {
+    const counters = withoutGauges(this.metrics);
+    this.child = undefined;
+    this.serving = false;
+    this.unanswered = 0;
+    this.metrics = [];
+    this.channel.close();
+    return counters;
   }
 }
 
 class Supervisor {
-  readonly #options: SupervisorOptions;
+  readonly #settings: Settings;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #log: Log;
   readonly #workers: readonly Worker[];
+  readonly #startedMs = performance.now();
   /** Of the supervisor itself: starts and exits of workers. */
   readonly #metrics = createMetrics();
-  readonly #stopped = new AbortController();
+  readonly #stopped = Promise.withResolvers<void>();
+  #stopping = false;
   /** The counters of processes that have exited. */
   #retired: readonly MetricSnapshot[] = [];
   #everServed = false;
+  /** Starts in a row, of any worker, that never served. */
+  #failedStarts = 0;
   #exitCode = 0;
 
-  constructor(options: SupervisorOptions) {
-    this.#options = options;
-    const answer = (subject: Subject) => (subject === "health" ? this.#mergedHealth() : this.#mergedMetrics());
-    this.#workers = Array.from({ length: options.settings.workers }, (_, index) => new Worker(index + 1, answer));
+  constructor(settings: Settings, env: NodeJS.ProcessEnv, log: Log) {
+    this.#settings = settings;
+    this.#env = env;
+    this.#log = log;
+    this.#workers = Array.from({ length: settings.workers }, (_, at) => new Worker(at + 1, () => this.#reportOfAll()));
     this.#metrics.observe({ version, workers: () => this.#count() });
   }
 
@@ -118,7 +126,8 @@ class Supervisor {
 
   /** Stops restarting, and passes the signal on. */
   stop(signal: NodeJS.Signals | undefined): void {
-    this.#stopped.abort();
+    this.#stopping = true;
+    this.#stopped.resolve();
     if (signal !== undefined) this.forward(signal);
   }
 
@@ -126,108 +135,90 @@ class Supervisor {
     for (const { child } of this.#workers) child?.kill(signal);
   }
 
-  #serving(): readonly Worker[] {
-    return this.#workers.filter(({ serving }) => serving);
-  }
-
-  /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
-  async #poll(worker: Worker): Promise<void> {
-    const { child } = worker;
-    const answered = await worker.readMetrics(pollEveryMs);
-    if (child === undefined || worker.child !== child) return;
-    worker.unanswered = answered ? 0 : worker.unanswered + 1;
-    // A draining worker may be busy with its last requests.
-    if (worker.unanswered < maxUnanswered || this.#stopped.signal.aborted) return;
-    this.#options.log("worker_unresponsive", { worker: worker.number, pid: child.pid });
-    child.kill("SIGKILL");
-  }
-
   async #keepRunning(worker: Worker): Promise<void> {
-    const stopped = this.#stopped.signal;
-    while (!stopped.aborted) {
+    for (let early = 0; !this.#stopping; ) {
       const startedMs = performance.now();
       const child = this.#start(worker);
-      worker.code = await child.exited;
+      const code = await child.exited;
       const livedMs = performance.now() - startedMs;
       const started = worker.serving;
-      this.#retire(worker);
-      if (stopped.aborted) return;
+      this.#retired = mergeMetrics([this.#retired, worker.reset()]);
+      if (this.#stopping) return;
 
-      worker.early = livedMs < steadyMs ? worker.early + 1 : 1;
-      if (!started) worker.failedStarts += 1;
+      early = livedMs < steadyMs ? early + 1 : 1;
+      if (!started) this.#failedStarts += 1;
       this.#metrics.workerExited(started);
-      const givenUp = this.#everyStartFails();
-      const pauseMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(worker.early - 1, 10));
-      this.#options.log("worker_exited", {
+      const givenUp = this.#isHopeless(code);
+      const pauseMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(early - 1, 10));
+      this.#log("worker_exited", {
         worker: worker.number,
         pid: child.pid,
-        code: worker.code,
+        code,
         ...(child.signalCode === null ? {} : { signal: logId(String(child.signalCode)) }),
         started,
         lived_ms: Math.round(livedMs),
         ...(givenUp ? {} : { restart_in_ms: pauseMs }),
       });
       if (givenUp) {
-        this.#exitCode = worker.code === 0 ? 1 : worker.code;
+        this.#exitCode = code === 0 ? 1 : code;
         return this.stop("SIGTERM");
       }
-      const { promise: aborted, resolve } = Promise.withResolvers<void>();
-      stopped.addEventListener("abort", () => resolve(), { once: true });
-      await Promise.race([Bun.sleep(pauseMs), aborted]);
+      await Promise.race([Bun.sleep(pauseMs), this.#stopped.promise]);
     }
   }
 
   #start(worker: Worker) {
-    const { env, settings } = this.#options;
+    const { nodeId } = this.#settings;
     worker.child = Bun.spawn([process.execPath, ...programArguments], {
-      env: { ...env, [variable]: String(worker.number), NODE_ID: `${settings.nodeId}.${worker.number}` },
+      env: { ...this.#env, [workerVariable]: String(worker.number), NODE_ID: `${nodeId}.${worker.number}` },
       stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message: Message) => this.#received(worker, message),
+      ipc: (message: Message) => {
+        void worker.channel.received(message);
+        if (message.kind !== "serving") return;
+        worker.serving = true;
+        this.#everServed = true;
+        this.#failedStarts = 0;
+      },
     });
     return worker.child;
   }
 
-  /** Forgets a process that has exited, except for its counters. */
-  #retire(worker: Worker): void {
-    worker.child = undefined;
-    worker.serving = false;
-    worker.unanswered = 0;
-    worker.channel.close();
-    this.#retired = mergeMetrics([this.#retired, withoutGauges(worker.metrics)]);
-    worker.metrics = [];
+  /** Whether the next start would fail as well. */
+  #isHopeless(code: number): boolean {
+    if (!this.#everServed && code === badConfiguration) return true;
+    return this.#serving().length === 0 && this.#failedStarts >= maxFailedStarts * this.#workers.length;
   }
 
-  #received(worker: Worker, message: Message): void {
-    if (message.kind !== "serving") return void worker.channel.received(message);
-    worker.serving = true;
-    worker.failedStarts = 0;
-    this.#everServed = true;
-    this.#options.claim.listening();
+  /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
+  async #poll(worker: Worker): Promise<void> {
+    const { child } = worker;
+    const report = await worker.read(pollEveryMs);
+    if (child === undefined || worker.child !== child) return;
+    worker.unanswered = report === undefined ? worker.unanswered + 1 : 0;
+    // A draining worker may be busy with its last requests.
+    if (worker.unanswered < maxUnanswered || this.#stopping) return;
+    this.#log("worker_unresponsive", { worker: worker.number, pid: child.pid });
+    child.kill("SIGKILL");
   }
 
-  async #mergedHealth(): Promise<Merged["health"] | undefined> {
-    const answers = await Promise.all(this.#serving().map(({ channel }) => channel.request("health", collectWithinMs)));
-    const reports = answers.filter((report) => report !== undefined);
-    const count = { ...this.#count(), serving: reports.length };
-    return worstReport(reports, count, performance.now() - this.#options.startedMs);
-  }
-
-  /** A worker that does not answer in time counts with its last snapshot. */
-  async #mergedMetrics(): Promise<Merged["metrics"]> {
-    await Promise.all(this.#serving().map((worker) => worker.readMetrics(collectWithinMs)));
+  /** The metrics of a worker that does not answer in time are those that were last read. */
+  async #reportOfAll(): Promise<Report> {
+    const reports = await Promise.all(this.#serving().map((worker) => worker.read(collectWithinMs)));
     // Nothing is awaited between here and the sum: what a process has counted is in it once.
-    const ownMetrics = this.#metrics.snapshot();
-    return expositionText(mergeMetrics([ownMetrics, ...this.#workers.map(({ metrics }) => metrics), this.#retired]));
+    const metrics = [this.#metrics.snapshot(), ...this.#workers.map((worker) => worker.metrics), this.#retired];
+    const health = reports.flatMap((report) => report?.health ?? []);
+    const count = { ...this.#count(), serving: health.length };
+    return {
+      metrics: mergeMetrics(metrics),
+      health: worstReport(health, count, performance.now() - this.#startedMs),
+    };
+  }
+
+  #serving(): readonly Worker[] {
+    return this.#workers.filter(({ serving }) => serving);
   }
 
   #count(): { readonly wanted: number; readonly serving: number } {
     return { wanted: this.#workers.length, serving: this.#serving().length };
-  }
-
-  /** Whether all of them fail at their start, in the same way: then the next start would fail too. */
-  #everyStartFails(): boolean {
-    if (!this.#everServed && this.#workers.some(({ code }) => code === badConfiguration)) return true;
-    const [first] = this.#workers;
-    return this.#workers.every(({ failedStarts, code }) => failedStarts >= maxFailedStarts && code === first?.code);
   }
 }

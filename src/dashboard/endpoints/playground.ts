@@ -4,7 +4,7 @@ import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { Spend } from "#ledger/ledger.ts";
-import { contributionsOf, conversationDryRun, expectedCostOf } from "#pipeline/dry-run.ts";
+import { contributionsOf, dryRun, expectedCostOf } from "#pipeline/dry-run.ts";
 import { CredentialNotReplaceable } from "#privacy/redaction.ts";
 import { explainDryRun } from "#records/explain/explain.ts";
 
@@ -35,7 +35,7 @@ export function playgroundEndpoints(sources: DashboardSources) {
             ...(session === undefined ? {} : { sessionId: session }),
           }),
         );
-        const { decision, task, runtime, size, snapshot, redactions } = dryRun(sources, request, spend);
+        const { decision, task, runtime, size, snapshot, redactions } = decided(sources, request, spend);
         const { policy, privacy, registry } = sources.config();
         const tier = decision.model === null ? null : tierOf(sources, decision.model);
         const explanation = explainDryRun(decision, tier, { task, runtime, snapshot }, redactions);
@@ -85,15 +85,15 @@ function chatRequest({ text, body, alias, sensitive }: z.output<typeof RouteBody
   return parsed.request;
 }
 
-function dryRun(
+function decided(
   { config, health, clock }: DashboardSources,
   request: ReturnType<typeof chatRequest>,
   spend: Spend | undefined,
 ) {
   const options = { configuration: config(), health: health.view(), nowMs: clock.now() };
-  let run: ReturnType<ReturnType<typeof conversationDryRun>>;
+  let run: ReturnType<typeof dryRun>;
   try {
-    run = conversationDryRun({ ...options, ...(spend === undefined ? {} : { spend }) })(request);
+    run = dryRun(request, { ...options, ...(spend === undefined ? {} : { spend }) });
   } catch (error) {
     // What the gate throws may quote the text, but for this one.
     if (!(error instanceof CredentialNotReplaceable)) {
