@@ -41,7 +41,7 @@ describe("explain", () => {
 
   test("shows the attempts, and says what the score means", async () => {
     const { out } = await run("explain", "request-1");
-    expect(out).toMatch(/^ {2}vendor_v4_flash +EXECUTE +answered +200/m);
+    expect(out).toMatch(/^ +1 +vendor_v4_flash +EXECUTE +answered +200/m);
     expect(out).toMatch(/score +flash: it is easier than \d\d % of asks/);
   });
 
