@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { openEventStream } from "./event-stream.ts";
 
 interface Ping {

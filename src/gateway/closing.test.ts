@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { Closing } from "./closing.ts";
 
 const never = () => new Promise<void>(() => {});

@@ -4,7 +4,7 @@ import { Policy } from "#config/policy.ts";
 import { openSqlite } from "#db/sqlite.ts";
 import { sqliteDatabase } from "#db/store-database.ts";
 import type { ModelKey } from "#domain/model.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { bad, flash, minute, modelWith, ok, pro, registryWith, second } from "./fixtures.ts";
 import type { Verdict } from "./health.ts";
 import { HealthSync } from "./health-sync.ts";

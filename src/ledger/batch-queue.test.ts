@@ -3,7 +3,7 @@ import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import { manualNodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { MemoryStore } from "#ledger/testing/memory-store.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 
 const usd = nanoUsd;

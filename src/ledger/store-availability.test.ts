@@ -3,7 +3,7 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { manualNodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
 import { MemoryStore } from "#ledger/testing/memory-store.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { BatchedLedger } from "./batched-ledger.ts";
 
 test("a store on a full disk stays unavailable while only cancellations that find nothing get through", async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { capsOf } from "#config/policy.ts";
 import type { ChatRequest } from "#domain/chat.ts";
 import { aPolicy, aRegistry } from "#pipeline/decide/fixtures.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { fieldRulesOf } from "./field-rules.ts";
 import { handleChat } from "./handle-chat.ts";

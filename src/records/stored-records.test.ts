@@ -2,7 +2,7 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ManualTime, manualTime } from "#platform/manual-time.ts";
+import { type ManualTime, manualTime } from "#platform/testing/manual-time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { aDecisionRecord } from "./fixtures.ts";
 import type { RecordFilter } from "./records.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { call, start, type TestGateway } from "../harness/gateway.ts";
 
 const token = ["dashboard", "token", "of", "tests"].join("-");

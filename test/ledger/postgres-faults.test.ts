@@ -5,7 +5,7 @@ import type { Ledger, Reservation } from "#ledger/ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import type { LedgerEvent } from "#ledger/store.ts";
 import { reservationOf } from "#ledger/testing/ledger.contract.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { runningMs } from "#platform/testing/running-time.ts";
 import { postgresMissing } from "../harness/postgres.ts";
 import { root } from "../harness/process.ts";

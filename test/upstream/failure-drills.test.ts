@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { completes, fails, replies, sse } from "#simulator/behaviours.ts";
 import type { Behaviour, SimulatedExchange } from "#simulator/simulated-exchange.ts";
 import { chunk, disconnects, usageChunk } from "#simulator/testing/scripted.ts";

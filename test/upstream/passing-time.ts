@@ -1,4 +1,4 @@
-import type { ManualTime } from "#platform/manual-time.ts";
+import type { ManualTime } from "#platform/testing/manual-time.ts";
 import type { UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import { type Connection, chunked, headOf } from "./raw-server.ts";
 

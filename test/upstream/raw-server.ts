@@ -2,8 +2,8 @@ import { createServer, type Socket } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
-import { type ManualTime, manualTime } from "#platform/manual-time.ts";
 import { valuesOf } from "#platform/receiver.ts";
+import { type ManualTime, manualTime } from "#platform/testing/manual-time.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "#upstream/client.ts";
 import type { ChunkEvent, ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
 

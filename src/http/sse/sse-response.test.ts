@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { openSse } from "./sse-response.ts";
 
 const failure = { kind: "timed_out", message: "", dispatched: true } as const;

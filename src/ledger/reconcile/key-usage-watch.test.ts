@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { utcDayOf } from "#platform/time.ts";
 import { keyUsageStoreContract } from "./key-usage-store.contract.ts";
 import { type KeyUsageReading, type KeyUsageStore, openKeyUsageStore } from "./key-usage-store.ts";

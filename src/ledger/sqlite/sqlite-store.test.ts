@@ -9,7 +9,7 @@ import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import { openLedger } from "#ledger/open-ledger.ts";
 import type { LedgerEvent } from "#ledger/store.ts";
 import { ledgerContract, ManualClock, nodeOptions, reservationOf } from "#ledger/testing/ledger.contract.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 ledgerContract("SQLite", async () => {

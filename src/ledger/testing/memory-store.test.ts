@@ -11,7 +11,7 @@ import {
   nodeOptions,
   reservationOf,
 } from "#ledger/testing/ledger.contract.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
 
 ledgerContract("in-memory", async () => {

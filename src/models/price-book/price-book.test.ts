@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Model, Price } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { driftBetween, emptyPriceBook, type PriceBook, updatedBook, withPriceBook } from "./price-book.ts";
 import { type PriceBookEvent, PriceBookReader } from "./price-book-reader.ts";
 import type { PriceBookStore } from "./price-book-store.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { aModel } from "#pipeline/decide/fixtures.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { CallsInFlight } from "./calls-in-flight.ts";
 
 const model = { ...aModel({ key: "m", role: "worker" }), maxInFlight: 2 };

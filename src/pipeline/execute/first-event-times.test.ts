@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { aModel, aPolicy } from "#pipeline/decide/fixtures.ts";
-import { manualTime } from "#platform/manual-time.ts";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { FirstEventTimes } from "./first-event-times.ts";
 
 const rules = aPolicy().upstream.slow_first_event;

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from "./time.ts";
+import type { Clock, Timers } from "../time.ts";
 
 /** A clock and timers for tests; time passes only by `advance`. */
 export interface ManualTime {
