@@ -80,24 +80,6 @@ describe("admission", () => {
     expect(health.admit(flash)?.probe).toBe(true);
   });
 
-  test("admits another probe if one is silent for half a minute; both count", () => {
-    const { health, report, wait, state } = setUp();
-    report(flash, bad, 5);
-    wait(15 * second);
-    const first = health.admit(flash);
-    wait(30 * second - 1);
-    expect(health.admit(flash)).toBeUndefined();
-    wait(1);
-    const other = health.admit(flash);
-    expect(other?.probe).toBe(true);
-    first?.report({ kind: "ignored" });
-    expect(health.admit(flash)).toBeUndefined();
-    other?.report(ok);
-    const third = health.admit(flash);
-    third?.report(bad);
-    expect(state(flash)).toBe("UNHEALTHY");
-  });
-
   test("admits the next probe as soon as the answer to the last one has begun", () => {
     const { health, report, wait, state } = setUp();
     report(flash, bad, 5);

@@ -6,7 +6,7 @@ import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/r
 import type { Refusal } from "./respond/reply.ts";
 
 /** Larger bodies are redacted in ticks of the event loop, unless most of their text has been scanned before. */
-export const largeTextBytes = 262_144;
+const largeTextBytes = 262_144;
 
 /** The body without credentials; a refusal when redaction failed, and then nothing may be sent. */
 export function redactRequest(

@@ -23,7 +23,7 @@ export function endsOfTicks(): () => Promise<void> {
  * Gives ticks of the event loop to work that takes tens of milliseconds: one waiter a tick, in order of arrival. So two such pieces
  * of work, of one request or of two, never run without other requests being served in between.
  */
-export function oneTaskPerTick(): () => Promise<void> {
+function oneTaskPerTick(): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const next = () => {
     // Before the waiter goes on: its work is done before the next tick begins.

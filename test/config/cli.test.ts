@@ -109,19 +109,6 @@ describe("smart-gateway route", () => {
     expect(Object.keys(json())).toHaveLength(11);
   });
 
-  test("assesses a sentence as chat does, without the defaults of a stated task", async () => {
-    const [easy, guarded, report] = await Promise.all([
-      run(["route", "rename this variable", "--json"]),
-      run(["route", "add two-factor authentication to the login", "--json"]),
-      run(["route", "add two-factor authentication to the login"]),
-    ]);
-    expect(easy.json()).toMatchObject({ cause: "score_flash", model: "vendor_v4_flash" });
-    expect(easy.json().evidence.join()).toContain("score_scale=");
-    expect(guarded.json()).toMatchObject({ cause: "hard_pro_rule", hard_rule: true });
-    for (const shown of ["AUTH", "reasoning requirement", "hard rules", "guarded_kind", "estimate "])
-      expect(report.out).toContain(shown);
-  });
-
   test("assesses a chat body from a file, after the privacy gate", async () => {
     const body = {
       messages: [

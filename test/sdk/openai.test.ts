@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import OpenAI, { APIConnectionError, APIUserAbortError, PermissionDeniedError } from "openai";
 import { fails } from "#simulator/behaviours.ts";
-import { chunk, disconnects, streams } from "#simulator/testing/scripted.ts";
+import { disconnects } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
@@ -73,16 +73,6 @@ describe("abort", () => {
     controller.abort();
     expect(await pending).toBeInstanceOf(APIUserAbortError);
     expect(await request.ended).toBe("caller_gone");
-  });
-
-  test("in mid-stream, by leaving the loop", async () => {
-    const index = gateway.upstream.received();
-    gateway.upstream.next(streams({ events: [chunk({ content: "a" })], end: "silence" }));
-    for await (const event of await openai.chat.completions.create({ ...hello, stream: true })) {
-      expect(event.choices[0]?.delta.content).toBe("a");
-      break;
-    }
-    expect(await (await gateway.upstream.request(index)).ended).toBe("caller_gone");
   });
 });
 

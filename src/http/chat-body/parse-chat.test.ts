@@ -237,28 +237,6 @@ describe("what headers and metadata state", () => {
     });
   });
 
-  test("headers alone", () => {
-    const headers = {
-      "x-smart-gateway-session": "s",
-      "X-Smart-Gateway-Goal": "g",
-      "X-Task-Id": "t",
-      "X-Pro": "true",
-      "X-Scout": "True",
-      "X-Failure-Class": "STRUCTURAL",
-      "X-Same-Error-Count": "2",
-    };
-    expect(accepted(plain, headers).routing).toEqual({
-      sessionId: "s",
-      goalId: "g",
-      taskId: "t",
-      forcePro: true,
-      scoutFirst: true,
-      failureClass: "STRUCTURAL",
-      sameErrorCount: 2,
-      taskFields: {},
-    });
-  });
-
   test("a header takes precedence over metadata, X-Goal-Id over X-Smart-Gateway-Goal, and an empty header counts as absent", () => {
     const metadata = { session_id: "m-s", goal_id: "m-g", task_id: "m-t" };
     const all = {
