@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { createHash } from "node:crypto";
 import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -83,58 +82,8 @@ test("a token is found where `_`, `-`, `.` in it are percent-encoded", () => {
   expect(redact(`t=${slack}`)).not.toContain("FGqddMF8");
 });
 
-describe("a token is found with letters of another script in place of Latin ones", () => {
-  test("in its beginning", () => {
-    expectGone(`g\u04bbp_${body}`); // Cyrillic һ
-    expectGone(`AWS \u0410KIA${"W7LWFKN6WPOHDWLE"}`, "W7LWFKN6WPOHDWLE"); // Cyrillic А
-    expectGone(`\u0391KI\u0391${"W7LWFKN6WPOHDWLE"}`, "W7LWFKN6WPOHDWLE"); // Greek Α
-  });
-  test("in the name beside it", () => {
-    expectGone(`\u0430pi_k\u0435y = "${key}"`, key);
-    expectGone("p\u0430ssw\u043erd: Xk29!mmQz7", "Xk29!mmQz7");
-  });
-  test("but words of such a script are not a finding", () => {
-    expect(redact(`ключ${token} да`)).toBe("ключ[REDACTED:github_token:1] да");
-    expect(redact(`наAKIA${"W7LWFKN6WPOHDWLE"}`)).toBe("на[REDACTED:aws_access_key_id:1]");
-    for (const text of ["Проверка сети и ключа API", "αβγ x ρ2 και"]) expect(redact(text)).toBe(text);
-  });
-});
-
-test("a token is found in base64 of UTF-16, with and without its mark", () => {
-  for (const mark of ["", "\ufeff"]) {
-    const encoded = Buffer.from(`${mark}$env:GITHUB_TOKEN='${token}'; git push`, "utf16le").toString("base64");
-    expect(redact(`powershell -NoProfile -EncodedCommand ${encoded}`)).toBe(
-      "powershell -NoProfile -EncodedCommand [REDACTED:base64_secret:1]",
-    );
-  }
-  const harmless = Buffer.from("Get-ChildItem -Path C:\\Temp -Depth 2", "utf16le").toString("base64");
-  expect(redact(`powershell -enc ${harmless}`)).toBe(`powershell -enc ${harmless}`);
-});
-
-describe("a token is found in hex", () => {
-  const settings = `HOST=x.test\nDB_USER=app\nGITHUB=${token}\nMODE=1\nand text without anything in it, deadbeef\n`;
-
-  test("of xxd -p, whose lines contain only hex", () => {
-    for (const [columns, lineEnd, text] of [
-      [60, "\n", settings],
-      [60, "\r\n", settings],
-      [64, "\n", `Some words come first and no number\n${settings}`],
-    ] as const) {
-      const lines =
-        Buffer.from(text)
-          .toString("hex")
-          .match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
-      const out = redact(`$ xxd -p .env\n${lines.join(lineEnd)}\n$ date\n`);
-      expect(out).toBe("$ xxd -p .env\n[REDACTED:hex_secret:1]\n$ date\n");
-    }
-  });
-
-  test("and other lines of hex stay", () => {
-    const hashes = Array.from({ length: 9 }, (_, i) => createHash("sha256").update(String(i)).digest("hex")).join("\n");
-    expect(redact(hashes)).toBe(hashes);
-    const words = Buffer.from("The quick brown fox jumps over the lazy dog, 12 times.").toString("hex");
-    expect(redact(`${words}\n${hashes}`)).toBe(`${words}\n${hashes}`);
-    const line = Buffer.from(`GITHUB_TOKEN=${token}`).toString("hex");
-    expect(redact(`${line}\n${hashes}`)).toBe(`[REDACTED:hex_secret:1]\n${hashes}`);
-  });
+test("words of another script beside a token or a mark of one are not a finding", () => {
+  expect(redact(`ключ${token} да`)).toBe("ключ[REDACTED:github_token:1] да");
+  expect(redact(`наAKIA${"W7LWFKN6WPOHDWLE"}`)).toBe("на[REDACTED:aws_access_key_id:1]");
+  for (const text of ["Проверка сети и ключа API", "αβγ x ρ2 και"]) expect(redact(text)).toBe(text);
 });

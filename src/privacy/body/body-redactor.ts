@@ -5,10 +5,9 @@ import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBod
 import { Placeholders } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
-import { mayContinueToken } from "./continuation.ts";
 import { spliceJson } from "./json-splice.ts";
 import { apiMemberNames, functionCallKeys, idKeys } from "./keys-and-ids.ts";
-import { boundaryWindow, boundaryWindows, hasAdjacentTexts, textFieldOf, type WindowPart } from "./text-parts.ts";
+import { boundaryWindow, boundaryWindows, mayContinueToken, textFieldOf, type WindowPart } from "./text-parts.ts";
 
 /** How the texts of a body are read. */
 export interface BodyScanners {
@@ -51,11 +50,7 @@ export function redactBody(
   const redactor = new BodyRedactor(scans, by, body, neverRestored !== undefined);
   const changed = redactMembers(body, redactor);
   const findings = redactor.takeFindings();
-  redactor.reportOnly = true;
-  for (const key of forwardedUnchanged) {
-    const value = body[key];
-    if (value !== undefined) redactor.reportMember(value, key);
-  }
+  reportUnchanged(body, redactor);
   const unredactable = redactor.takeFindings();
   let total = 0;
   for (const finding of findings) total += finding.count;
@@ -71,6 +66,10 @@ export function listTexts(body: ChatBody, scans: BodyScanners, by: BodyScanners)
   const redactor = new BodyRedactor(scans, by, body, false);
   redactor.isListing = true;
   redactMembers(body, redactor);
+  reportUnchanged(body, redactor);
+}
+
+function reportUnchanged(body: ChatBody, redactor: BodyRedactor): void {
   redactor.reportOnly = true;
   for (const key of forwardedUnchanged) {
     const value = body[key];
@@ -275,7 +274,7 @@ class BodyRedactor {
   }
 
   #redactArray(array: Json[], key: string): Json[] {
-    const joints = hasAdjacentTexts(array) ? this.#secretsAcrossParts(array) : undefined;
+    const joints = array.length > 1 ? this.#secretsAcrossParts(array) : undefined;
     let changed: Json[] | undefined;
     let index = 0;
     try {

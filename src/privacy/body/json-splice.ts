@@ -14,16 +14,13 @@ export function spliceJson(
   if (!isJson(json)) return undefined;
   let out = "";
   let at = 0;
-  let cutsEscape = false;
   let token = nextToken(json, 0);
   for (const span of spans) {
     while (token !== undefined && token.end <= span.start) token = nextToken(json, token.next);
     while (token !== undefined && token.start < span.end) {
       if (token.literal) {
-        // A span may begin or end inside an escape sequence only if it came from text that is not JSON.
         const start = Math.max(token.start, span.start);
         const end = Math.min(token.end, span.end);
-        cutsEscape ||= isInEscape(json, token.start, start) || isInEscape(json, token.start, end);
         out += json.slice(at, start) + placeholder(span.rule, decoded(json.slice(start, end)));
         at = end;
         if (span.end <= token.end) break;
@@ -35,8 +32,8 @@ export function spliceJson(
     }
   }
   out += json.slice(at);
-  // Parsed once more only where it is needed: it may be megabytes.
-  return cutsEscape && !isJson(out) ? undefined : out;
+  // A span may begin or end inside an escape sequence only if it came from text that is not JSON.
+  return isJson(out) ? out : undefined;
 }
 
 /** The inside of a string literal, or a number with at least one digit. */
@@ -73,15 +70,6 @@ function backslashesBefore(json: string, from: number, at: number): number {
   let count = 0;
   while (at - count > from && json.charCodeAt(at - count - 1) === 0x5c) count++;
   return count;
-}
-
-/** Whether an escape sequence of a string that begins at `from` goes on beyond a place: the longest has six characters. */
-function isInEscape(json: string, from: number, place: number): boolean {
-  for (let at = place; at > from && at > place - 6; at--) {
-    if (json.charCodeAt(at - 1) !== 0x5c || backslashesBefore(json, from, at) % 2 === 0) continue;
-    return at === place || (json[at] === "u" && place < at + 5);
-  }
-  return false;
 }
 
 function isJson(text: string): boolean {

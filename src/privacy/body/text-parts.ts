@@ -1,4 +1,6 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { isIdentifier, shapeOf } from "#privacy/detect/randomness.ts";
+import { classes, inToken } from "#privacy/text/characters.ts";
 
 /** How much of each of two adjacent parts is read again across their joint. */
 export const boundaryWindow = 4_096;
@@ -18,17 +20,6 @@ export interface WindowPart {
 export function textFieldOf(part: JsonObject): "text" | "refusal" | undefined {
   if (typeof part["text"] === "string") return "text";
   return typeof part["refusal"] === "string" ? "refusal" : undefined;
-}
-
-/** Whether two parts with text stand beside each other. */
-export function hasAdjacentTexts(array: readonly Json[]): boolean {
-  let wasText = false;
-  for (const item of array) {
-    const isText = isObject(item) && textFieldOf(item) !== undefined;
-    if (isText && wasText) return true;
-    wasText = isText;
-  }
-  return false;
 }
 
 /** The texts of parts that stand beside each other, joined; of long ones only what is near a joint. */
@@ -57,4 +48,23 @@ export function* boundaryWindows(
     if (part !== undefined) add(index, part.length - boundaryWindow, part.slice(-boundaryWindow));
   }
   if (pieces.length > 1) yield { text, pieces };
+}
+
+/** Fewer characters behind a whole token are the beginning of something else. */
+const minContinuationLength = 8;
+const maxContinuationLength = 512;
+
+/**
+ * Whether a text that follows a whole token, in the next part of a message, can be more of it: at least eight characters of tokens
+ * in a row that are no words. `Continue`, `C` and `import os` are not.
+ * @param inPieces the token is in several parts itself: then fewer characters can be its last piece
+ */
+export function mayContinueToken(text: string, inPieces: boolean): boolean {
+  let end = 0;
+  while (end < maxContinuationLength && ((classes[text.charCodeAt(end)] ?? 0) & inToken) !== 0) end++;
+  if (end < minContinuationLength) return inPieces && end > 0;
+  const run = text.slice(0, end);
+  const { digits, bigramScore, classChanges } = shapeOf(run);
+  if (digits === 0) return bigramScore < -0.5 || classChanges * 3 > end;
+  return !isIdentifier(run);
 }

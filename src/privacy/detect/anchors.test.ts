@@ -4,12 +4,10 @@ import { normalize } from "#privacy/text/normalized-text.ts";
 import { eachAnchor } from "./anchors.ts";
 
 const words = [
-  ...'pass pwd key token secret credential auth kennwort clave psk heslo pw: pw= pw" cookie @tcp( :5432: unzip :// curl'.split(
+  ...'pass pwd key token secret credential auth kennwort clave psk heslo pw: pw= pw" cookie @tcp( :5432: bearer :// curl'.split(
     " ",
   ),
-  ..."-----begin,putty-user-key-file,identified,docker login,7z ,samlre, -p ,/p:,sudo -s,<<<,mnemonic,phrase".split(
-    ",",
-  ),
+  ..."-----begin,putty-user-key-file,identified,docker login,chpasswd, -p ,/p:,sudo -s,<<<,mnemonic,phrase".split(","),
 ];
 
 test("a key word is found in any case, at every position of a text, also at its beginning and its end", () => {

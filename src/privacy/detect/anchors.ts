@@ -3,17 +3,7 @@ import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/characters.ts"
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */
-export type KeywordKind =
-  | "name"
-  | "url"
-  | "pem"
-  | "putty"
-  | "notation"
-  | "cookie"
-  | "dsn"
-  | "saml"
-  | "piped"
-  | "insert";
+export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cookie" | "dsn" | "piped";
 
 /**
  * The words whose neighbourhood is read, in small letters. Behind each where in it the first of two neighbouring pairs of letters stands
@@ -22,19 +12,18 @@ export type KeywordKind =
  */
 const keywords: Readonly<Record<KeywordKind, string>> = {
   name:
-    "pass0,pwd0,key0,token1,secret1,credential0,auth0,login1,creds1,psk0,masterauth6,pw:0,pw=0,pw 0,pw(0,pw\"0,pw'0,pw\x020," +
+    "pass0,pwd0,key0,token1,secret1,credential0,auth0,login1,creds1,psk0,bearer0,masterauth6,pw:0,pw=0,pw 0,pw(0,pw\"0,pw'0,pw\x020," +
     "kennwort2,wachtwoord4,contrase4,senha1,clave1,has\xb3o2,haslo1,heslo1,l\xf6sen0,adgangskode6,jelsz\xf33,zugangsdaten0",
   cookie: "cookie2",
   dsn: "@tcp(2,@unix(2",
   url: "://0",
   pem: "-----begin4,begin ssh25",
   putty: "putty-user-key-file4",
-  saml: "samlre2",
-  piped: "sudo -s4",
-  insert: "into0",
+  piped:
+    "sudo -s4,password-stdin0,passwd --stdin0,chpasswd1,secret create 1,secret set 1,secret put 1,secrets import 1,secret import 1,secrets versions add 1",
   notation:
-    "curl0,docker login8,htpasswd0,jdbc:oracle3,ldapsearch0,lftp0,mysql2,openssl3,redis-cli4,smbclient1,sqlcmd0,sqlplus0,sshpass1,unzip1," +
-    ":5432:0,7z 0, -p 1,/p:0,/user:0,<<<0,convertto-securestring8,identified6,mnemonic0,phrase0",
+    "curl0,docker login8,jdbc:oracle3,mysql2,openssl3,redis-cli4,sqlcmd0,sqlplus0,sshpass1," +
+    ":5432:0, -p 1,/p:0,/user:0,<<<0,convertto-securestring8,identified6,mnemonic0,phrase0",
 };
 
 interface Candidate {

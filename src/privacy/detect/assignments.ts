@@ -1,25 +1,9 @@
-import { vendorRule } from "#privacy/rules/keyed-rules.ts";
-import {
-  byteSet,
-  CLOSE_PAREN,
-  classes,
-  DOT,
-  HYPHEN,
-  inName,
-  LF,
-  LOWER_P,
-  matchEnd,
-  SPACE,
-  skipBlanks,
-  TAB,
-} from "#privacy/text/characters.ts";
+import { byteSet, CLOSE_PAREN, classes, DOT, HYPHEN, inName, matchEnd, SPACE } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { readKeyName } from "./key-names.ts";
 import { NamedValue, namesPair, passwordAfterUser } from "./named-values.ts";
 import { TableScanner } from "./tables.ts";
 import { valueAfterName, valueStartAfterAssignment } from "./value-notations.ts";
-import { isPassword } from "./values.ts";
 
 /** Longest unquoted value, and longest one inside another. */
 const maxValueLength = 2_048;
@@ -27,42 +11,11 @@ const maxNestedValueLength = 96;
 /** Longest name that is read. */
 const maxNameLength = 80;
 
-/** What may stand behind a byte that follows a name, if the name has a value beside it; the space and the line end count with blanks. */
-const beforeValue: (Uint8Array | undefined)[] = [];
-const any = new Uint8Array(256).fill(1);
-for (const [characters, behind] of [
-  [":=\t|*`>", any],
-  ["\x02[<", byteSet(":=]/ 0123456789")],
-  [
-    " ",
-    classes.map((bits, c) =>
-      (bits & inName) !== 0 || c > 0x7f || "\"'`:=?<|(\x01!#$%&@^~+".includes(String.fromCharCode(c)) ? 1 : 0,
-    ),
-  ],
-  ["\"'", any.map((_, c) => (";}".includes(String.fromCharCode(c)) ? 0 : 1))],
-  ["(", byteSet("\"'` ")],
-  [")]", byteSet(" :=).\"'`")],
-  [",", any.map((_, c) => (c >= SPACE || c === TAB ? 1 : 0))],
-  ["-!?", byteSet(">=:? ")],
-  ["\n", byteSet("vVcs")], // value, content, stringValue
-] as const)
-  for (const character of characters) beforeValue[character.charCodeAt(0)] = behind;
-
-/** Whether a value can stand beside a name that ends at a place: nearly all names are called, passed on or looked up rather than set. */
-function mayHoldValue(bytes: Uint8Array, to: number): boolean {
-  const c = bytes[to] ?? 0;
-  const behind = beforeValue[c];
-  if (behind === undefined) return false;
-  return behind[bytes[c === SPACE || c === LF ? skipBlanks(bytes, to + 1, 40) : to + 1] ?? 0] === 1;
-}
-
 /** A word or an expression of a program: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
 const codeExpression =
   /(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
 /** What can stand behind the name of a table's column. */
 const endsCell = byteSet('\n,|\t; \x01*"');
-/** ` as password`, ` as the password`: the value stands before its name. */
-const asPassword = /(?:^|[\s"'`(])([^\s"'`()]{6,128})["'`]? as (?:the |my |a |your |our |its )?(?:\w{1,16} )?$/;
 /** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums: the name is a file's. */
 const checksumOf = /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|crc32|rmd160)\s?\([^()\n]{0,100}$/i;
 
@@ -95,10 +48,6 @@ export class AssignmentScanner {
     while (to > keywordAt + length && (bytes[to - 1] === DOT || bytes[to - 1] === HYPHEN)) to--;
     const next = bytes[to] ?? 0;
     if (endsCell[next] === 1) this.#tables.scanAt(normalized, wordStart(bytes, keywordAt), to, found);
-    if (!mayHoldValue(bytes, to)) {
-      this.#scanValueBeforeName(normalized, keywordAt, to, found);
-      return end;
-    }
     // The value of a program's name is passed over before anything else is done.
     const valueAt = valueStartAfterAssignment(normalized, to);
     if (valueAt >= 0 && !namesPair(bytes, keywordAt) && matchEnd(codeExpression, text, valueAt) >= 0) return end;
@@ -114,27 +63,11 @@ export class AssignmentScanner {
       this.#scannedFrom = from;
       this.#scannedTo = wordEnd(bytes, to);
     }
-    if (value === undefined) this.#scanValueBeforeName(normalized, keywordAt, to, found);
-    else {
-      const { kind, rule: general } = name.key;
-      const rule = kind === "none" || kind === "password" ? "password" : (vendorRule(name.text, value.text) ?? general);
-      found.push({ start: value.start, end: value.end, rule });
+    if (value !== undefined) {
+      const { kind, rule } = name.key;
+      found.push({ start: value.start, end: value.end, rule: kind === "none" ? "password" : rule });
     }
     return end;
-  }
-
-  /** `use … as the password`. */
-  #scanValueBeforeName({ bytes, text }: NormalizedText, keywordAt: number, to: number, found: Span[]): void {
-    // password, passphrase, pwd
-    if (bytes[keywordAt - 1] !== SPACE || ((bytes[keywordAt] ?? 0) | 0x20) !== LOWER_P) return;
-    if (!text.slice(Math.max(0, keywordAt - 12), keywordAt).includes(" as ")) return;
-    const from = Math.max(0, keywordAt - 180);
-    const match = asPassword.exec(text.slice(from, keywordAt));
-    const value = match?.[1];
-    if (match === null || value === undefined || !/\d/.test(value) || !isPassword(value, "prose")) return;
-    if (readKeyName(text.slice(keywordAt, to)).kind !== "password") return;
-    const start = from + match.index + match[0].indexOf(value);
-    found.push({ start, end: start + value.length, rule: "password" });
   }
 }
 

@@ -1,4 +1,4 @@
-import { vendorWords } from "#privacy/rules/keyed-rules.ts";
+import { vendorWords } from "#privacy/rules/vendor-words.ts";
 
 /** What the name beside a value says about the value. */
 export type KeyKind =
@@ -62,9 +62,7 @@ export function isKeyName(value: string): boolean {
 }
 
 function parseKeyName(name: string): KeyName {
-  const parts = (name.replaceAll("\xb3", "l").match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? []).map(
-    (part) => part.toLowerCase(),
-  );
+  const parts = nameParts(name);
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i] ?? "";
     const rule = ruleOf(parts, i, part);
@@ -86,6 +84,12 @@ function parseKeyName(name: string): KeyName {
     return rule;
   }
   return none;
+}
+
+/** The words of a name, in small letters: `spring`, `datasource`, `password`. */
+export function nameParts(name: string): readonly string[] {
+  const parts = name.replaceAll("\xb3", "l").match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? [];
+  return parts.map((part) => part.toLowerCase());
 }
 
 function ruleOf(parts: readonly string[], index: number, part: string): KeyName | undefined {

@@ -1,8 +1,7 @@
-import { base64Characters, base64End, decodeHead } from "#privacy/text/base64.ts";
+import { base64Characters, base64End } from "#privacy/text/base64.ts";
 import { byteSet, classes, inToken, matchAt, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isDummyValue } from "./randomness.ts";
 
 /** Longest private key that is read as one; a longer block is cut there. */
 const maxKeyLength = 24_576;
@@ -78,28 +77,8 @@ export function scanPutty(normalized: NormalizedText, keywordAt: number, found: 
   if (start > 0 && start < end) addKeyBody(normalized, start, end, "putty_private_key", found);
 }
 
-/** How much of a stretch of base64 is decoded to see whether it is a message of an identity provider. */
-export const messageHeadLength = 1_600;
 /** Lines of wrapped base64 that are read as one. */
 const maxLines = 4_096;
-
-const samlParameter =
-  /saml(?:response|request)["'`]{0,2}\]?(?:[ \t]{0,4}[=:]|[ \t]{0,4},|[ \t]{1,4}value=)\s{0,8}["'`]{0,2}([A-Za-z0-9+/=%]{64,60000})/iy;
-
-/** The response of an identity provider, found by its parameter name: it logs its holder in. Returns where scanning continues. */
-export function scanSaml(normalized: NormalizedText, keywordAt: number, found: Span[]): number {
-  samlParameter.lastIndex = keywordAt;
-  const match = samlParameter.exec(normalized.text);
-  const value = match?.[1];
-  if (match === null || value === undefined) return keywordAt + 1;
-  const start = keywordAt + match[0].length - value.length;
-  const end = wrappedEnd(normalized, start, base64End(normalized, keywordAt + match[0].length));
-  if (!isDummyValue(value.slice(0, 200)) && /\d/.test(value)) found.push({ start, end, rule: "saml_response" });
-  return end;
-}
-
-/** The same by what it says, whatever stands before it. */
-const samlMessage = /^\s{0,8}<(?:saml2?p?:|[^\0]{0,900}?urn:oasis:names:tc:SAML)/;
 
 /** What a private key of OpenSSH begins with, without its armour: `openssh-key-v1`. */
 const openSshMagic = "b3BlbnNzaC1rZXktdjE";
@@ -112,8 +91,6 @@ const keyHeadLength = 32;
 export function mayBeSecretDocument(bytes: Uint8Array, at: number): boolean {
   const second = bytes[at + 1] ?? 0;
   switch (String.fromCharCode(bytes[at] ?? 0)) {
-    case "P": // `<` and a name
-      return second >= 0x44 && second <= 0x48; // D to H
     case "M": // a sequence of DER
       return "CFHI".includes(String.fromCharCode(second));
     case "b": // openssh-key-v1
@@ -126,10 +103,6 @@ export function mayBeSecretDocument(bytes: Uint8Array, at: number): boolean {
 /** The document whose first line of base64 is `[start, end)`, if it is one that is secret: its rule and where it ends. */
 export function secretDocumentAt(normalized: NormalizedText, start: number, end: number): Span | undefined {
   const { text } = normalized;
-  if (text[start] === "P")
-    return samlMessage.test(decodeHead(normalized, start, messageHeadLength))
-      ? { start, end: wrappedEnd(normalized, start, end), rule: "saml_response" }
-      : undefined;
   if (end - start < minDocumentLength) return undefined;
   const isKey =
     text.startsWith(openSshMagic, start) ||

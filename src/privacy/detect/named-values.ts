@@ -1,9 +1,9 @@
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
-import { isDummyValue, isIdentifier, shapeOf } from "./randomness.ts";
+import { isIdentifier, shapeOf } from "./randomness.ts";
 import { type CandidateValue, readGroup } from "./value-reader.ts";
-import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret, mayBeSecret } from "./values.ts";
+import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret } from "./values.ts";
 
 /** Groups of four, as Google, WordPress and authenticators show them. */
 const groupsOfFour =
@@ -52,8 +52,7 @@ export class NamedValue {
     const { text } = this.normalized;
     if (text[at + 4] !== text[at + 9] || (text[at + 4] !== " " && text[at + 4] !== "-")) return undefined;
     const end = matchEnd(groupsOfFour, text, at);
-    if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret" && !isSetupKey(text, this.to)))
-      return undefined;
+    if (end < 0 || (this.key.kind !== "password" && this.key.kind !== "secret")) return undefined;
     const value = text.slice(at, end);
     const shape = shapeOf(value.replace(/[ -]/g, ""));
     if (shape.bigramScore > 0.3 && shape.classChanges < 4) return undefined;
@@ -66,14 +65,11 @@ export class NamedValue {
   }
 
   #asSingleSecret(value: CandidateValue): CandidateValue | undefined {
-    if (!mayBeSecret(value.text)) return undefined;
     const { text, notation } = value;
     const { kind, rule } = this.key;
     switch (kind) {
       case "password":
-        return isPassword(text, notation) || (isSetting(this.normalized.text, this.from) && isWrittenOut(text))
-          ? value
-          : undefined;
+        return isPassword(text, notation) ? value : undefined;
       case "secret":
         if (isSecret(text, notation)) return value;
         return rule === "secret" &&
@@ -99,27 +95,6 @@ export class NamedValue {
 /** `acme_key`, `acmeKey`: not `key` alone, which mostly names a place in a table. */
 const saysWhatFor = /[A-Za-z0-9]{2}[_.-]?keys?$/i;
 
-/** `setup key`, of an authenticator. */
-function isSetupKey(text: string, to: number): boolean {
-  return /(?:setup|totp|2fa|otp|authenticator|manual|backup)[ _-]{0,2}key$/i.test(text.slice(Math.max(0, to - 24), to));
-}
-
-/** Behind `;`, `&` or `?`, as in a connection string. */
-function isSetting(text: string, from: number): boolean {
-  return /[;&?]/.test(text.charAt(from - 1));
-}
-
-/** In a connection string nobody writes a variable without marking it. */
-function isWrittenOut(value: string): boolean {
-  return (
-    value.length >= 6 &&
-    /[A-Z0-9_!#%^-]/.test(value) &&
-    !/^[$%{<[(@]|[()[\]{}<>$]|pass|pwd|secret|user|token|require/i.test(value) &&
-    !/^[A-Z_]+$/.test(value) &&
-    !isDummyValue(value)
-  );
-}
-
 /** `auth` in Docker's and npm's settings: user and password in base64. */
 function isUserAndPassword(value: string): boolean {
   if (value.length < 12 || value.length > 400 || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
@@ -135,8 +110,6 @@ function isChosenSecret(text: string): boolean {
 
 const userPasswordPair =
   /["']?\s{0,3}[=:]?\s{0,3}[([]\s{0,3}["'][^"'\n]{1,64}["']\s{0,3}[,:]\s{0,3}["']([^"'\n]{3,128})["']/y;
-const userThenPassword =
-  /(?:\s\([^)\n]{1,40}\))?[ \t]{0,2}(?:[:=]|are|is|with|as)[ \t]{1,2}["'`]?[\w.@+-]{2,64}["'`]?[ \t]{0,2}[/:,|][ \t]{0,2}["'`]?([^\s"'`]{6,128})/y;
 /** `login=user:password`, `creds: "user:password"`. */
 const userColonPassword = /["'`]?(?:[ \t]{0,2}[:=][ \t]{0,2}|[ \t])["'`]?[\w.@+-]{2,64}:([^\s"'`:/]{6,128})/y;
 
@@ -156,16 +129,12 @@ export function passwordAfterUser(
       value = readGroup(userColonPassword, text, to);
       if (value !== undefined && !isMixed(value.text)) value = undefined;
     }
-    if (value === undefined && /^(?:credentials?|creds|log-?in|auth|zugangsdaten|anmeldedaten)$/i.test(name)) {
-      const written = readGroup(userThenPassword, text, to);
-      value = written === undefined ? undefined : { ...written, notation: "prose" };
-    }
   }
   return value !== undefined && isPassword(value.text, value.notation) ? value : undefined;
 }
 
 /** Letters and at least two digits. */
-export function isMixed(value: string): boolean {
+function isMixed(value: string): boolean {
   return /\d.*\d/.test(value) && /[A-Za-z]/.test(value);
 }
 

@@ -4,10 +4,9 @@ import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
 import { type AnchorVisitor, eachAnchor, type KeywordKind } from "./anchors.ts";
 import { AssignmentScanner } from "./assignments.ts";
-import { scanPem, scanPutty, scanSaml } from "./keys.ts";
+import { scanPem, scanPutty } from "./keys.ts";
 import { scanCookie, scanDsn, scanNotations, scanPiped, scanUrl } from "./notations.ts";
 import { StretchReader } from "./stretches.ts";
-import { scanInsert } from "./tables.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
@@ -90,14 +89,9 @@ class CredentialReader implements AnchorVisitor {
       case "putty":
         scanPutty(normalized, at, found);
         return at + word.length;
-      case "saml":
-        return scanSaml(normalized, at, found);
       case "piped":
         scanPiped(normalized, at, found);
         return at + word.length;
-      case "insert":
-        scanInsert(normalized, at, found);
-        return at + 1; // `linkedinToken`
       case "cookie":
         // A header inside one that was read already is one of its values.
         if (at >= this.#cookieEnd) this.#cookieEnd = scanCookie(normalized, at + word.length, found);
@@ -120,11 +114,8 @@ class CredentialReader implements AnchorVisitor {
   }
 
   #readName(at: number, word: string): number {
-    const { text } = this.#normalized;
-    if (word === "pass" && readsPasswordFromStdin(text, at)) scanPiped(this.#normalized, at, this.#beside);
-    if (word === "pass" && text.startsWith("chpasswd", at - 2)) scanPiped(this.#normalized, at - 2, this.#beside);
-    if (word === "secret" && storesSecret(text, at)) scanPiped(this.#normalized, at, this.#beside);
-    const length = nameLength(word);
+    // `pw:` is looked for as it stands, but only `pw` is the name.
+    const length = word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
     // `5pw=` in base64: names do not begin with a digit.
     if (length === 2 && (isDigitAt(this.#normalized, at - 1) || isPadding(this.#normalized, at + 2))) return at + 2;
     return this.#assignments.scanAt(at, length);
@@ -138,21 +129,6 @@ function isPadding({ bytes }: NormalizedText, at: number): boolean {
 
 function isDigitAt(normalized: NormalizedText, at: number): boolean {
   return ((classes[normalized.bytes[at] ?? 0] ?? 0) & isDigit) !== 0;
-}
-
-/** Options and commands that read a password from a pipe. */
-function readsPasswordFromStdin(text: string, at: number): boolean {
-  return text.startsWith("password-stdin", at) || text.startsWith("passwd --stdin", at);
-}
-
-/** `docker secret create`, `gh secret set`, `wrangler secret put`, `fly secrets import`. */
-function storesSecret(text: string, at: number): boolean {
-  return /^secrets? (?:create|set|put|import|versions add) /.test(text.slice(at, at + 24));
-}
-
-/** `pw:` is looked for as it stands, but only `pw` is the name. */
-function nameLength(word: string): number {
-  return word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
 }
 
 /** Maps places in the normalized text to places in the source text. */
@@ -200,6 +176,4 @@ function isUnlikeWords(value: string): boolean {
   return /\d/.test(value) && /[a-z]/i.test(value) && !/^[a-z]+(?:[-_. ][a-z]+)*[-_. ]?\d{1,4}$/i.test(value);
 }
 
-function isWordCharacter(text: string, at: number): boolean {
-  return /\w/.test(text.charAt(at));
-}
+const isWordCharacter = (text: string, at: number) => /\w/.test(text.charAt(at));

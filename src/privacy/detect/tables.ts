@@ -1,4 +1,4 @@
-import { byteSet, LF, matchAt } from "#privacy/text/characters.ts";
+import { byteSet, LF } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { type KeyName, readKeyName } from "./key-names.ts";
@@ -7,8 +7,6 @@ import { isPassword, isSecret } from "./values.ts";
 /** Longest line, and most lines of one table that are read. */
 const maxLineLength = 400;
 const maxRows = 200;
-/** Most columns of a table. */
-const maxColumns = 40;
 
 /**
  * Tables whose first line names the columns: Markdown, what database clients print, CSV, TSV. What stands below a column called
@@ -20,20 +18,20 @@ export class TableScanner {
 
   /** @param from @param to where a name stands that may head a column */
   scanAt(normalized: NormalizedText, from: number, to: number, found: Span[]): void {
-    if (from < this.#readTo || !mayBeHeading(normalized.bytes, from, to)) return;
+    if (from < this.#readTo) return;
     const start = lineStart(normalized.bytes, from);
     const end = start < 0 ? -1 : lineEnd(normalized.bytes, to);
     if (end < 0) return;
     this.#readTo = end;
     const cells = cellsOf(normalized, start, end);
-    if (cells === undefined || cells.length > maxColumns || !cells.every(isHeading)) return;
+    if (cells === undefined || !cells.every(({ text }) => heading.test(text))) return;
     const names = cells.map(({ text }) => readKeyName(text));
     const width = cells.length;
     let at = end + 1;
     for (let row = 0; row < maxRows && at < normalized.length; row++) {
       const rowEnd = lineEnd(normalized.bytes, at);
       if (rowEnd < 0) break;
-      if (!isRulerLine(normalized.text.slice(at, rowEnd))) {
+      if (!ruler.test(normalized.text.slice(at, rowEnd))) {
         const values = cellsOf(normalized, at, rowEnd);
         if (values === undefined || values.length !== width) break;
         for (const [column, { start, text }] of values.entries()) {
@@ -52,23 +50,6 @@ interface Cell {
   readonly text: string;
 }
 
-/** Whether a name is alone in its cell: a line or a separator before it, and a separator or the end of the line behind. */
-function mayBeHeading(bytes: Uint8Array, from: number, to: number): boolean {
-  let after = to;
-  while (after < to + 40 && padding[bytes[after] ?? 0] === 1) after++;
-  const right = bytes[after] ?? 0;
-  if (right !== LF && separators[right] === 0) return false;
-  let before = from - 1;
-  while (before >= 0 && before > from - 40 && padding[bytes[before] ?? 0] === 1) before--;
-  const left = before < 0 ? LF : (bytes[before] ?? 0);
-  if (left === LF && right === LF) return false; // a line of its own: no table
-  return left === LF || separators[left] === 1;
-}
-
-/** Blanks, quotes and emphasis around the text of a cell. */
-const padding = byteSet(" \"'*`");
-/** `,` `;` `|` tab, and the lines of a box. */
-const separators = byteSet(",;|\t\x01");
 /** Marks of a program, which no head of a table has. */
 const codeMarks = byteSet("=(){}<>");
 
@@ -106,50 +87,12 @@ function cellsOf(normalized: NormalizedText, start: number, end: number): Cell[]
 }
 
 /** A name, not a sentence or a value. */
-function isHeading({ text }: Cell): boolean {
-  return /^[A-Za-z#\xc0-\xff][\w ./#\xc0-\xff-]{0,30}$/.test(text);
-}
-
+const heading = /^[A-Za-z#\xc0-\xff][\w ./#\xc0-\xff-]{0,30}$/;
 /** The line between the head of a table and its rows. */
-function isRulerLine(line: string): boolean {
-  return /^[\s|+:=\x01-]*$/.test(line);
-}
+const ruler = /^[\s|+:=\x01-]*$/;
 
 /** The rule of a value below the name of a column, if it is a secret there. */
 function secretInColumn(name: KeyName | undefined, value: string): string | undefined {
   if (name?.kind === "password") return isPassword(value, "quoted") ? "password" : undefined;
   return name?.kind === "secret" && isSecret(value, "quoted") ? name.rule : undefined;
-}
-
-const insertInto = /\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?$/i;
-const listOfColumns = /into\s{1,4}\S{1,100}\s{0,4}\(([^()]{1,800})\)\s{0,8}values\s{0,8}/iy;
-const rowStart = /\(\s{0,8}/y;
-/** A value and what stands behind it: a string, where a quote is doubled to stand in it, or anything else without a comma. */
-const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
-
-/**
- * What is written into columns called `password`, `token` or `secret`: `INSERT INTO users (name, password) VALUES ('app', '…')`.
- * @returns the end of what was read
- */
-export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): number {
-  if (!insertInto.test(text.slice(Math.max(0, intoAt - 24), intoAt))) return intoAt;
-  const list = matchAt(listOfColumns, text, intoAt);
-  if (list === undefined) return intoAt;
-  const columns = (list[1] ?? "").split(",").map((name) => readKeyName(name.trim().replaceAll(/["'`[\]]/g, "")));
-  let at = intoAt + list[0].length;
-  for (let row = 0; row < maxRows && matchAt(rowStart, text, at) !== undefined; row++) {
-    at = rowStart.lastIndex;
-    for (const column of columns) {
-      const cell = matchAt(value, text, at);
-      if (cell === undefined) return at;
-      const [whole, literal, end] = cell;
-      const rule = literal === undefined ? undefined : secretInColumn(column, literal);
-      if (rule !== undefined) found.push({ start: at + 1, end: at + 1 + (literal?.length ?? 0), rule });
-      at += whole.length;
-      if (end === ")") break;
-    }
-    if (text[at] === ",") at++;
-    while (text[at] === " " || text[at] === "\n" || text[at] === "\r") at++;
-  }
-  return at;
 }

@@ -24,8 +24,6 @@ const maxAttemptsPerRun = 48;
 interface Candidate {
   readonly rule: TokenRule;
   readonly start: string;
-  /** The third character of the start, 0 where it has none: the first thing that is compared. */
-  readonly third: number;
   /** Sticky, start and body. */
   readonly pattern: RegExp;
   /** The start can be nothing else, even in the middle of a word: `ghp_`, `sk-ant-`. */
@@ -50,7 +48,6 @@ for (const rule of tokenRules) {
     buckets[index - 1]?.push({
       rule,
       start,
-      third: start.length > 2 ? start.charCodeAt(2) : 0,
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
       distinctive,
       base64: rule.body.includes("+/"),
@@ -88,35 +85,7 @@ export function scanRun(normalized: NormalizedText, from: number, to: number, ah
     if (end >= 0) return Math.max(end, to);
     if (place !== inside && ++attempts > maxAttemptsPerRun) break;
   }
-  return Math.max(scanAfterEscape(normalized, from, ahead, found), to);
-}
-
-/**
- * A backslash or a percent sign before a token may take its first letter into an escape sequence: `\` and `npm_…`, `%3` and
- * `dop_…`. The token is then looked for with that letter.
- */
-function scanAfterEscape(normalized: NormalizedText, from: number, ahead: ReadAhead, found: Span[]): number {
-  const { sourceOffsets, source, bytes } = normalized;
-  if (sourceOffsets === undefined || from === 0 || !sourceOffsets.isBreak(from)) return -1;
-  const letter = source.charCodeAt(sourceOffsets.at(from) - 1);
-  if (bucketOf(letter, bytes[from] ?? 0) === undefined) return -1;
-  const token = matchToken(String.fromCharCode(letter) + normalized.text.slice(from, from + maxEscapedTokenLength));
-  if (token === undefined) return -1;
-  const end = ahead.tokenEnd(bytes, from + token.length - 1, false);
-  found.push({ start: from, end, rule: token.rule });
-  return end;
-}
-
-/** The token that a text of its own begins with. */
-export function matchToken(text: string): { readonly rule: string; readonly length: number } | undefined {
-  for (const { rule, start, pattern } of bucketOf(text.charCodeAt(0), text.charCodeAt(1)) ?? []) {
-    if (!text.startsWith(start)) continue;
-    pattern.lastIndex = 0;
-    if (!pattern.test(text)) continue;
-    const length = pattern.lastIndex;
-    if (isToken(rule, text.slice(0, length), start)) return { rule: rule.id, length };
-  }
-  return undefined;
+  return to;
 }
 
 /** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
@@ -160,9 +129,7 @@ function matchAny(
   ahead: ReadAhead,
   found: Span[],
 ): number {
-  const third = normalized.bytes[at + 2];
-  for (const { rule, start, third: wanted, pattern, base64, distinctive } of bucket) {
-    if (wanted !== 0 && wanted !== third) continue;
+  for (const { rule, start, pattern, base64, distinctive } of bucket) {
     if (place === inside ? !distinctive : place === atBoundary && start.length < 3) continue;
     if (!normalized.text.startsWith(start, at)) continue;
     pattern.lastIndex = at;
@@ -216,9 +183,6 @@ const atStart = 0;
 const atBoundary = 1;
 const inside = 2;
 
-/** Longest token that is read behind what looks like an escape sequence. */
-const maxEscapedTokenLength = 512;
-
 /** How much base64 has to stand before a beginning of three letters and more, so that it is taken for a part of that. */
 const surroundingBase64Length = 32;
 
@@ -263,7 +227,6 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
 
 /** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
 function isToken(rule: TokenRule, token: string, start: string): boolean {
-  if (rule.checksum !== undefined && token.length <= maxJudgedLength && crc32Base62(token)) return true;
   const body = token.slice(start.length, maxJudgedLength);
   if (dummyToken.test(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
@@ -326,18 +289,3 @@ export class ReadAhead {
 }
 
 const isBase64Part = isTokenByte.map((part, byte) => ("+/=".includes(String.fromCharCode(byte)) ? 1 : part));
-
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** Whether `prefix_` + 30 characters end in six more that are the CRC-32 of the 30 in base 62, as GitHub and npm make them. */
-function crc32Base62(token: string): boolean {
-  const body = token.slice(token.indexOf("_") + 1);
-  if (body.length !== 36) return false;
-  let rest = Bun.hash.crc32(body.slice(0, 30));
-  let sum = "";
-  for (let i = 0; i < 6; i++) {
-    sum = base62.charAt(rest % 62) + sum;
-    rest = Math.floor(rest / 62);
-  }
-  return sum === body.slice(30);
-}

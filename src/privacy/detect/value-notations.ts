@@ -4,22 +4,17 @@ import {
   classes,
   EQUALS,
   inName,
-  isLower,
   isQuote,
-  isUpper,
-  LESS_THAN,
-  LF,
   matchEnd,
   OPEN_BRACKET,
-  SPACE,
   skipBlanks,
 } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyName } from "./key-names.ts";
-import { isMixed, type NamedValue } from "./named-values.ts";
+import type { NamedValue } from "./named-values.ts";
 import { looksRandom } from "./randomness.ts";
 import { type CandidateValue, readGroup, readValue } from "./value-reader.ts";
-import { isCertainSecret, isPassword, isSecret, mayBeSecret } from "./values.ts";
+import { isCertainSecret, isPassword, isSecret } from "./values.ts";
 
 // How a value may stand beside its name. All patterns are sticky, and all repetitions are bounded. In a normalized text, `\x01` is a
 // character of another script, `\x02` a colour of a terminal.
@@ -56,15 +51,6 @@ const copulas = new Set(
     " ",
   ),
 );
-/** By first letter, last letter and length: few other words share all three with one of them. */
-const copulaKeys = new Uint8Array(8_192);
-for (const word of copulas)
-  copulaKeys[copulaKey(word.charCodeAt(0), word.charCodeAt(word.length - 1), word.length)] = 1;
-
-function copulaKey(first: number, last: number, length: number): number {
-  return ((first & 31) << 8) | ((last & 31) << 3) | length;
-}
-
 /** Up to nine words, then `is` or its like, or a mark as above: "the password for the admin account is …". -1 where there is none. */
 function valueStartInSentence(bytes: Uint8Array, text: string, from: number): number {
   let at = from;
@@ -81,12 +67,7 @@ function valueStartInSentence(bytes: Uint8Array, text: string, from: number): nu
     while (at < word + 32 && inWord[bytes[at] ?? 0] === 1) at++;
     if (at === word) return -1;
     const length = at - word;
-    if (
-      length <= 7 &&
-      copulaKeys[copulaKey(bytes[word] ?? 0, bytes[at - 1] ?? 0, length)] === 1 &&
-      copulas.has(text.slice(word, at).toLowerCase())
-    )
-      return text[at] === ":" ? at + 1 : at;
+    if (length <= 7 && copulas.has(text.slice(word, at).toLowerCase())) return text[at] === ":" ? at + 1 : at;
     if (text[at - 1] === ".") return -1; // the sentence is over
   }
   return -1;
@@ -101,22 +82,13 @@ const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
-/** What a script answers to a prompt that ends with this name. */
-const promptAnswer =
-  /:?[ \t]{0,2}["'}\]]{1,2}\)?;?(?:[ \t]{0,4}[\n;][ \t]{0,16}|[ \t]{1,4}\{?[ \t]{0,4})(?:[\w.]{1,24}\.)?(?:exp_)?send(?:line)?[ \t(]{1,3}(?:-- )?(?=["'])/y;
 /** What stands behind an assignment whose value is on the next line: the end of this one, a block's mark, what closes a string. */
 const endsLine = byteSet("|>}]*\"'`").map((ends, c) => (c <= 0x0d ? 1 : ends));
-/** Tags that close around a label: `</b>`, `</td><td>`. */
-const closedTags = /(?:<\/?[A-Za-z]{1,10}>\s{0,8}){1,4}/y;
-
 /** What a test types into a field that it looked up by this name: `page.locator("#password").fill("…")`. */
 const formInput =
   /["'`\])]{1,5}(?:[ \t]{0,2},[ \t]{0,2}|\.(?:type|fill|send_keys|sendKeys|setValue|set_value|typeText|enterText|val|input|toBe|toEqual|toStrictEqual|unwrap_or|orElse|getOrElse|default)\()(?=["'`])/y;
 /** The next argument of a call, or the next string of a list: `login(password, "…")`, `("password", "…")`. */
 const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])/y;
-/** `login(password, "…")`, in contrast to `{token.CHAR, "…"}`. */
-const endsWithKeyWord =
-  /(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|creds?|credentials?|auth(?:orization)?|bearer)s?\d{0,2}$/i;
 /** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
 const lookupCall =
   /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/;
@@ -143,11 +115,6 @@ const otherProperty =
 /** Directives that are followed by a name and its value. */
 const directive =
   /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
-/** `log in with the password …`, `connect using password …`. */
-const withPassword = /\b(?:with|using)(?: (?:the|my|this|a|your|our))?(?: \w{1,16})?[ \t]{1,3}$/i;
-const netrc =
-  /\b(?:login|user(?:name)?|account|machine)[ \t:=]{1,4}\S{1,80}(?:[ \t]{1,4}(?:and|with|,|\/|&))?(?:[ \t]{1,3}(?:the|a))?\s{1,40}$/;
-
 /**
  * The value beside a name. Each notation is tried only where a byte or two say that it can be there: nearly all names stand in a
  * program or a sentence, with no value beside them.
@@ -160,7 +127,7 @@ export function valueAfterName(
   valueAt: number,
   most: number,
 ): CandidateValue | undefined {
-  const { bytes, text, length } = normalized;
+  const { bytes, text } = normalized;
   const { from, to } = name;
   const next = text.charAt(to);
   const before = text.charAt(from - 1);
@@ -195,15 +162,8 @@ export function valueAfterName(
   if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
   if (value === undefined && (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || quoted))
     value = readBehind(name, cell, cellValue);
-  if (value === undefined && next === "," && (from === 0 || before === "\n")) {
-    // A line of CSV that holds a name, a comma, the value and nothing else.
-    const whole = readValue(text, to + 1, "bare");
-    const isLast = whole !== undefined && (whole.end === length || /["'`\n]/.test(text.charAt(whole.end)));
-    if (isLast) value = name.asSecret(whole);
-  }
   if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
-  if (value === undefined && blank)
-    value = valueOnNetworkDevice(normalized, name) ?? valueWithoutSeparator(normalized, name);
+  if (value === undefined && blank) value = valueWithoutSeparator(normalized, name);
   if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
     value = valueInSentence(normalized, name);
   return value;
@@ -229,10 +189,8 @@ function valueAfterAssignment(
 ): CandidateValue | undefined | null {
   const { from, to } = name;
   let at = valueAt;
-  // `<b>Password:</b> …`, `passwords = ["…", …]`
-  const inTags = bytes[at] === LESS_THAN ? matchEnd(closedTags, text, at) : -1;
-  if (inTags >= 0) at = inTags;
-  else if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
+  // `passwords = ["…", …]`
+  if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
     at = skipBlanks(bytes, at + 1, 8);
   const isQuery = /[?&]/.test(text.charAt(from - 1));
   const value = readValue(text, at, isQuery ? "query" : "bare", most);
@@ -244,8 +202,6 @@ function valueAfterAssignment(
     const line = matchEnd(nextLine, text, to);
     if (line >= 0) return name.asSecret(readValue(text, line, "bare"));
     const label = matchEnd(labelLine, text, to);
-    const answer = label < 0 ? matchEnd(promptAnswer, text, to) : -1;
-    if (answer >= 0) return name.asSecret(readValue(text, answer, "bare"));
     const whole = label >= 0 ? readGroup(wholeLine, text, label) : undefined;
     if (whole !== undefined && /\d/.test(whole.text) && !/^[\w.-]+=./.test(whole.text))
       return name.asSecret({ ...whole, notation: "prose" });
@@ -272,28 +228,22 @@ function isCall(text: string, value: CandidateValue): boolean {
   return /["'`]/.test(behind) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(value.text);
 }
 
-function valueInFormInput({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInFormInput({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const at = matchEnd(formInput, text, name.to);
   const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
-  if (value === undefined || isNameOfNext(bytes, value.end) || areConstants(name.text, value.text)) return undefined;
+  if (value === undefined || areConstants(name.text, value.text)) return undefined;
   return text[name.to] === "]" || text[at - 1] === "(" || /\d/.test(value.text) ? value : undefined;
 }
 
-function valueInCall({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInCall({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const next = text[name.to];
   const at = matchEnd(call, text, name.to);
   const value = at < 0 ? undefined : readValue(text, at, "bare");
-  if (value === undefined || isNameOfNext(bytes, value.end) || areConstants(name.text, value.text)) return undefined;
+  if (value === undefined || areConstants(name.text, value.text)) return undefined;
   // In a list of strings the next one may be anything.
   if (!/\d.*\d|[!@#$%^&*]/.test(value.text) && !(/[A-Z]/.test(value.text) && looksRandom(value.text))) return undefined;
-  if (next === "," && !endsWithKeyWord.test(name.text)) return undefined;
   if (next === "(" && lookupCall.test(name.text)) return undefined;
   return name.asSecret(value);
-}
-
-/** Whether what ends at a place is the name of the next member of an object, not a value. */
-function isNameOfNext(bytes: Uint8Array, end: number): boolean {
-  return isQuote(bytes[end] ?? 0) && bytes[skipBlanks(bytes, end + 1, 4)] === COLON;
 }
 
 /** `'USERPWD', 'HTTP200ALIASES'`: a list of constants. */
@@ -301,46 +251,24 @@ function areConstants(name: string, value: string): boolean {
   return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);
 }
 
-/** `secret 0 …`, `password 7 …`, `enable secret …` in the settings of network devices. */
-function valueOnNetworkDevice({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
-  const { from, to } = name;
-  const isTyped =
-    text[to + 2] === " " &&
-    /^ \d/.test(text.slice(to, to + 2)) &&
-    /(?:password|passphrase|secret|key|md5)$/.test(name.text);
-  if (!isTyped && !text.startsWith("enable ", from - 7)) return undefined;
-  const value = readValue(text, isTyped ? to + 3 : to + 1, "bare");
-  return value !== undefined && isPassword(value.text, "quoted") && name.key.kind !== "none" ? value : undefined;
-}
-
 /** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
 function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const { from } = name;
   const at = skipBlanks(bytes, name.to, 8);
-  if (text.startsWith("${", at) || isShortWord(bytes, at)) return undefined;
+  if (text.startsWith("${", at)) return undefined;
   const value = readValue(text, at, "bare");
-  if (value === undefined || !mayBeSecret(value.text)) return undefined;
+  if (value === undefined) return undefined;
   const isOption = text[from] === "-";
-  const isLogin = () => netrc.test(text.slice(Math.max(0, from - 120), from));
-  // "Pass `x` to …" is an order, not a password; `user root, pass …` is none.
-  if (isPass(name.text)) return !isOption && isMixed(value.text) && isLogin() ? name.asSecret(value) : undefined;
+  // "Pass `x` to …" is an order, not a password.
+  if (isPass(name.text)) return undefined;
   const isMeant =
     isQuote(bytes[at] ?? 0) ||
     isOption ||
     name.text === "requirepass" ||
     name.text === "masterauth" ||
-    directive.test(text.slice(Math.max(0, from - 24), from)) ||
-    isLogin();
+    directive.test(text.slice(Math.max(0, from - 24), from));
   if (isMeant) return name.asSecret(value);
-  const isPasswordName = name.key.kind === "password";
-  if (isPasswordName && withPassword.test(text.slice(Math.max(0, from - 48), from)))
-    return name.asSecret({ ...value, notation: "prose" });
-  if (isSecretWithoutSeparator(value.text, name.key)) return value;
-  // The last word of a command: `nmcli dev wifi connect home password …`.
-  const isLast = (bytes[value.end] ?? 0) <= LF && /^[^-=]{2}[^=]*$/.test(value.text) && isMixed(value.text);
-  return isLast && isPasswordName && value.text.length >= 8
-    ? name.asSecret({ ...value, notation: "prose" })
-    : undefined;
+  return isSecretWithoutSeparator(value.text, name.key) ? value : undefined;
 }
 
 /** A value straight behind its name, without any separator, has to leave no doubt. */
@@ -365,16 +293,8 @@ function valueInSentence({ text, bytes }: NormalizedText, name: NamedValue): Can
   const start = valueStartInSentence(bytes, text, to);
   if (start < 0) return undefined;
   const at = matchEnd(fillers, text, start);
-  const word = isShortWord(bytes, at) ? undefined : name.asSecret(readValue(text, at, "prose"));
-  const said = word ?? name.secretInGroups(at);
+  const said = name.asSecret(readValue(text, at, "prose"));
   return said !== undefined && otherProperty.test(text.slice(to, at)) ? undefined : said;
-}
-
-/** Fewer than eight letters and a blank: what stands behind most names in a sentence. */
-function isShortWord(bytes: Uint8Array, from: number): boolean {
-  let at = from;
-  while (at < from + 8 && ((classes[bytes[at] ?? 0] ?? 0) & (isLower | isUpper)) !== 0) at++;
-  return at > from && at < from + 8 && bytes[at] === SPACE;
 }
 
 function isPass(name: string): boolean {

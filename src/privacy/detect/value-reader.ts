@@ -1,4 +1,4 @@
-import { byteSet, classes, inName, isQuote, matchEnd } from "#privacy/text/characters.ts";
+import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { Notation } from "./values.ts";
 
 export interface CandidateValue {
@@ -58,22 +58,8 @@ function isScheme(word: string): boolean {
 }
 
 function readWritten(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {
-  const open = mayOpen(text, from) ? matchEnd(opening, text, from) : -1;
+  const open = matchEnd(opening, text, from);
   return open >= 0 ? readQuoted(text, open) : readBare(text, from, place, most);
-}
-
-/** What may stand before a quote or a bracket: a prefix of a literal, the name of a function. */
-const beforeOpening = classes.map((bits, c) =>
-  (bits & inName) !== 0 || ":@$".includes(String.fromCharCode(c)) ? 1 : 0,
-);
-
-/** Whether a quote comes first, behind a letter or two, or behind a name and a bracket: `String::from("…")`. */
-function mayOpen(text: string, from: number): boolean {
-  let at = from;
-  while (at < from + 64 && beforeOpening[text.charCodeAt(at)] === 1) at++;
-  const c = text.charAt(at);
-  if (isQuote(text.charCodeAt(at))) return at - from <= 2;
-  return c === "(" || (c === " " && text.startsWith("new ", from));
 }
 
 /** @param start right behind the opening quote */
@@ -91,37 +77,7 @@ function readQuoted(text: string, start: number): CandidateValue | undefined {
     end = start;
     while (end < limit && text.charCodeAt(end) > 0x20) end++;
   }
-  const written = text.slice(start, end);
-  const whole = text.charCodeAt(end) === quote ? joinLiterals(text, end, written) : undefined;
-  if (whole !== undefined) return { start, ...whole, notation: "quoted" };
-  return end - start < 3 ? undefined : { start, end, text: written, notation: "quoted" };
-}
-
-/** `"` and what joins a literal with the next one. */
-const concatenation =
-  /["'`][ \t]{0,8}(?:[+.&~]|\.\.)[ \t]{0,8}(?:\\?\n[ \t]{0,32})?[rbfuL@]?(["'`])([^"'`\n]{1,512})(?=\1)/y;
-
-/** A value that was cut into several literals: `"abc" + "def"`. */
-function joinLiterals(text: string, close: number, first: string): { end: number; text: string } | undefined {
-  if (!mayJoin(text, close + 1)) return undefined;
-  let end = close;
-  let whole = first;
-  for (let i = 0; i < 8; i++) {
-    concatenation.lastIndex = end;
-    const next = concatenation.exec(text)?.[2];
-    if (next === undefined) break;
-    whole += next;
-    end = concatenation.lastIndex;
-  }
-  return end === close ? undefined : { end, text: whole };
-}
-
-const joints = byteSet("+.&~");
-
-function mayJoin(text: string, from: number): boolean {
-  let at = from;
-  while (text.charAt(at) === " ") at++;
-  return joints[text.charCodeAt(at)] === 1;
+  return end - start < 3 ? undefined : { start, end, text: text.slice(start, end), notation: "quoted" };
 }
 
 const openingMarks = byteSet("(*_");

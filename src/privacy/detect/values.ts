@@ -1,4 +1,3 @@
-import { DOT, HYPHEN, LOWER_A, LOWER_Z, SPACE } from "#privacy/text/characters.ts";
 import { isKeyName } from "./key-names.ts";
 import { isDummyValue, isIdentifier, isIdentifierShaped, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
@@ -24,14 +23,10 @@ const references =
 const expression = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*$/;
 const callOrIndex = /^[A-Za-z_$@][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:\?\.|!)?[([]/;
 const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ -]*$/i;
-const fileName =
-  /\.(?:pem|key|crt|cer|pub|json|ya?ml|toml|txt|env|md|ts|js|py|go|rs|java|php|rb|sh|html|css|conf|cfg|ini|xml|csv|log|p12|pfx|jks)$/i;
 const uuid = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
 const hexText = /^(?:0x)?[0-9a-f]+$/i;
-const version = /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.+-]{1,40})?$|^\d{4}-\d{2}-\d{2}/;
-
 const algorithmParts = new Set(
-  "scram hmac pbkdf rsa ecdsa ed ecdh aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
+  "scram hmac pbkdf rsa ecdsa ed ecdh ecdhe dhe psk ccm aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
     " ",
   ),
 );
@@ -131,7 +126,7 @@ function isKnownNonSecret(value: string, shape: TextShape, writing: Notation): b
   if (commonWords.has(value.toLowerCase())) return true;
   if (references.test(value) || isDummyValue(value)) return true;
   if (isUniform(value)) return true;
-  if (version.test(value) || fileName.test(value) || isAlgorithm(value)) return true;
+  if (isAlgorithm(value)) return true;
   if (isProgramText(value, shape, writing)) return true;
   // A regular expression, a fingerprint.
   if (/^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/.test(value)) return true;
@@ -163,18 +158,6 @@ function isRandomPart(part: string): boolean {
 function isUniform(value: string): boolean {
   for (let i = 1; i < value.length; i++) if (value.charCodeAt(i) !== value.charCodeAt(0)) return false;
   return true;
-}
-
-/** Whether a value can be a secret under any name: one look, before the name is read. */
-export function mayBeSecret(value: string): boolean {
-  let letters = 0;
-  for (let i = 0; i < value.length; i++) {
-    const c = value.charCodeAt(i) | 0x20;
-    if (c >= LOWER_A && c <= LOWER_Z) letters++;
-    else if (c !== DOT && c !== 0x7f && c !== HYPHEN && c !== SPACE) return true; // anything but a letter and . _ - or a blank
-  }
-  if (letters < value.length) return value.length >= 16 && shapeOf(value).bigramScore < -0.6;
-  return value.length >= 8 && shapeOf(value).bigramScore < 0.2;
 }
 
 /** Whether a value beside a word for `password` is one. */

@@ -1,8 +1,9 @@
-import { vendorRule } from "#privacy/rules/keyed-rules.ts";
+import { vendorsOfPlainKeys } from "#privacy/rules/vendor-words.ts";
 import { isBase64Symbol } from "#privacy/text/base64.ts";
-import { byteSet, classes, HYPHEN, inName, isKeyCharacter, isLower, SLASH } from "#privacy/text/characters.ts";
+import { byteSet, classes, HYPHEN, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
+import { nameParts } from "./key-names.ts";
 import { isIdentifierShaped, isRandom, shapeOf } from "./randomness.ts";
 import { isSecret } from "./values.ts";
 
@@ -23,11 +24,7 @@ export function vendorValueIn(
   // A removed line of a diff, an item of a list: the dash is no part of what follows.
   const begin = bytes[from] === HYPHEN ? from + 1 : from;
   const shaped =
-    awsSecret(text, to, base64From, base64To) ??
-    slackWebhook(normalized, from, to) ??
-    vendorShape(text, begin, to) ??
-    markedValue(normalized, from, to) ??
-    walletKeyIn(text, begin, to);
+    awsSecret(text, to, base64From, base64To) ?? vendorShape(text, begin, to) ?? markedValue(normalized, from, to);
   if (shaped !== undefined) return shaped;
   // `sig=` precedes the first part of the base64, not the run that is long enough to be scanned.
   const isContinued = isBase64Symbol(bytes[from - 1] ?? 0) && base64From < from && base64To >= to;
@@ -40,13 +37,6 @@ function awsSecret(text: string, to: number, base64From: number, base64To: numbe
   if (base64To - base64From !== awsSecretLength || base64To < to) return undefined;
   if (!awsIdBefore.test(text.slice(Math.max(0, base64From - 90), base64From))) return undefined;
   return { start: base64From, end: base64To, rule: "aws_secret_access_key" };
-}
-
-/** `T…/B…/…`, the path of a webhook of Slack without its host. */
-function slackWebhook({ text, bytes }: NormalizedText, from: number, to: number): Span | undefined {
-  if (bytes[from - 1] !== SLASH || to - from < 20) return undefined;
-  const path = slackPath.exec(text.slice(Math.max(0, from - 30), from));
-  return path === null ? undefined : { start: from - path[0].length, end: to, rule: "slack_webhook" };
 }
 
 function vendorShape(text: string, from: number, to: number): Span | undefined {
@@ -85,10 +75,8 @@ function namedValue(
   if (name === "") return undefined;
   const [start, end] = isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0) ? base64 : [from, to];
   const value = text.slice(start, end);
-  const rule = ruleOf(name, value, text, from);
-  if (rule === undefined) return undefined;
-  if (!isVendorName(name) && rule !== "session_cookie" && rule !== "secret_key" && rule !== "auth_header")
-    return undefined;
+  const rule = ruleOf(name, value);
+  if (rule === undefined || (rule !== "secret_key" && !isVendorName(name))) return undefined;
   return isSecret(value, "quoted") ? { start, end, rule } : undefined;
 }
 
@@ -102,7 +90,6 @@ function prefixedKey({ text, bytes }: NormalizedText, name: string, from: number
 
 const awsSecretLength = 40;
 const awsIdBefore = /A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9]{1,24}(?:[A-Za-z_ ]{0,32}[^A-Za-z0-9]{1,8})?$/;
-const slackPath = /\bT[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/$/;
 
 // biome-ignore format: one shape a line, so that the list reads as a table
 const vendorShapes: readonly (readonly [rule: string, pattern: RegExp])[] = [
@@ -152,46 +139,27 @@ function nameBefore({ bytes, text }: NormalizedText, from: number): string {
 const aroundSeparator = byteSet(" \"'`");
 
 /** The rule of a value that stands behind a name which is no word for a secret. */
-function ruleOf(name: string, value: string, text: string, at: number): string | undefined {
+function ruleOf(name: string, value: string): string | undefined {
   // Shorter hex is the sum of something.
   if (isSignature(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
-  if (sessionNames.test(name)) return "session_cookie";
-  if (
-    /^(?:d|p|q|dp|dq|qi|k)$/.test(name) &&
-    value.length >= 20 &&
-    text.slice(Math.max(0, at - 600), at + 600).includes('"kty"')
-  )
-    return "jwk_private_key";
-  // What answers a challenge says who has the password, and can be tried against it.
-  if (
-    name === "response" &&
-    /^[a-f0-9]{32,64}$/.test(value) &&
-    /\bdigest\b/i.test(text.slice(Math.max(0, at - 600), at))
-  )
-    return "auth_header";
-  return vendorRule(name, value) ?? (shortKeyNames.test(name) ? "secret_key" : undefined);
+  if (shortKeyNames.test(name)) return "secret_key";
+  return plainKey.test(value) && namesVendor(name) ? "vendor_key" : undefined;
 }
 
 const hexText = /^[0-9a-f]+$/i;
 
-/** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
-const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
+/** Keys without a mark: hex, a UUID, or long enough and with a digit. */
+const plainKey =
+  /^(?:[a-f0-9]{20,128}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[^0-9]*[0-9])[\w+/=.~-]{16,128})$/i;
 
-/** What stands before the private key of a wallet. */
-const walletBefore =
-  /(?:[Ww]allet|[Pp]riv(?:ate)?[_ -]?[Kk]ey(?:ToAccount|_to_account)?|PRIVATE_KEY|importprivkey|fromPrivateKey|from_key|fromSecretKey|from_base58_string|Keypair|Account)["'`]?(?:[ \t]{0,2}[(=:]|[ \t]|\.\w{1,24}\()[ \t]{0,2}["'`]?(?:bs58\.decode\(["'`])?(?:0x)?$/;
-const walletKey = /(?:0x)?[0-9a-fA-F]{64}(?![\w-])|[1-9A-HJ-NP-Za-km-z]{85,88}(?![\w-])/y;
-
-/** 32 bytes in hex, or 64 in base58, behind a word for a wallet or a private key. */
-function walletKeyIn(text: string, from: number, to: number): Span | undefined {
-  if (to - from < 64 || to - from > 88) return undefined;
-  walletKey.lastIndex = from;
-  if (!walletKey.test(text) || !walletBefore.test(text.slice(Math.max(0, from - 64), from))) return undefined;
-  return { start: from, end: to, rule: "wallet_private_key" };
+/** Whether one or two words of a name, such as `datadog` or `new_relic`, are a vendor. */
+function namesVendor(name: string): boolean {
+  const parts = nameParts(name);
+  return parts.some((part, at) => vendorsOfPlainKeys.has(part) || vendorsOfPlainKeys.has(part + (parts[at + 1] ?? "")));
 }
 
-const sessionNames =
-  /^(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|sessionid|laravel_session|_gitlab_session|_session_id)$/i;
+/** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
+const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;
 
 function isSignature(name: string): boolean {
   return /^(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|hmac)$/i.test(name);
@@ -243,10 +211,11 @@ function isPrefixedKey(run: string, namedId: boolean): boolean {
   const { length, digits, upper, lower, classChanges } = shape;
   return (
     length >= (separator === "_" ? 32 : 36) &&
-    digits >= 3 &&
+    digits >= 1 &&
     upper >= 5 &&
     lower >= 5 &&
     classChanges * 3 >= length &&
-    isRandom(shape)
+    isRandom(shape) &&
+    !isIdentifierShaped(body, shape)
   );
 }

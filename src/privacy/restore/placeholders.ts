@@ -1,5 +1,3 @@
-import type { Json } from "#domain/chat.ts";
-import { memoizeByMessage, wholeMessage } from "#domain/known-message.ts";
 import type { ChatBody } from "#privacy/redaction.ts";
 
 /** Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance. */
@@ -51,51 +49,21 @@ const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:[0-9]{1,9}\]/g;
 const maxCountedNumber = 99_999_999;
 
 /** All placeholders in the strings and keys of a body, also across the joints of text parts. */
-function findExistingPlaceholders({ messages, ...members }: ChatBody): ExistingPlaceholders {
+function findExistingPlaceholders(body: ChatBody): ExistingPlaceholders {
+  const keys: string[] = [];
+  const texts: string[] = [];
+  JSON.stringify(body, (key, value: unknown) => {
+    keys.push(key);
+    // All that stands between the texts of two parts is their type.
+    if (typeof value === "string" && key !== "type") texts.push(value);
+    return value;
+  });
   let highestNumber = 0;
   const outOfRange = new Set<string>();
-  for (const found of [placeholdersIn(members), ...messages.map(placeholdersInMessage)]) {
-    for (const placeholder of found) {
-      const number = Number(placeholder.slice(placeholder.lastIndexOf(":") + 1, -1));
-      if (number > maxCountedNumber) outOfRange.add(placeholder);
-      else if (number > highestNumber) highestNumber = number;
-    }
+  for (const [placeholder] of `${keys.join(" ")} ${texts.join("")}`.matchAll(existingPlaceholder)) {
+    const number = Number(placeholder.slice(placeholder.lastIndexOf(":") + 1, -1));
+    if (number > maxCountedNumber) outOfRange.add(placeholder);
+    else if (number > highestNumber) highestNumber = number;
   }
   return { highestNumber, outOfRange };
-}
-
-const placeholdersInMessage = memoizeByMessage((message) => placeholdersIn(wholeMessage(message)));
-const none: readonly string[] = [];
-
-function placeholdersIn(value: Json): readonly string[] {
-  let found: string[] | undefined;
-  const read = (text: string) => {
-    if (!text.includes(":")) return;
-    for (const [placeholder] of text.matchAll(existingPlaceholder)) {
-      found ??= [];
-      found.push(placeholder);
-    }
-  };
-  const visit = (each: Json): void => {
-    if (typeof each === "string") read(each);
-    if (each === null || typeof each !== "object") return;
-    if (Array.isArray(each)) {
-      for (const item of each) visit(item);
-      if (each.length > 1) read(each.map(textOf).join(""));
-      return;
-    }
-    for (const key of Object.keys(each)) {
-      read(key);
-      visit(each[key] ?? null);
-    }
-  };
-  visit(value);
-  return found ?? none;
-}
-
-function textOf(part: Json): string {
-  if (typeof part === "string") return part;
-  if (part === null || typeof part !== "object" || Array.isArray(part)) return "";
-  const text = part["text"] ?? part["refusal"];
-  return typeof text === "string" ? text : "";
 }

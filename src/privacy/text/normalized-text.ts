@@ -1,21 +1,12 @@
 import { HYPHEN, SPACE } from "./characters.ts";
 import { SourceOffsets } from "./source-offsets.ts";
-import {
-  COLOUR,
-  foreignWordAt,
-  homoglyphOf,
-  isWordCharacter,
-  latin1Of,
-  maxExpansion,
-  narrowBytes,
-  REDACTED,
-} from "./unicode.ts";
+import { COLOUR, foreignWordAt, isWordCharacter, latin1Of, maxExpansion, narrowBytes, REDACTED } from "./unicode.ts";
 
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
  * of any depth, HTML entities and percent escapes that stand for punctuation are what they mean; characters without width, NULs and the
- * colours that a terminal gives a part of a word are removed; other colours are boundaries, and so are the letters beyond Latin-1, but
- * for one or two that look like Latin ones beside such. Only used to find things: what is replaced is the text.
+ * colours that a terminal gives a part of a word are removed; other colours are boundaries, and so are the letters beyond Latin-1.
+ * Only used to find things: what is replaced is the text.
  *
  * The bytes are in one buffer that every scan reuses, so a normalized text is valid until the next one is made.
  */
@@ -218,7 +209,7 @@ class Replacement {
     return last !== HYPHEN || (before.length > 1 && before.charCodeAt(before.length - 2) > SPACE);
   }
 
-  /** Key words of other scripts, letters that look like Latin ones, and characters that ISO-8859-1 may have. */
+  /** Key words of other scripts, and characters that ISO-8859-1 may have. */
   #readWide(from: number, to: number): string {
     const source = this.#source;
     const first = from + this.#growth;
@@ -233,13 +224,10 @@ class Replacement {
         at += foreign.word.length;
         continue;
       }
-      const latin = c < 0x80 ? 0 : homoglyphOf(source, at, c);
       const point = c >= 0xd800 && c <= 0xdbff ? (source.codePointAt(at) ?? c) : c;
-      const code = c < 0x80 ? c : latin > 0 ? latin : latin1Of(point);
-      // What stands beside a letter that only looks like one may as well begin or end there.
-      if (latin > 0 || code < 0) this.#markBoundary(first + length);
+      const code = c < 0x80 ? c : latin1Of(point);
       if (code >= 0) bytes[length++] = code;
-      if (latin > 0) this.#markBoundary(first + length);
+      else this.#markBoundary(first + length);
       at += code < 0 && point > 0xffff ? 2 : 1;
     }
     return bytes.toString("latin1", 0, length);

@@ -49,40 +49,6 @@ export function foreignWordAt(text: string, at: number, first: number): ForeignW
   return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
 }
 
-/** Letters that look like Latin ones: the Latin one by their code, 0 for others. */
-const homoglyphs = new Uint8Array(0x51e);
-for (const [letters, latin] of [
-  ["аеорсухѕіјԁһкѵԛԝӏҮАВЕКМНОРСТХУЅІЈԌԚԜ", "aeopcyxsijdhkvqwlYABEKMHOPCTXYSIJGQW"],
-  ["οανικρυτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavikputxABEZHIKMNOPTYX"],
-  ["ɡɑ", "ga"],
-] as const)
-  for (const [i, letter] of [...letters].entries()) homoglyphs[letter.charCodeAt(0)] = latin.charCodeAt(i);
-/** Most of them in a row: more are a word of another language. */
-const maxHomoglyphs = 3;
-
-/** The Latin letter that a letter of another script stands for in a word of Latin ones; 0 for none. */
-export function homoglyphOf(text: string, at: number, c: number): number {
-  const latin = homoglyphs[c] ?? 0;
-  if (latin === 0) return 0;
-  let from = at;
-  while (from > at - maxHomoglyphs && isHomoglyph(text.charCodeAt(from - 1))) from--;
-  let to = at + 1;
-  while (to < at + maxHomoglyphs && isHomoglyph(text.charCodeAt(to))) to++;
-  if (to - from > maxHomoglyphs) return 0;
-  const [before, behind] = [text.charCodeAt(from - 1), text.charCodeAt(to)];
-  // Other letters of its script on either side: it is one of them.
-  if (isNonLatinLetter(before) || isNonLatinLetter(behind)) return 0;
-  return isWordCharacter(before) || isWordCharacter(behind) ? latin : 0;
-}
-
-function isHomoglyph(c: number): boolean {
-  return (homoglyphs[c] ?? 0) !== 0;
-}
-
-function isNonLatinLetter(c: number): boolean {
-  return c >= 0x250 && c <= 0x58f;
-}
-
 /** Stands for a character that depends on its neighbours or cannot be seen. */
 const WIDE = 0x1a;
 let narrowTable: Uint8Array | undefined;
@@ -92,7 +58,7 @@ export function narrowBytes(): Uint8Array {
   narrowTable ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
     if (unit < 0x80) return unit;
     const isSurrogate = unit >= 0xd800 && unit <= 0xdfff;
-    if (isSurrogate || isHomoglyph(unit) || beginsForeignWord[unit] === 1 || isInvisible(unit)) return WIDE;
+    if (isSurrogate || beginsForeignWord[unit] === 1 || isInvisible(unit)) return WIDE;
     return latin1Of(unit);
   });
   return narrowTable;
