@@ -144,21 +144,20 @@ function respond(
   ports: Ports,
 ): Reply {
   const { recorder } = context;
-  recorder.attempts.push(...execution.attempts);
-  if (execution.kind !== "answered" && execution.kind !== "streaming")
+  if (execution.kind !== "answered")
     return recordRefusal(recorder, refusedExecution(execution, context, routed, head, ports));
-  const { attempt, firstTokenMs } = execution;
+  const { attempt, reply } = execution;
   const answeredHead = { ...head, answeredBy: attempt.model.key };
-  recordAnswer(attempt.model, routed, context, firstTokenMs, ports);
-  if (execution.kind === "streaming") {
-    const stream = openStream(execution, context, ports);
+  recordAnswer(attempt.model, routed, context, reply.firstTokenMs, ports);
+  if (reply.kind === "stream") {
+    const stream = openStream(attempt, reply, context, ports);
     // A stream of which all has come is sent as a whole.
     const body = stream.takeAll();
     if (body === undefined) return { kind: "stream", stream, head: answeredHead };
     return { kind: "whole_stream", body, head: answeredHead };
   }
-  const { body, ...end } = wholeAnswer(execution, context);
-  settleAnswer(end, attempt, firstTokenMs, recorder, ports);
+  const { body, ...end } = wholeAnswer(attempt, reply, context);
+  settleAnswer(end, attempt, reply.firstTokenMs, recorder, ports);
   recorder.finish("answered", 200);
   return { kind: "answer", body, head: answeredHead };
 }

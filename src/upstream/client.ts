@@ -177,7 +177,7 @@ export class UpstreamClient implements Upstream {
     attempt: Attempt,
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
-    const firstByteMs = this.#now() - attempt.startedAt;
+    const firstTokenMs = this.#now() - attempt.startedAt;
     const { maxAnswerBytes, maxValues } = this.#options.limits?.() ?? defaultAnswerLimits;
     const length = headers.get("content-length");
     // A server that knows the length had the answer ready when it sent the headers.
@@ -206,9 +206,9 @@ export class UpstreamClient implements Upstream {
       return failed(begun ? { ...failure, begun } : failure, report);
     }
     const whole = attempt.identity.addTo(report);
-    if (!attempt.stream) return { kind: "answer", answer, raw, report: whole, firstByteMs };
+    if (!attempt.stream) return { kind: "answer", answer, raw, report: whole, firstTokenMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    return { kind: "stream", events: completionEvents(answer, whole), firstEventMs: this.#now() - attempt.startedAt };
+    return { kind: "stream", events: completionEvents(answer, whole), firstTokenMs: this.#now() - attempt.startedAt };
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
@@ -219,7 +219,7 @@ export class UpstreamClient implements Upstream {
       const retryAfter = failure.retryAfterMs ?? wait();
       return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
     }
-    return { kind: "stream", events, firstEventMs: this.#now() - attempt.startedAt };
+    return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
   }
 }
 

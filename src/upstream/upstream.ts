@@ -45,20 +45,20 @@ export class WithEmptyReasoning {
   }
 }
 
-export type UpstreamReply =
-  /** `raw` is the answer's text as it came. */
+/** An answer that is whole, or has begun; `firstTokenMs` since the call was sent. */
+export type UpstreamAnswer = { readonly firstTokenMs: number } & /** `raw` is the answer's text as it came. */
+(
   | {
       readonly kind: "answer";
       readonly answer: JsonObject;
       readonly raw: string;
       readonly report: UsageReport;
-      readonly firstByteMs: number;
     }
-  | {
-      readonly kind: "stream";
-      readonly events: EventStream;
-      readonly firstEventMs: number;
-    }
+  | { readonly kind: "stream"; readonly events: EventStream }
+);
+
+export type UpstreamReply =
+  | UpstreamAnswer
   /** `report` when the failed answer said what it cost: an answer that cannot be used may have been billed all the same. */
   | { readonly kind: "failure"; readonly failure: UpstreamFailure; readonly report?: UsageReport };
 

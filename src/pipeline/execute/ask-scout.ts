@@ -36,9 +36,9 @@ export async function askScout(context: RequestContext, routed: RoutedDecision, 
   try {
     const deadlineMs = Math.min(context.deadlineMs, ports.clock.monotonic() + timeout_ms);
     const execution = await execute(planOf(model, context, deadlineMs), ports, ended.signal);
-    recorder.attempts.push(...execution.attempts);
-    if (execution.kind !== "answered") return "none";
-    const { attempt, answer, report, firstTokenMs } = execution;
+    if (execution.kind !== "answered" || execution.reply.kind !== "answer") return "none";
+    const { attempt, reply } = execution;
+    const { answer, report, firstTokenMs } = reply;
     const other = otherModel(model.upstreamId, answer.model);
     settleAnswer({ kind: "complete", report, empty: false, otherModel: other }, attempt, firstTokenMs, recorder, ports);
     return verdictIn(answer);

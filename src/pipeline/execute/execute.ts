@@ -1,4 +1,3 @@
-import type { JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
@@ -14,28 +13,14 @@ import {
   type OpenAttempt,
 } from "#pipeline/settle/attempt.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
-import type { AttemptRecord } from "#records/record.ts";
-import type { EventStream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "#upstream/upstream.ts";
+import type { UpstreamAnswer, UpstreamCall, UpstreamFailure, UpstreamReply } from "#upstream/upstream.ts";
 import { isPriceLimited } from "./forwarded-body.ts";
 import { nextStep } from "./next-step.ts";
 import type { ExecutionPlan } from "./plan.ts";
 
-export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
-  | {
-      readonly kind: "answered";
-      readonly attempt: OpenAttempt;
-      readonly answer: JsonObject;
-      /** The answer's text as it was received. */
-      readonly raw: string;
-      readonly report: UsageReport;
-      readonly firstTokenMs: number;
-    }
-  | {
-      readonly kind: "streaming";
-      readonly attempt: OpenAttempt;
-      readonly events: EventStream;
-      readonly firstTokenMs: number;
-    }
+export type Execution =
+  /** The answer is whole, or has begun. */
+  | { readonly kind: "answered"; readonly attempt: OpenAttempt; readonly reply: UpstreamAnswer }
   /** The ledger refused the hold before anything was sent. */
   | {
       readonly kind: "refused";
@@ -48,12 +33,10 @@ export type Execution = { readonly attempts: readonly AttemptRecord[] } & (
   /** No candidate admits a call: each is pausing or being probed; or, where `isFull`, one has as many calls as it may. */
   | { readonly kind: "no_capacity"; readonly isFull: boolean }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure; readonly model: ModelKey }
-  | { readonly kind: "caller_gone" }
-);
+  | { readonly kind: "caller_gone" };
 
 /** How far an execution has come. */
 interface Progress {
-  readonly attempts: AttemptRecord[];
   /** Resolutions of failed attempts that the ledger has not received yet. */
   unrecorded: Resolution[];
   /** Index of the candidate to try. */
@@ -79,7 +62,6 @@ interface Progress {
  */
 export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSignalLike): Promise<Execution> {
   const progress: Progress = {
-    attempts: [],
     unrecorded: [],
     candidate: 0,
     leastContextTokens: 0,
@@ -91,7 +73,6 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
     isFull: false,
     lastFailure: undefined,
   };
-  const { attempts } = progress;
   while (progress.sent < plan.maxAttempts) {
     const model = plan.candidate(progress.candidate);
     if (model === undefined) break;
@@ -107,54 +88,44 @@ export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSi
       continue;
     }
     const attempt = openAttempt(model, permit, progress, plan, ports);
-    const reply = await reserve(attempt, progress, plan, ports);
-    if (reply.kind === "unavailable") {
+    const held = await reserve(attempt, progress, plan, ports);
+    if (held.kind === "unavailable") {
       attempt.permit.report({ kind: "ignored" });
       recordRemaining(progress, ports);
-      return { kind: "unavailable", reason: reply.reason, attempts };
+      return { kind: "unavailable", reason: held.reason };
     }
     // The ledger has recorded what was to be closed, also where it refuses the reservation.
     if (progress.unrecorded.length > 0) progress.unrecorded = [];
-    if (reply.kind === "refused") {
+    if (held.kind === "refused") {
       attempt.permit.report({ kind: "ignored" });
-      if (progress.lastFailure === undefined) return refusalOf(attempt, reply, plan, ports);
+      if (progress.lastFailure === undefined) return refusalOf(attempt, held, plan, ports);
       failOver(progress);
       continue;
     }
     if (signal.aborted) {
-      close(closeUnsent(attempt, ports.clock.monotonic()), progress);
+      close(closeUnsent(attempt, ports.clock.monotonic()), progress, plan);
       return callerGone(progress, ports);
     }
 
-    attempt.day = reply.day;
+    attempt.day = held.day;
     attempt.dispatchedMs = ports.clock.monotonic();
-    const answer = await send(attempt, attempt.dispatchedMs, progress, plan, ports, signal);
-    if (answer.kind === "answer") {
-      return {
-        kind: "answered",
-        attempt,
-        answer: answer.answer,
-        raw: answer.raw,
-        report: answer.report,
-        firstTokenMs: answer.firstByteMs,
-        attempts,
-      };
+    const reply = await send(attempt, attempt.dispatchedMs, progress, plan, ports, signal);
+    if (reply.kind !== "failure") {
+      if (reply.kind === "stream") {
+        // A long answer must not delay the next probe of a recovering model.
+        attempt.permit.answering();
+        ports.firstEventTimes.add(model.key, reply.firstTokenMs);
+      }
+      return { kind: "answered", attempt, reply };
     }
-    if (answer.kind === "stream") {
-      // A long answer must not delay the next probe of a recovering model.
-      attempt.permit.answering();
-      ports.firstEventTimes.add(model.key, answer.firstEventMs);
-      return { kind: "streaming", attempt, events: answer.events, firstTokenMs: answer.firstEventMs, attempts };
-    }
-
-    const then = await afterFailure(attempt, answer, progress, plan, ports, signal);
+    const then = await afterFailure(attempt, reply, progress, plan, ports, signal);
     if (then === "caller_gone") return callerGone(progress, ports);
     if (then === "give_up") break;
   }
   recordRemaining(progress, ports);
   const { lastFailure } = progress;
-  if (lastFailure !== undefined) return { kind: "failed", ...lastFailure, attempts };
-  return { kind: "no_capacity", isFull: progress.isFull, attempts };
+  if (lastFailure !== undefined) return { kind: "failed", ...lastFailure };
+  return { kind: "no_capacity", isFull: progress.isFull };
 }
 
 /** Waits for one of the calls that a model may have at a time. All waits of a request together are one; nothing is held meanwhile. */
@@ -324,10 +295,10 @@ async function afterFailure(
   const failure = redactFailure(reply.failure, configuration);
   const nowMs = ports.clock.monotonic();
   if (failure.kind === "aborted" || signal.aborted) {
-    close(closeAbandoned(attempt, failure.dispatched ? 0 : undefined, { report, nowMs }), progress);
+    close(closeAbandoned(attempt, failure.dispatched ? 0 : undefined, { report, nowMs }), progress, plan);
     return "caller_gone";
   }
-  close(closeFailed(attempt, failure, { report, nowMs }), progress);
+  close(closeFailed(attempt, failure, { report, nowMs }), progress, plan);
   progress.lastFailure = { failure, model: attempt.model.key };
   if (failure.kind === "context_length_exceeded") progress.leastContextTokens = attempt.model.contextTokens;
 
@@ -361,8 +332,8 @@ function failOver(progress: Progress): void {
   progress.sentToModel = 0;
 }
 
-function close(closed: ClosedAttempt, progress: Progress): void {
-  progress.attempts.push(closed.record);
+function close(closed: ClosedAttempt, progress: Progress, { context }: ExecutionPlan): void {
+  context.recorder.attempts.push(closed.record);
   progress.unrecorded.push(closed.resolution);
 }
 
@@ -374,7 +345,7 @@ function recordRemaining(progress: Progress, ports: Ports): void {
 
 function callerGone(progress: Progress, ports: Ports): Execution {
   recordRemaining(progress, ports);
-  return { kind: "caller_gone", attempts: progress.attempts };
+  return { kind: "caller_gone" };
 }
 
 /** The ledger refused the first hold: nothing was sent. */
@@ -389,7 +360,7 @@ async function refusalOf(
     goalAccount.spent + goalAccount.held + hold <= (goalHardOverride ?? goalHard) &&
     dayAccount.spent + dayAccount.held + hold <= (dayHardOverride ?? dayHard);
   const retryAdvice = await retryAdviceFor(plan.context.assessment.task.goal_id, reply.spend, fits, ports.ledger);
-  return { kind: "refused", model, reply, retryAdvice, attempts: [] };
+  return { kind: "refused", model, reply, retryAdvice };
 }
 
 /** Waits; false when the caller disconnected meanwhile. */

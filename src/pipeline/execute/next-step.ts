@@ -1,6 +1,5 @@
 import type { Policy } from "#config/policy.ts";
 import { type Consequence, consequences } from "#pipeline/settle/consequences.ts";
-import type { Random } from "#platform/time.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** How far an execution has come when an attempt has failed. */
@@ -54,21 +53,8 @@ function retryDelayMs(failure: UpstreamFailure, state: FailureState): number | u
   const { retryAfterMs } = failure;
   if (failure.kind === "rate_limited" && retryAfterMs === undefined) return undefined;
   if (retryAfterMs !== undefined && retryAfterMs > rules.retry_after_max_ms) return undefined;
-  const waitMs =
-    retryAfterMs ??
-    backoffMs(state.sent - 1, { baseMs: rules.backoff_base_ms, maxMs: rules.backoff_max_ms }, () => state.jitter);
+  // Full jitter, anywhere between nothing and the longest wait, so that callers that failed together do not come back together.
+  const longestMs = Math.min(rules.backoff_max_ms, rules.backoff_base_ms * 2 ** (state.sent - 1));
+  const waitMs = retryAfterMs ?? Math.floor(state.jitter * longestMs);
   return waitMs < state.remainingMs ? waitMs : undefined;
-}
-
-/**
- * How long to wait before a repeat, in milliseconds: full jitter, anywhere between nothing and min(max, base × 2^k), so that
- * callers that failed together do not come back together. `k` is 0 before the first repeat.
- */
-export function backoffMs(
-  k: number,
-  rules: { readonly baseMs: number; readonly maxMs: number },
-  random: Random,
-): number {
-  const ceilingMs = Math.min(rules.maxMs, rules.baseMs * 2 ** Math.min(Math.max(k, 0), 52));
-  return Math.floor(random() * ceilingMs);
 }

@@ -126,7 +126,7 @@ const sdkMaxRetryAfterS = 60;
 
 /** The refusal for an execution that brought no answer. */
 export function refusedExecution(
-  execution: Exclude<Execution, { kind: "answered" | "streaming" }>,
+  execution: Exclude<Execution, { kind: "answered" }>,
   context: RequestContext,
   routed: RoutedDecision,
   head: Head,

@@ -1,16 +1,18 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
-import type { Execution } from "#pipeline/execute/execute.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
+import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
 import type { AnswerEnd } from "#pipeline/settle/settle.ts";
 import type { RedactedBody } from "#privacy/redaction.ts";
+import type { UpstreamAnswer } from "#upstream/upstream.ts";
 import { guardAnswer } from "./guard-answer.ts";
 
 type Restorer = Pick<NonNullable<RedactedBody["restore"]>, "stream">;
 
 /** A whole answer as the caller gets it, as JSON text, with what its settlement needs. */
 export function wholeAnswer(
-  { attempt, answer, raw, report }: Extract<Execution, { kind: "answered" }>,
+  attempt: OpenAttempt,
+  { answer, raw, report }: Extract<UpstreamAnswer, { kind: "answer" }>,
   { configuration, redacted }: RequestContext,
 ): AnswerEnd & { readonly body: string } {
   const isFiltered = guardAnswer(answer, raw, configuration.privacy.answerGuard);

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { type Execution, redactFailure } from "#pipeline/execute/execute.ts";
+import { redactFailure } from "#pipeline/execute/execute.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
 import type { RequestRecorder } from "#pipeline/request-recorder.ts";
@@ -9,12 +9,13 @@ import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
 import { type AnswerEnd, settleAnswer, streamOutcomes } from "#pipeline/settle/settle.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { Receiver } from "#platform/receiver.ts";
-import type { ChunkEvent, EventBatch, EventStream, UpstreamFailure } from "#upstream/upstream.ts";
+import type { ChunkEvent, EventBatch, EventStream, UpstreamAnswer, UpstreamFailure } from "#upstream/upstream.ts";
 import { type CompletionIdentity, type ReasoningMode, StreamShaper } from "./shape-stream.ts";
 
 /** The stream of an execution, for its caller. When it ends its attempt is settled and the request recorded. */
 export function openStream(
-  { attempt, events, firstTokenMs }: Extract<Execution, { kind: "streaming" }>,
+  attempt: OpenAttempt,
+  { events, firstTokenMs }: Extract<UpstreamAnswer, { kind: "stream" }>,
   { configuration, request, redacted, caller, recorder }: RequestContext,
   ports: Ports,
 ): AnswerStream {
