@@ -11,11 +11,12 @@ export interface HttpAgentOptions {
    * Milliseconds of a clock that runs on while the machine is suspended, when the monotonic one may stand still. Default: `now`.
    */
   readonly wallNow?: () => number;
-  /** An idle connection is closed after this long. Default 30 s. */
-  readonly keepAliveMs?: number;
-  /** More idle connections than this are not kept. Default 256. */
-  readonly maxIdle?: number;
 }
+
+/** An idle connection is closed after this long: sooner than servers do, so that few are found dead. */
+const keepAliveMs = 30_000;
+/** More idle connections are not kept. */
+const maxIdle = 256;
 
 /** The header lines of a request, written once; all but `Content-Length` and `Connection`. */
 export type RequestHead = string & { readonly requestHead: unique symbol };
@@ -28,8 +29,6 @@ export class HttpAgent implements ConnectionPool {
   readonly #target: ConnectTarget;
   readonly #now: () => number;
   readonly #wallNow: () => number;
-  readonly #keepAliveMs: number;
-  readonly #maxIdle: number;
   /** In the order in which they became idle. */
   readonly #idle: Connection[] = [];
   /** When the last of them became idle, by the wall clock. */
@@ -40,8 +39,6 @@ export class HttpAgent implements ConnectionPool {
     this.#target = connectTargetOf(new URL(options.url));
     this.#now = options.now;
     this.#wallNow = options.wallNow ?? options.now;
-    this.#keepAliveMs = options.keepAliveMs ?? 30_000;
-    this.#maxIdle = options.maxIdle ?? 256;
   }
 
   /** Throws a `RangeError` for a value that is not valid in a header; the message does not contain the value. */
@@ -78,11 +75,11 @@ export class HttpAgent implements ConnectionPool {
   }
 
   release(connection: Connection): void {
-    if (this.#idle.length >= this.#maxIdle) {
+    if (this.#idle.length >= maxIdle) {
       connection.close();
       return;
     }
-    connection.markIdle(this.#now(), Math.ceil(this.#keepAliveMs / 1000));
+    connection.markIdle(this.#now(), Math.ceil(keepAliveMs / 1000));
     this.#idle.push(connection);
     this.#idleSinceWall = this.#wallNow();
   }
@@ -106,9 +103,9 @@ export class HttpAgent implements ConnectionPool {
   #takeIdle(): Connection | undefined {
     const newest = this.#idle.pop();
     if (newest === undefined) return undefined;
-    const isFresh = this.#now() - newest.idleSince <= this.#keepAliveMs;
+    const isFresh = this.#now() - newest.idleSince <= keepAliveMs;
     // After a night's sleep the upstream has long closed them, and none of its packets arrived.
-    if (isFresh && this.#wallNow() - this.#idleSinceWall <= this.#keepAliveMs) return newest;
+    if (isFresh && this.#wallNow() - this.#idleSinceWall <= keepAliveMs) return newest;
     // The others have been idle even longer.
     newest.close();
     for (const connection of this.#idle.splice(0)) connection.close();

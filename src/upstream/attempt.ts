@@ -65,6 +65,11 @@ export class Attempt {
     return this.#timers.after(ms, () => this.exchange?.cancel());
   }
 
+  /** It was given up for another model, which says nothing about the connection. */
+  get isLeft(): boolean {
+    return this.#stopped?.kind === "timed_out" && this.#stopped.phase === "slow_first_event";
+  }
+
   /** The failure of an exchange or a read: why the attempt was stopped, or else the error. */
   failureFrom(error: unknown): UpstreamFailure {
     const stopped = this.#stopped;

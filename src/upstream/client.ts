@@ -12,7 +12,7 @@ import { type ErrorBody, errorAnswerFailure, errorBodyOf, errorIn, garbageFailur
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
-import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
+import type { AnswerLimits, Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";
 import { answerDefect, completionEvents, notJson, readBody } from "./whole-answer.ts";
 
@@ -24,28 +24,10 @@ export interface UpstreamClientOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   /** Limits of an answer; read for each answer, so that they can change. */
-  readonly limits?: () => AnswerLimits;
+  readonly limits: () => AnswerLimits;
   /** Whether the aggregator may be asked what a call was billed; read for each one. */
   readonly asksBilling?: () => boolean;
-  /** Idle connections are dropped after this long; shorter than servers do, so that few are found dead. Default 30 s. */
-  readonly keepAliveMs?: number;
 }
-
-/** An answer above one of these limits is a failure of kind `garbage`. */
-export interface AnswerLimits {
-  /** Of a whole (non-streaming) answer. */
-  readonly maxAnswerBytes: number;
-  /** Of one event of a stream. */
-  readonly maxEventBytes: number;
-  /** JSON values in a whole answer or one event. */
-  readonly maxValues: number;
-}
-
-export const defaultAnswerLimits: AnswerLimits = {
-  maxAnswerBytes: 32 * 1_048_576,
-  maxEventBytes: 16 * 1_048_576,
-  maxValues: 500_000,
-};
 
 /** Bytes read of an error answer at most. */
 const maxErrorBytes = 65_536;
@@ -62,7 +44,7 @@ export class UpstreamClient implements Upstream {
   readonly #wholeHead: RequestHead;
 
   constructor(options: UpstreamClientOptions) {
-    const { baseUrl, apiKey, clock, keepAliveMs } = options;
+    const { baseUrl, apiKey, clock } = options;
     // Checked here, so that the error names the key and not a header.
     if (apiKey !== undefined && !isHeaderValue(apiKey)) {
       throw new RangeError("the upstream API key contains characters that cannot be sent in a header");
@@ -73,7 +55,6 @@ export class UpstreamClient implements Upstream {
       url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
       now: this.#now,
       wallNow: () => clock.now(),
-      ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
     });
     this.#streamHead = this.#headFor("text/event-stream, application/json;q=0.5", apiKey);
     this.#wholeHead = this.#headFor("application/json", apiKey);
@@ -120,10 +101,10 @@ export class UpstreamClient implements Upstream {
   #failed(error: unknown, exchange: HttpExchange, attempt: Attempt): UpstreamReply {
     attempt.end(true);
     const failure = attempt.failureFrom(error);
-    const { reused } = exchange;
+    const isSilent = exchange.reused && !attempt.answered;
     // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
-    if (reused && !attempt.answered && failure.kind === "timed_out") this.#agent.closeIdleSince(attempt.startedAt);
-    const isEarly = reused && !attempt.answered && this.#now() - attempt.startedAt < staleWithinMs;
+    if (isSilent && failure.kind === "timed_out" && !attempt.isLeft) this.#agent.closeIdleSince(attempt.startedAt);
+    const isEarly = isSilent && this.#now() - attempt.startedAt < staleWithinMs;
     const isStale = isEarly && (failure.kind === "cut_off" || failure.kind === "unreachable");
     return withIdentity(failed(isStale ? { ...failure, staleSocket: true } : failure), attempt);
   }
@@ -154,20 +135,17 @@ export class UpstreamClient implements Upstream {
     attempt: Attempt,
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
-    const answer: ErrorBody = body === undefined ? { message: "" } : await this.#errorBody(body, attempt);
+    let answer: ErrorBody = { message: "" };
+    try {
+      if (body !== undefined)
+        answer = errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
+    } catch (error) {
+      // The status is known and kept, even if the body is never received whole.
+      if (attempt.failureFrom(error).kind === "aborted") throw error;
+    }
     attempt.end(true);
     attempt.identity.readError(answer.error);
     return failed(errorAnswerFailure(status, answer, wait()));
-  }
-
-  /** Reads the body of an error answer. The status is known and kept, even if the body is never received whole. */
-  async #errorBody(body: TextReader, attempt: Attempt): Promise<ErrorBody> {
-    try {
-      return errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
-    } catch (error) {
-      if (attempt.failureFrom(error).kind === "aborted") throw error;
-      return { message: "" };
-    }
   }
 
   async #whole(
@@ -178,17 +156,14 @@ export class UpstreamClient implements Upstream {
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
     const firstTokenMs = this.#now() - attempt.startedAt;
-    const { maxAnswerBytes, maxValues } = this.#options.limits?.() ?? defaultAnswerLimits;
+    const { maxAnswerBytes, maxValues } = this.#options.limits();
     const length = headers.get("content-length");
     // A server that knows the length had the answer ready when it sent the headers.
     const first = length === undefined ? "first_event" : "idle";
-    const isBounded = Number(length ?? 0) <= maxAnswerBytes;
-    const body = isBounded ? await readBody(reader, maxAnswerBytes, attempt, this.#now, first) : undefined;
+    const { text: raw, isWhole } = await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
     // Closes nothing if the answer was read to its end.
     attempt.end(true);
-    if (body?.kind !== "whole")
-      return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
-    const raw = body.text;
+    if (!isWhole) return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
     if (hasMoreValuesThan(raw, maxValues))
       return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
     let answer: Json;
@@ -212,7 +187,7 @@ export class UpstreamClient implements Upstream {
   }
 
   async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, this.#options.limits?.() ?? defaultAnswerLimits, this.#now);
+    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
     const failure = await events.open();
     if (failure !== undefined) {
       events.close();

@@ -13,13 +13,9 @@ export function cleanMessage(text: string): string {
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim();
-  return cleaned.length <= maxMessageLength ? cleaned : `${cutAt(cleaned, maxMessageLength - 1)}…`;
-}
-
-/** The first `length` characters, never half of a surrogate pair. */
-function cutAt(text: string, length: number): string {
-  const last = text.charCodeAt(length - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+  if (cleaned.length <= maxMessageLength) return cleaned;
+  // Never half of a surrogate pair.
+  return `${cleaned.slice(0, maxMessageLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** The failure that a status means, given by the status line or by an error object in a 200. */

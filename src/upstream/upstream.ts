@@ -15,6 +15,16 @@ export interface Upstream {
   send(call: UpstreamCall, signal: AbortSignalLike): Promise<UpstreamReply>;
 }
 
+/** An answer above one of these limits is a failure of kind `garbage`. */
+export interface AnswerLimits {
+  /** Of a whole (non-streaming) answer. */
+  readonly maxAnswerBytes: number;
+  /** Of one event of a stream. */
+  readonly maxEventBytes: number;
+  /** JSON values in a whole answer or one event. */
+  readonly maxValues: number;
+}
+
 export interface UpstreamCall {
   readonly model: Model;
   /** The body to post, already redacted, bounded and with the upstream's model id; serialized once per attempt. */
@@ -45,9 +55,8 @@ export class WithEmptyReasoning {
   }
 }
 
-/** An answer that is whole, or has begun; `firstTokenMs` since the call was sent. */
-export type UpstreamAnswer = { readonly firstTokenMs: number } & /** `raw` is the answer's text as it came. */
-(
+/** An answer that is whole, or has begun; `firstTokenMs` since the call was sent, `raw` is the answer's text as it came. */
+export type UpstreamAnswer = { readonly firstTokenMs: number } & (
   | {
       readonly kind: "answer";
       readonly answer: JsonObject;

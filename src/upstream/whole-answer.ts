@@ -5,15 +5,10 @@ import type { Attempt } from "./attempt.ts";
 import { cleanMessage, cutOffFailure, errorIn, garbageFailure, statusFailure } from "./failures.ts";
 import type { EventBatch, EventStream, UpstreamFailure, UsageReport } from "./upstream.ts";
 
-/** The text of a body; `too_large` when it exceeds the bound, with the text received so far. */
-interface WholeBody {
-  readonly kind: "whole" | "too_large";
-  readonly text: string;
-}
-
 /**
  * Reads a body to its end or to `maxBytes`, whichever comes first. Each read has the `idle` deadline; the first one has
- * `first_event` where a server may send headers long before its answer. Rejects with the error of the read.
+ * `first_event` where a server may send headers long before its answer. The text is not whole where it exceeds the bound. Rejects
+ * with the error of the read.
  */
 export async function readBody(
   body: TextReader,
@@ -21,7 +16,7 @@ export async function readBody(
   attempt: Attempt,
   now: () => number,
   first: "first_event" | "idle",
-): Promise<WholeBody> {
+): Promise<{ readonly text: string; readonly isWhole: boolean }> {
   const { idle, first_event } = attempt.timeoutsMs;
   let text = "";
   let size = 0;
@@ -32,11 +27,11 @@ export async function readBody(
     const room = maxBytes - size;
     size += Buffer.byteLength(read);
     // The caller ends the attempt, which closes the connection.
-    if (size > maxBytes) return { kind: "too_large", text: text + read.slice(0, room) };
+    if (size > maxBytes) return { text: text + read.slice(0, room), isWhole: false };
     text += read;
     attempt.deadlines.await("idle", now() + idle);
   }
-  return { kind: "whole", text };
+  return { text, isWhole: true };
 }
 
 /** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */

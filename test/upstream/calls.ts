@@ -7,12 +7,18 @@
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { UpstreamClient } from "#upstream/client.ts";
-import { callOf, eventsOf, limits } from "./raw-server.ts";
+import { answerLimits, callOf, eventsOf, limits } from "./raw-server.ts";
 
 const [, , baseUrl = "", calls = "1", ...how] = process.argv;
 const connect = Number(how.find((word) => word.startsWith("connect="))?.slice("connect=".length) ?? limits.connect);
 const timers = timerWheel({ clock: systemClock });
-const client = new UpstreamClient({ baseUrl, apiKey: "upstream-key", clock: systemClock, timers });
+const client = new UpstreamClient({
+  baseUrl,
+  apiKey: "upstream-key",
+  clock: systemClock,
+  timers,
+  limits: () => answerLimits,
+});
 const call = async (): Promise<object[]> => {
   const what = callOf(how.includes("stream"), { timeoutsMs: { ...limits, connect } });
   const reply = await client.send(what, new AbortController().signal);

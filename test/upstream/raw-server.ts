@@ -5,7 +5,14 @@ import { aModel } from "#pipeline/decide/fixtures.ts";
 import { valuesOf } from "#platform/receiver.ts";
 import { type ManualTime, manualTime } from "#platform/testing/manual-time.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "#upstream/client.ts";
-import type { ChunkEvent, ChunkRun, UpstreamCall, UpstreamEvent, UpstreamReply } from "#upstream/upstream.ts";
+import type {
+  AnswerLimits,
+  ChunkEvent,
+  ChunkRun,
+  UpstreamCall,
+  UpstreamEvent,
+  UpstreamReply,
+} from "#upstream/upstream.ts";
 
 /** A connection of the raw server: the received requests, and a way to write. */
 export interface Connection {
@@ -100,6 +107,12 @@ export const limits = {
   total: 600_000,
 };
 
+export const answerLimits: AnswerLimits = {
+  maxAnswerBytes: 32 * 1_048_576,
+  maxEventBytes: 16 * 1_048_576,
+  maxValues: 500_000,
+};
+
 export function callOf(stream: boolean, more: Partial<UpstreamCall> & { body?: JsonObject } = {}): UpstreamCall {
   return {
     model,
@@ -123,7 +136,13 @@ export async function withUpstream<T>(
 ): Promise<T> {
   const server = await rawServer(script);
   const time = manualTime(Date.parse("2026-11-21T12:00:01Z"));
-  const client = new UpstreamClient({ baseUrl: server.url, clock: time.clock, timers: time.timers, ...options });
+  const client = new UpstreamClient({
+    baseUrl: server.url,
+    clock: time.clock,
+    timers: time.timers,
+    limits: () => answerLimits,
+    ...options,
+  });
   try {
     return await use({
       server,

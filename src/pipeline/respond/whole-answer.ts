@@ -52,18 +52,18 @@ function finishAnswer(answer: JsonObject, raw: string, model: string, restore?: 
 /** An answer that says nothing and calls nothing, although it claims to have stopped of its own accord. */
 function isEmptyAnswer(answer: JsonObject): boolean {
   if (Array.isArray(answer.choices) && answer.choices.some(endedByLimit)) return false;
-  return messagesOf(answer).every((message) => {
-    const calls = message.tool_calls;
-    return (
-      !message.content &&
-      !message.reasoning &&
-      !message.reasoning_content &&
-      !message.refusal &&
-      !message.function_call &&
-      !(Array.isArray(calls) && calls.length > 0)
-    );
+  return !messagesOf(answer).some(hasAnswer);
+}
+
+/** Whether a message or a delta says something, or calls something. */
+export function hasAnswer(message: JsonObject): boolean {
+  return answers.some((name) => {
+    const value = message[name];
+    return Array.isArray(value) ? value.length > 0 : Boolean(value);
   });
 }
+
+const answers = ["content", "tool_calls", "reasoning", "reasoning_content", "refusal", "function_call"] as const;
 
 function messagesOf(answer: JsonObject): JsonObject[] {
   const messages: JsonObject[] = [];

@@ -2,15 +2,9 @@ import type { TextReader } from "#http-client/response/body-text.ts";
 import { nextOf, type Receiver } from "#platform/receiver.ts";
 import type { Attempt } from "#upstream/attempt.ts";
 import { cutOffFailure, garbageFailure } from "#upstream/failures.ts";
-import type { EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
+import type { AnswerLimits, EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
 import { StreamValidator } from "./stream-validator.ts";
-
-/** What one event may be at most, in bytes and in JSON values. */
-export interface StreamLimits {
-  readonly maxEventBytes: number;
-  readonly maxValues: number;
-}
 
 /** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
 const lingerMs = 5_000;
@@ -39,7 +33,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
 
-  constructor(body: TextReader, attempt: Attempt, limits: StreamLimits, now: () => number) {
+  constructor(body: TextReader, attempt: Attempt, limits: AnswerLimits, now: () => number) {
     this.#text = body;
     this.#attempt = attempt;
     this.#now = now;

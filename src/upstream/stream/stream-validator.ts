@@ -9,12 +9,10 @@ import { ChunkTemplate } from "./chunk-template.ts";
 /** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
 const maxChoices = 128;
 
-/** The result of validating one event. */
+/** The result of validating one event; nothing to pass on is an empty event, or one that is no chunk. */
 export type ValidatedEvent =
   | ChunkEvent
-  /** Nothing to pass on: an empty event or one that is no chunk. */
-  | { readonly kind: "nothing" }
-  | { readonly kind: "done" }
+  | { readonly kind: "nothing" | "done" }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
 
 /** Chunks are a few hundred characters long; one that is far longer is no template. */

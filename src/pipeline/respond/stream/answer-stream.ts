@@ -1,10 +1,10 @@
-import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { isObject, type JsonObject } from "#domain/chat.ts";
 import { redactFailure } from "#pipeline/execute/execute.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import type { RequestContext } from "#pipeline/request-context.ts";
 import type { RequestRecorder } from "#pipeline/request-recorder.ts";
 import type { CallerStream } from "#pipeline/respond/reply.ts";
-import { endedByLimit } from "#pipeline/respond/whole-answer.ts";
+import { endedByLimit, hasAnswer } from "#pipeline/respond/whole-answer.ts";
 import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
 import { type AnswerEnd, settleAnswer, streamOutcomes } from "#pipeline/settle/settle.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
@@ -204,11 +204,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     if (!Array.isArray(choices)) return;
     for (const choice of choices) {
       if (endedByLimit(choice)) this.#contentSeen = true; // there was something to be seen, but for the limit
-      const delta: Json | undefined = isObject(choice) ? choice.delta : undefined;
-      if (!isObject(delta)) continue;
-      if (delta.content || delta.tool_calls || delta.reasoning || delta.reasoning_content || delta.refusal) {
-        this.#contentSeen = true;
-      }
+      if (isObject(choice) && isObject(choice.delta) && hasAnswer(choice.delta)) this.#contentSeen = true;
     }
   }
 
