@@ -29,7 +29,7 @@ export class RequestRecorder {
   #finished = false;
 
   constructor(
-    { requestId, alias, stream, surcharge, routing }: ChatRequest,
+    { requestId, alias, stream, surcharge, routing, key }: ChatRequest,
     decisionId: string,
     clock: Clock,
     append: (record: RequestRecord) => void,
@@ -59,6 +59,7 @@ export class RequestRecorder {
       redactions: [],
       timings: { decisionMs: 0, totalMs: 0 },
     };
+    if (key !== undefined) this.#record.label = key.label;
     if (priceVersion !== undefined) this.#record.priceVersion = priceVersion;
     if (surcharge !== undefined) this.#record.forwardedFields = surcharge.fields;
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type ModelKey, type ModelRegistry, tierOfRole } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
-import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { DecisionAttempt, DecisionInputs, DecisionRecord, DecisionTokens } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
 
@@ -31,6 +31,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
   const final = routed?.decision ?? decision;
   const chosen = final.model ?? decision.model;
   const registry = routed?.snapshot.registry;
+  const routing = routed?.snapshot.policy.routing;
   const model = registry?.models.get(answeredBy ?? chosen ?? "");
   const calls = sumAttempts(request, registry);
   const { last } = calls;
@@ -65,7 +66,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
     confidence: final.confidence,
     sensitive_block_applied: final.sensitive_block_applied,
     ...readEvidence(final.evidence),
-    thresholds: routed === undefined ? null : thresholdsIn(routed.snapshot),
+    thresholds: routing === undefined ? null : { flash_below: routing.flash_below, pro_from: routing.pro_from },
     inputs: routed === undefined ? null : inputsIn(routed),
     housekeeping: routed?.housekeeping ?? null,
     features: routed === undefined ? {} : { ...routed.features },
@@ -167,13 +168,9 @@ function tokensIn(usage: TokenUsage | undefined): DecisionTokens | null {
 }
 
 function addTokens(a: DecisionTokens, b: DecisionTokens): DecisionTokens {
-  return {
-    prompt: a.prompt + b.prompt,
-    cached: a.cached + b.cached,
-    cache_write: a.cache_write + b.cache_write,
-    completion: a.completion + b.completion,
-    reasoning: a.reasoning + b.reasoning,
-  };
+  const sum = { ...a };
+  for (const kind of Object.keys(sum) as (keyof DecisionTokens)[]) sum[kind] += b[kind];
+  return sum;
 }
 
 /** The same tokens on the model before would have met its cache, as far as the conversation had gone. */
@@ -245,10 +242,6 @@ export function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, 
   return { rule, contributions, points };
 }
 
-function thresholdsIn({ policy }: Snapshot): NonNullable<DecisionRecord["thresholds"]> {
-  return { flash_below: policy.routing.flash_below, pro_from: policy.routing.pro_from };
-}
-
 /** What is needed to decide again. */
 function inputsIn(routed: RoutedInputs): DecisionInputs {
   const { snapshot, ledgerSpend } = routed;
@@ -264,24 +257,10 @@ function inputsIn(routed: RoutedInputs): DecisionInputs {
       pro: pro === true,
     },
     runtime: { ...counts, last_model: bounded(last_model ?? undefined) },
-    size: {
-      input_tokens_bound: size.inputTokensBound,
-      input_tokens_estimate: size.inputTokensEstimate,
-      requested_output_tokens: size.requestedOutputTokens,
-      other_output_tokens: size.otherOutputTokens ?? 0,
-      reasoning_tokens: size.reasoningTokens ?? 0,
-      predicted_tokens: size.predictedTokens ?? 0,
-      choices: size.choices,
-      writes_cache: size.writesCache ?? false,
-      surcharge_nano_usd: size.surcharge?.fee ?? 0,
-      surcharge_factor: size.surcharge?.factor ?? 1,
-    },
-    spend: {
-      ...spendIn(snapshot.spend),
-      goal_hard_nano_usd: ownCaps?.goalHard ?? null,
-      day_hard_nano_usd: ownCaps?.dayHard ?? null,
-    },
-    ledger_spend: ledgerSpend === undefined ? null : spendIn(ledgerSpend),
+    size: renamed(size, snakeCase) as DecisionInputs["size"],
+    spend: snapshot.spend,
+    ledger_spend: ledgerSpend ?? null,
+    own_caps: renamed(ownCaps ?? {}, snakeCase),
     scale: snapshot.scale ?? "declared",
     run_evidence: [...(snapshot.runEvidence ?? [])],
     prose: snapshot.prose ?? 0,
@@ -294,13 +273,13 @@ function inputsIn(routed: RoutedInputs): DecisionInputs {
   };
 }
 
-function spendIn({ goal, day }: SpendView) {
-  return {
-    goal_spent_nano_usd: goal.spent,
-    goal_held_nano_usd: goal.held,
-    day_spent_nano_usd: day.spent,
-    day_held_nano_usd: day.held,
-  };
+/** An object with its members under other names. */
+export function renamed(from: object, name: (name: string) => string): object {
+  return Object.fromEntries(Object.entries(from).map(([key, value]) => [name(key), value]));
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function unhealthyIn({ health }: Snapshot): Record<string, string> {

@@ -56,12 +56,8 @@ const DecisionAttempt = z.object({
 });
 export type DecisionAttempt = z.infer<typeof DecisionAttempt>;
 
-const spend = {
-  goal_spent_nano_usd: nanoUsd,
-  goal_held_nano_usd: nanoUsd,
-  day_spent_nano_usd: nanoUsd,
-  day_held_nano_usd: nanoUsd,
-};
+const Account = z.object({ spent: nanoUsd, held: nanoUsd });
+const Spend = z.object({ goal: Account, day: Account });
 
 /** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
 const DecisionInputs = z.object({
@@ -75,22 +71,18 @@ const DecisionInputs = z.object({
     input_tokens_bound: z.number(),
     input_tokens_estimate: z.number(),
     requested_output_tokens: z.number().nullable(),
-    other_output_tokens: z.number(),
-    reasoning_tokens: z.number(),
-    predicted_tokens: z.number(),
+    other_output_tokens: z.number().optional(),
+    reasoning_tokens: z.number().optional(),
+    predicted_tokens: z.number().optional(),
     choices: z.number(),
-    writes_cache: z.boolean(),
-    surcharge_nano_usd: nanoUsd,
-    surcharge_factor: z.number(),
+    writes_cache: z.boolean().optional(),
+    surcharge: z.object({ fee: nanoUsd, factor: z.number(), fields: z.array(text) }).optional(),
   }),
-  spend: z
-    .object({
-      ...spend,
-      goal_hard_nano_usd: nanoUsd.nullable().describe("The goal's own hard cap, where an operator has set one."),
-      day_hard_nano_usd: nanoUsd.nullable(),
-    })
-    .describe("As the decision saw it."),
-  ledger_spend: z.object(spend).nullable().describe("As the ledger saw it, where it refused the hold."),
+  spend: Spend.describe("As the decision saw it, in nano-USD."),
+  ledger_spend: Spend.nullable().describe("As the ledger saw it, where it refused the hold."),
+  own_caps: z
+    .object({ goal_hard: nanoUsd.optional(), day_hard: nanoUsd.optional() })
+    .describe("Hard caps that an operator has set for the goal and the day, in nano-USD."),
   scale: z.enum(["declared", "chat", "agent"]),
   run_evidence: z.array(text),
   /** Characters of its own prose that the model wrote in a few calls of the run. Absent in records of earlier versions. */

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { DecisionRecord } from "#records/decision-record.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
-import { call, start, type TestGateway } from "../harness/gateway.ts";
+import { authorization, call, start, type TestGateway } from "../harness/gateway.ts";
 
 /** The decision records, as soon as there are this many. */
 async function recordsOf(gateway: TestGateway, count: number): Promise<DecisionRecord[]> {
@@ -106,4 +109,37 @@ test("records and ledger have the same sums of a day, also for failures and disc
   const summary = await gateway.gateway.records.summary({ fromMs: day, toMs: day + 86_400_000 });
   expect(summary.cost_nano_usd).toBe(totals.spent);
   expect(summary.requests).toBe(6);
+});
+
+test("a record has the label of its caller's token, and metrics and sums count by it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "labels-"));
+  const file = join(folder, "keys");
+  const digest = new Bun.CryptoHasher("sha256")
+    .update(authorization.authorization.replace("Bearer ", ""))
+    .digest("hex");
+  writeFileSync(file, `${digest} ci-runner\n`);
+  await using gateway = await start({ env: { AUTH_KEYS_FILE: file } });
+  await (await gateway.chat()).json();
+  const [record] = await recordsOf(gateway, 1);
+  expect(record?.label).toBe("ci-runner");
+  const { records } = gateway.gateway;
+  expect((await records.query({ label: ["ci-runner"] }, { limit: 9 })).records).toHaveLength(1);
+  expect((await records.query({ label: [""] }, { limit: 9 })).records).toHaveLength(0);
+  const hour = { fromMs: record!.recorded_ms - 60_000, toMs: record!.recorded_ms + 60_000 };
+  expect((await records.summary(hour, { label: ["ci-runner"] })).cost_nano_usd).toBe(record!.cost_nano_usd);
+  const metrics = await (await gateway.get("/metrics")).text();
+  expect(metrics).toContain('smart_gateway_token_requests_total{label="ci-runner"} 1');
+  rmSync(folder, { recursive: true });
+});
+
+test("a change of model within a conversation tells what it cost or saved, beside staying with the context cached", async () => {
+  await using gateway = await start();
+  const first = { role: "user", content: "Say hello. ".repeat(200) };
+  const reply = await (await gateway.chat({ model: "smart-router-pro", messages: [first] })).json();
+  const messages = [first, reply.choices[0].message, { role: "user", content: "Again." }];
+  await (await gateway.chat({ model: "smart-router-flash", messages })).json();
+  const [second, before] = await recordsOf(gateway, 2);
+  expect([before?.switched, second?.switched?.from]).toEqual([null, "vendor_v4_pro"]);
+  // The context is read anew, but what flash writes costs a third of pro's.
+  expect(second?.switched?.cost_nano_usd).toBeLessThan(0);
 });

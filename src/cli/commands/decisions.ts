@@ -30,6 +30,12 @@ const filters = {
     (text) => listed(text, statusProblem),
   ],
   outcome: ["--outcome <outcomes>", "only requests that ended so", words("outcome")],
+  label: ["--label <labels>", "only requests with tokens of these labels", (text) => listed(text, () => undefined)],
+  redaction: [
+    "--redaction <rules>",
+    "only requests in which the privacy gate has found something: any, or by these rules",
+    (text) => listed(text, () => undefined),
+  ],
   refusedBy: ["--refused-by <who>", "only requests that one of them has refused", words("refusedBy")],
 } as const satisfies { readonly [F in keyof RecordFilter]?: readonly [string, string, (text: string) => unknown] };
 

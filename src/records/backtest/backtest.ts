@@ -94,10 +94,9 @@ class Simulation {
   ): Pick<DecisionInputs, "spend" | "ledger_spend"> {
     const goal = this.#more.get(accounts.goal) ?? 0;
     const day = this.#more.get(accounts.day) ?? 0;
-    const move = <T extends NonNullable<DecisionInputs["ledger_spend"]>>(recorded: T): T => ({
-      ...recorded,
-      goal_spent_nano_usd: Math.max(0, recorded.goal_spent_nano_usd + goal),
-      day_spent_nano_usd: Math.max(0, recorded.day_spent_nano_usd + day),
+    const move = (recorded: DecisionInputs["spend"]) => ({
+      goal: { ...recorded.goal, spent: Math.max(0, recorded.goal.spent + goal) },
+      day: { ...recorded.day, spent: Math.max(0, recorded.day.spent + day) },
     });
     return { spend: move(spend), ledger_spend: ledger_spend === null ? null : move(ledger_spend) };
   }

@@ -64,7 +64,7 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   budget_hard_cap_exceeded: {
     ...budget,
     because: ({ evidence }) =>
-      `it could pass the hard cap of the ${fact(evidence, "budget_cap")?.startsWith("day") === true ? "day" : "goal"}`,
+      `it could pass the hard cap of the ${/^(day|key)/.exec(fact(evidence, "budget_cap") ?? "")?.[0] ?? "goal"}`,
   },
   all_models_unhealthy: { stage: "health", inputs: ["health"], because: "no model that may answer it can serve" },
 };

@@ -2,7 +2,7 @@ import { capsOf, Policy } from "#config/policy.ts";
 import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
-import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
@@ -10,6 +10,7 @@ import { decide } from "#pipeline/decide/decide.ts";
 import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import { renamed } from "#records/build-record.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 
 /** What decisions are made by. */
@@ -65,9 +66,9 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
       policy: configuration.policy,
       registry: configuration.registry,
       health: healthOf(record),
-      size: sizeOf(record),
+      size: renamed(inputs.size, camelCase) as RequestSize, // as it was renamed
       spend: spendOf(inputs.spend),
-      ...capsFor(inputs, configuration),
+      caps: capsFor(inputs, configuration),
       scale: inputs.scale,
       ...(inputs.run_evidence.length === 0 ? {} : { runEvidence: inputs.run_evidence }),
       ...(inputs.prose === 0 ? {} : { prose: inputs.prose }),
@@ -122,39 +123,20 @@ function healthOf({ inputs, health }: Replayable): HealthView {
   return view;
 }
 
-function sizeOf({ inputs: { size }, forwarded_fields: fields }: Replayable): RequestSize {
-  const surcharge = { fee: nanoUsd(size.surcharge_nano_usd), factor: size.surcharge_factor, fields };
-  return {
-    inputTokensBound: size.input_tokens_bound,
-    inputTokensEstimate: size.input_tokens_estimate,
-    requestedOutputTokens: size.requested_output_tokens,
-    choices: size.choices,
-    otherOutputTokens: size.other_output_tokens,
-    reasoningTokens: size.reasoning_tokens,
-    predictedTokens: size.predicted_tokens,
-    writesCache: size.writes_cache,
-    ...(fields.length === 0 ? {} : { surcharge }),
-  };
-}
-
-function spendOf(spend: NonNullable<DecisionInputs["ledger_spend"]>): SpendView {
-  return {
-    goal: { spent: amount(spend.goal_spent_nano_usd), held: amount(spend.goal_held_nano_usd) },
-    day: { spent: amount(spend.day_spent_nano_usd), held: amount(spend.day_held_nano_usd) },
-  };
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Rounding in a simulated spend may end slightly below 0. */
-function amount(value: number): NanoUsd {
-  return nanoUsd(Math.max(0, value));
+function spendOf({ goal, day }: DecisionInputs["spend"]): SpendView {
+  const amount = (value: number) => nanoUsd(Math.max(0, value));
+  const account = ({ spent, held }: typeof goal) => ({ spent: amount(spent), held: amount(held) });
+  return { goal: account(goal), day: account(day) };
 }
 
 /** The caps of the configuration, replaced by the operator's own caps where those are set. */
-function capsFor({ spend }: DecisionInputs, { caps }: DecisionConfiguration): Pick<Snapshot, "caps" | "ownCaps"> {
-  if (spend.goal_hard_nano_usd === null && spend.day_hard_nano_usd === null) return { caps };
-  const goalHard = spend.goal_hard_nano_usd === null ? caps.goalHard : nanoUsd(spend.goal_hard_nano_usd);
-  const dayHard = spend.day_hard_nano_usd === null ? caps.dayHard : nanoUsd(spend.day_hard_nano_usd);
-  return {
-    caps: { goalHard, dayHard, goalSoft: lowerCap(caps.goalSoft, goalHard), daySoft: lowerCap(caps.daySoft, dayHard) },
-  };
+function capsFor({ own_caps }: DecisionInputs, { caps }: DecisionConfiguration): Caps {
+  const goalHard = own_caps.goal_hard === undefined ? caps.goalHard : nanoUsd(own_caps.goal_hard);
+  const dayHard = own_caps.day_hard === undefined ? caps.dayHard : nanoUsd(own_caps.day_hard);
+  return { goalHard, dayHard, goalSoft: lowerCap(caps.goalSoft, goalHard), daySoft: lowerCap(caps.daySoft, dayHard) };
 }

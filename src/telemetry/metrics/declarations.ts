@@ -39,6 +39,9 @@ const counters = {
   "smart_gateway_retries_total{kind}":
     "Calls beyond a request's first: retries on the same model, and fail-overs to the next.",
   smart_gateway_sensitive_blocks_total: "Decisions in which the privacy gate forced a downgrade or denial.",
+  "smart_gateway_token_cost_usd_total{label}":
+    "Known cost of requests in US dollars, by the label of the caller's token (AUTH_KEYS_FILE).",
+  "smart_gateway_token_requests_total{label}": "Chat requests, by the label of the caller's token (AUTH_KEYS_FILE).",
   "smart_gateway_tokens_total{model,kind}":
     "Tokens as the upstream counts them. Input includes cached_input and cache_write, output includes reasoning.",
   "smart_gateway_upstream_attempts_total{model,purpose,outcome}":

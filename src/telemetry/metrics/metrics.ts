@@ -42,7 +42,12 @@ export function createMetrics() {
     histogramDeclarations,
     (name) => new HistogramSeries(name === "smart_gateway_decision_duration_seconds" ? fine : coarse),
   );
-  const [modelLabel, ruleLabel, fieldLabel] = [boundedLabel(), boundedLabel(), boundedLabel()];
+  const [modelLabel, ruleLabel, fieldLabel, tokenLabel] = [
+    boundedLabel(),
+    boundedLabel(),
+    boundedLabel(),
+    boundedLabel(),
+  ];
   const sources: { -readonly [K in keyof Sources]: Sources[K] } = {};
 
   function countAttempts({ attempts }: RequestRecord): void {
@@ -115,6 +120,11 @@ export function createMetrics() {
         );
       }
       countAttempts(record);
+      if (record.label !== undefined) {
+        const label = tokenLabel(record.label);
+        counters.smart_gateway_token_requests_total.add(1, label);
+        counters.smart_gateway_token_cost_usd_total.add(inUsd(record.costNanoUsd), label);
+      }
       for (const field of record.forwardedFields ?? [])
         counters.smart_gateway_forwarded_fields_total.add(1, fieldLabel(field));
       for (const { rule, count } of record.redactions)
