@@ -95,9 +95,9 @@ export function withOverloadCheck(
   reasonNow: () => ShedReason | undefined,
   { ledger }: Pick<Ports, "ledger">,
 ): Handler {
-  return (request, requestId, common) => {
+  return (request, requestId, common, key) => {
     const reason = reasonNow();
-    if (reason === undefined || (reason === "ledger_slow" && !spends)) return handler(request, requestId, common);
+    if (reason === undefined || (reason === "ledger_slow" && !spends)) return handler(request, requestId, common, key);
     if (reason === "ledger_slow") {
       // Not the gateway is overloaded: its store is slow, or not reachable.
       const { detail, retryAfterS } = outageOf(ledger.status());
