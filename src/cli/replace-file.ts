@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 
 /**
@@ -13,7 +13,10 @@ export function replaceFile(
   // The extension decides how the file is parsed.
   const temporary = join(dirname(path), `.smart-gateway-${process.pid}${extname(path)}`);
   try {
-    const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0o644;
+    const before = statSync(path, { throwIfNoEntry: false });
+    // What took the place of a device or a pipe would be a file.
+    if (before?.isFile() === false) return `${path} is no regular file, and is not replaced`;
+    const mode = before === undefined ? 0o644 : before.mode & 0o777;
     writeFileSync(temporary, text, { mode, flag: "wx" });
     const problem = check(temporary);
     if (problem !== undefined) return problem;
