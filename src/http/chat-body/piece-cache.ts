@@ -1,5 +1,6 @@
 import type { MessageRole } from "#domain/chat.ts";
 import type { Facts } from "#domain/known-message.ts";
+import { LruMap } from "#platform/lru-map.ts";
 
 /** A message, or another large member of a body, as an earlier request had it, byte for byte. */
 export interface KnownPiece {
@@ -20,8 +21,6 @@ export interface KnownPiece {
 interface Entry extends KnownPiece {
   /** Its other hash. */
   readonly check: bigint;
-  /** Found since the last look for something to remove. */
-  isUsed: boolean;
   /** Bytes of the piece that followed last. */
   nextLength: number;
 }
@@ -37,10 +36,7 @@ export class PieceCache {
   readonly counts = { hits: 0, misses: 0 };
   readonly #maxBytes: () => number;
   readonly #keys = crypto.getRandomValues(new BigUint64Array(2));
-  readonly #pieces = new Map<bigint, Entry>();
-  /** Where each piece is in the map, in a circle that is gone round for pieces that are not used. */
-  readonly #circle: bigint[] = [];
-  #hand = 0;
+  readonly #pieces = new LruMap<bigint, Entry>();
 
   /** @param maxBytes of memory; 0: nothing is kept */
   constructor(maxBytes: () => number) {
@@ -54,9 +50,10 @@ export class PieceCache {
 
   find(kind: string, bytes: Uint8Array, from: number, to: number): KnownPiece | undefined {
     const piece = bytes.subarray(from, to);
-    const entry = this.#pieces.get(this.#key(piece));
+    const key = this.#key(piece);
+    const entry = this.#pieces.get(key);
     if (entry === undefined || entry.check !== this.#check(piece) || entry.kind !== kind) return undefined;
-    entry.isUsed = true;
+    this.#pieces.set(key, entry);
     this.counts.hits += 1;
     return entry;
   }
@@ -73,34 +70,10 @@ export class PieceCache {
   add(bytes: Uint8Array, from: number, to: number, known: KnownPiece): KnownPiece {
     this.counts.misses += 1;
     const piece = bytes.subarray(from, to);
-    const entry: Entry = { ...known, check: this.#check(piece), isUsed: false, nextLength: 0 };
-    const key = this.#key(piece);
-    const isKnown = this.#pieces.has(key);
-    if (!isKnown && !this.#makeRoom(key)) return entry;
-    this.#pieces.set(key, entry);
+    const entry: Entry = { ...known, check: this.#check(piece), nextLength: 0 };
+    this.#pieces.set(this.#key(piece), entry);
+    this.#pieces.trim(Math.floor(this.#maxBytes() / bytesPerPiece));
     return entry;
-  }
-
-  /** Takes a place in the circle for a new piece; false where nothing may be kept. */
-  #makeRoom(key: bigint): boolean {
-    const most = Math.floor(this.#maxBytes() / bytesPerPiece);
-    while (this.#circle.length > most) this.#pieces.delete(this.#circle.pop() ?? 0n);
-    if (this.#circle.length < most) {
-      this.#circle.push(key);
-      return true;
-    }
-    if (most === 0) return false;
-    for (;;) {
-      this.#hand = (this.#hand + 1) % most;
-      const oldest = this.#circle[this.#hand] ?? 0n;
-      const entry = this.#pieces.get(oldest);
-      if (entry?.isUsed === true) entry.isUsed = false;
-      else {
-        this.#pieces.delete(oldest);
-        this.#circle[this.#hand] = key;
-        return true;
-      }
-    }
   }
 
   #key(piece: Uint8Array): bigint {
