@@ -170,16 +170,15 @@ function lateReply(
   head: Head,
   ports: Ports,
 ): Reply {
-  const begun = executing.then((execution): BegunStream => {
-    const reply = respond(execution, context, routed, head, ports);
-    if (execution.kind === "failed") return inBandError(execution.failure);
-    if (reply.kind === "refusal")
-      return { code: reply.status, message: reply.detail, metadata: { error_type: reply.code } };
-    return reply.kind === "stream" ? reply.stream : reply.body;
-  });
   const model = context.configuration.registry.models.get(routed.decision.model ?? "")?.upstreamId ?? "";
   const identity = completionIdentity(context.recorder.decisionId, ports);
   const shaper = new StreamShaper({ model, identity, wantsUsage: false, reasoning: "field", maxHeldCharacters: 0 });
-  const stream = new LateStream(begun, context.caller, shaper);
-  return { kind: "stream", stream, head, isCalling: true };
+  const begun = executing.then((execution): BegunStream => {
+    const reply = respond(execution, context, routed, head, ports);
+    if (execution.kind === "failed") return shaper.fail(inBandError(execution.failure));
+    if (reply.kind === "stream") return reply.stream;
+    if (reply.kind !== "refusal") return reply.body;
+    return shaper.fail({ code: reply.status, message: reply.detail, metadata: { error_type: reply.code } });
+  });
+  return { kind: "stream", stream: new LateStream(begun, context.caller, shaper), head, isCalling: true };
 }

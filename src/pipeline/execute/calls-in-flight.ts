@@ -11,11 +11,7 @@ interface Calls {
   inFlight: number;
   waiting: number;
   /** By caller, each in the order of arrival; the caller whose turn it is comes first. */
-  readonly queues: Map<number, Waiter[]>;
-}
-
-interface Waiter {
-  readonly admit: () => void;
+  readonly queues: Map<number, (() => void)[]>;
 }
 
 /** Keeps calls to a model within its `max_in_flight`, in this process. Models without one are not counted. */
@@ -58,9 +54,9 @@ export class CallsInFlight {
         calls.waiting -= 1;
         resolve(isAdmitted);
       };
-      const waiter: Waiter = { admit: () => end(true) };
+      const admit = () => end(true);
       const giveUp = () => {
-        const queue = (calls.queues.get(caller) ?? []).filter((other) => other !== waiter);
+        const queue = (calls.queues.get(caller) ?? []).filter((other) => other !== admit);
         if (queue.length === 0) calls.queues.delete(caller);
         else calls.queues.set(caller, queue);
         end(false);
@@ -68,7 +64,7 @@ export class CallsInFlight {
       const cancel = this.#timers.after(waitMs, giveUp);
       signal.addEventListener("abort", giveUp, { once: true });
       calls.waiting += 1;
-      calls.queues.set(caller, [...(calls.queues.get(caller) ?? []), waiter]);
+      calls.queues.set(caller, [...(calls.queues.get(caller) ?? []), admit]);
     });
   }
 
@@ -77,15 +73,15 @@ export class CallsInFlight {
     const calls = this.#models.get(key);
     if (calls === undefined) return;
     const [caller, queue] = calls.queues.entries().next().value ?? [0, []];
-    const next = calls.inFlight > calls.most ? undefined : queue.shift();
-    if (next === undefined) {
+    const admit = calls.inFlight > calls.most ? undefined : queue.shift();
+    if (admit === undefined) {
       calls.inFlight -= 1;
       return;
     }
     // Behind all other callers that wait.
     calls.queues.delete(caller);
     if (queue.length > 0) calls.queues.set(caller, queue);
-    next.admit();
+    admit();
   }
 
   /** The permit of a call that has a place, which ends with its report. */

@@ -1,12 +1,12 @@
-import { type InBandError, inBandError } from "#pipeline/respond/failure-answer.ts";
+import { inBandError } from "#pipeline/respond/failure-answer.ts";
 import { type CallerStream, keepAlive } from "#pipeline/respond/reply.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { Receiver } from "#platform/receiver.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { StreamShaper } from "./shape-stream.ts";
 
-/** What follows once the upstream has answered: its stream, the text of all of it, or the error to end the caller's stream with. */
-export type BegunStream = CallerStream | string | InBandError;
+/** What follows once the upstream has answered: its stream, or all of the text, which may be an error. */
+export type BegunStream = CallerStream | string;
 
 /** A stream that began towards the caller before the upstream had sent anything. */
 export class LateStream implements CallerStream {
@@ -17,7 +17,7 @@ export class LateStream implements CallerStream {
   #headSent = false;
   #ended = false;
 
-  /** `shaper`: writes the error that ends it where there is no stream. */
+  /** `shaper`: writes the error that ends it from our side. */
   constructor(begun: Promise<BegunStream>, caller: AbortControllerLike, shaper: StreamShaper) {
     this.#begun = begun;
     this.#caller = caller;
@@ -43,26 +43,23 @@ export class LateStream implements CallerStream {
     if (typeof begun === "string") {
       this.#ended = true;
       receiver.onValue(begun);
-    } else if ("read" in begun) {
+    } else {
       this.#stream = begun;
       begun.read(receiver);
-    } else receiver.onValue(this.#fail(begun));
+    }
   }
 
   cancel(): void {
     this.#caller.abort();
     if (this.#stream !== undefined) this.#stream.cancel();
-    else void this.#begun.then((begun) => typeof begun === "object" && "cancel" in begun && begun.cancel());
+    else void this.#begun.then((begun) => typeof begun === "object" && begun.cancel());
   }
 
   breakOff(failure: UpstreamFailure): string {
-    return this.#stream === undefined ? this.#fail(inBandError(failure)) : this.#stream.breakOff(failure);
-  }
-
-  #fail(error: InBandError): string {
+    if (this.#stream !== undefined) return this.#stream.breakOff(failure);
     if (this.#ended) return "";
     this.#ended = true;
     this.cancel();
-    return this.#shaper.fail(error);
+    return this.#shaper.fail(inBandError(failure));
   }
 }

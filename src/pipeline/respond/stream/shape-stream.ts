@@ -242,10 +242,6 @@ export class StreamShaper {
     return reasoning === "field" && Array.isArray(details) && details.length > 0;
   }
 
-  #restored(state: ChoiceState, text: string): string {
-    return state.restorer === undefined ? text : state.restorer.push(text);
-  }
-
   /** Puts into a delta its content and what was held back before it. */
   #addHeld(state: ChoiceState, delta: JsonObject, content: string): void {
     const held = state.held;
@@ -257,7 +253,8 @@ export class StreamShaper {
     }
     const blankLine = early !== "" || state.blankLineDue ? "\n\n" : "";
     state.blankLineDue = false;
-    delta.content = this.#restored(state, early + blankLine + content);
+    const text = early + blankLine + content;
+    delta.content = state.restorer?.push(text) ?? text;
   }
 
   /** A chunk with what was held back. `last`: the answer ends here, and reasoning is all of it unless more was sent. */
@@ -270,7 +267,7 @@ export class StreamShaper {
     state.otherSent = true;
     if (!asContent) return this.#ownChunk(index, state, heldFields(held));
     state.blankLineDue = true;
-    const content = this.#restored(state, text) + (last ? (state.restorer?.flush() ?? "") : "");
+    const content = (state.restorer?.push(text) ?? text) + (last ? (state.restorer?.flush() ?? "") : "");
     return this.#ownChunk(index, state, { content });
   }
 
@@ -280,7 +277,7 @@ export class StreamShaper {
     this.#choices.forEach((state, index) => {
       if (state.finished) return;
       const rest = this.#guard?.rest(index, {});
-      if (typeof rest?.content === "string") rest.content = this.#restored(state, rest.content);
+      if (typeof rest?.content === "string") rest.content = state.restorer?.push(rest.content) ?? rest.content;
       if (rest !== undefined) out += this.#ownChunk(index, state, rest);
       out += this.#heldChunk(index, state, complete);
       const tail = state.restorer?.flush() ?? "";
