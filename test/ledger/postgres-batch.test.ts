@@ -63,17 +63,6 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     return { held: Number(row?.["held"]), spent: Number(row?.["spent"]) };
   };
 
-  test("two concurrent batches take effect in order, the second decided from the result of the first", async () => {
-    const node = await open("a");
-    await node.commit(reserve("r1", 900));
-    const first = node.commit(settle("r1", 300), reserve("r2", 600));
-    const second = node.commit(settle("r2", 100), reserve("r3", 600), reserve("r4", 1));
-    expect(kinds(await first)).toEqual(["done", "held"]);
-    expect(kinds(await second)).toEqual(["done", "held", "refused"]);
-    expect(await goal()).toEqual({ held: 600, spent: 400 });
-    expect(await findings()).toEqual([]);
-  });
-
   test("an id that another node has used is not taken for a new one, and the next batch is not affected", async () => {
     const [a, b] = [await open("a"), await open("b")];
     await a.commit(reserve("r0", 1));

@@ -97,18 +97,6 @@ describe("a call of unknown outcome is settled by the billed cost", () => {
     await upstream.stop();
     rmSync(folder, { recursive: true });
   });
-
-  test("but not if the aggregator is not known to report it, and the policy does not switch it on", async () => {
-    const { overrides, later } = immediateLookups();
-    await using gateway = await start({ policy: { ...policy, upstream: { max_attempts: 1 } }, overrides });
-    gateway.upstream.follow(() => streams({ events: [chunk({ content: "hi" })], end: "rst", bills: 77_000 }));
-    await (await gateway.chat({ ...large, stream: true })).text();
-    await gateway.ledger(({ held }) => held > 0);
-    later();
-    await Bun.sleep(50); // nothing must happen, so there is no event to wait for
-    expect((await gateway.ledger(() => true)).held).toBeGreaterThan(77_000);
-    expect(gateway.upstream.requests.filter(({ path }) => path.includes("/generation"))).toEqual([]);
-  });
 });
 
 describe("a look-up at the aggregator", () => {

@@ -51,16 +51,6 @@ describe("the price limit of a call", () => {
       max_price: { prompt: 1, completion: 4, request: 0.01 },
     });
   });
-  test("is part of the scout's call", async () => {
-    const scout = { vendor_free_scout: { prices: { input: 0, output: 0 } } };
-    await using gateway = await start({ policy: on, models: { ...stated, ...scout } });
-    await gateway.chat({ model: "smart-router", metadata: { sensitive: false } }, { "x-scout": "true" });
-    const asked = gateway.upstream.requests.map(({ body }) => [body?.["model"], body?.["provider"]]);
-    expect(asked[0]).toEqual([
-      upstreamIds["vendor_free_scout"],
-      { max_price: { prompt: 0, completion: 0, request: 0 } },
-    ]);
-  });
   test("is not sent to an aggregator that may not know it, unless the policy says so", async () => {
     await using gateway = await start({ models: stated });
     expect(await sent(gateway)).not.toHaveProperty("provider");

@@ -75,13 +75,6 @@ describe("decisions", () => {
     expect(ids).toHaveLength(3);
   });
 
-  test("show prints one record, also by the id of its request", async () => {
-    const { out } = await run("decisions", "show", "request-1", "--json");
-    const record = JSON.parse(out);
-    expect(record.request_id).toBe("request-1");
-    expect(record.explanation.stages).toHaveLength(5);
-  });
-
   test("export writes all records of a range, the oldest first, as lines of JSON or as CSV", async () => {
     const { out } = await run("decisions", "export", "--since", "1h");
     const records = out

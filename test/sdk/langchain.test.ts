@@ -27,12 +27,6 @@ const weather = {
   },
 };
 
-test("invoke answers, with usage", async () => {
-  const message = await model().invoke("hello");
-  expect(message.text).toContain("[simulated]");
-  expect(tokensOf(message)).toBeGreaterThan(0);
-});
-
 test("stream returns chunks, with usage at its end", async () => {
   let text = "";
   let tokens = 0;

@@ -32,17 +32,6 @@ test("send returns answers", async () => {
   expect(completion.model).toBe(upstreamIds["vendor_v4_flash"] ?? "");
 });
 
-test("send returns streams, which end", async () => {
-  let text = "";
-  let finish: string | null = null;
-  for await (const event of streamed()) {
-    text += event.choices[0]?.delta.content ?? "";
-    finish = event.choices[0]?.finishReason ?? finish;
-  }
-  expect(text).toContain("[simulated]");
-  expect(finish).toBe("stop");
-});
-
 describe("errors", () => {
   const caught = async (call: Promise<unknown>): Promise<OpenRouterError> => {
     const error = await call.then(

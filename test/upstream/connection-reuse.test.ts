@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { answer, contentChunk, failureOf, streamHead, turn } from "./passing-time.ts";
-import { type Connection, callOf, chunked, eventsOf, jsonAnswer, lastChunk, withUpstream } from "./raw-server.ts";
+import { answer, failureOf } from "./passing-time.ts";
+import { type Connection, callOf, jsonAnswer, withUpstream } from "./raw-server.ts";
 
 describe("a connection", () => {
   /** The first connection answers `good` requests, then treats the next one as given; later connections answer all. */
@@ -32,26 +32,6 @@ describe("a connection", () => {
       });
     });
   }
-
-  test("is reused after a stream that was read to its end", async () => {
-    await withUpstream(
-      async ({ socket, request }) => {
-        for (;;) {
-          await request();
-          socket.write(streamHead);
-          socket.write(Buffer.concat([contentChunk("a", "stop"), chunked("data: [DONE]\n\n"), Buffer.from(lastChunk)]));
-        }
-      },
-      async ({ server, time, send }) => {
-        for (let i = 0; i < 3; i++) {
-          expect((await eventsOf(await send(callOf(true)))).at(-1)?.kind).toBe("end");
-          // The end of the body is read in the background.
-          while (time.pending > 0) await turn();
-        }
-        expect(server.connections).toBe(1);
-      },
-    );
-  });
 
   test("that is refused, or whose name is not found, means that nothing was sent", async () => {
     const urls = ["http://127.0.0.1:1/v1", "http://nowhere.invalid/v1"];

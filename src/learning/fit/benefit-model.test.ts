@@ -47,19 +47,6 @@ test("scores of the records are percentiles: as many are above 90 as the number 
   }
 });
 
-test("learning starts from the shipped score: asks whose counts say nothing keep its order", () => {
-  const alike = Array.from({ length: 200 }, (_, n) => {
-    const each = trial(0.5, n % 4 === 0, n % 8 === 0);
-    return { ...each, decision: { ...each.decision, score: n / 2 } };
-  });
-  const learned = fit(alike);
-  const scores = [0, 10, 40, 70, 95].map((score) =>
-    learnedScoreOf({ weights: learned, features: features(0.5) }, score),
-  );
-  for (const [at, score] of scores.entries()) expect(score).toBeGreaterThan(at === 0 ? -1 : (scores[at - 1] ?? 100));
-  expect(benefitOf(learned, features(0.5), 90).logOdds).toBeGreaterThan(benefitOf(learned, features(0.5), 10).logOdds);
-});
-
 test("a failure that was never tried on pro counts with the share of those that pro has solved", () => {
   const untried = Array.from({ length: 60 }, (_, n) => trial(0.5 + n / 1_000, true));
   const solved = fit([...trials.filter(({ decision }) => decision.score < 50), ...untried, trial(0.9, true, true)]);

@@ -62,15 +62,6 @@ describe("400: not JSON, or an unsupported shape", () => {
       expect(gateway.upstream.received()).toBe(calls);
     });
 
-  test("no content type at all", async () => {
-    const response = await call(`${gateway.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: authorization,
-      body: new TextEncoder().encode(body({})),
-    });
-    await expectRefusal(response, 400);
-  });
-
   test("a compressed body, with the header that says so in the message", async () => {
     for (const coding of ["gzip", "br"]) {
       const packed = coding === "gzip" ? Bun.gzipSync(Buffer.from(body({}))) : brotliCompressSync(body({}));
@@ -106,15 +97,4 @@ describe("422: fields with invalid values", () => {
       expect(await expectRefusal(await post(sent, headers), 422)).toContain(field);
       expect(gateway.upstream.received()).toBe(calls);
     });
-
-  test("the message never repeats what was sent", async () => {
-    const secret = ["hunter", "2-and-more"].join("");
-    for (const sent of [
-      body({ model: secret }),
-      message({ role: secret }),
-      body({ stop: { secret } }),
-      metadata({ kind: secret }),
-    ])
-      expect(await expectRefusal(await post(sent), 422)).not.toContain(secret);
-  });
 });

@@ -57,10 +57,3 @@ test.each([
   expect(response.status).toBe(422);
   expect((await response.json()).detail).toContain(field);
 });
-
-test("needs authorization and a valid body", async () => {
-  expect((await post({ decision_id: id, outcome: "solved" }, {})).status).toBe(401);
-  expect((await post({ decision_id: id, outcome: "solved", pad: "x".repeat(20_000) })).status).toBe(413);
-  const plain = await post({ decision_id: id, outcome: "solved" }, { ...authorization, "content-type": "text/plain" });
-  expect(plain.status).toBe(422);
-});

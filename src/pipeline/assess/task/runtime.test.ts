@@ -73,20 +73,6 @@ describe("reported values", () => {
     assessed({ routing: { ...routing, failureClass: "NONE", sameErrorCount: 0 } }, memory);
     expect(assessed({ routing }, memory).runtime).toMatchObject({ failure_class: "NONE", same_error_count: 0 });
   });
-
-  test("take precedence over the run signals", () => {
-    const error = "TypeError: x is not a function";
-    const messages = [ask, ...[1, 2, 3].flatMap(() => step("bash", {}, error))];
-    expect(assessed({ messages, routing: { sameErrorCount: 0 } }).runtime.same_error_count).toBe(0);
-  });
-
-  test("do not apply to other tasks, nor to the same id in another session", () => {
-    const memory = newMemory();
-    assessed({ routing: { ...routing, failureClass: "STRUCTURAL" } }, memory);
-    for (const other of [{ taskId: "u" }, { taskId: "t", sessionId: "z" }, {}]) {
-      expect(assessed({ routing: other }, memory).runtime.failure_class).toBe("NONE");
-    }
-  });
 });
 
 test("the stored name of a failure does not identify the ask: many asks share it", () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { LearnedWeights } from "#domain/learned-weights.ts";
 import type { RoutingTask } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aFeatureVector, aRuntime, aSnapshot, aTask, learnedWeights } from "#pipeline/decide/fixtures.ts";
@@ -47,34 +46,4 @@ describe("learned weights have no effect", () => {
       });
     }
   });
-});
-
-test("weights with another format, other features or falling tables are refused", () => {
-  const wrong: object[] = [
-    { format: 2 },
-    { feature_version: 1 },
-    { centre: [1, 2] },
-    { weights: [1] },
-    { landmarks: [aFeatureVector(0), [1]] },
-    { intercept: Number.NaN },
-    { blend: 1 },
-    { score_knots: [[0, 0]] },
-    {
-      rank_knots: [
-        [0, 0],
-        [1, 50],
-        [0.5, 100],
-      ],
-    },
-    {
-      score_knots: [
-        [0, 0],
-        [50, 50],
-        [100, 50],
-      ],
-    },
-    { surprise: 1 },
-  ];
-  for (const change of wrong) expect(LearnedWeights.safeParse({ ...weights, ...change }).success).toBe(false);
-  expect(LearnedWeights.safeParse(weights).success).toBe(true);
 });
