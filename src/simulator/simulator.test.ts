@@ -108,19 +108,4 @@ describe("without a script", () => {
     expect(second.choices[0].message.content).toContain("18 degrees");
     expect(second.choices[0].message.tool_calls).toBeUndefined();
   });
-
-  test("JSON mode answers in JSON, a schema with an instance of it", async () => {
-    const upstream = await simulator();
-    const content = async (format: JsonObject): Promise<Answer> => {
-      const answer: Answer = await (await postChat(upstream, { response_format: format })).json();
-      return JSON.parse(answer.choices[0].message.content);
-    };
-    expect((await content({ type: "json_object" })).simulated).toBe(true);
-    const schema = {
-      type: "object",
-      properties: { ok: { type: "boolean" }, n: { type: "number" } },
-      required: ["ok", "n"],
-    };
-    expect(await content({ type: "json_schema", json_schema: { name: "x", schema } })).toEqual({ ok: true, n: 1 });
-  });
 });

@@ -40,24 +40,6 @@ describe("an idle connection", () => {
     );
   });
 
-  test("is closed after its time limit", async () => {
-    const closed: Promise<void>[] = [];
-    await withUpstream(
-      (connection) => {
-        closed.push(connection.closed);
-        return oneAnswerEach(connection);
-      },
-      async ({ server, time, send }) => {
-        await Promise.all([send(callOf(false)), send(callOf(false))]);
-        expect(server.connections).toBe(2);
-        time.advance(30_001);
-        expect((await send(callOf(false))).kind).toBe("answer");
-        expect(server.connections).toBe(3);
-        await Promise.all(closed.slice(0, 2));
-      },
-    );
-  });
-
   test("is closed if a request on another one that was idle gets no answer: the network has lost both", async () => {
     const lost: Socket[] = [];
     await withUpstream(

@@ -27,10 +27,6 @@ describe("tiers", () => {
     expect(ratesOf(price, 200)).toMatchObject({ input: 200, output: 600 });
     expect(ratesOf(price, 500)).toMatchObject({ input: 150, output: 600, cachedInput: 10 });
   });
-  test("a hold takes the highest tier up to the bound, because the prompt may be shorter", () => {
-    expect(highestRates(price, 199)).toMatchObject({ input: 100 });
-    expect(highestRates(price, 10_000)).toMatchObject({ input: 200, output: 600 });
-  });
 });
 
 describe("windows", () => {

@@ -11,24 +11,6 @@ const zone = (sent: Sent) => {
 };
 
 describe("stated fields become fields of the task", () => {
-  test("a plain request has the route AUTO, is sensitive, has the goal adhoc, and is named after the request", () => {
-    expect(assessed({ ask: "hello", requestId: "req-7" }).task).toMatchObject({
-      task_id: "req-7",
-      goal_id: "adhoc",
-      instruction: "hello",
-      kind: "OTHER",
-      explicit_route: "AUTO",
-      reasoning: "AUTO",
-      sensitive: true,
-      repo_context_present: false,
-      repo_free_opt_in: false,
-      risk_level: "LOW",
-      blast_radius: "LOW",
-      estimated_tool_depth: 0,
-      metadata: {},
-    });
-  });
-
   test("X-Pro forces pro for any alias, but does not hide a free request on sensitive data", () => {
     expect(assessed({ routing: { forcePro: true } }).task.explicit_route).toBe("PRO");
     expect(assessed({ alias: "smart-router-flash", routing: { forcePro: true } }).task.explicit_route).toBe("PRO");

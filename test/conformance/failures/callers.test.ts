@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
-import { fails } from "#simulator/behaviours.ts";
 import type { RecordedRequest } from "#simulator/simulated-exchange.ts";
 import { silent, writesRaw } from "#simulator/testing/scripted.ts";
 import { authorization, eventually, start, type TestGateway } from "../../harness/gateway.ts";
@@ -54,15 +53,6 @@ describe("callers", () => {
     await charged(gateway);
     expect((await gateway.health())["vendor_v4_flash"]).toBe("HEALTHY");
     await idle(gateway);
-  });
-
-  test("who disconnect during the back-off before a retry", async () => {
-    await using gateway = await start({
-      policy: { upstream: { backoff_base_ms: 60_000, backoff_max_ms: 60_000 } },
-      overrides: { random: () => 0.99 },
-    });
-    gateway.upstream.next(fails(503));
-    await abort(gateway, {}, ({ ended }) => ended);
   });
 
   test("who disconnect while the scout is asked", async () => {
