@@ -21,13 +21,7 @@ export function backupSqlite(path: string, target: string): Backup {
   // Created before SQLite does, as the database is: other users must not read it.
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
-    const db = new Database(path, { readwrite: true, create: false });
-    try {
-      db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-      db.query("VACUUM INTO ?").run(unfinished);
-    } finally {
-      db.close();
-    }
+    copy(path, unfinished);
     checkCopy(unfinished);
     sync(unfinished);
     renameSync(unfinished, target);
@@ -39,14 +33,16 @@ export function backupSqlite(path: string, target: string): Backup {
   }
 }
 
+function copy(from: string, to: string): void {
+  using db = new Database(from, { readwrite: true, create: false });
+  db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  db.query("VACUUM INTO ?").run(to);
+}
+
 function checkCopy(path: string): void {
-  const db = new Database(path, { readonly: true });
-  try {
-    const found = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()?.integrity_check;
-    if (found !== "ok") throw new Error(`the copy is damaged: ${found}`);
-  } finally {
-    db.close();
-  }
+  using db = new Database(path, { readonly: true });
+  const found = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()?.integrity_check;
+  if (found !== "ok") throw new Error(`the copy is damaged: ${found}`);
 }
 
 function sync(path: string): void {

@@ -3,14 +3,12 @@ import { closeSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 /** About what a batch adds to the write-ahead log. */
 const probeBytes = 64 * 1_024;
 
+/** What the usual ones mean; of others the code says enough. */
 const meanings: { readonly [code: string]: string } = {
   EACCES: "the process may not write in the database's directory",
   EDQUOT: "the disk quota is used up",
   EFBIG: "a limit of the process or of the file system on the size of files is reached",
   EIO: "the disk fails",
-  EMFILE: "the process has too many open files",
-  ENFILE: "the system has too many open files",
-  ENOENT: "the database's directory is gone",
   ENOSPC: "the disk is full",
   EROFS: "the file system is read-only",
 };

@@ -195,9 +195,12 @@ export function statementWith(sql: string, values: readonly (string | number | b
   });
 }
 
+/** Names the migration among PostgreSQL's advisory locks. */
+const migrationLock = 7_310_246_001;
+
 /**
- * Applies the missing migrations. Of several nodes that start together one does it, and the others wait for its row lock. Rejects
- * when the database is newer than this program.
+ * Applies the missing migrations in one transaction. Of several nodes that start together one does it, and the others wait for its lock.
+ * Rejects when the database is newer than this program.
  */
 export async function migratePostgres(
   url: string,
@@ -205,51 +208,25 @@ export async function migratePostgres(
 ): Promise<void> {
   const connection = new PostgresConnection(url, 30_000);
   try {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await migrateOnce(connection, migrations);
-        return;
-      } catch (error) {
-        if (attempt >= 10 || !isTransient(error)) throw error;
-        await connection.run("ROLLBACK").catch(() => connection.drop());
-      }
+    const locked = `BEGIN; SELECT pg_advisory_xact_lock(${migrationLock}); SELECT to_regclass('schema_migration') AS found`;
+    const [, , [table] = []] = await connection.run(locked);
+    // Not IF NOT EXISTS: that needs the right to create tables, also where there is one.
+    if (table?.["found"] == null) {
+      await connection.run(
+        `CREATE TABLE schema_migration
+           (version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
+      );
     }
-  } finally {
-    await connection.close();
-  }
-}
-
-/** Whether a migration may succeed when it is repeated: the connection was cut, or another session changed the schema at once. */
-function isTransient(error: unknown): boolean {
-  const state = sqlStateOf(error);
-  if (state === undefined)
-    return error instanceof Error && "code" in error && error.code === "ERR_POSTGRES_CONNECTION_CLOSED";
-  // CREATE TABLE IF NOT EXISTS of two sessions can fail in the catalogue. 57P01: terminated; 40: deadlock, serialization.
-  return ["23505", "42710", "42P07", "57P01"].includes(state) || state.startsWith("40");
-}
-
-async function migrateOnce(connection: PostgresConnection, migrations: readonly Migration[]): Promise<void> {
-  const exists = await connection.run("SELECT 1 FROM information_schema.tables WHERE table_name = 'schema_migration'");
-  if ((exists[0]?.length ?? 0) === 0) {
-    await connection.run(
-      `CREATE TABLE IF NOT EXISTS schema_migration
-         (version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
-    );
-  }
-  // Version 0 is no migration: its row is the lock of the nodes.
-  await connection.run("INSERT INTO schema_migration (version, name) VALUES (0, 'lock') ON CONFLICT DO NOTHING");
-  await connection.run("BEGIN; SELECT version FROM schema_migration WHERE version = 0 FOR UPDATE");
-  try {
+    // Version 0 was a lock of 1.0.0.
     const [rows = []] = await connection.run("SELECT version FROM schema_migration WHERE version > 0");
     const applied = rows.map(({ version }) => Number(version));
     for (const { version, name, sql } of pendingMigrations(applied, migrations)) {
-      await connection.run(
-        `${sql}; INSERT INTO schema_migration (version, name) VALUES (${version}, ${textLiteral(name)})`,
-      );
+      const noted = `INSERT INTO schema_migration (version, name) VALUES (${version}, ${textLiteral(name)})`;
+      await connection.run(`${sql}; ${noted}`);
     }
     await connection.run("COMMIT");
-  } catch (error) {
-    await connection.run("ROLLBACK").catch(() => connection.drop());
-    throw error;
+  } finally {
+    // Which rolls back what was not committed.
+    await connection.close();
   }
 }

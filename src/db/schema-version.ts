@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import type { DatabaseLocation } from "./database-url.ts";
+import { type DatabaseLocation, inMemoryPath } from "./database-url.ts";
 import { pendingMigrations, postgresMigrations, sqliteMigrations } from "./migrations.ts";
+import { appliedIn } from "./sqlite.ts";
 
 /** How long the database may take to say which migrations it has. */
 const answerLimitMs = 10_000;
@@ -19,26 +20,15 @@ export async function requireCurrentSchema(location: DatabaseLocation): Promise<
 
 /** Their numbers; none where no gateway has used the database. */
 async function appliedMigrations(location: DatabaseLocation): Promise<readonly number[]> {
-  const versions = "SELECT version FROM schema_migration WHERE version > 0";
   if (location.kind === "sqlite") {
-    if (location.path === ":memory:" || !existsSync(location.path)) return [];
-    const db = new Database(location.path, { readonly: true });
-    try {
-      const table = db.query("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migration'").get();
-      return table === null
-        ? []
-        : db
-            .query<{ version: number }, []>(versions)
-            .all()
-            .map(({ version }) => version);
-    } finally {
-      db.close();
-    }
+    if (location.path === inMemoryPath || !existsSync(location.path)) return [];
+    using db = new Database(location.path, { readonly: true });
+    return appliedIn(db) ?? [];
   }
   const { PostgresConnection, sqlStateOf } = await import("./postgres.ts");
   const connection = new PostgresConnection(location.url, answerLimitMs);
   try {
-    const [rows = []] = await connection.run(versions);
+    const [rows = []] = await connection.run("SELECT version FROM schema_migration WHERE version > 0");
     return rows.map(({ version }) => Number(version));
   } catch (error) {
     if (sqlStateOf(error) === undefinedTable) return [];

@@ -58,31 +58,24 @@ function createPrivately(path: string): void {
  * done. Where none is missing, nobody who only reads waits for the lock.
  */
 function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
-  if (hasMigrations(db) && pendingMigrations(appliedIn(db), migrations).length === 0) return;
-  db.run("BEGIN IMMEDIATE");
-  try {
+  const before = appliedIn(db);
+  if (before !== undefined && pendingMigrations(before, migrations).length === 0) return;
+  const migrate = db.transaction(() => {
     db.run(
       "CREATE TABLE IF NOT EXISTS schema_migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)",
     );
-    for (const { version, name, sql } of pendingMigrations(appliedIn(db), migrations)) {
+    const noted = "INSERT INTO schema_migration (version, name, applied_at) VALUES (?, ?, datetime('now'))";
+    for (const { version, name, sql } of pendingMigrations(appliedIn(db) ?? [], migrations)) {
       db.run(sql);
-      db.run("INSERT INTO schema_migration (version, name, applied_at) VALUES (?, ?, datetime('now'))", [
-        version,
-        name,
-      ]);
+      db.run(noted, [version, name]);
     }
-    db.run("COMMIT");
-  } catch (error) {
-    if (db.inTransaction) db.run("ROLLBACK");
-    throw error;
-  }
+  });
+  migrate.immediate();
 }
 
-function hasMigrations(db: Database): boolean {
-  return db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'").get() !== null;
-}
-
-function appliedIn(db: Database): readonly number[] {
+/** The numbers of the migrations that it has; undefined where no gateway has used it. */
+export function appliedIn(db: Database): readonly number[] | undefined {
+  if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migration'").get() === null) return undefined;
   const rows = db.query<{ version: number }, []>("SELECT version FROM schema_migration").all();
   return rows.map(({ version }) => version);
 }

@@ -37,10 +37,15 @@ const manyLimits: TransactionLimits = { lockMs: 2_000, statementMs: 4_000, durab
 export async function openStoreDatabase(databaseUrl: string): Promise<StoreDatabase> {
   const location = databaseLocationOf(databaseUrl);
   if (location.kind === "sqlite") return sqliteDatabase(openSqlite(location.path));
+  const { connect } = await migratedPostgres(location.url);
+  return postgresDatabase(connect(answerLimitMs));
+}
+
+async function migratedPostgres(url: string) {
   // A gateway on SQLite never needs it, and modules take memory.
   const { migratePostgres, PostgresConnection } = await import("./postgres.ts");
-  await migratePostgres(location.url);
-  return postgresDatabase(new PostgresConnection(location.url, answerLimitMs));
+  await migratePostgres(url);
+  return { connect: (limitMs: number) => new PostgresConnection(url, limitMs) };
 }
 
 /**
@@ -64,10 +69,8 @@ export async function openLargeStore(databaseUrl: string, sharedWrite?: WriteTra
       },
     };
   }
-  const { migratePostgres, PostgresConnection } = await import("./postgres.ts");
-  await migratePostgres(location.url);
-  const writer = new PostgresConnection(location.url, writeManyMs);
-  return postgresDatabase(new PostgresConnection(location.url, readManyMs), writer, manyLimits);
+  const { connect } = await migratedPostgres(location.url);
+  return postgresDatabase(connect(readManyMs), connect(writeManyMs), manyLimits);
 }
 
 export type ThreadRequest =

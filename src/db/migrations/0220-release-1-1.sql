@@ -7,8 +7,7 @@ CREATE TABLE generation_lookup (
   generation_id TEXT NOT NULL,
   hold INTEGER NOT NULL,
   tries INTEGER NOT NULL DEFAULT 0,
-  -- When it may be asked next.
-  next_ms INTEGER NOT NULL
+  next_ms INTEGER NOT NULL -- When it may be asked next.
 ) WITHOUT ROWID;
 
 CREATE INDEX generation_lookup_next ON generation_lookup (next_ms);
@@ -26,25 +25,18 @@ UPDATE account SET unproven = charged.amount FROM (
 
 -- What aggregators' lists have last said of the prices of our models. Losing it costs one reading of the list.
 CREATE TABLE price_book (
-  -- The aggregator's base URL.
-  source TEXT NOT NULL,
-  -- Its id of the model.
-  upstream_id TEXT NOT NULL,
-  -- The price, and the one before it if that was far from it, as JSON: nano-USD per million tokens and per call.
-  entry TEXT NOT NULL,
-  -- When the list last named it, in milliseconds since the Unix epoch.
-  read_ms INTEGER NOT NULL,
+  source TEXT NOT NULL, -- The aggregator's base URL.
+  upstream_id TEXT NOT NULL, -- Its id of the model.
+  entry TEXT NOT NULL, -- The price as JSON: nano-USD per million tokens and per call.
+  read_ms INTEGER NOT NULL, -- When the list last named it, in milliseconds since the Unix epoch.
   PRIMARY KEY (source, upstream_id)
 ) WITHOUT ROWID;
 
 -- The state of tasks in trouble, for other nodes and later processes.
 CREATE TABLE task_state (
-  -- Salted SHA-256 of the task's key, hexadecimal.
-  key_hash TEXT PRIMARY KEY,
-  -- JSON: model keys, counts and hashes, never a caller's text.
-  value TEXT NOT NULL,
-  -- When it last changed, in milliseconds since the Unix epoch.
-  changed_ms INTEGER NOT NULL
+  key_hash TEXT PRIMARY KEY, -- Salted SHA-256 of the task's key, hexadecimal.
+  value TEXT NOT NULL, -- JSON: model keys, counts and hashes, never a caller's text.
+  changed_ms INTEGER NOT NULL -- When it last changed, in milliseconds since the Unix epoch.
 );
 CREATE INDEX task_state_changed ON task_state (changed_ms);
 
@@ -54,19 +46,14 @@ CREATE INDEX task_state_changed ON task_state (changed_ms);
 -- caller's text. A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records
 -- of one millisecond apart.
 CREATE TABLE decision_block (
-  -- Rises with each write.
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
-  -- The decision id of its first record.
-  id TEXT NOT NULL UNIQUE,
+  number INTEGER PRIMARY KEY AUTOINCREMENT, -- Rises with each write.
+  id TEXT NOT NULL UNIQUE, -- The decision id of its first record.
   version INTEGER NOT NULL,
-  -- The lowest and the highest number of its records.
-  first_seq INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL, -- The lowest and the highest number of its records.
   last_seq INTEGER NOT NULL,
   records INTEGER NOT NULL,
-  -- What the row takes, about.
-  bytes INTEGER NOT NULL,
-  -- Records whose cost is not known yet.
-  open_costs INTEGER NOT NULL,
+  bytes INTEGER NOT NULL, -- What the row takes, about.
+  open_costs INTEGER NOT NULL, -- Records whose cost is not known yet.
   -- Of each value that a record in it has in a field of the filter, once, the xxHash32 of `field=value` in base 36, between spaces.
   terms TEXT NOT NULL,
   data TEXT NOT NULL
@@ -80,12 +67,10 @@ CREATE TABLE decision_sum (
   -- 'request', 'attempt' (calls of a model), 'redaction' (values by their rule), 'goal' and 'session' (by hour, as long as the records).
   dimension TEXT NOT NULL,
   span_ms INTEGER NOT NULL,
-  -- Start of the span, in milliseconds since the Unix epoch.
-  at_ms INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL, -- Start of the span, in milliseconds since the Unix epoch.
   model TEXT NOT NULL, tier TEXT NOT NULL, cause TEXT NOT NULL, outcome TEXT NOT NULL,
   status INTEGER NOT NULL, refused_by TEXT NOT NULL, label TEXT NOT NULL,
-  -- The rule, the goal or the session.
-  name TEXT NOT NULL,
+  name TEXT NOT NULL, -- The rule, the goal or the session.
   requests INTEGER NOT NULL, refused INTEGER NOT NULL, failed INTEGER NOT NULL, cost_unknown INTEGER NOT NULL,
   cost_nano_usd INTEGER NOT NULL, baseline_nano_usd INTEGER NOT NULL, baseline_cost_nano_usd INTEGER NOT NULL,
   prompt_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
@@ -95,8 +80,7 @@ CREATE TABLE decision_sum (
   first_0 INTEGER NOT NULL, first_1 INTEGER NOT NULL, first_2 INTEGER NOT NULL, first_3 INTEGER NOT NULL,
   first_4 INTEGER NOT NULL, first_5 INTEGER NOT NULL, first_6 INTEGER NOT NULL, first_7 INTEGER NOT NULL,
   first_8 INTEGER NOT NULL, first_9 INTEGER NOT NULL, first_10 INTEGER NOT NULL, first_11 INTEGER NOT NULL,
-  -- When its last record counts.
-  last_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL, -- When its last record counts.
   PRIMARY KEY (dimension, span_ms, at_ms, model, tier, cause, outcome, status, refused_by, label, name)
 ) WITHOUT ROWID;
 
@@ -106,10 +90,8 @@ CREATE TABLE decision_store (salt INTEGER NOT NULL);
 -- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
 CREATE TABLE decision_config (
   hash TEXT PRIMARY KEY,
-  -- When it was first in force, in milliseconds since the Unix epoch.
-  at_ms INTEGER NOT NULL,
-  -- JSON: policy, models with their prices, caps.
-  config TEXT NOT NULL
+  at_ms INTEGER NOT NULL, -- When it was first in force, in milliseconds since the Unix epoch.
+  config TEXT NOT NULL -- JSON: policy, models with their prices, caps.
 );
 
 -- OPERATORS
@@ -126,14 +108,10 @@ CREATE TABLE operator_action (
 
 -- What the aggregator said was spent with a key on a UTC day, as last read on that day; to compare with the ledger.
 CREATE TABLE key_usage (
-  -- The aggregator's base URL.
-  source TEXT NOT NULL,
+  source TEXT NOT NULL, -- The aggregator's base URL.
   day TEXT NOT NULL,
-  -- The beginning of the key's SHA-256 digest, in hex: several keys may have been used on one day.
-  key_digest TEXT NOT NULL,
-  -- In nano-USD.
-  spent INTEGER NOT NULL,
-  -- In milliseconds since the Unix epoch.
-  read_ms INTEGER NOT NULL,
+  key_digest TEXT NOT NULL, -- The beginning of the key's SHA-256 digest, in hex: several keys may have been used on one day.
+  spent INTEGER NOT NULL, -- In nano-USD.
+  read_ms INTEGER NOT NULL, -- In milliseconds since the Unix epoch.
   PRIMARY KEY (source, day, key_digest)
 ) WITHOUT ROWID;

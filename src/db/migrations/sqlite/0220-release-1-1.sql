@@ -18,8 +18,7 @@ CREATE TABLE new_reservation (
   id TEXT NOT NULL UNIQUE,
   goal_account TEXT NOT NULL,
   day_account TEXT NOT NULL,
-  -- Of the caller's key, where that has a cap of its own.
-  key_account TEXT,
+  key_account TEXT, -- Of the caller's key, where that has a cap of its own.
   hold INTEGER NOT NULL CHECK (hold >= 0),
   actual INTEGER CHECK (actual >= 0),
   source TEXT,
@@ -31,8 +30,7 @@ CREATE TABLE new_reservation (
   created_ms INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL,
   closed_ms INTEGER,
-  -- The batch with the newest entry of this reservation.
-  last_entry INTEGER NOT NULL
+  last_entry INTEGER NOT NULL -- The batch with the newest entry of this reservation.
 );
 
 -- Each earlier entry becomes a batch.
