@@ -67,7 +67,6 @@ const logLine =
   /^[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[.,\] ]|\d{1,3}(?:\.\d{1,3}){3} |\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b[\]:| ])/;
 
 function withoutLogLines(text: string): string {
-  if (!text.includes("\n")) return logLine.test(text) ? " " : text;
   return text
     .split("\n")
     .map((line) => (logLine.test(line) ? " " : line))

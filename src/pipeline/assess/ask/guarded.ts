@@ -29,7 +29,7 @@ const shipped = {
   order: orders,
   building:
     "build implement create write develop set_up make erstelle baue implementiere développe crée desarrolla crea implementa desenvolva создай 实现 创建 开发",
-  sum: "what_is_the what_was_the what_will_be calculate compute probability in_total convert stock",
+  sum: "how_many how_much how_tall how_far how_old what_is_the what_was_the what_will_be calculate compute probability in_total convert stock",
   listing: "with including include mit avec con com con с 包括 包含",
 };
 
@@ -65,8 +65,7 @@ export function guardedIn(text: AskText, own: OwnWords): Guarded | undefined {
   if (named.first("harmlessOpening") === start || named.first("harmless") < purpose) return undefined;
   if (features.words > longReport && named.first("order") >= opening) return undefined;
   // A quiz, a sum to be worked out, or a list of words.
-  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || asksHowMany(text))))
-    return undefined;
+  if (features.options >= 3 || (features.numbers > 0 && named.count("sum") > 0)) return undefined;
   if (2 * features.commas > features.words) return undefined;
   const live = named.count("live") > 0;
   if (destroys(named)) return { kind: "DESTRUCTIVE_MIGRATION", live };
@@ -89,12 +88,6 @@ function destroys(named: Named<Tag>): boolean {
     some("live") +
     some("everything");
   return points >= (some("live") > 0 && some("stored") + some("storedHint") > 0 ? 3 : 4);
-}
-
-function asksHowMany({ words }: AskText): boolean {
-  return words.some(
-    (word, at) => word === "how" && ["many", "much", "tall", "far", "old"].includes(words[at + 1] ?? ""),
-  );
 }
 
 /** Words of politeness in front of what is wanted. */

@@ -129,11 +129,10 @@ function wordsIn(message: ChatMessage | undefined): string {
 const maxTools = 256;
 /** A tool that does nothing: a program reads its arguments as the answer, in the form of a schema. */
 const answerTool = "respond_in_schema";
-const noTools: Conversation["tools"] = { count: 0, workInRepository: false };
 
 /** What a request offers, in the new style or the old. */
 function offeredTools(tools: Json | undefined): Conversation["tools"] {
-  if (!Array.isArray(tools)) return noTools;
+  if (!Array.isArray(tools)) return { count: 0, workInRepository: false };
   let count = 0;
   let workInRepository = false;
   for (const tool of tools.slice(0, maxTools)) {
