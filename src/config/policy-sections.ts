@@ -82,6 +82,12 @@ export const Health = section({
     .describe(
       "Model keys, in the order in which they are tried as fallbacks for a model that cannot serve. Free models are never fallbacks.",
     ),
+  free_fallback: z
+    .enum(["paid", "none"])
+    .default("paid")
+    .describe(
+      "What answers when a free model was asked for and cannot serve: `paid`: a model of the fallback chain, which costs money; `none`: nobody, the request is refused.",
+    ),
 }).describe("When a model is trusted, and which models are its fallbacks.");
 
 const fieldActions = z.enum(["forward", "refuse", "drop"]);

@@ -80,7 +80,8 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
   if (decision.model === null) return recordRefusal(recorder, refusedDecision(head, decided.retryAdvice, findings));
 
-  const executing = execute(new RequestPlan(context, decided, ports), ports, caller.signal);
+  const plan = new RequestPlan(context, decided, ports, decision.action === "SCOUT" ? 2 : 1);
+  const executing = execute(plan, ports, caller.signal);
   const isLate = request.stream && configuration.policy.stream.keepalive_ms > 0;
   const execution = isLate ? await untilSilence(executing, context, ports) : await executing;
   return execution === undefined
@@ -102,6 +103,7 @@ function headOf({ request, redacted, assessment, recorder }: RequestContext, dec
     decisionId: recorder.decisionId,
     decision,
     taskKind: assessment.task.kind,
+    goal: assessment.task.goal_id,
     answeredBy: null,
     redactions: redacted.total,
     explained: request.routing.explain === true ? recordedBy(recorder) : undefined,

@@ -36,7 +36,7 @@ const DecisionTokens = z.object({
 export type DecisionTokens = z.infer<typeof DecisionTokens>;
 
 const DecisionAttempt = z.object({
-  number: z.int().describe("In the id of its reservation, `decision_id.number`: 1 is the scout's, the others follow."),
+  number: z.int().describe("In the id of its reservation, `decision_id.number`, from 1."),
   model: text,
   purpose: z.enum(["EXECUTE", "SCOUT"]),
   outcome: text.describe("answered, or the kind of failure."),

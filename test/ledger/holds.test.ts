@@ -158,9 +158,9 @@ function suite(store: string, database: () => Promise<string>): void {
 
       await using before = await gateway();
       const [byCommand, byPage, meanwhile] = [await unknown(before), await unknown(before), await unknown(before)];
-      expect((await budgets("settle", `${byCommand}.2`, "--usd", "0.0001")).code).toBe(0);
+      expect((await budgets("settle", `${byCommand}.1`, "--usd", "0.0001")).code).toBe(0);
       await isKnown(before, byCommand, 100_000);
-      const settled = await call(`${before.url}/dashboard/api/holds/${byPage}.2/settle`, {
+      const settled = await call(`${before.url}/dashboard/api/holds/${byPage}.1/settle`, {
         method: "POST",
         headers: { "content-type": "application/json", "x-smart-gateway-csrf": "1" },
         body: JSON.stringify({ usd: "0.0002", why: "invoice" }),
@@ -172,7 +172,7 @@ function suite(store: string, database: () => Promise<string>): void {
 
       // Another process, without access to the gateway's records.
       const admin = await openLedgerAdmin(url.replace("FOLDER", folder));
-      const resolution = { id: `${meanwhile}.2`, kind: "settled", actual: nanoUsd(300_000) } as const;
+      const resolution = { id: `${meanwhile}.1`, kind: "settled", actual: nanoUsd(300_000) } as const;
       await admin.resolve("other", [{ ...resolution, source: "upstream_cost", reason: "looked up" }]);
       await admin.close();
       await using after = await gateway();

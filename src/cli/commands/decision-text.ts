@@ -64,8 +64,8 @@ export function explanationText(record: ExplainedDecision): string {
     const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${plain(evidence.join(" "))}`;
     return `${decided ? "▶" : " "} ${stage.padEnd(8)} ${said}${seen}`;
   });
-  const rows = attempts.map((attempt, at) => ({
-    attempt: at + 1,
+  const rows = attempts.map((attempt) => ({
+    attempt: attempt.number,
     model: attempt.model,
     purpose: attempt.purpose,
     outcome: attempt.outcome,

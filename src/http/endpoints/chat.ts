@@ -243,7 +243,16 @@ function addHeadHeaders(headers: Record<string, string>, head: Head): Record<str
   headers["x-smart-gateway-rule"] = hardRulesIn(decision);
   headers["x-smart-gateway-answered-by"] = answeredBy ?? "";
   headers["x-smart-gateway-redactions"] = String(redactions);
+  if (decision.cause === "explicit_free") addInsteadOf(headers, head);
   return headers;
+}
+
+/** Says when a paid model answers in the place of the free one that was asked for. */
+function addInsteadOf(headers: Record<string, string>, { decision, answeredBy }: Head): void {
+  const replaced = decision.evidence.find((entry) => entry.startsWith("replaced="))?.slice("replaced=".length);
+  const failed = answeredBy !== null && answeredBy !== decision.model ? decision.model : null;
+  const asked = replaced ?? failed;
+  if (asked !== null) headers["x-smart-gateway-instead-of"] = asked;
 }
 
 /** The names of the hard rules that have fired, in the order of the reference; "" when none has. */

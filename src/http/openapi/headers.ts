@@ -67,6 +67,9 @@ export const decisionHeaders = {
   "X-Smart-Gateway-Answered-By": header(
     "Internal key of the model that answered, or that failed last. Empty where none was called, or a stream began before its answer.",
   ),
+  "X-Smart-Gateway-Instead-Of": header(
+    "Internal key of the free model that was asked for, where a paid one answers because it cannot serve (policy: health.free_fallback).",
+  ),
   "X-Smart-Gateway-Redactions": header("How many values were taken out before anything was sent.", count),
 };
 

@@ -10,7 +10,7 @@ import { settleAnswer } from "#pipeline/settle/settle.ts";
 import { LightAbortController } from "#platform/abort.ts";
 import { execute } from "./execute.ts";
 import { priceLimitOf, withPriceLimit } from "./forwarded-body.ts";
-import { type ExecutionPlan, scoutAttempt } from "./plan.ts";
+import type { ExecutionPlan } from "./plan.ts";
 
 export type ScoutVerdict = "flash" | "pro" | "none";
 
@@ -72,7 +72,7 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
     // The question is ours, so no caller is at fault.
     permitFor: (permit) => permit,
     hostsNarrowed: false,
-    firstAttempt: scoutAttempt,
+    firstAttempt: 1,
     maxAttempts: 1,
     deadlineMs,
   };

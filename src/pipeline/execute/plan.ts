@@ -37,10 +37,6 @@ export interface ExecutionPlan {
   readonly deadlineMs: number;
 }
 
-/** Attempts of the scout and of the answer have different numbers, because both belong to one decision in the ledger. */
-export const scoutAttempt = 1;
-const firstAnswerAttempt = 2;
-
 /** The plan for a routed request: its model, then the fallback chain. */
 export class RequestPlan implements ExecutionPlan {
   readonly context: RequestContext;
@@ -49,7 +45,7 @@ export class RequestPlan implements ExecutionPlan {
   readonly received: ReceivedBody | undefined;
   readonly pricedByCost: boolean;
   readonly hostsNarrowed: boolean;
-  readonly firstAttempt = firstAnswerAttempt;
+  readonly firstAttempt: number;
   readonly maxAttempts: number;
   readonly deadlineMs: number;
   readonly size: RequestSize;
@@ -61,9 +57,11 @@ export class RequestPlan implements ExecutionPlan {
   /** Most requests need no fallback, so the models are listed when one is asked for. */
   #chain: readonly Model[] | undefined;
 
-  constructor(context: RequestContext, routed: RoutedDecision, ports: Ports) {
+  /** @param firstAttempt 1, or 2 where 1 was the scout's: both belong to one decision in the ledger */
+  constructor(context: RequestContext, routed: RoutedDecision, ports: Ports, firstAttempt: number) {
     const { request, configuration, assessment, deadlineMs } = context;
     this.context = context;
+    this.firstAttempt = firstAttempt;
     this.stream = request.stream;
     this.received = request.received;
     this.pricedByCost = request.surcharge !== undefined;

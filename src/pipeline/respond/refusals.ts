@@ -65,7 +65,7 @@ export function refusedDecision(
   const { shouldRetry, retryAfterS } = advice;
   const detail =
     cause === "budget_hard_cap_exceeded"
-      ? budgetSentence(evidence, advice)
+      ? budgetSentence(evidence, advice, head.goal)
       : (sentences[cause]?.(evidence, findings) ?? `The request was refused: ${cause}.`);
   return refusal(403, cause, detail, { head, shouldRetry, retryAfterS });
 }
@@ -182,8 +182,12 @@ function deniedByLedger(
   return decision;
 }
 
+const withoutGoal =
+  "All requests without a goal share the goal `adhoc`, which begins anew each UTC day (as shipped 2 USD soft, 5 USD hard). " +
+  "For a budget of its own name a goal and its session: X-Smart-Gateway-Goal, X-Smart-Gateway-Session. ";
+
 /** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
-function budgetSentence(evidence: readonly string[], advice: RetryAdvice): string {
+function budgetSentence(evidence: readonly string[], advice: RetryAdvice, goal: string): string {
   const facts = new Map(
     evidence.map((entry) => {
       const at = entry.indexOf("=");
@@ -196,6 +200,7 @@ function budgetSentence(evidence: readonly string[], advice: RetryAdvice): strin
     `The hard budget cap of the ${account} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
     `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
     `cap ${number(`budget_${account}_hard_usd`)} USD (budget.per_${account}_hard_usd). ` +
+    (account === "goal" && goal === "adhoc" ? withoutGoal : "") +
     adviceOn(advice)
   );
 }

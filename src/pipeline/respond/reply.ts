@@ -26,6 +26,8 @@ export interface Head {
   readonly decision: RoutingDecision;
   /** The kind of work that the request was taken for. */
   readonly taskKind: TaskKind;
+  /** The budget's goal. */
+  readonly goal: string;
   /** The model that answers; null when none does, or none is known yet. */
   readonly answeredBy: ModelKey | null;
   readonly redactions: number;

@@ -18,6 +18,7 @@ import {
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import { fallbacksFor } from "./select-model.ts";
 
 const decided = (task: Partial<RoutingTask>, snapshot: Snapshot) => decide(aTask(task), aRuntime(), snapshot);
 const down = (...keys: string[]) => aHealth(Object.fromEntries(keys.map((key) => [key, "UNHEALTHY" as HealthState])));
@@ -70,6 +71,18 @@ describe("an unroutable model", () => {
     expect(decision.evidence).toContain("role_without_model=worker");
     expect(decided({}, aSnapshot({ registry: aRegistry([]) })).cause).toBe("all_models_unhealthy");
   });
+});
+
+test("a free model that was asked for has no paid fallback where the policy says so; a sensitive request still has", () => {
+  const policy = aPolicy({ health: { free_fallback: "none" } });
+  const freely = { sensitive: false, explicit_route: "FREE_SCOUT" } as const;
+  expect(decided(freely, aSnapshot({ policy, health: down(scout) }))).toMatchObject({
+    action: "STOP_FOR_HUMAN",
+    cause: "all_models_unhealthy",
+  });
+  expect(fallbacksFor(scout, false, aSnapshot({ policy }))).toEqual([]);
+  const registry = aRegistry([scoutModel, { ...workerModel, free: true }, seniorModel, emergencyModel]);
+  expect(decided({}, aSnapshot({ policy, registry })).model).toBe(pro);
 });
 
 describe("the chain", () => {

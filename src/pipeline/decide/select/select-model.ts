@@ -23,10 +23,17 @@ export function servesWithoutFallback(model: Model | undefined, freeAllowed: boo
 /**
  * The fallbacks of a model, in the order of the senior fallback chain: in the registry, routable, never free, and for
  * a hard-rule request only senior or emergency models. Models whose context window is too small come in only when
- * it is too small in all of them. Whether the budget allows them is checked apart, because "over budget" is another refusal than "none".
+ * it is too small in all of them. None for a free model that may see the request, where the policy says so. Whether the budget allows them is checked apart, because "over budget" is another refusal than "none".
  */
-function fallbackModels(instead: ModelKey | undefined, hardRule: boolean, snapshot: Snapshot): readonly Model[] {
+function fallbackModels(
+  instead: ModelKey | undefined,
+  hardRule: boolean,
+  snapshot: Snapshot,
+  freeAllowed = true,
+): readonly Model[] {
   const able: Model[] = [];
+  const isFree = instead !== undefined && snapshot.registry.models.get(instead)?.free === true;
+  if (isFree && freeAllowed && snapshot.policy.health.free_fallback === "none") return able;
   for (const key of snapshot.policy.health.senior_fallback_chain) {
     const model = snapshot.registry.models.get(key);
     if (model === undefined || key === instead || model.free || !routable(model, snapshot)) continue;
@@ -66,7 +73,7 @@ export function selectModel(
   else
     evidence.push(`replaced=${first.key}`, `replaced_because=${freeDenied ? "free_model" : stateOf(first, snapshot)}`);
 
-  const candidates = fallbackModels(first?.key, hardRule, snapshot);
+  const candidates = fallbackModels(first?.key, hardRule, snapshot, freeAllowed);
   for (const model of candidates) if (withinHardCaps(model, snapshot)) return model;
   if (candidates[0] !== undefined) return denyOverBudget(candidates[0], snapshot, evidence);
   for (const key of snapshot.policy.health.senior_fallback_chain) {
