@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { fails } from "#simulator/behaviours.ts";
+import type { Script } from "#simulator/simulator.ts";
+import { start } from "../harness/gateway.ts";
+
+const ask = { model: "smart-router-free", metadata: { sensitive: false } };
+/** The upstream has run out of the free model. */
+const outOfFree: Script = ({ body }) => (String(body?.["model"]).endsWith(":free") ? fails(503) : undefined);
+
+test("while the free model is out a paid one answers and says so; a policy key refuses instead", async () => {
+  await using paid = await start({ script: outOfFree });
+  const answer = await paid.chat(ask);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("x-smart-gateway-instead-of")).toBe("vendor_free_scout");
+  expect(answer.headers.get("x-smart-gateway-model")).not.toBe("vendor_free_scout");
+
+  await using none = await start({ script: outOfFree, policy: { health: { free_fallback: "none" } } });
+  const refused = await none.chat(ask);
+  expect(refused.status).toBeGreaterThanOrEqual(500);
+  expect(none.upstream.billedNanoUsd()).toBe(0);
+
+  await using served = await start();
+  expect((await served.chat(ask)).headers.get("x-smart-gateway-instead-of")).toBeNull();
+});
+
+test("a refusal at the cap of requests without a goal says what that goal is, and how to name another", async () => {
+  await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 1e-7, per_goal_soft_usd: 1e-7 } } });
+  const adhoc = await (await gateway.chat()).json();
+  for (const part of ["`adhoc`", "2 USD soft, 5 USD hard", "X-Smart-Gateway-Session"])
+    expect(adhoc.detail).toContain(part);
+  const own = await (await gateway.chat({}, { "x-smart-gateway-session": "s", "x-smart-gateway-goal": "g" })).json();
+  expect(own.detail).not.toContain("adhoc");
+});
