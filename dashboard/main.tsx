@@ -10,9 +10,7 @@ import "./styles/views.css";
 import "./styles/phone.css";
 import { queryClient } from "./api/queries.ts";
 import { App } from "./app.tsx";
-import { startTheme } from "./components/theme.ts";
 
-startTheme();
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");
 createRoot(root).render(

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useEffectEvent, useId, useRef, useState } from "react";
 import uPlot from "uplot";
 import { Export } from "../components/parts.tsx";
-import { Table } from "../components/table.tsx";
-import { useTheme } from "../components/theme.ts";
+import { Table, type Written } from "../components/table.tsx";
+import { useIsDark } from "../components/theme.ts";
 import { isoTime, minuteTime } from "../format.ts";
 import { type Plot, plotData, plotOptions } from "./plot.ts";
 
@@ -52,7 +52,7 @@ export function Chart({ title, plot, heading = title, onRange }: Props) {
 function Canvas({ title, plot, onRange }: Omit<Props, "onRange"> & { readonly onRange: Props["onRange"] | undefined }) {
   const host = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number | null>(null);
-  const { isDark } = useTheme();
+  const isDark = useIsDark();
   const shape = JSON.stringify([plot, isDark, plot.format(1)]);
   const draw = useEffectEvent((element: HTMLElement) => {
     const options = plotOptions(plot, { width: element.clientWidth, height }, setAt, onRange);
@@ -94,17 +94,14 @@ function PlotTable({ title, plot: { atMs, series, zone, format } }: { readonly t
         rows={atMs.map((ms, at) => ({ ms, at }))}
         rowKey={({ ms }) => ms}
         columns={[
-          {
-            name: "time",
-            kind: "heading",
-            cell: ({ ms }) => minuteTime(ms, Date.now(), zone),
-            title: ({ ms }) => isoTime(ms, zone),
-          },
-          ...series.map(({ name, values }) => ({
-            name,
-            kind: "figure" as const,
-            cell: ({ at }: { at: number }) => (values[at] == null ? "–" : format(values[at])),
-          })),
+          [
+            "time",
+            ({ ms }) => minuteTime(ms, Date.now(), zone),
+            { kind: "heading", title: ({ ms }) => isoTime(ms, zone) },
+          ],
+          ...series.map(({ name, values }): Written<{ at: number }> => {
+            return [name, ({ at }) => (values[at] == null ? "–" : format(values[at])), "figure"];
+          }),
         ]}
       />
     </section>

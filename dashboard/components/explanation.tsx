@@ -3,6 +3,7 @@ import type { DecisionStage } from "#records/decision-record.ts";
 import { words } from "../format.ts";
 import { Sentence, ShareBar } from "./marks.tsx";
 import { Pairs, Section } from "./parts.tsx";
+import { Table } from "./table.tsx";
 
 /** How a decision came about; the same for one that was made and for the playground's. */
 type Detail = AnswerOf<"GET decisions/{id}">;
@@ -87,45 +88,27 @@ function Score({ score, of: { contributions, thresholds } }: Pick<Props, "of" | 
     .toSorted((a, b) => Math.abs(b.value) - Math.abs(a.value));
   return (
     <div className="stack tight">
-      {score !== null && thresholds !== null && <Scale score={score} {...thresholds} />}
-      <table className="contributions">
-        <caption className="hidden">Points of each feature</caption>
-        <tbody>
-          {shown.map(({ name, value }) => (
-            <tr key={name}>
-              <th scope="row">{words(name)}</th>
-              <td>
-                <ShareBar share={Math.abs(value) / most} fill={value < 0 ? "--free-fill" : "--pro-fill"} />
-              </td>
-              <td className="number">
-                {value < 0 ? "−" : "+"}
-                {Math.abs(value).toFixed(1)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {score !== null && thresholds !== null && (
+        <label className="row">
+          score {score.toFixed(1)}
+          <meter min={0} max={100} low={thresholds.flash_below} high={thresholds.pro_from} value={score} />
+          flash below {thresholds.flash_below}, pro from {thresholds.pro_from}
+        </label>
+      )}
+      <Table
+        caption="Points of each feature"
+        rows={shown}
+        rowKey={({ name }) => name}
+        columns={[
+          ["feature", ({ name }) => words(name), { kind: "heading" }],
+          [
+            "share",
+            ({ value }) => <ShareBar share={Math.abs(value) / most} fill={value < 0 ? "--free-fill" : "--pro-fill"} />,
+          ],
+          ["points", ({ value }) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`, "figure"],
+        ]}
+      />
       {shown.length === 0 && <p className="muted">No feature gave points.</p>}
-    </div>
-  );
-}
-
-function Scale({ score, flash_below, pro_from }: { score: number; flash_below: number; pro_from: number }) {
-  const thresholds = `flash below ${flash_below}, pro from ${pro_from}`;
-  return (
-    <div className="scale" role="img" aria-label={`score ${score.toFixed(1)} of 100; ${thresholds}`}>
-      <div className="zones">
-        <i style={{ width: `${flash_below}%`, background: "var(--flash-fill)" }} />
-        <i className="gray" style={{ width: `${Math.max(0, pro_from - flash_below)}%` }} />
-        <i style={{ width: `${100 - Math.max(flash_below, pro_from)}%`, background: "var(--pro-fill)" }} />
-        <b style={{ left: `${score}%` }} />
-      </div>
-      <p className="row spread muted">
-        <span>
-          score <strong>{score.toFixed(1)}</strong>
-        </span>
-        <span>{thresholds}</span>
-      </p>
     </div>
   );
 }

@@ -4,7 +4,6 @@ import { useFeedState } from "../api/live-feed.ts";
 import { minuteTime, money, utcDayEnd, utcDayLabel, zoneName } from "../format.ts";
 import { carried, go, href, Link, rangeOf, ranges, usePlace, withSearch, zoneOf } from "../router.tsx";
 import { views } from "./keys.tsx";
-import { setTheme, themes, useTheme } from "./theme.ts";
 
 interface Props {
   readonly title: string;
@@ -21,10 +20,9 @@ interface Props {
 export function Frame({ title, view, session, summary, failed, main, children }: Props) {
   const address = href("/budgets", carried(usePlace()));
   const day = summary?.caps.day;
-  const store = session?.store;
   return (
     <>
-      <a className="skip" href="#main">
+      <a className="hidden" href="#main">
         To the content
       </a>
       <div className="frame">
@@ -46,12 +44,6 @@ export function Frame({ title, view, session, summary, failed, main, children }:
               </Link>
             )}
           </header>
-          {store?.ok === false && (
-            <p className="failed" role="alert">
-              The store {store.failed === null ? "does not answer" : `is unavailable: ${store.failed}`}. Requests that
-              cost anything are refused until it is available again.
-            </p>
-          )}
           {children}
         </main>
       </div>
@@ -61,7 +53,6 @@ export function Frame({ title, view, session, summary, failed, main, children }:
 
 function Rail({ view, session, summary }: Pick<Props, "view" | "session" | "summary">) {
   const place = usePlace();
-  const { chosen } = useTheme();
   const needs = summary?.needs_you.filter(({ severity }) => severity !== "info").length ?? 0;
   return (
     <header className="rail">
@@ -89,12 +80,11 @@ function Rail({ view, session, summary }: Pick<Props, "view" | "session" | "summ
       </nav>
       <div className="foot stack">
         {session?.demo === true && (
-          <p className="flag" title="A simulated upstream answers. No money is spent.">
+          <p className="badge" title="A simulated upstream answers. No money is spent.">
             DEMO
           </p>
         )}
-        {session?.store.ok === false && <p className="flag">store away</p>}
-        <Select label="Theme" value={chosen} options={themes.map((name) => [name, name])} onPick={setTheme} />
+        {session?.store.ok === false && <p className="badge">store away</p>}
         <p className="muted" title={session && `node ${session.node_id}`}>
           {session?.version}
           {session?.signed_in === true && (
@@ -146,12 +136,9 @@ function ZonePicker() {
   const place = usePlace();
   const local = zoneName("local");
   if (local === "UTC") return <span className="muted">UTC</span>;
-  const options = [
-    ["local", local],
-    ["utc", "UTC"],
-  ] as const;
+  const options = { local, utc: "UTC" };
   const pick = (zone: string) => go(withSearch(place, { tz: zone === "utc" ? "utc" : undefined }));
-  return <Select label="Time zone" value={zoneOf(place)} options={options} onPick={pick} />;
+  return <Select label="Time zone" value={zoneOf(place)} options={Object.entries(options)} onPick={pick} />;
 }
 
 /** How fresh the page is: the live feed where there is one, else when the numbers were read. */

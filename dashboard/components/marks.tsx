@@ -115,20 +115,16 @@ export function ShareBar({ share, fill }: { readonly share: number; readonly fil
 /** Where there is no figure, or it is none. */
 export const none = <span className="muted">–</span>;
 
-interface TrackProps {
-  /** What screen readers read; "" where the same stands beside it. */
-  readonly label: string;
-  /** Parts of the whole, from 0 to 1. */
-  readonly spans: readonly {
-    readonly tone: string;
-    readonly from: number;
-    readonly to: number;
-    readonly title: string;
-  }[];
+/** A part of a track, from 0 to 1. */
+interface Span {
+  readonly tone: string;
+  readonly from: number;
+  readonly to: number;
+  readonly title: string;
 }
 
-/** Times on a line. */
-export function Track({ label, spans }: TrackProps) {
+/** Times on a line. `label`: what screen readers read; "" where the same stands beside it. */
+export function Track({ label, spans }: { readonly label: string; readonly spans: readonly Span[] }) {
   return (
     <div className="track" {...(label === "" ? { "aria-hidden": true } : { role: "img", "aria-label": label })}>
       {spans.map(({ tone, from, to, title }) => (

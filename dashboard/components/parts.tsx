@@ -3,14 +3,8 @@ import { Fragment, type ReactNode, useId, useState } from "react";
 
 /** What views are put together from: sections, loading and failing, figures, commands to copy. */
 
-interface SectionProps {
-  readonly title: string;
-  readonly aside?: ReactNode;
-  readonly children: ReactNode;
-}
-
 /** A part of a view, under its heading. */
-export function Section({ title, aside, children }: SectionProps) {
+export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   const id = useId();
   return (
     <section className="section stack" aria-labelledby={id}>
@@ -25,14 +19,15 @@ export function Section({ title, aside, children }: SectionProps) {
 
 interface LoadedProps<T> {
   readonly query: UseQueryResult<T>;
-  /** What is being read, for the sentence when it fails: `the models`. */
   readonly what: string;
-  /** Height of what is to come, in pixels, so that nothing moves when it is there. */
   readonly height: number;
   readonly children: (data: T) => ReactNode;
 }
 
-/** Nothing for 150 ms, then a skeleton, then the data. When reading fails, what was loaded stays, under what failed. */
+/**
+ * Nothing for 150 ms, then a skeleton of the `height` of what is to come, then the data. When reading fails, what was loaded stays, under
+ * what failed: `the models`.
+ */
 export function Loaded<T>({ query, what, height, children }: LoadedProps<T>) {
   return (
     <>

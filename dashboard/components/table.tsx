@@ -1,7 +1,7 @@
 import type { HTMLAttributes, ReactNode } from "react";
 
 /** A column: its heading, and what its cell shows of a row. */
-export interface Column<Row> {
+interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
   /** `figure`s stand on the right; a `heading` is what the row is about; only screen readers read what is above `unnamed` ones. */
@@ -16,9 +16,16 @@ export interface Column<Row> {
   readonly tone?: (row: Row) => string | undefined;
 }
 
+/** A column as views write it: its heading, its cells, and what else it has; of most figures that is all. */
+export type Written<Row> = readonly [
+  name: string,
+  cell: Column<Row>["cell"],
+  more?: "figure" | Partial<Omit<Column<Row>, "name" | "cell">>,
+];
+
 interface Props<Row> {
   readonly caption: string;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: readonly Written<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string | number;
   readonly className?: string;
@@ -26,7 +33,10 @@ interface Props<Row> {
 }
 
 /** A table that scrolls sideways where it is wider than the page. Only screen readers read its caption. */
-export function Table<Row>({ caption, columns, rows, rowKey, className, rowProps }: Props<Row>) {
+export function Table<Row>({ caption, columns: written, rows, rowKey, className, rowProps }: Props<Row>) {
+  const columns = written.map(([name, cell, more]): Column<Row> => {
+    return { name, cell, ...(more === "figure" ? { kind: "figure" } : more) };
+  });
   return (
     <div className="scroll">
       <table className={className}>

@@ -4,7 +4,7 @@ import { isJsonContentType } from "#http/request/headers.ts";
 import { readBody } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { Timers } from "#platform/time.ts";
-import { type Call, type Endpoint, type EventEndpoint, type Operator, Refusal } from "./endpoint.ts";
+import { type Call, type Endpoint, type Operator, Refusal } from "./endpoint.ts";
 import { budgetEndpoints } from "./endpoints/budgets.ts";
 import { decisionEndpoints } from "./endpoints/decisions.ts";
 import { holdEndpoints } from "./endpoints/holds.ts";
@@ -12,7 +12,7 @@ import { modelEndpoints } from "./endpoints/models.ts";
 import { nowEndpoints } from "./endpoints/now.ts";
 import { playgroundEndpoints } from "./endpoints/playground.ts";
 import { policyEndpoints } from "./endpoints/policy.ts";
-import { openEventStream } from "./event-stream.ts";
+import { type EventStream, openEventStream } from "./event-stream.ts";
 import type { DashboardSources } from "./sources.ts";
 
 /**
@@ -36,11 +36,7 @@ export type DashboardEndpoint = keyof DashboardApi;
 
 /** What an endpoint answers; its events where it streams. */
 export type AnswerOf<E extends DashboardEndpoint> =
-  DashboardApi[E] extends Endpoint<z.ZodObject, z.ZodType, infer A>
-    ? A
-    : DashboardApi[E] extends EventEndpoint<z.ZodObject, z.ZodType, infer T>
-      ? T
-      : never;
+  DashboardApi[E] extends Endpoint<z.ZodObject, z.ZodType, infer A> ? A : never;
 /** What a caller may write into the query. */
 export type QueryOf<E extends DashboardEndpoint> = z.input<NonNullable<DashboardApi[E]["query"]>>;
 /** What a caller sends as body. */
@@ -55,7 +51,7 @@ interface AnyEndpoint {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   answer?(call: Call): unknown;
-  events?(call: Call, stream: ReturnType<typeof openEventStream>): () => void;
+  events?(call: Call, stream: EventStream<never>): () => void;
 }
 
 /** Finds the endpoint of a call, checks what it was given, and answers as JSON or as a stream. */
@@ -139,7 +135,7 @@ export class ApiRouter {
       closed = true;
       stop?.();
     };
-    const stream = openEventStream(this.#timers, request.signal, onClose);
+    const stream = openEventStream<never>(this.#timers, request.signal, onClose);
     this.#connection.liftIdleTimeout(request);
     stop = endpoint.events?.(call, stream);
     if (closed) stop?.();

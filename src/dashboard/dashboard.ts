@@ -45,12 +45,10 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
   };
   const login = async (request: Request, address: string, common: Headers): Promise<Response> => {
     const body = await readBody(request, maxLoginBytes, connection.bodies);
-    if (body.kind === "refused") {
-      const { status, headers } = body.error;
-      const problem = status === 413 ? "The form is too large." : "The gateway is too busy. Try again shortly.";
-      return form(problem, "/dashboard", { ...common, ...headers }, status);
+    if (body.kind !== "ok") {
+      const status = body.kind === "refused" ? body.error.status : 422;
+      return form("The form is too large, or did not arrive whole.", "/dashboard", common, status);
     }
-    if (body.kind !== "ok") return form("The form did not arrive.", "/dashboard", common, 422);
     body.held.release();
     const fields = new URLSearchParams(body.text);
     const next = nextPath(fields.get("next"));

@@ -20,31 +20,21 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly lastEventId: string | undefined;
 }
 
-interface Taken<Q extends z.ZodObject, B extends z.ZodType> {
+/**
+ * An endpoint under `/dashboard/api/`: the page's client takes the type of the answer from what `answer` returns, or from the events
+ * that `events` writes into the stream. `events` returns how to stop when the caller goes.
+ */
+export interface Endpoint<Q extends z.ZodObject, B extends z.ZodType, A> {
   /** For the reference page. */
   readonly about: string;
   readonly query?: Q;
   readonly body?: B;
-}
-
-/** An endpoint under `/dashboard/api/`. The page's client takes the type of the answer from what `answer` returns. */
-export interface Endpoint<Q extends z.ZodObject, B extends z.ZodType, A> extends Taken<Q, B> {
-  answer(call: Call<z.output<Q>, z.output<B>>): A | Promise<A>;
-}
-
-/** An endpoint of server-sent events: writes them into the stream, and returns how to stop when the caller goes. */
-export interface EventEndpoint<Q extends z.ZodObject, B extends z.ZodType, T> extends Taken<Q, B> {
-  events(call: Call<z.output<Q>, z.output<B>>, stream: EventStream<T>): () => void;
+  answer?(call: Call<z.output<Q>, z.output<B>>): A | Promise<A>;
+  events?(call: Call<z.output<Q>, z.output<B>>, stream: EventStream<A>): () => void;
 }
 
 /** Gives an endpoint the types of its schemas. */
 export function endpoint<A, Q extends z.ZodObject, B extends z.ZodType>(given: Endpoint<Q, B, A>): Endpoint<Q, B, A> {
-  return given;
-}
-
-export function eventEndpoint<T, Q extends z.ZodObject, B extends z.ZodType>(
-  given: EventEndpoint<Q, B, T>,
-): EventEndpoint<Q, B, T> {
   return given;
 }
 

@@ -26,43 +26,25 @@ export interface LedgerSnapshot {
 
 const maxRows = 1_000;
 
-/** Reads the ledger for the pages. Rejects with an `Refusal` when it does not answer. */
-export async function readLedger({
-  admin: open,
-  clock,
-  ledger,
-}: Pick<DashboardSources, "admin" | "clock" | "ledger">): Promise<LedgerSnapshot> {
-  try {
-    const admin = await open();
-    const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
-      admin.accounts(maxRows),
-      admin.holds({ limit: maxRows }),
-      ledger.read(adhocGoal),
-    ]);
-    return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(clock.now()) };
-  } catch {
-    // What this process knows of a ledger that nobody else can open: an in-memory one.
-    const day = ledger.peekDay();
-    const { ok, holds } = ledger.status();
-    if (!ok || day === undefined) throw storeUnavailable();
-    const today = utcDayOf(clock.now());
-    const totals: HoldTotal[] = [];
-    if (holds !== undefined)
-      totals.push({ state: "live", ...holds.running }, { state: "unresolved", ...holds.unresolved });
-    const account = { ...emptyAccount(`day/${today}`), ...day };
-    return { accounts: [account], more: 0, holds: [], totals: totals.filter(({ count }) => count > 0), today };
-  }
+/** Reads the ledger for the pages. Rejects with a `Refusal` when it does not answer. */
+export async function readLedger(sources: DashboardSources): Promise<LedgerSnapshot> {
+  const admin = await openAdmin(sources);
+  const read = Promise.all([
+    admin.accounts(maxRows),
+    admin.holds({ limit: maxRows }),
+    sources.ledger.read(adhocGoal),
+  ] as const);
+  const [{ accounts, more }, { holds, totals }, spend] = await read.catch(unavailable);
+  return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(sources.clock.now()) };
 }
 
-/** Opens the ledger's administration. Rejects with an `Refusal` when its store does not answer. */
+/** Opens the ledger's administration. Rejects with a `Refusal` when its store does not answer. */
 export async function openAdmin({ admin }: Pick<DashboardSources, "admin">) {
-  return admin().catch(() => {
-    throw storeUnavailable();
-  });
+  return admin().catch(unavailable);
 }
 
-function storeUnavailable(): Refusal {
-  return new Refusal(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
+function unavailable(): never {
+  throw new Refusal(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
 }
 
 export function holdTotals(totals: readonly HoldTotal[]) {

@@ -26,10 +26,8 @@ export interface DashboardSources {
     readonly version: string;
     readonly nodeId: string;
     readonly demo: boolean;
-    readonly workers: number;
     /** What people type before a command of ours. */
     readonly command: string;
-    readonly startedMs: number;
   };
   readonly config: () => Configuration;
   readonly configStatus: () => ConfigStatus;

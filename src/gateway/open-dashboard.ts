@@ -40,7 +40,7 @@ export function openDashboard(
   const { settings, configuration, time, notices, closing } = context;
   const { clock, timers } = time;
   const { version } = pkg;
-  const { nodeId, workers, command } = settings;
+  const { nodeId, command } = settings;
   const { records, policyHash, holdClosed, explained } = parts.records;
   const startedMs = clock.now();
   const admin = new LazyStore<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
@@ -50,7 +50,7 @@ export function openDashboard(
   });
   const sources: DashboardSources = {
     ...{ clock, timers, notices, records, policyHash, holdClosed, explained },
-    installation: { version, nodeId, demo: settings.upstream.kind === "demo", workers, command, startedMs },
+    installation: { version, nodeId, demo: settings.upstream.kind === "demo", command },
     config: () => configuration.current(),
     configStatus: parts.configStatus,
     policyFile: policyFileOf(context),

@@ -223,13 +223,3 @@ test("an empty installation says what to do first, and nothing else", async () =
   })();
   expect(needs_you).toEqual([]);
 });
-
-test("an in-memory database, which no other process can open, still shows the day", async () => {
-  await using dashboard = await startDashboard("sqlite::memory:");
-  await (await dashboard.gateway.chat()).text();
-  await dashboard.recorded(1);
-  const { spent } = await dashboard.gateway.ledger();
-  const summary = await dashboard.get("GET summary");
-  expect(summary.total.cost_nano_usd).toBe(spent);
-  expect(summary.caps.day.account).toStartWith("day/");
-});

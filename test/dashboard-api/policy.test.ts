@@ -34,9 +34,7 @@ describe("the playground", () => {
   });
 
   test.each([
-    [{}, "`text` or `body`"],
-    [{ body: { messages: [] } }, "messages"],
-    [{ body: { messages: [{ role: "user", content: "x" }], plugins: [{ id: "web" }] } }, "plugins"],
+    [{}, "text"],
     [{ text: "x", alias: "gpt" }, "model"],
   ])("the request %j, which chat refuses, is refused with the same message", async (body, named) => {
     const reply = await dashboard.call("POST route", { body });
@@ -46,7 +44,7 @@ describe("the playground", () => {
   test.each(["hello", "Design a lock-free queue and prove it linearizable", "Fix the login: passwords are plain text"])(
     "it decides like chat: %s",
     async (content) => {
-      const { cause, decision } = await dashboard.post("POST route", { body: ask(content) });
+      const { cause, decision } = await dashboard.post("POST route", { text: content });
       const reply = await dashboard.gateway.chat(ask(content));
       await reply.text();
       expect([cause as string, String(decision.score)]).toEqual([

@@ -124,26 +124,25 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
       rows={lines}
       rowKey={({ account }) => account}
       columns={[
-        {
-          name: first,
-          kind: "heading",
-          of: "goal",
-          title: ({ name }) => name,
-          cell: (line) => <DecisionsLink filter={filterOfAccount(line)}>{goalName(line.name)}</DecisionsLink>,
-        },
-        { name: "used", className: "wide", cell: (line) => <CapBar use={line} /> },
-        { name: "share", kind: "figure", label: "", of: "push", cell: used },
-        { name: "spent", kind: "figure", fold: true, cell: (line) => <Money nano={line.spent_nano_usd} /> },
-        {
-          name: "held",
-          kind: "figure",
-          cell: ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />),
-          title: (line) => (line.frees_itself_ms === null ? undefined : heldBy(line)),
-        },
-        { name: "soft / hard cap", kind: "figure", label: "caps", cell: (line) => <SetCaps {...line} /> },
-        ...(onCap === undefined
-          ? []
-          : [{ name: "change", kind: "unnamed", of: "number nowrap actions", cell: change } as const]),
+        [
+          first,
+          (line) => <DecisionsLink filter={filterOfAccount(line)}>{goalName(line.name)}</DecisionsLink>,
+          {
+            kind: "heading",
+            of: "goal",
+            title: ({ name }) => name,
+          },
+        ],
+        ["used", (line) => <CapBar use={line} />, { className: "wide" }],
+        ["share", used, { kind: "figure", label: "", of: "push" }],
+        ["spent", (line) => <Money nano={line.spent_nano_usd} />, { kind: "figure", fold: true }],
+        [
+          "held",
+          ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />),
+          { kind: "figure", title: (line) => (line.frees_itself_ms === null ? undefined : heldBy(line)) },
+        ],
+        ["soft / hard cap", (line) => <SetCaps {...line} />, { kind: "figure", label: "caps" }],
+        ...(onCap === undefined ? [] : [["change", change, { kind: "unnamed", of: "number nowrap actions" }] as const]),
       ]}
     />
   );
@@ -177,38 +176,35 @@ function Sessions() {
                 rows={sessions}
                 rowKey={({ session }) => session}
                 columns={[
-                  {
-                    name: "session",
-                    kind: "heading",
-                    of: "goal",
-                    cell: ({ session }) => session,
-                    title: ({ session }) => session,
-                  },
-                  { name: "requests", kind: "figure", of: "push", cell: (row) => <Requests of={row} range={range} /> },
-                  {
-                    name: "refused",
-                    kind: "figure",
-                    fold: true,
-                    cell: ({ refused }) => (refused.requests === 0 ? none : <Requests of={refused} range={range} />),
-                  },
-                  { name: "cost", kind: "figure", cell: (row) => <Cost of={row} range={range} /> },
-                  {
-                    name: "tokens",
-                    kind: "figure",
-                    cell: ({ prompt_tokens, completion_tokens }) => count(prompt_tokens + completion_tokens),
-                  },
-                  {
-                    name: "cached",
-                    kind: "figure",
-                    cell: ({ cached_tokens, prompt_tokens }) => share(cached_tokens, prompt_tokens),
-                  },
-                  {
-                    name: "switches",
-                    kind: "figure",
-                    cell: ({ switches, switch_nano_usd }) =>
+                  [
+                    "session",
+                    ({ session }) => session,
+                    {
+                      kind: "heading",
+                      of: "goal",
+                      title: ({ session }) => session,
+                    },
+                  ],
+                  ["requests", (row) => <Requests of={row} range={range} />, { kind: "figure", of: "push" }],
+                  [
+                    "refused",
+                    ({ refused }) => (refused.requests === 0 ? none : <Requests of={refused} range={range} />),
+                    { kind: "figure", fold: true },
+                  ],
+                  ["cost", (row) => <Cost of={row} range={range} />, "figure"],
+                  [
+                    "tokens",
+                    ({ prompt_tokens, completion_tokens }) => count(prompt_tokens + completion_tokens),
+                    "figure",
+                  ],
+                  ["cached", ({ cached_tokens, prompt_tokens }) => share(cached_tokens, prompt_tokens), "figure"],
+                  [
+                    "switches",
+                    ({ switches, switch_nano_usd }) =>
                       switches === 0 ? none : `${count(switches)}, ${money(switch_nano_usd)}`,
-                  },
-                  { name: "last", kind: "figure", cell: ({ last_ms }) => <Time ms={last_ms} /> },
+                    "figure",
+                  ],
+                  ["last", ({ last_ms }) => <Time ms={last_ms} />, "figure"],
                 ]}
               />
             )}

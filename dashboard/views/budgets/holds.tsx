@@ -39,13 +39,8 @@ export function Holds({ totals }: Pick<AnswerOf<"GET budgets">, "totals">) {
   );
 }
 
-interface TableProps {
-  readonly holds: readonly Hold[];
-  readonly atMs: number;
-  readonly onClose: (closing: Closing) => void;
-}
-
-function HoldTable({ holds, atMs, onClose }: TableProps) {
+function HoldTable(props: { holds: readonly Hold[]; atMs: number; onClose: (closing: Closing) => void }) {
+  const { holds, atMs, onClose } = props;
   const frees = ({ until_ms }: Hold): string => (until_ms > atMs ? `in ${duration(until_ms - atMs)}` : "now");
   const buttons = (hold: Hold) =>
     (["Settle", "Release"] as const).map((how) => (
@@ -61,19 +56,14 @@ function HoldTable({ holds, atMs, onClose }: TableProps) {
       rows={holds}
       rowKey={({ id }) => id}
       columns={[
-        { name: "state", cell: ({ state }) => state, tone: ({ state }) => tones[state] },
-        { name: "goal", of: "clip", cell: ({ goal }) => goalName(goal), title: ({ goal }) => goal },
-        { name: "model", of: "mono", cell: ({ model }) => model },
-        { name: "held", kind: "figure", label: "", of: "push", cell: (hold) => <Held {...hold} /> },
-        { name: "since", label: "since", fold: true, cell: ({ since_ms }) => <Time ms={since_ms} /> },
-        { name: "frees itself", label: "free", of: "nowrap", cell: frees },
-        { name: "why", of: "muted", cell: ({ why }) => words(why) },
-        {
-          name: "change",
-          kind: "unnamed",
-          of: "number nowrap actions",
-          cell: (hold) => hold.may_close && buttons(hold),
-        },
+        ["state", ({ state }) => state, { tone: ({ state }) => tones[state] }],
+        ["goal", ({ goal }) => goalName(goal), { of: "clip", title: ({ goal }) => goal }],
+        ["model", ({ model }) => model, { of: "mono" }],
+        ["held", (hold) => <Held {...hold} />, { kind: "figure", label: "", of: "push" }],
+        ["since", ({ since_ms }) => <Time ms={since_ms} />, { label: "since", fold: true }],
+        ["frees itself", frees, { label: "free", of: "nowrap" }],
+        ["why", ({ why }) => words(why), { of: "muted" }],
+        ["change", (hold) => hold.may_close && buttons(hold), { kind: "unnamed", of: "number nowrap actions" }],
       ]}
     />
   );

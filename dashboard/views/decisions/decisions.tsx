@@ -3,8 +3,8 @@ import { useSession } from "../../api/queries.ts";
 import { isTyping } from "../../components/keys.tsx";
 import { Money } from "../../components/marks.tsx";
 import { Empty, Export, Loaded, sampleRequest } from "../../components/parts.tsx";
-import { count, counted, isoTime } from "../../format.ts";
-import { carried, filterFields, filterOf, go, href, usePlace } from "../../router.tsx";
+import { count, counted } from "../../format.ts";
+import { carried, filterFields, filterOf, go, href, Link, usePlace } from "../../router.tsx";
 import { Filters } from "./filters.tsx";
 import { DecisionPanel } from "./panel.tsx";
 import { DecisionTable, rowId } from "./table.tsx";
@@ -57,23 +57,13 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
   );
 }
 
+const exported = [
+  ...(["recorded_ms", "decision_id", "request_id", "session", "goal", "label", "alias", "served_by", "tier"] as const),
+  ...(["cause", "error_class", "outcome", "status", "attempts", "cost_nano_usd", "total_ms"] as const),
+];
+
 function Rows({ list: { rows, total, query }, opened }: { list: DecisionList; opened: string | undefined }) {
-  const file = () => [
-    ["ended", "decision", "goal", "asked", "served", "tier", "cause", "outcome", "status", "cost_nano_usd", "total_ms"],
-    ...rows.map((row) => [
-      isoTime(row.recorded_ms, "utc"),
-      row.decision_id,
-      row.goal,
-      row.alias,
-      row.served_by,
-      row.tier,
-      row.cause ?? row.error_class,
-      row.outcome,
-      row.status,
-      row.cost_nano_usd,
-      row.total_ms,
-    ]),
-  ];
+  const file = () => [exported, ...rows.map((row) => exported.map((name) => row[name]))];
   return (
     <>
       <DecisionTable rows={rows} opened={opened} />
@@ -107,14 +97,9 @@ function Nothing() {
   const session = useSession().data;
   if (Object.keys(filterFields).some((field) => place.search.has(field))) {
     return (
-      <div className="empty stack">
-        <p>No decision of this range matches the filters.</p>
-        <p>
-          <button type="button" onClick={() => go(href("/decisions", carried(place)))}>
-            Remove the filters
-          </button>
-        </p>
-      </div>
+      <Empty>
+        No decision of this range matches. <Link href={href("/decisions", carried(place))}>Remove the filters</Link>
+      </Empty>
     );
   }
   if (session === undefined) return null;

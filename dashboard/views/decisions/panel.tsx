@@ -8,13 +8,8 @@ import { share, words } from "../../format.ts";
 import { carried, href, Link, usePlace } from "../../router.tsx";
 import { Attempts } from "./attempts.tsx";
 
-interface Props {
-  readonly id: string;
-  readonly onClose: () => void;
-}
-
 /** One decision, whole: what happened, why, what would have changed it, its attempts, its money, its ids. */
-export function DecisionPanel({ id, onClose }: Props) {
+export function DecisionPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const detail = useRead("GET decisions/{id}", { at: { id } }, false);
   const panel = useRef<HTMLElement>(null);
   const close = useEffectEvent(onClose);

@@ -9,12 +9,7 @@ export function rowId(decision: string): string {
   return `decision-${decision}`;
 }
 
-interface Props {
-  readonly rows: readonly DecisionRow[];
-  readonly opened: string | undefined;
-}
-
-export function DecisionTable({ rows, opened }: Props) {
+export function DecisionTable({ rows, opened }: { rows: readonly DecisionRow[]; opened: string | undefined }) {
   const { search } = usePlace();
   const address = ({ decision_id }: DecisionRow) => href(`/decisions/${encodeURIComponent(decision_id)}`, search);
   const open = (row: DecisionRow) => (event: MouseEvent | KeyboardEvent) => {
@@ -38,32 +33,32 @@ export function DecisionTable({ rows, opened }: Props) {
         onKeyDown: open(row),
       })}
       columns={[
-        {
-          name: "ended",
-          cell: (row) => (
+        [
+          "ended",
+          (row) => (
             <Link className="cell" href={address(row)} tabIndex={-1}>
               <Time ms={row.recorded_ms} exact />
             </Link>
           ),
-        },
-        {
-          name: "goal",
-          of: "clip",
-          title: ({ goal }) => goal ?? undefined,
-          cell: ({ goal }) => (goal === null ? none : goalName(goal)),
-        },
-        { name: "asked", of: "mono asked", cell: ({ alias }) => alias?.replace("smart-router", "router") ?? none },
-        { name: "→ served", of: "push", cell: (row) => <Served row={row} /> },
-        { name: "cause", of: "cause", fold: true, cell: (row) => <Why row={row} /> },
-        {
-          name: "score",
-          kind: "figure",
-          label: "",
-          of: "score",
-          cell: ({ score }) => (score === null ? "–" : Math.round(score)),
-        },
-        { name: "cost", kind: "figure", label: "", of: "push", cell: (row) => <Cost row={row} /> },
-        { name: "total", kind: "figure", label: "", cell: ({ total_ms }) => duration(total_ms) },
+        ],
+        [
+          "goal",
+          ({ goal }) => (goal === null ? none : goalName(goal)),
+          {
+            of: "clip",
+            title: ({ goal }) => goal ?? undefined,
+          },
+        ],
+        ["asked", ({ alias }) => alias?.replace("smart-router", "router") ?? none, { of: "mono asked" }],
+        ["→ served", (row) => <Served row={row} />, { of: "push" }],
+        ["cause", (row) => <Why row={row} />, { of: "cause", fold: true }],
+        [
+          "score",
+          ({ score }) => (score === null ? "–" : Math.round(score)),
+          { kind: "figure", label: "", of: "score" },
+        ],
+        ["cost", (row) => <Cost row={row} />, { kind: "figure", label: "", of: "push" }],
+        ["total", ({ total_ms }) => duration(total_ms), { kind: "figure", label: "" }],
       ]}
     />
   );

@@ -1,22 +1,14 @@
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { ModelView } from "#dashboard/endpoints/models.ts";
-import { State, states, Time, Track } from "../../components/marks.tsx";
-import { Table } from "../../components/table.tsx";
+import { states, Track } from "../../components/marks.tsx";
 import { minuteTime } from "../../format.ts";
 import { usePlace, zoneOf } from "../../router.tsx";
-
-interface Span {
-  readonly state: ModelView["state"];
-  readonly reason: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 /** The states that a model had in the range. Before the first change that was seen nothing is known. */
 export function spansIn(
   range: { readonly from_ms: number; readonly to_ms: number },
   model: Pick<ModelView, "state" | "since_ms" | "reason"> & { readonly history: Readonly<ModelView["history"]> },
-): Span[] {
+) {
   const changes = [...model.history];
   if (changes.at(-1)?.state !== model.state) {
     changes.push({ at_ms: model.since_ms, state: model.state, reason: model.reason });
@@ -28,59 +20,31 @@ export function spansIn(
   });
 }
 
-/** One strip for each model, and all changes as a table. */
+/** One strip for each model. */
 export function History({ data }: { readonly data: AnswerOf<"GET models"> }) {
   const zone = zoneOf(usePlace());
   const range = { from_ms: data.range.from_ms, to_ms: Math.min(data.range.to_ms, data.at_ms) };
   const part = (ms: number): number => (ms - range.from_ms) / (range.to_ms - range.from_ms);
   const minute = (ms: number): string => minuteTime(ms, Date.now(), zone);
-  const newest = data.models
-    .flatMap(({ key, history }) => history.map((change) => ({ key, ...change })))
-    .filter(({ at_ms }) => at_ms >= range.from_ms)
-    .sort((a, b) => b.at_ms - a.at_ms)
-    .slice(0, 50);
   return (
-    <>
-      <div className="strips stack">
-        {data.models.map((model) => {
-          const spans = spansIn(range, model).map(({ state, reason, fromMs, toMs }) => {
-            const title = `${states[state].word} from ${minute(fromMs)}`;
-            return { tone: states[state].tone, from: part(fromMs), to: part(toMs), title, reason };
-          });
-          const label = spans.map(({ title }) => title).join(", ") || "nothing seen";
-          return (
-            <div className="strip" key={model.key}>
-              <span className="mono clip">{model.key}</span>
-              <Track
-                label={`${model.key}: ${label}`}
-                spans={spans.map(({ reason, ...span }) => ({ ...span, title: `${span.title}: ${reason}` }))}
-              />
-            </div>
-          );
-        })}
-        <p className="row spread muted">
-          <span>{minute(range.from_ms)}</span>
-          <span>{minute(range.to_ms)}</span>
-        </p>
-      </div>
-      {newest.length === 0 ? (
-        <p className="muted">No model has changed its state in this range.</p>
-      ) : (
-        <details>
-          <summary>Changes as table</summary>
-          <Table
-            caption="Changes of state"
-            rows={newest}
-            rowKey={({ key, at_ms, state }) => `${key} ${at_ms} ${state}`}
-            columns={[
-              { name: "time", cell: ({ at_ms }) => <Time ms={at_ms} exact /> },
-              { name: "model", of: "mono", cell: ({ key }) => key },
-              { name: "became", cell: ({ state }) => <State state={state} /> },
-              { name: "why", of: "muted", cell: ({ reason }) => reason },
-            ]}
-          />
-        </details>
-      )}
-    </>
+    <div className="stack tight">
+      {data.models.map((model) => {
+        const spans = spansIn(range, model).map(({ state, reason, fromMs, toMs }) => {
+          const title = `${states[state].word} from ${minute(fromMs)}: ${reason}`;
+          return { tone: states[state].tone, from: part(fromMs), to: part(toMs), title };
+        });
+        const label = spans.map(({ title }) => title).join(", ") || "nothing seen";
+        return (
+          <div className="strip row" key={model.key}>
+            <span className="mono clip">{model.key}</span>
+            <Track label={`${model.key}: ${label}`} spans={spans} />
+          </div>
+        );
+      })}
+      <p className="row spread muted">
+        <span>{minute(range.from_ms)}</span>
+        <span>{minute(range.to_ms)}</span>
+      </p>
+    </div>
   );
 }

@@ -1,10 +1,10 @@
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { ModelView } from "#dashboard/endpoints/models.ts";
 import { call } from "../../api/client.ts";
-import { useChange, useRead, useSession } from "../../api/queries.ts";
+import { useChange, useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
 import { Cost, Money, Requests, State, Tier, Time } from "../../components/marks.tsx";
-import { Command, Loaded, Section } from "../../components/parts.tsx";
+import { Loaded, Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
 import { count, counted, duration, share, words } from "../../format.ts";
 import { rangeOf, usePlace } from "../../router.tsx";
@@ -45,18 +45,21 @@ export function Models() {
 }
 
 function Aggregator({ data: { aggregator } }: Props) {
-  if (aggregator.state === "closed") return null;
+  const { state, reason, retry_at_ms } = aggregator;
+  if (state === "closed") return null;
   return (
-    <div className="notice">
-      The aggregator as a whole is {aggregator.state === "open" ? "out" : "being probed"}
-      {aggregator.reason !== null && `: ${aggregator.reason}`}.
-      {aggregator.retry_at_ms !== null && (
-        <>
-          {" "}
-          The next try is at <Time ms={aggregator.retry_at_ms} />.
-        </>
-      )}
-    </div>
+    <p className="notice">
+      The aggregator as a whole is {state === "open" ? "out" : "being probed"}
+      {reason !== null && `: ${reason}`}. {retry_at_ms !== null && <NextTry ms={retry_at_ms} />}
+    </p>
+  );
+}
+
+function NextTry({ ms }: { readonly ms: number }) {
+  return (
+    <>
+      Next try <Time ms={ms} />.
+    </>
   );
 }
 
@@ -75,24 +78,22 @@ function ModelTable({ data: { models, range }, onChange }: Props & { onChange: (
       rows={models}
       rowKey={({ key }) => key}
       columns={[
-        { name: "model", kind: "heading", cell: (model) => <Name {...model} /> },
-        {
-          name: "state",
-          of: "push",
-          cell: ({ state, routable }) => (
+        ["model", (model) => <Name model={model} />, { kind: "heading" }],
+        [
+          "state",
+          ({ state, routable }) => (
             <>
               <State state={state} />
               {!routable && <span className="muted block">gets no traffic</span>}
             </>
           ),
-        },
-        { name: "since, why", of: "break", fold: true, cell: (model) => <Why {...model} /> },
-        { name: "served", kind: "figure", cell: ({ served }) => <Requests of={served} range={range} /> },
-        {
-          name: "failed calls",
-          kind: "figure",
-          tone: ({ calls }) => (calls.failed > 0 ? "warn" : undefined),
-          cell: ({ calls }) => (
+          { of: "push" },
+        ],
+        ["since, why", (model) => <Why model={model} />, { of: "break", fold: true }],
+        ["served", ({ served }) => <Requests of={served} range={range} />, "figure"],
+        [
+          "failed calls",
+          ({ calls }) => (
             <>
               {count(calls.failed)} of {count(calls.count)}
               <span className="muted block">
@@ -100,31 +101,30 @@ function ModelTable({ data: { models, range }, onChange }: Props & { onChange: (
               </span>
             </>
           ),
-        },
-        {
-          name: "first token 50 / 95 %",
-          kind: "figure",
-          label: "first token",
-          cell: ({ first_token_ms: first }) =>
-            first === null ? "–" : `${duration(first.p50)} / ${duration(first.p95)}`,
-        },
-        {
-          name: "cost",
-          kind: "figure",
-          cell: ({ served, cache_share }) => (
+          { kind: "figure", tone: ({ calls }) => (calls.failed > 0 ? "warn" : undefined) },
+        ],
+        [
+          "first token 50 / 95 %",
+          ({ first_token_ms: first }) => (first === null ? "–" : `${duration(first.p50)} / ${duration(first.p95)}`),
+          { kind: "figure", label: "first token" },
+        ],
+        [
+          "cost",
+          ({ served, cache_share }) => (
             <>
               <Cost of={served} range={range} />
               {cache_share !== null && <span className="muted block">{share(cache_share, 1)} cached</span>}
             </>
           ),
-        },
-        { name: "change", kind: "unnamed", of: "number nowrap actions", cell: buttons },
+          "figure",
+        ],
+        ["change", buttons, { kind: "unnamed", of: "number nowrap actions" }],
       ]}
     />
   );
 }
 
-function Name({ tier, key, role, in_senior_chain, used }: ModelView) {
+function Name({ model: { tier, key, role, in_senior_chain, used } }: { readonly model: ModelView }) {
   return (
     <>
       <Tier tier={tier}>{key}</Tier>
@@ -137,18 +137,12 @@ function Name({ tier, key, role, in_senior_chain, used }: ModelView) {
   );
 }
 
-function Why({ since_ms, reason, retry_at_ms, override }: ModelView) {
+function Why({ model: { since_ms, reason, retry_at_ms, override } }: { readonly model: ModelView }) {
   return (
     <>
       <Time ms={since_ms} />
       <span className="muted block">
-        {reason}
-        {retry_at_ms !== null && (
-          <>
-            {" "}
-            Next try <Time ms={retry_at_ms} />.
-          </>
-        )}
+        {reason} {retry_at_ms !== null && <NextTry ms={retry_at_ms} />}
         {override !== null && !reason.includes(override.by) && `, by ${override.by}`}
       </span>
     </>
@@ -194,7 +188,6 @@ const sources = {
 
 /** Prices of a million tokens, where they come from, and where the aggregator's list differs. */
 function Prices({ data: { models, price_book_read_ms: readMs } }: Props) {
-  const own = useSession().data?.command ?? "smart-gateway";
   const drifts = models.flatMap(({ key, drift }) => drift.map((one) => ({ key, ...one })));
   const aside = (
     <span className="muted">
@@ -204,43 +197,29 @@ function Prices({ data: { models, price_book_read_ms: readMs } }: Props) {
   );
   return (
     <Section title="Prices" aside={aside}>
-      {drifts.length > 0 && (
-        <div className="notice stack tight">
-          {drifts.map(({ key, reason, detail, at_ms }) => (
-            <p key={`${key} ${reason} ${detail}`}>
-              <code>{key}</code>: {words(reason)}. {detail} <Time ms={at_ms} />
-            </p>
-          ))}
-          <Command text={`${own} models sync`} />
-        </div>
-      )}
+      {drifts.map(({ key, reason, detail, at_ms }) => (
+        <p key={`${key} ${reason} ${detail}`} className="notice">
+          <code>{key}</code>: {words(reason)}. {detail} <Time ms={at_ms} />
+        </p>
+      ))}
       <Table
         caption="Prices of a million tokens"
         className="folds"
         rows={models}
         rowKey={({ key }) => key}
         columns={[
-          { name: "model", kind: "heading", cell: ({ tier, key }) => <Tier tier={tier}>{key}</Tier> },
-          { name: "upstream id", of: "mono", cell: ({ upstream_id }) => upstream_id },
-          {
-            name: "input",
-            kind: "figure",
-            fold: true,
-            cell: ({ price }) => <Money nano={price.input_nano_usd_per_mtok} />,
-          },
-          {
-            name: "cached",
-            kind: "figure",
-            cell: ({ price }) => <Money nano={price.cached_input_nano_usd_per_mtok} />,
-          },
-          { name: "output", kind: "figure", cell: ({ price }) => <Money nano={price.output_nano_usd_per_mtok} /> },
-          { name: "context", kind: "figure", cell: ({ context_tokens }) => count(context_tokens) },
-          {
-            name: "from",
-            of: "nowrap",
-            cell: ({ price_source, price: { bands } }) =>
+          ["model", ({ tier, key }) => <Tier tier={tier}>{key}</Tier>, { kind: "heading" }],
+          ["upstream id", ({ upstream_id }) => upstream_id, { of: "mono" }],
+          ["input", ({ price }) => <Money nano={price.input_nano_usd_per_mtok} />, { kind: "figure", fold: true }],
+          ["cached", ({ price }) => <Money nano={price.cached_input_nano_usd_per_mtok} />, "figure"],
+          ["output", ({ price }) => <Money nano={price.output_nano_usd_per_mtok} />, "figure"],
+          ["context", ({ context_tokens }) => count(context_tokens), "figure"],
+          [
+            "from",
+            ({ price_source, price: { bands } }) =>
               `${sources[price_source]}${bands > 0 ? `, ${counted(bands, "more band")}` : ""}`,
-          },
+            { of: "nowrap" },
+          ],
         ]}
       />
     </Section>

@@ -129,8 +129,6 @@ export function OverTime({ summary }: { readonly summary: Summary }) {
 
 /** One hue a tier; of what has none, and of a second model of a tier, the others in their order. */
 const hues = ["flash", "pro", "emergency", "free"] as const;
-/** Series of a chart; what is left over stands in the last. */
-const most = 4;
 
 function RangeChart({ shown, summary, heading }: { shown: Shown; summary: Summary; heading?: React.ReactNode }) {
   const place = usePlace();
@@ -143,12 +141,13 @@ function RangeChart({ shown, summary, heading }: { shown: Shown; summary: Summar
     <Loaded query={useSeries({ metric, by, points, ...range })} what={name.toLowerCase()} height={260}>
       {(data) => {
         const taken = new Set<string>();
-        const series = fewer(data.groups, isSum).map(({ name: key, values, total }): Series => {
+        const series = data.groups.map(({ name: key, values, total }): Series => {
           const tier = summary.by_model.find(({ model }) => model === key)?.tier;
           const hue = [tier, ...hues].find((one) => one != null && !taken.has(one)) ?? "free";
           taken.add(hue);
           const filter: DecisionFilter = { [by]: key };
-          const link = total !== null && key !== "other" && by !== "none";
+          // The list behind a link adds up to its number.
+          const link = total !== null && key !== "other" && /^(cost|requests)/.test(metric);
           const legend = link ? (
             <DecisionsLink key="" filter={filter} range={data.range}>
               {format(total)}
@@ -166,19 +165,4 @@ function RangeChart({ shown, summary, heading }: { shown: Shown; summary: Summar
       }}
     </Loaded>
   );
-}
-
-type Groups = Answer["groups"];
-
-/** The largest; the sums of the others together. */
-function fewer(groups: Groups, isSum: boolean): Groups {
-  if (groups.length <= most) return groups;
-  if (!isSum) return groups.slice(0, most);
-  const rest = groups.slice(most - 1);
-  const values = rest[0]?.values.map((_, at) => {
-    const known = rest.flatMap((group) => group.values[at] ?? []);
-    return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
-  });
-  const total = rest.reduce((sum, group) => sum + (group.total ?? 0), 0);
-  return [...groups.slice(0, most - 1), { name: "other", values: values ?? [], total }];
 }

@@ -29,12 +29,7 @@ export function Now() {
             <SpendToday summary={data} />
             <Caps summary={data} />
           </div>
-          {data.total.requests > 0 && (
-            <>
-              <WhereTheyWent summary={data} />
-              <Saved summary={data} />
-            </>
-          )}
+          {data.total.requests > 0 && <WhereTheyWent summary={data} />}
           <Proof summary={data} />
         </div>
       )}
@@ -153,31 +148,15 @@ function Figures({ summary }: { readonly summary: Summary }) {
           `${share(tokens.cached, tokens.prompt)} of the input cached`,
         ],
         ["model switches", count(switches.count), moved],
-        ["saved", to(answered.filter, <Money nano={saved.saved_nano_usd} />), `against ${saved.model ?? "pro"} alone`],
+        [
+          "saved",
+          <span key="" title={saved.baseline}>
+            {to(answered.filter, <Money nano={saved.saved_nano_usd} />)}
+          </span>,
+          `of ${money(saved.baseline_nano_usd)} on ${saved.model ?? "pro"} alone`,
+        ],
       ]}
     />
-  );
-}
-
-function Saved({ summary: { saved, answered, range } }: { readonly summary: Summary }) {
-  if (saved.requests === 0) return null;
-  const difference = Math.abs(saved.saved_nano_usd);
-  return (
-    <Section title="Saved against pro alone">
-      <p>
-        <DecisionsLink filter={answered.filter} range={range}>
-          {counted(saved.requests, "answered request")}
-        </DecisionsLink>{" "}
-        cost <Money nano={saved.cost_nano_usd} />. The same tokens on <code>{saved.model ?? "pro"}</code> would have
-        cost <Money nano={saved.baseline_nano_usd} />:{" "}
-        <strong>
-          <Money nano={difference} />
-        </strong>{" "}
-        {saved.baseline_nano_usd > 0 && `(${share(difference, saved.baseline_nano_usd)}) `}
-        {saved.saved_nano_usd < 0 ? "less than was spent." : "more."}
-      </p>
-      <p className="muted">{saved.baseline}</p>
-    </Section>
   );
 }
 

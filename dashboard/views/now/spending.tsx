@@ -102,18 +102,17 @@ function Split({ title, summary, rows }: Props & { readonly title: string; reado
         rows={rows}
         rowKey={({ value }) => value ?? "none"}
         columns={[
-          { name: title, kind: "heading", cell: ({ shown }) => shown, of: "clip" },
-          {
-            name: "of all",
-            kind: "unnamed",
-            className: "wide",
-            cell: ({ requests, tier }) => (
+          [title, ({ shown }) => shown, { kind: "heading", of: "clip" }],
+          [
+            "of all",
+            ({ requests, tier }) => (
               <ShareBar share={requests / total.requests} fill={tier === null ? "--line-strong" : `--${tier}-fill`} />
             ),
-          },
-          { name: "requests", kind: "figure", className: "middle", cell: (row) => <Requests of={row} range={range} /> },
-          { name: "share", kind: "figure", className: "narrow", cell: (row) => share(row.requests, total.requests) },
-          { name: "cost", kind: "figure", className: "middle", cell: (row) => <Cost of={row} range={range} /> },
+            { kind: "unnamed", className: "wide" },
+          ],
+          ["requests", (row) => <Requests of={row} range={range} />, { kind: "figure", className: "middle" }],
+          ["share", (row) => share(row.requests, total.requests), { kind: "figure", className: "narrow" }],
+          ["cost", (row) => <Cost of={row} range={range} />, { kind: "figure", className: "middle" }],
         ]}
       />
     </Section>

@@ -1,5 +1,4 @@
 import type { BacktestResult } from "#records/backtest/backtest.ts";
-import { Chart } from "../../chart/chart.tsx";
 import { Money, Tier } from "../../components/marks.tsx";
 import { Table } from "../../components/table.tsx";
 import { count, counted, duration, money, share, words } from "../../format.ts";
@@ -11,11 +10,9 @@ interface Props {
 
 /** What an edited policy would have done: who would have gone elsewhere, why, and what it would have cost. */
 export function Backtest({ result, tookMs }: Props & { readonly tookMs: number }) {
-  const { days } = result;
   const difference = result.after.cost_nano_usd - result.before.cost_nano_usd;
   const cost =
     difference === 0 ? "stays the same" : `${difference < 0 ? "falls" : "rises"} by ${money(Math.abs(difference))}`;
-  const hits = days.some(({ cap_hits_before, cap_hits_after }) => cap_hits_before + cap_hits_after > 0);
   return (
     <div className="stack wide-gap" role="status">
       <p>
@@ -30,29 +27,19 @@ export function Backtest({ result, tookMs }: Props & { readonly tookMs: number }
             `The cost of ${counted(result.estimated, "request")} is a guess: nothing answered it. `}
           {result.hard + result.easy > 0 &&
             `Of ${counted(result.hard, "answer")} of flash reported as failed, ${count(result.hard_to_flash)} would go to flash again; of ${count(result.easy)} reported as solved, ${count(result.easy_to_pro)} would go to pro. `}
+          {hits(result.days, "before") + hits(result.days, "after") > 0 &&
+            `At a cap: ${counted(hits(result.days, "before"), "request")} before, ${count(hits(result.days, "after"))} after. `}
           {result.skipped > 0 && `${counted(result.skipped, "record")} cannot be replayed. `}It took {duration(tookMs)}.
         </span>
       </p>
       <Sides result={result} />
-      {days.length > 1 && (
-        <div className="columns">
-          <ByDay title="Cost by UTC day" days={days} before="before_nano_usd" after="after_nano_usd" format={money} />
-          {hits ? (
-            <ByDay
-              title="Requests at a cap by UTC day"
-              days={days}
-              before="cap_hits_before"
-              after="cap_hits_after"
-              format={count}
-            />
-          ) : (
-            <p className="muted">No cap would have been hit, before or after.</p>
-          )}
-        </div>
-      )}
       <Changes result={result} />
     </div>
   );
+}
+
+function hits(days: BacktestResult["days"], when: "before" | "after"): number {
+  return days.reduce((sum, day) => sum + day[`cap_hits_${when}`], 0);
 }
 
 function Sides({ result: { before, after, requests } }: Props) {
@@ -76,31 +63,12 @@ function Sides({ result: { before, after, requests } }: Props) {
       rows={rows}
       rowKey={({ name }) => name}
       columns={[
-        { name: "tier", kind: "heading", cell: ({ shown }) => shown },
-        { name: "before", kind: "figure", cell: ({ cell }) => cell(before) },
-        { name: "after", kind: "figure", cell: ({ cell }) => cell(after) },
+        ["tier", ({ shown }) => shown, { kind: "heading" }],
+        ["before", ({ cell }) => cell(before), "figure"],
+        ["after", ({ cell }) => cell(after), "figure"],
       ]}
     />
   );
-}
-
-type Day = BacktestResult["days"][number];
-
-interface ByDayProps {
-  readonly title: string;
-  readonly days: readonly Day[];
-  readonly before: Exclude<keyof Day, "day">;
-  readonly after: Exclude<keyof Day, "day">;
-  readonly format: (value: number) => string;
-}
-
-function ByDay({ title, days, before, after, format }: ByDayProps) {
-  const series = [
-    { name: "before", line: "--muted", values: days.map((day) => day[before]), legend: "" },
-    { name: "after", line: "--accent", values: days.map((day) => day[after]), legend: "" },
-  ];
-  const atMs = days.map(({ day }) => Date.parse(`${day}T00:00:00Z`));
-  return <Chart title={title} plot={{ atMs, series, zone: "utc", format }} />;
 }
 
 function Changes({ result: { changes } }: Props) {
@@ -116,20 +84,18 @@ function Changes({ result: { changes } }: Props) {
       rows={changes}
       rowKey={(change) => [change.from_model, change.from_cause, change.to_model, change.to_cause].join(" ")}
       columns={[
-        { name: "from", cell: ({ from_model, from_cause }) => side(from_model, from_cause) },
-        { name: "to", cell: ({ to_model, to_cause }) => side(to_model, to_cause) },
-        { name: "requests", kind: "figure", cell: ({ requests }) => count(requests) },
-        {
-          name: "cost",
-          kind: "figure",
-          cell: ({ delta_nano_usd: nano }) => [nano > 0 && "+", <Money key="delta" nano={nano} />],
-        },
-        {
-          name: "example",
-          kind: "unnamed",
-          of: "number",
-          cell: (change) => <DecisionLink id={change.example_decision_id}>an example</DecisionLink>,
-        },
+        ["from", ({ from_model, from_cause }) => side(from_model, from_cause)],
+        ["to", ({ to_model, to_cause }) => side(to_model, to_cause)],
+        ["requests", ({ requests }) => count(requests), "figure"],
+        ["cost", ({ delta_nano_usd: nano }) => [nano > 0 && "+", <Money key="delta" nano={nano} />], "figure"],
+        [
+          "example",
+          (change) => <DecisionLink id={change.example_decision_id}>an example</DecisionLink>,
+          {
+            kind: "unnamed",
+            of: "number",
+          },
+        ],
       ]}
     />
   );

@@ -8,8 +8,6 @@ import { Table } from "../../components/table.tsx";
 import { counted } from "../../format.ts";
 import { Problems, Try, written } from "./try.tsx";
 
-type Answer = AnswerOf<"GET policy">;
-
 /** What are the rules, and what if I change them? */
 export function PolicyView() {
   const policy = useRead("GET policy", {}, 15_000);
@@ -26,26 +24,16 @@ export function PolicyView() {
   );
 }
 
-function Source({ data }: { readonly data: Answer }) {
+function Source({ data }: { readonly data: AnswerOf<"GET policy"> }) {
   const changed = data.keys.filter((key) => key.changed).length;
   return (
     <div className="stack">
       <p>
-        {data.file === null ? (
-          "The defaults are in force."
-        ) : (
-          <>
-            From <code>{data.file}</code>. {counted(changed, "value differs", "values differ")} from the defaults.
-          </>
-        )}{" "}
-        Loaded <Time ms={data.loaded_at_ms} />,{" "}
+        {data.file === null ? "The defaults are in force." : <code>{data.file}</code>}{" "}
+        {counted(changed, "value differs", "values differ")} from the defaults. Loaded <Time ms={data.loaded_at_ms} />.{" "}
         <span className="muted">
-          configuration hash <code>{data.config_hash}</code>
-          {data.policy_hash !== null && (
-            <>
-              , policy hash of decisions made now <code>{data.policy_hash}</code>
-            </>
-          )}
+          Configuration hash <code>{data.config_hash}</code>, policy hash of decisions made now{" "}
+          <code>{data.policy_hash ?? "none"}</code>
         </span>
       </p>
       {data.problems.length > 0 && (
@@ -57,70 +45,44 @@ function Source({ data }: { readonly data: Answer }) {
   );
 }
 
+/** Sections with changed values are open, and these are marked. */
 function Keys({ keys }: { readonly keys: readonly PolicyKey[] }) {
   const [search, setSearch] = useState("");
-  const [changedOnly, setChangedOnly] = useState(false);
-  const wanted = search.toLowerCase();
-  const shown = keys.filter(
-    ({ path, about, changed }) =>
-      (!changedOnly || changed) && (path.toLowerCase().includes(wanted) || about.toLowerCase().includes(wanted)),
-  );
+  const shown = keys.filter(({ path, about }) => `${path} ${about}`.toLowerCase().includes(search.toLowerCase()));
   const groups = Map.groupBy(shown, ({ path }) => path.split(".")[0] ?? path);
   return (
-    <Section
-      title="In force"
-      aside={
-        <span className="row">
-          <label className="row">
-            <input type="checkbox" checked={changedOnly} onChange={({ target }) => setChangedOnly(target.checked)} />
-            changed only
-          </label>
-          <Search label="Search the policy" value={search} onChange={setSearch} />
-        </span>
-      }
-    >
-      {shown.length === 0 && (
-        <p className="muted">{changedOnly ? "Every value is the default." : "No key matches the search."}</p>
-      )}
+    <Section title="In force" aside={<Search label="Search the policy" value={search} onChange={setSearch} />}>
+      {shown.length === 0 && <p className="muted">No key matches the search.</p>}
       {[...groups].map(([group, members]) => (
-        <details key={group} open={wanted !== "" || changedOnly || members.some(({ changed }) => changed)}>
+        <details key={group} open={search !== "" || members.some(({ changed }) => changed)}>
           <summary>
-            <code>{group}</code>{" "}
-            <span className="muted">
-              {counted(members.length, "key")}
-              {members.some(({ changed }) => changed) && `, ${members.filter(({ changed }) => changed).length} changed`}
-            </span>
+            <code>{group}</code> {counted(members.length, "key")}, {members.filter(({ changed }) => changed).length}{" "}
+            changed
           </summary>
-          <KeyTable keys={members} group={group} />
+          <Table
+            caption={`Keys of ${group}`}
+            className="folds policy"
+            rows={members}
+            rowKey={({ path }) => path}
+            rowProps={({ changed }) => (changed ? { "data-marked": true } : {})}
+            columns={[
+              ["key", ({ path }) => path, { kind: "heading", of: "mono" }],
+              ["value", (key) => <Value of={key} />, { of: "mono value" }],
+              ["from", ({ from, line }) => (line === null ? from : `${from}, line ${line}`), { of: "nowrap" }],
+              ["meaning", ({ about }) => <Sentence text={about} />, { of: "muted break" }],
+            ]}
+          />
         </details>
       ))}
     </Section>
   );
 }
 
-function KeyTable({ keys, group }: { readonly keys: readonly PolicyKey[]; readonly group: string }) {
+function Value({ of }: { readonly of: PolicyKey }) {
   return (
-    <Table
-      caption={`Keys of ${group}`}
-      className="folds policy"
-      rows={keys}
-      rowKey={({ path }) => path}
-      rowProps={({ changed }) => (changed ? { "data-marked": true } : {})}
-      columns={[
-        { name: "key", kind: "heading", of: "mono", cell: ({ path }) => path },
-        {
-          name: "value",
-          of: "mono value",
-          cell: ({ value, changed, default: fallback }) => (
-            <>
-              {written(value)}
-              {changed && <span className="muted block">default {written(fallback)}</span>}
-            </>
-          ),
-        },
-        { name: "from", of: "nowrap", cell: ({ from, line }) => (line === null ? from : `${from}, line ${line}`) },
-        { name: "meaning", of: "muted break", cell: ({ about }) => <Sentence text={about} /> },
-      ]}
-    />
+    <>
+      {written(of.value)}
+      {of.changed && <span className="muted block">default {written(of.default)}</span>}
+    </>
   );
 }

@@ -13,7 +13,7 @@ export interface AccessOptions {
 }
 
 /** The header that a page of another origin cannot send without a preflight request. Its value does not matter. */
-export const csrfHeader = "x-smart-gateway-csrf";
+const csrfHeader = "x-smart-gateway-csrf";
 
 const proxyHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 

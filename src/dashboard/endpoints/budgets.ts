@@ -58,9 +58,7 @@ export function budgetEndpoints(sources: DashboardSources) {
           day_ends_at_ms: pace.day_ends_at_ms,
           pace,
           policy_caps: {
-            goal_soft_nano_usd: caps.goalSoft,
             goal_hard_nano_usd: caps.goalHard,
-            day_soft_nano_usd: caps.daySoft,
             day_hard_nano_usd: caps.dayHard,
           },
           days: [today, ...days].slice(0, maxDays).map(line),

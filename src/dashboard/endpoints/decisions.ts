@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Call, endpoint, eventEndpoint, Refusal } from "#dashboard/endpoint.ts";
+import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
 import { DecisionFilter, namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
@@ -37,7 +37,7 @@ export function decisionEndpoints({ clock, config, explained, records }: Dashboa
       },
     }),
 
-    "GET decisions/live": eventEndpoint({
+    "GET decisions/live": endpoint({
       about:
         "New records as they are made, filtered. The `id:` of a `decision` is what `Last-Event-ID` takes up from; after a `gap`, events were missed: load the list again.",
       query: DecisionsQuery,

@@ -14,11 +14,10 @@ export function holdEndpoints(sources: DashboardSources) {
       about: "Money that is held, and when each hold ends by itself.",
       query: z.object({
         limit: z.coerce.number().int().min(1).max(500).default(100),
-        charged: z.enum(["true", "false"]).default("false").describe("Also what was charged in full without proof."),
       }),
       async answer({ query }) {
         const admin = await openAdmin(sources);
-        const { holds, totals } = await admin.holds({ limit: query.limit, charged: query.charged === "true" });
+        const { holds, totals } = await admin.holds({ limit: query.limit });
         const count = totals.reduce((sum, total) => sum + total.count, 0);
         const more = Math.max(0, count - holds.length);
         return { at_ms: sources.clock.now(), holds: holds.map(holdView), totals: holdTotals(totals), more };

@@ -10,12 +10,12 @@ const nearCapShare = 0.8;
 /** Drifts and dropped records are news for a day. */
 const recentMs = 24 * 3_600_000;
 
+/** `isNew`: nothing was ever recorded. */
 interface NeedInputs {
   readonly day: CapUse;
   readonly goals: readonly CapUse[];
   readonly pace: Pace;
   readonly totals: readonly HoldTotal[];
-  /** Nothing was ever recorded. */
   readonly isNew: boolean;
 }
 
@@ -39,23 +39,23 @@ const kinds = {
 type Kind = keyof typeof kinds;
 const order = Object.keys(kinds);
 
-/** The problem and what to do, each as a sentence; a command that does it; what it concerns and how much it is. */
-interface Found {
-  readonly kind: Kind;
-  readonly title: string;
-  readonly todo: string;
-  /** Without the words before it. */
-  readonly command?: string | null;
-  readonly since_ms?: number | null;
-  readonly amount_nano_usd?: number | null;
-  readonly count?: number;
-  /** The list of decisions that shows more. */
-  readonly filter?: DecisionFilter;
-  /** The model, account or hold that it concerns. */
-  readonly target?: string;
-  /** Stays the same while the problem lasts. */
-  readonly id?: string;
-}
+/** The problem and what to do, each as a sentence, and what more there is to say. */
+type Found = readonly [
+  kind: Kind,
+  title: string,
+  todo: string,
+  more?: {
+    /** A command that does it, without the words before it. */
+    readonly command?: string;
+    readonly since_ms?: number | null;
+    readonly amount_nano_usd?: number | null;
+    readonly count?: number;
+    /** The list of decisions that shows more. */
+    readonly filter?: DecisionFilter;
+    /** The model, account or hold that it concerns. */
+    readonly target?: string;
+  },
+];
 type Finding = Generator<Found, void, undefined>;
 
 /** What an operator should look at, the most severe first; empty when all is well. */
@@ -66,23 +66,25 @@ export function listNeeds(sources: DashboardSources, inputs: NeedInputs) {
     ...capNeeds(inputs),
     ...holdNeeds(inputs.totals),
     ...moneyNeeds(sources),
-    ...configNeeds(sources),
-    ...recordNeeds(sources),
-    ...(inputs.isNew ? [firstSteps(sources)] : []),
+    ...otherNeeds(sources, inputs.isNew),
   ];
   return found
-    .map(({ command = null, target = null, ...given }) => ({
-      id: target === null ? given.kind : `${given.kind} ${target}`,
+    .map(([kind, title, todo, { command, ...more } = {}]) => ({
+      kind,
+      // Stays the same while the problem lasts.
+      id: [kind, more.target, kind === "price_drift" ? title : ""].join(" ").trim(),
+      title,
+      todo,
       since_ms: null,
       amount_nano_usd: null,
       count: null,
       filter: null,
-      ...given,
+      target: null,
+      ...more,
       // `act`: requests are refused or money is at risk; `watch`: that may follow; `info`: first steps.
-      severity: kinds[given.kind][0],
-      view: kinds[given.kind][1],
-      target,
-      command: command === null ? null : `${sources.installation.command} ${command}`,
+      severity: kinds[kind][0],
+      view: kinds[kind][1],
+      command: command === undefined ? null : `${sources.installation.command} ${command}`,
     }))
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
@@ -95,14 +97,10 @@ function* storeNeeds({ ledger }: DashboardSources): Finding {
       failed === "store_lost"
         ? ["was deleted, replaced or emptied", "Restore the database, then restart the gateway."]
         : ["could not be synced to disk by this process", "Restart the gateway."];
-    yield { kind: "ledger_failed", title: `The budget store ${title}, and nothing is admitted.`, todo };
+    yield ["ledger_failed", `The budget store ${title}, and nothing is admitted.`, todo];
   } else if (!ok) {
-    yield {
-      kind: "store_unavailable",
-      title: "The budget store does not answer, and requests that cost anything are refused.",
-      todo: "See whether the database runs and can be reached.",
-      command: "doctor",
-    };
+    const title = "The budget store does not answer, and requests that cost anything are refused.";
+    yield ["store_unavailable", title, "See whether the database runs and can be reached.", { command: "doctor" }];
   }
 }
 
@@ -110,37 +108,25 @@ function* healthNeeds({ health, config }: DashboardSources): Finding {
   const { registry, policy } = config();
   const { models, aggregator } = health.status();
   if (aggregator.state !== "closed") {
-    yield {
-      kind: "aggregator_down",
-      title: `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`,
-      todo: "It is tried again by itself. Check the key, the credit and the network.",
-      command: "doctor",
-      since_ms: aggregator.sinceMs ?? null,
-    };
+    const title = `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`;
+    const todo = "It is tried again by itself. Check the key, the credit and the network.";
+    yield ["aggregator_down", title, todo, { command: "doctor", since_ms: aggregator.sinceMs ?? null }];
   }
   const chain = policy.health.senior_fallback_chain;
   const isOut = (key: string) => models.find(({ model }) => model === key)?.routable === false;
   if (chain.length > 0 && chain.every(isOut)) {
-    yield {
-      kind: "all_models_out",
-      title: "No model of the senior chain can serve, and sensitive requests are refused.",
-      todo: "See why each is out. `models reset` forgives what a model has done.",
-    };
+    const title = "No model of the senior chain can serve, and sensitive requests are refused.";
+    yield ["all_models_out", title, "See why each is out. `models reset` forgives what a model has done."];
   }
   for (const { model, state, routable, reason, sinceMs } of models) {
     const entry = registry.models.get(model);
     const isUsed = entry !== undefined && (registry.byRole[entry.role] === entry || chain.includes(model));
     if (routable || !isUsed || !entry.enabled) continue;
     const byOperator = state === "DISABLED";
-    yield {
-      kind: "model_out",
-      title: `${model} is out of service (${state}): ${reason}.`,
-      todo: byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.",
-      command: byOperator ? `models enable ${model}` : null,
-      since_ms: sinceMs,
-      target: model,
-      filter: { model },
-    };
+    const todo = byOperator ? "Enable it when it may serve again." : "It is probed by itself. See its errors.";
+    const more = { since_ms: sinceMs, target: model, filter: { model } };
+    const command = byOperator ? { command: `models enable ${model}` } : {};
+    yield ["model_out", `${model} is out of service (${state}): ${reason}.`, todo, { ...more, ...command }];
   }
 }
 
@@ -151,22 +137,18 @@ function* capNeeds({ day, goals, pace }: NeedInputs): Finding {
     const reached = share >= 1;
     const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
     const figures = `${dollarText(cap.spent_nano_usd)} spent and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
-    yield {
-      kind: reached ? "cap_reached" : "cap_near",
-      title: `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
-      todo: `${reached ? "Further requests are refused. " : ""}Raise the cap, or let it stand.`,
-      amount_nano_usd: cap.left_nano_usd,
-      target: cap.account,
-    };
+    yield [
+      reached ? "cap_reached" : "cap_near",
+      `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,
+      `${reached ? "Further requests are refused. " : ""}Raise the cap, or let it stand.`,
+      { amount_nano_usd: cap.left_nano_usd, target: cap.account },
+    ];
   }
   if (pace.runs_out_at_ms !== null && (day.used_share ?? 0) < nearCapShare) {
-    yield {
-      kind: "cap_pace",
-      title: `At the pace of the last ${Math.round(pace.window_ms / 60_000)} minutes the day's cap is reached before the UTC day ends.`,
-      todo: "See which goals spend it.",
-      amount_nano_usd: day.left_nano_usd,
-      target: day.account,
-    };
+    const minutes = Math.round(pace.window_ms / 60_000);
+    const title = `At the pace of the last ${minutes} minutes the day's cap is reached before the UTC day ends.`;
+    const more = { amount_nano_usd: day.left_nano_usd, target: day.account };
+    yield ["cap_pace", title, "See which goals spend it.", more];
   }
 }
 
@@ -175,14 +157,10 @@ function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   const count = open.reduce((sum, total) => sum + total.count, 0);
   const amount = open.reduce((sum, total) => sum + total.amount, 0);
   if (count === 0) return;
-  yield {
-    kind: "unresolved_hold",
-    title: `Nobody knows what ${count === 1 ? "one call has" : `${count} calls have`} cost: ${dollarText(amount)} is held.`,
-    todo: "Each is charged in full when it expires, unless you settle or release it before.",
-    command: "budgets holds",
-    count,
-    amount_nano_usd: amount,
-  };
+  const calls = count === 1 ? "one call has" : `${count} calls have`;
+  const todo = "Each is charged in full when it expires, unless you settle or release it before.";
+  const more = { command: "budgets holds", count, amount_nano_usd: amount };
+  yield ["unresolved_hold", `Nobody knows what ${calls} cost: ${dollarText(amount)} is held.`, todo, more];
 }
 
 /** What has happened to a model's entry in the aggregator's list, and what to do. Not every drift is about a price. */
@@ -200,54 +178,45 @@ const priceChanged = [
 function* moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources): Finding {
   const counted = reconciliation();
   if (counted !== undefined && isNotable(counted)) {
+    const { day, readMs } = counted;
     const difference = differenceOf(counted);
     const amount = Math.abs(difference);
-    yield {
-      kind: "money_unreconciled",
-      title: `The aggregator has counted ${dollarText(amount)} ${difference > 0 ? "more" : "less"} on ${counted.day} than the ledger.`,
-      todo: "Other users of the same key explain more. Prices that are out of date explain either.",
-      command: `budgets reconcile --day ${counted.day}`,
-      since_ms: counted.readMs,
-      amount_nano_usd: amount,
-      target: counted.day,
-    };
+    const title = `The aggregator has counted ${dollarText(amount)} ${difference > 0 ? "more" : "less"} on ${day} than the ledger.`;
+    const todo = "Other users of the same key explain more. Prices that are out of date explain either.";
+    const command = `budgets reconcile --day ${day}`;
+    yield ["money_unreconciled", title, todo, { command, since_ms: readMs, amount_nano_usd: amount, target: day }];
   }
   const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < recentMs);
   for (const { model, reason, detail, atMs } of [...drifts(), ...filtered]) {
-    const id = `price_drift ${model} ${reason}`;
     const [what, todo] = drifted[reason] ?? priceChanged;
-    const title = `${model} ${what}: ${detail}.`;
-    yield { kind: "price_drift", id, title, todo, command: "models sync", since_ms: atMs, target: model };
+    const more = { command: "models sync", since_ms: atMs, target: model };
+    yield ["price_drift", `${model} ${what}: ${detail}.`, todo, more];
   }
 }
 
-function* configNeeds({ configStatus }: DashboardSources): Finding {
+function* otherNeeds({ configStatus, records, clock, installation }: DashboardSources, isNew: boolean): Finding {
   const { state, loadedAtMs } = configStatus();
-  if (state === "current") return;
-  yield {
-    kind: "reload_refused",
-    title: `The policy or the model registry has changed and was refused. The last good one is in force.`,
-    todo: "Mend what is wrong with the file; it is read again when it changes.",
-    command: "policy check",
-    since_ms: loadedAtMs,
-  };
-}
-
-function* recordNeeds({ records, clock }: DashboardSources): Finding {
-  const { dropped, droppedAtMs, kind, ok } = records.status();
-  const isNews = droppedAtMs !== undefined && clock.now() - droppedAtMs < recentMs;
-  if (kind === "off" || (ok && (dropped === 0 || !isNews))) return;
-  const title = ok
-    ? `${dropped} decision records were lost because the store was too slow. No money was.`
-    : `Decision records cannot be written now, and ${dropped} were lost. No money was.`;
-  const todo = "Lists and sums lack these requests. The ledger has them.";
-  yield { kind: "records_dropped", title, todo, count: dropped, since_ms: droppedAtMs ?? null };
-}
-
-function firstSteps({ installation: { demo } }: DashboardSources): Found {
-  const todo = demo
+  if (state !== "current") {
+    const title = "The policy or the model registry has changed and was refused. The last good one is in force.";
+    const todo = "Mend what is wrong with the file; it is read again when it changes.";
+    yield ["reload_refused", title, todo, { command: "policy check", since_ms: loadedAtMs }];
+  }
+  const { dropped, droppedAtMs = 0, kind, ok } = records.status();
+  if (kind !== "off" && (!ok || (dropped > 0 && clock.now() - droppedAtMs < recentMs))) {
+    const title = ok
+      ? `${dropped} decision records were lost because the store was too slow. No money was.`
+      : `Decision records cannot be written now, and ${dropped} were lost. No money was.`;
+    const todo = "Lists and sums lack these requests. The ledger has them.";
+    yield ["records_dropped", title, todo, { count: dropped, since_ms: droppedAtMs || null }];
+  }
+  if (!isNew) return;
+  const todo = installation.demo
     ? "Make sample traffic: the simulator answers, nothing is spent."
     : "Point an OpenAI-compatible client at this gateway's address and /v1.";
-  const command = demo ? "demo traffic" : null;
-  return { kind: "nothing_yet", title: "No request has been recorded yet.", todo, command };
+  yield [
+    "nothing_yet",
+    "No request has been recorded yet.",
+    todo,
+    installation.demo ? { command: "demo traffic" } : {},
+  ];
 }

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { csrfHeader } from "#dashboard/access/access.ts";
 import { endpoint } from "#dashboard/endpoint.ts";
 import { dayCapUse, goalCapUses, type LedgerSnapshot, readLedger, spendingPace } from "#dashboard/ledger-view.ts";
 import {
@@ -25,8 +24,8 @@ import { listNeeds } from "./needs.ts";
 const maxGoals = 10;
 const maxModels = 500;
 const maxCaps = 5;
-/** Lines of a series of their own; what is left over is one more. */
-const maxLines = 8;
+/** Lines of a series: as many as a chart can show apart. What is left over stands in the last. */
+const maxLines = 4;
 
 /** The first view: the gateway's state, the sums of a range, a number over time. */
 export function nowEndpoints(sources: DashboardSources) {
@@ -35,23 +34,17 @@ export function nowEndpoints(sources: DashboardSources) {
     "GET session": endpoint({
       about: "The caller, and the gateway's version and state.",
       answer({ operator }) {
-        const { version, nodeId, demo, startedMs, command, workers } = sources.installation;
+        const { version, nodeId, demo, command } = sources.installation;
         const { kind, ok, failed = null } = sources.ledger.status();
-        const store = records.status();
         return {
           version,
           node_id: nodeId,
           demo,
           operator: operator.name,
           signed_in: operator.by === "session",
-          csrf_header: csrfHeader,
-          now_ms: clock.now(),
-          started_ms: startedMs,
           command,
-          workers,
           config_hash: sources.configStatus().hash,
           store: { kind, ok, failed },
-          records: { enabled: store.kind !== "off", ok: store.ok, stored: store.rows ?? null, dropped: store.dropped },
         };
       },
     }),
@@ -116,7 +109,7 @@ export function nowEndpoints(sources: DashboardSources) {
 
     "GET series": endpoint({
       about:
-        "A metric over time, from the roll-ups: at most `points` points, 8 groups and `other`. A point without requests is null where a zero would be untrue.",
+        "A metric over time, from the roll-ups: at most `points` points and 4 groups, of which the last may be `other`. A point without requests is null where a zero would be untrue.",
       query: RangeQuery.extend({
         metric: z.enum([...seriesMetrics, ...(Object.keys(derived) as (keyof typeof derived)[])]), // its own keys
         by: z.enum(["none", ...seriesKeys]).default("none"),
@@ -191,16 +184,19 @@ function savings(all: RecordSummary, model: string | null) {
 
 /** The largest lines; the others together where their sum means something. */
 function largestLines(lines: RecordSeries["lines"], isSum: boolean) {
+  const group = (name: string, values: readonly (number | null)[]) => ({
+    name,
+    values,
+    total: isSum ? sum(values) : null,
+  });
   const groups = lines
-    .map(({ key, values }) => ({ name: key === "" ? noValue : key, values, total: sum(values) ?? 0 }))
-    .sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
-  const shown = groups.slice(0, maxLines);
-  const rest = groups.slice(maxLines);
-  if (isSum && rest.length > 0) {
-    const values = rest[0]?.values.map((_, at) => sum(rest.map((group) => group.values[at] ?? null))) ?? [];
-    shown.push({ name: "other", values, total: sum(rest.map(({ total }) => total)) ?? 0 });
-  }
-  return shown.map((group) => (isSum ? group : { ...group, total: null }));
+    .map(({ key, values }) => group(key === "" ? noValue : key, values))
+    .filter(({ total }) => total !== 0)
+    .sort((a, b) => (b.total ?? 0) - (a.total ?? 0) || (a.name < b.name ? -1 : 1));
+  if (groups.length <= maxLines) return groups;
+  const rest = groups.slice(maxLines - 1);
+  const others = rest[0]?.values.map((_, at) => sum(rest.map(({ values }) => values[at] ?? null))) ?? [];
+  return isSum ? [...groups.slice(0, maxLines - 1), group("other", others)] : groups.slice(0, maxLines);
 }
 
 function sum(values: readonly (number | null)[]): number | null {

@@ -12,12 +12,10 @@ import { explainDryRun } from "#records/explain/explain.ts";
 const maxValues = 100_000;
 
 const RouteBody = z.strictObject({
-  text: z.string().max(1_048_576).optional().describe("The ask, in words."),
-  body: z.record(z.string(), z.unknown()).optional().describe("A whole chat body instead."),
+  text: z.string().max(1_048_576).describe("The ask, in words."),
   alias: z.string().optional(),
   sensitive: z.boolean().optional(),
   goal: z.string().max(512).optional().describe("With it, the goal's real spending and cap count."),
-  session: z.string().max(512).optional(),
 });
 
 /** Where a chat request would go and why, with this gateway's health, and the spend of the day and the goal. */
@@ -27,14 +25,9 @@ export function playgroundEndpoints(sources: DashboardSources) {
       about: "Where a chat request would be routed and why; nothing is sent or written.",
       body: RouteBody,
       async answer({ body }) {
-        const { text, goal, session } = body;
+        const { text, goal } = body;
         const request = chatRequest(body, sources.clock.now());
-        const spend = await sources.ledger.read(
-          goalIdOf({
-            ...(goal === undefined ? {} : { goalId: goal }),
-            ...(session === undefined ? {} : { sessionId: session }),
-          }),
-        );
+        const spend = await sources.ledger.read(goalIdOf(goal === undefined ? {} : { goalId: goal }));
         const { decision, task, runtime, size, snapshot, redactions } = decided(sources, request, spend);
         const { policy, privacy, registry } = sources.config();
         const tier = decision.model === null ? null : tierOf(sources, decision.model);
@@ -49,8 +42,7 @@ export function playgroundEndpoints(sources: DashboardSources) {
           stages: explanation.stages,
           contributions: contributionsOf(decision).map(([name, value]) => ({ name, value })),
           thresholds: { flash_below: policy.routing.flash_below, pro_from: policy.routing.pro_from },
-          findings:
-            text === undefined ? [] : privacy.placesIn(text).map(({ rule, start, end }) => ({ rule, start, end })),
+          findings: privacy.placesIn(text).map(({ rule, start, end }) => ({ rule, start, end })),
           redactions,
           would_change: explanation.would_change,
           cost:
@@ -70,12 +62,10 @@ export function playgroundEndpoints(sources: DashboardSources) {
 }
 
 /** The request as the chat endpoint would read it. */
-function chatRequest({ text, body, alias, sensitive }: z.output<typeof RouteBody>, receivedAtMs: number) {
-  if ((text === undefined) === (body === undefined)) throw new Refusal(422, "Say either `text` or `body`.");
+function chatRequest({ text, alias, sensitive }: z.output<typeof RouteBody>, receivedAtMs: number) {
   const chat = JSON.stringify({
-    model: "smart-router",
-    ...(body ?? { messages: [{ role: "user", content: text }] }),
-    ...(alias === undefined ? {} : { model: alias }),
+    model: alias ?? "smart-router",
+    messages: [{ role: "user", content: text }],
     ...(sensitive === undefined ? {} : { metadata: { sensitive } }),
   });
   const bytes = Buffer.from(chat);

@@ -3,7 +3,7 @@ import { isSection } from "#config/config-file.ts";
 import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
 import { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
-import { endpoint, eventEndpoint } from "#dashboard/endpoint.ts";
+import { endpoint } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
 import { dayMs } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
@@ -67,7 +67,7 @@ export function policyEndpoints(sources: DashboardSources) {
       },
     }),
 
-    "POST policy/backtest": eventEndpoint({
+    "POST policy/backtest": endpoint({
       about:
         "Replays recorded tasks under an edited policy, one replay at a time: `progress` several times, then `result` or `problem`.",
       body: BacktestBody,
