@@ -7,6 +7,8 @@ export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATI
 type OwnWords = Policy["routing"]["guarded_words"];
 type Tag = keyof typeof shipped | keyof OwnWords;
 
+const howMany = /\bhow (?:many|much|tall|far|old)\b/;
+
 /** Words into an ask within which a topic counts: what is wanted is said first. */
 const reach = 30;
 /** Words into it within which something harmless is its purpose, and what it orders is said. */
@@ -29,7 +31,7 @@ const shipped = {
   order: orders,
   building:
     "build implement create write develop set_up make erstelle baue implementiere développe crée desarrolla crea implementa desenvolva создай 实现 创建 开发",
-  sum: "how_many how_much how_tall how_far how_old what_is_the what_was_the what_will_be calculate compute probability in_total convert stock",
+  sum: "what_is_the what_was_the what_will_be calculate compute probability in_total convert stock",
   listing: "with including include mit avec con com con с 包括 包含",
 };
 
@@ -65,7 +67,8 @@ export function guardedIn(text: AskText, own: OwnWords): Guarded | undefined {
   if (named.first("harmlessOpening") === start || named.first("harmless") < purpose) return undefined;
   if (features.words > longReport && named.first("order") >= opening) return undefined;
   // A quiz, a sum to be worked out, or a list of words.
-  if (features.options >= 3 || (features.numbers > 0 && named.count("sum") > 0)) return undefined;
+  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || howMany.test(text.words.join(" ")))))
+    return undefined;
   if (2 * features.commas > features.words) return undefined;
   const live = named.count("live") > 0;
   if (destroys(named)) return { kind: "DESTRUCTIVE_MIGRATION", live };
