@@ -48,7 +48,6 @@ export interface ModelHealth {
 /** Leave to send one attempt. `report` is to be called exactly once, with what came of it; later calls do nothing. */
 export interface Permit {
   readonly model: ModelKey;
-  readonly epoch: number;
   readonly probe: boolean;
   /**
    * Says that the answer has begun, before anybody knows how it ends: the next probe need not wait for the end of a stream

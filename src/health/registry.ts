@@ -235,7 +235,6 @@ export class ProcessHealthRegistry implements HealthRegistry {
     let reported = false;
     return {
       model,
-      epoch,
       probe: !serving,
       answering: () => {
         if (!reported) this.#answering(attempt);

@@ -217,33 +217,24 @@ function amountIn(value: Json | undefined): NanoUsd | undefined {
   return typeof value === "number" ? usdToNano(Math.max(0, value)) : undefined;
 }
 
-export type ModelHostsReply =
-  | { readonly kind: "ok"; readonly answer: Json }
-  /** The aggregator has no such model. */
-  | { readonly kind: "not_found" }
-  | FailedQuery;
-
-/**
- * The hosts of one model (`GET /models/{author}/{slug}/endpoints`) with their prices and limits, as JSON that is not
- * validated. Never rejects.
- */
-export async function readModelHosts(options: QueryOptions, modelId: string): Promise<ModelHostsReply> {
-  // A colon (`:free`) stands as it is in the aggregator's own links.
-  const path = modelId.split("/").map((part) => encodeURIComponent(part).replaceAll("%3A", ":"));
-  const reply = await getJson(
-    { timeoutMs: 15_000, maxBytes: 4 * 1_048_576, ...options },
-    `/models/${path.join("/")}/endpoints`,
-  );
-  if (reply.kind === "ok") return { kind: "ok", answer: reply.value };
-  if (reply.kind === "failed") return reply;
-  return reply.status === 404 ? { kind: "not_found" } : { kind: "failed", detail: `it answered ${reply.status}` };
-}
-
+/** JSON that is not validated. */
 export type ModelListReply = { readonly kind: "ok"; readonly list: Json } | FailedQuery;
 
-/** The aggregator's public list of models (`GET /models`, without the key), as JSON that is not validated. Never rejects. */
-export async function readModelList(options: Omit<QueryOptions, "apiKey">): Promise<ModelListReply> {
-  const reply = await getJson({ timeoutMs: 15_000, maxBytes: 32 * 1_048_576, ...options }, "/models");
-  if (reply.kind === "status") return { kind: "failed", detail: `it answered ${reply.status}` };
+/** The hosts of one model (`GET /models/{author}/{slug}/endpoints`) with their prices and limits. Never rejects. */
+export async function readModelHosts(options: QueryOptions, modelId: string): Promise<ModelListReply> {
+  // A colon (`:free`) stands as it is in the aggregator's own links.
+  const path = modelId.split("/").map((part) => encodeURIComponent(part).replaceAll("%3A", ":"));
+  return readModels({ timeoutMs: 15_000, maxBytes: 4 * 1_048_576, ...options }, `/models/${path.join("/")}/endpoints`);
+}
+
+/** The aggregator's public list of models (`GET /models`, without the key). Never rejects. */
+export function readModelList(options: Omit<QueryOptions, "apiKey">): Promise<ModelListReply> {
+  return readModels({ timeoutMs: 15_000, maxBytes: 32 * 1_048_576, ...options }, "/models");
+}
+
+async function readModels(query: AggregatorQuery, path: string): Promise<ModelListReply> {
+  const reply = await getJson(query, path);
+  if (reply.kind === "status")
+    return failed(reply.status === 404 ? "it does not know them" : `it answered ${reply.status}`);
   return reply.kind === "ok" ? { kind: "ok", list: reply.value } : reply;
 }

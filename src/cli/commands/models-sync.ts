@@ -82,8 +82,7 @@ async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]>
 
 function hostsRead(reply: Awaited<ReturnType<typeof readModelHosts>>, model: Model): HostsRead {
   if (reply.kind === "failed") return reply;
-  if (reply.kind === "not_found") return { kind: "failed", detail: "the aggregator does not know them" };
-  const hosts = hostsIn(reply.answer, model);
+  const hosts = hostsIn(reply.list, model);
   return hosts === undefined ? { kind: "failed", detail: "the answer cannot be read" } : { kind: "ok", hosts };
 }
 

@@ -79,14 +79,12 @@ function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict
 /** A permit that reports what `filter` makes of each verdict. It lives as long as its stream, and so does what `filter` holds. */
 export class FilteredPermit implements Permit {
   readonly model: ModelKey;
-  readonly epoch: number;
   readonly probe: boolean;
   readonly #permit: Permit;
   readonly #filter: (verdict: Verdict) => Verdict;
 
   constructor(permit: Permit, filter: (verdict: Verdict) => Verdict) {
     this.model = permit.model;
-    this.epoch = permit.epoch;
     this.probe = permit.probe;
     this.#permit = permit;
     this.#filter = filter;

@@ -124,6 +124,8 @@ export function tooManySecrets(): Refusal {
 /** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
 const sdkMaxRetryAfterS = 60;
 
+const retryIn = (retryAfterS: number) => ({ retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS });
+
 /** The refusal for an execution that brought no answer. */
 export function refusedExecution(
   execution: Exclude<Execution, { kind: "answered" }>,
@@ -146,7 +148,7 @@ export function refusedExecution(
         : retryAfterOf(routed, ports.health.view(), ports.health.now());
       const why = execution.isFull ? "has as many calls as it may (max_in_flight)" : "is pausing after failures";
       const detail = `Every model that may answer ${why}. Try again shortly.`;
-      return refusal(503, "no_capacity", detail, { head, retryAfterS, shouldRetry: retryAfterS < sdkMaxRetryAfterS });
+      return refusal(503, "no_capacity", detail, { head, ...retryIn(retryAfterS) });
     }
     case "caller_gone":
       return callerGone(head);
@@ -156,8 +158,7 @@ export function refusedExecution(
       const answeredHead = { ...head, answeredBy: execution.model };
       if (isFinal) return refusal(status, code, detail, { head: answeredHead });
       const retryAfterS = retryAfterFailure(routed, execution.failure, ports.health.view(), ports.health.now());
-      const shouldRetry = retryAfterS < sdkMaxRetryAfterS;
-      return refusal(status, code, detail, { head: answeredHead, retryAfterS, shouldRetry });
+      return refusal(status, code, detail, { head: answeredHead, ...retryIn(retryAfterS) });
     }
   }
 }

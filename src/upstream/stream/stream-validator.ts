@@ -36,14 +36,11 @@ export class StreamValidator {
   #template: ChunkTemplate | undefined;
   #tries = 0;
   #matches = 0;
+  /** Learns from the chunks what the aggregator says of the call. */
   readonly #identity: CallIdentity;
-
+  /** Most JSON values in one event. */
   readonly #maxValues: number;
 
-  /**
-   * @param maxValues most JSON values in one event
-   * @param identity learns from the chunks what the aggregator says of the call
-   */
   constructor(maxValues: number, identity = new CallIdentity()) {
     this.#maxValues = maxValues;
     this.#identity = identity;

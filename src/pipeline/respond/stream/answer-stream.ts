@@ -67,13 +67,7 @@ function streamEnding(
 const eventFraming = "data: \n\n";
 
 /** What it means when the events stop without an end event. */
-const endless: EventBatch = [
-  {
-    kind: "broken",
-    failure: { kind: "cut_off", message: "the upstream's answer stopped before it was whole", dispatched: true },
-    report: {},
-  },
-];
+const endless: UpstreamFailure = { kind: "cut_off", message: "the upstream's answer stopped", dispatched: true };
 
 /** How a stream ends. */
 interface StreamEnding {
@@ -140,7 +134,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   }
 
   onEnd(): void {
-    this.onValue(endless);
+    this.onValue([{ kind: "broken", failure: endless, report: {} }]);
   }
 
   onError(error: unknown): void {
