@@ -67,6 +67,11 @@ export interface CallerKey {
   readonly dayHard?: NanoUsd;
 }
 
+/** The label of a key that has a cap of its own, and so an account. */
+export function cappedLabel(key: CallerKey | undefined): string | undefined {
+  return key?.dayHard === undefined ? undefined : key.label;
+}
+
 /** The bytes of a body, and where its members and messages stand in them, as far as these say nothing but what was parsed. */
 export interface ReceivedBody {
   readonly bytes: Uint8Array;

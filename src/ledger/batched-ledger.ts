@@ -9,6 +9,7 @@ import {
   type DaySpend,
   type GoalId,
   type HeldMoney,
+  type KeyLabel,
   type Ledger,
   type LedgerStatus,
   type Reservation,
@@ -19,7 +20,7 @@ import {
   type Spend,
 } from "./ledger.ts";
 import { LedgerJobs, OpenHoldsCache } from "./ledger-jobs.ts";
-import { accountSpendOf, dayAccountOf, goalAccountOf, spendOf } from "./rules/accounts.ts";
+import { accountSpendOf, dayAccountOf, goalAccountOf, keyAccountOf, spendOf } from "./rules/accounts.ts";
 import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
 import { asStoreFailure, type LedgerContext, type LedgerEvent, type LedgerStore } from "./store.ts";
@@ -135,12 +136,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     for (const resolution of resolutions) this.#queue.enqueue([toOperation(resolution)], "background");
   }
 
-  peek(goal: GoalId): Spend | undefined {
+  peek(goal: GoalId, key?: KeyLabel): Spend | undefined {
     const day = this.#day;
     if (day === undefined) return undefined;
     const goalRow = this.#accounts.get(goalAccountOf(goal, day));
     const dayRow = this.#accounts.get(dayAccountOf(day));
-    return goalRow === undefined || dayRow === undefined ? undefined : spendOf(day, goalRow, dayRow);
+    const keyRow = key === undefined ? undefined : this.#accounts.get(keyAccountOf(key, day));
+    if (goalRow === undefined || dayRow === undefined || (key !== undefined && keyRow === undefined)) return undefined;
+    return spendOf(day, goalRow, dayRow, keyRow);
   }
 
   peekDay(): DaySpend | undefined {
@@ -151,16 +154,16 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   /** Goes through the queue: resolutions handed in before are written first, or a caller is refused for money that is free again. */
-  read(goal: GoalId): Promise<Spend | undefined> {
+  read(goal: GoalId, key?: KeyLabel): Promise<Spend | undefined> {
     if (this.#refusal() !== undefined) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      this.#queue.enqueue([{ kind: "read", goal }], "deadline", (reply) =>
+      this.#queue.enqueue([{ kind: "read", goal, key }], "deadline", (reply) =>
         resolve(reply?.kind === "spend" ? reply.spend : undefined),
       );
     });
   }
 
-  async heldMoney(goal: GoalId): Promise<HeldMoney | undefined> {
+  async heldMoney(goal: GoalId, key?: KeyLabel): Promise<HeldMoney | undefined> {
     const day = this.#day;
     if (!this.#isRunning() || day === undefined) return undefined;
     const late = new Promise<undefined>((resolve) => this.#timers.after(answerLimitMs, () => resolve(undefined)));
@@ -168,9 +171,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     if (holds === undefined) return undefined;
     const goalAccount = goalAccountOf(goal, day);
     const dayAccount = dayAccountOf(day);
+    const keyAccount = key === undefined ? "" : keyAccountOf(key, day);
     const unresolved = holds.rows.flatMap(({ amount, endsInMs, asked, ...row }) => {
-      const own = { goal: row.goalAccount === goalAccount, day: row.dayAccount === dayAccount };
-      return own.goal || own.day ? { ...own, amount, endsInMs, asked } : [];
+      const own = {
+        goal: row.goalAccount === goalAccount,
+        day: row.dayAccount === dayAccount,
+        key: row.keyAccount === keyAccount,
+      };
+      return own.goal || own.day || own.key ? { ...own, amount, endsInMs, asked } : [];
     });
     return { unresolved, typicalHoldMs: this.#retryAfterMs() };
   }

@@ -25,18 +25,18 @@ export interface Ledger {
    * commit with the next reservation. Every `read`, every other operation and `close` have it written at once.
    */
   resolveInBackground(resolutions: readonly Resolution[]): void;
-  /** Spend of a goal and its day as this node last read it; undefined before the first read. Costs nothing. */
-  peek(goal: GoalId): Spend | undefined;
+  /** Spend of a goal, its day and a capped key as this node last read it; undefined before the first read. Costs nothing. */
+  peek(goal: GoalId, key?: KeyLabel): Spend | undefined;
   /**
-   * Spend of a goal and its day in the store now, including every resolution that this node was handed before the call.
+   * Spend of a goal, its day and a capped key in the store now, including every resolution that this node was handed before the call.
    * Undefined when the store does not answer within a second.
    */
-  read(goal: GoalId): Promise<Spend | undefined>;
+  read(goal: GoalId, key?: KeyLabel): Promise<Spend | undefined>;
   /**
-   * What calls of unknown outcome hold in this goal's and this day's account, as the store had it seconds ago at most.
+   * What calls of unknown outcome hold in the accounts of this goal, this day and this key, as the store had it seconds ago at most.
    * Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
    */
-  heldMoney(goal: GoalId): Promise<HeldMoney | undefined>;
+  heldMoney(goal: GoalId, key?: KeyLabel): Promise<HeldMoney | undefined>;
   /** Spend of today as this node last read it, some seconds ago at most; undefined before the first read. Costs nothing. */
   peekDay(): DaySpend | undefined;
   /** Whether the store answers now, for health checks and shedding. */
@@ -56,6 +56,8 @@ export interface SharedConnection {
 /** The goal a request belongs to, made by `goalIdOf`: `session/goal` as the caller named it. The `adhoc` goal starts anew each UTC day. */
 export type GoalId = string;
 export const adhocGoal: GoalId = "adhoc";
+/** What an operator calls a caller's key (`AUTH_KEYS_FILE`). */
+export type KeyLabel = string;
 
 /**
  * Made before use and unique for ever; the same id sent twice is the same reservation. Time-ordered ids
@@ -84,7 +86,7 @@ export interface Reservation {
   readonly perGoalHard: NanoUsd;
   readonly perDayHard: NanoUsd;
   /** The caller's key, where it has a hard cap of its own for each day. */
-  readonly key?: { readonly label: string; readonly dayHard: NanoUsd };
+  readonly key?: { readonly label: KeyLabel; readonly dayHard: NanoUsd };
   /** Milliseconds the attempt may take; the hold expires 60 s after that. */
   readonly deadlineMs: number;
 }
@@ -99,8 +101,6 @@ export type ReserveReply =
       readonly kind: "refused";
       readonly binding: "goal" | "day" | "key";
       readonly spend: Spend;
-      /** Of the caller's key today, where its cap is the binding one. */
-      readonly keySpend?: AccountSpend;
       readonly hard: NanoUsd;
       readonly retryAfterMs?: number;
     }
@@ -163,6 +163,8 @@ export interface Spend {
   readonly day: UtcDay;
   readonly goalAccount: AccountSpend;
   readonly dayAccount: AccountSpend;
+  /** Of the caller's key on this day, where it was asked for. */
+  readonly keyAccount?: AccountSpend;
   /** The operator's own hard caps for this goal and this day, when set. */
   readonly goalHardOverride?: NanoUsd;
   readonly dayHardOverride?: NanoUsd;
@@ -193,9 +195,10 @@ export interface HeldMoney {
 
 export interface UnresolvedHold {
   readonly amount: NanoUsd;
-  /** Which of the two accounts it is held in. */
+  /** Which of the accounts it is held in. */
   readonly goal: boolean;
   readonly day: boolean;
+  readonly key: boolean;
   readonly endsInMs: number;
   /** The aggregator is being asked what the call has cost. */
   readonly asked: boolean;

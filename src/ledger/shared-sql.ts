@@ -40,6 +40,7 @@ export interface OpenHolds {
   readonly rows: readonly {
     readonly goalAccount: string;
     readonly dayAccount: string;
+    readonly keyAccount: string | null;
     readonly amount: NanoUsd;
     readonly endsInMs: number;
     /** The aggregator is being asked about it. */
@@ -59,7 +60,7 @@ export function openHoldsSql(now: string, narrowed = "r.closed_ms IS NULL"): rea
   return [
     `SELECT hold_state, count(*) AS count, sum(hold) AS amount
      FROM (SELECT ${state} AS hold_state, r.hold ${from}) AS found GROUP BY hold_state`,
-    `SELECT r.goal_account, r.day_account, r.hold, r.expires_ms - ${now} AS ends_in_ms,
+    `SELECT r.goal_account, r.day_account, r.key_account, r.hold, r.expires_ms - ${now} AS ends_in_ms,
        CASE WHEN EXISTS (SELECT 1 FROM generation_lookup g WHERE g.reservation_id = r.id) THEN 1 ELSE 0 END AS asked
      ${from} AND ${state} <> 'live' ORDER BY r.expires_ms LIMIT ${maxUnresolvedRows}`,
   ];
@@ -80,6 +81,7 @@ export function openHoldsOf(sums: readonly Row[], rows: readonly Row[]): OpenHol
     rows: rows.map((row) => ({
       goalAccount: String(row["goal_account"]),
       dayAccount: String(row["day_account"]),
+      keyAccount: row["key_account"] === null ? null : String(row["key_account"]),
       amount: nanoUsd(Number(row["hold"])),
       endsInMs: Math.max(0, Number(row["ends_in_ms"])),
       asked: Number(row["asked"]) === 1,

@@ -1,3 +1,4 @@
+import { cappedLabel } from "#domain/chat.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
@@ -22,12 +23,13 @@ export function decideWithSpend(
   ports: Ports,
   verdict?: NonNullable<Snapshot["verdict"]>,
 ): Decided | Promise<Decided> {
-  const { assessment, configuration } = context;
+  const { assessment, configuration, request } = context;
+  const { key } = request;
   const goal = assessment.task.goal_id;
   const affinity = affinityOf(assessment, ports);
   const draw = drawFor(context, ports);
-  const inputs: Inputs = { assessment, configuration, known: { affinity, draw, verdict } };
-  const seen = ports.ledger.peek(goal);
+  const inputs: Inputs = { assessment, configuration, known: { affinity, draw, verdict, key } };
+  const seen = ports.ledger.peek(goal, cappedLabel(key));
   if (seen !== undefined) {
     const routed = decideWith(seen, inputs, ports);
     if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
@@ -52,7 +54,8 @@ function decideWith(
 /** @param wasSeen whether the amounts that this node saw last refuse the request */
 async function decideWithReadSpend(wasSeen: boolean, inputs: Inputs, ports: Ports): Promise<Decided> {
   const goal = inputs.assessment.task.goal_id;
-  const spend = await ports.ledger.read(goal);
+  const { key } = inputs.known;
+  const spend = await ports.ledger.read(goal, cappedLabel(key));
   const routed = decideWith(spend, inputs, ports);
   // Without the store only refusals that do not depend on spend are valid: nothing may be spent that nobody can count.
   if (spend === undefined) {
@@ -61,7 +64,7 @@ async function decideWithReadSpend(wasSeen: boolean, inputs: Inputs, ports: Port
   }
   if (routed.decision.cause !== "budget_hard_cap_exceeded") return decided(routed, ports);
   const fits = (later: Spend) => decideWith(later, inputs, ports).decision.cause !== "budget_hard_cap_exceeded";
-  return { kind: "decided", ...routed, retryAdvice: await retryAdviceFor(goal, spend, fits, ports.ledger) };
+  return { kind: "decided", ...routed, retryAdvice: await retryAdviceFor({ goal, key }, spend, fits, ports.ledger) };
 }
 
 /** Which model has the conversation in its prompt cache; undefined for a call that is no part of a conversation. */

@@ -23,10 +23,11 @@ function adviceFor(spent: number, held: number, unresolved: readonly Unresolved[
       endsInMs,
       goal,
       day: true,
+      key: false,
       asked,
     })),
   };
-  return retryAdviceFor("goal", spend, fits, { heldMoney: async () => money });
+  return retryAdviceFor({ goal: "goal" }, spend, fits, { heldMoney: async () => money });
 }
 
 const [first, second, last] = [100_000, 200_000, 600_500];

@@ -1,6 +1,7 @@
+import { type CallerKey, cappedLabel } from "#domain/chat.ts";
 import type { ModelKey } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money/money.ts";
-import type { GoalId, Ledger, Spend } from "#ledger/ledger.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import type { AccountSpend, GoalId, Ledger, Spend, UnresolvedHold } from "#ledger/ledger.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 import type { RoutedDecision } from "./request-context.ts";
@@ -25,54 +26,48 @@ const unknownWait: RetryAdvice = { shouldRetry: true, retryAfterS: 2 };
  * so callers get `shouldRetry: false`, and the time when the last blocking hold will have ended.
  */
 export async function retryAdviceFor(
-  goal: GoalId,
+  { goal, key }: { readonly goal: GoalId; readonly key?: CallerKey | undefined },
   spend: Spend,
   fits: (spend: Spend) => boolean,
   ledger: Pick<Ledger, "heldMoney">,
 ): Promise<RetryAdvice> {
-  if (!fits(withHeld(spend, zeroUsd, zeroUsd))) return { shouldRetry: false };
-  const money = await ledger.heldMoney(goal);
+  if (!fits(withAtMostHeld(spend, sumsOf([])))) return { shouldRetry: false };
+  const money = await ledger.heldMoney(goal, cappedLabel(key));
   if (money === undefined) return unknownWait;
   const { unresolved, typicalHoldMs } = money;
-  let goalHeld = 0;
-  let dayHeld = 0;
-  for (const hold of unresolved) {
-    if (hold.goal) goalHeld += hold.amount;
-    if (hold.day) dayHeld += hold.amount;
-  }
-  if (fits(atMost(spend, goalHeld, dayHeld))) return { shouldRetry: true, retryAfterS: secondsOf(typicalHoldMs) };
-  let goalLost = 0;
-  let dayLost = 0;
-  for (const hold of unresolved) {
-    if (hold.asked) continue;
-    if (hold.goal) goalLost += hold.amount;
-    if (hold.day) dayLost += hold.amount;
-  }
-  if (fits(atMost(spend, goalLost, dayLost))) return { shouldRetry: true, retryAfterS: askedWaitS };
-  const blocking = nanoUsd(
-    Math.max(Math.min(goalHeld, spend.goalAccount.held), Math.min(dayHeld, spend.dayAccount.held)),
-  );
+  const blocking = sumsOf(unresolved);
+  if (fits(withAtMostHeld(spend, blocking))) return { shouldRetry: true, retryAfterS: secondsOf(typicalHoldMs) };
+  const lost = sumsOf(unresolved.filter(({ asked }) => !asked));
+  if (fits(withAtMostHeld(spend, lost))) return { shouldRetry: true, retryAfterS: askedWaitS };
+  const { goalAccount, dayAccount, keyAccount } = withAtMostHeld(spend, blocking);
+  const amount = nanoUsd(Math.max(goalAccount.held, dayAccount.held, keyAccount?.held ?? 0));
   // Those that end first are at the head: how many of them have to end before there can be room?
   for (const hold of unresolved) {
-    if (hold.goal) goalHeld -= hold.amount;
-    if (hold.day) dayHeld -= hold.amount;
-    if (!fits(atMost(spend, goalHeld, dayHeld))) continue;
-    return { shouldRetry: false, retryAfterS: secondsOf(hold.endsInMs), unresolved: blocking };
+    for (const account of accounts) if (hold[account]) blocking[account] -= hold.amount;
+    if (!fits(withAtMostHeld(spend, blocking))) continue;
+    return { shouldRetry: false, retryAfterS: secondsOf(hold.endsInMs), unresolved: amount };
   }
-  return { shouldRetry: false, unresolved: blocking };
+  return { shouldRetry: false, unresolved: amount };
+}
+
+const accounts = ["goal", "day", "key"] as const;
+type Sums = Record<(typeof accounts)[number], number>;
+
+function sumsOf(holds: readonly UnresolvedHold[]): Sums {
+  const sums = { goal: 0, day: 0, key: 0 };
+  for (const hold of holds) for (const account of accounts) if (hold[account]) sums[account] += hold.amount;
+  return sums;
 }
 
 /** The store was asked about both at different moments: no more is unresolved than is held. */
-function atMost(spend: Spend, goalHeld: number, dayHeld: number): Spend {
-  const { goalAccount, dayAccount } = spend;
-  return withHeld(spend, nanoUsd(Math.min(goalHeld, goalAccount.held)), nanoUsd(Math.min(dayHeld, dayAccount.held)));
-}
-
-function withHeld(spend: Spend, goal: NanoUsd, day: NanoUsd): Spend {
+function withAtMostHeld(spend: Spend, { goal, day, key }: Sums): Spend {
+  const bounded = ({ spent, held }: AccountSpend, most: number) => ({ spent, held: nanoUsd(Math.min(held, most)) });
+  const { goalAccount, dayAccount, keyAccount } = spend;
   return {
     ...spend,
-    goalAccount: { ...spend.goalAccount, held: goal },
-    dayAccount: { ...spend.dayAccount, held: day },
+    goalAccount: bounded(goalAccount, goal),
+    dayAccount: bounded(dayAccount, day),
+    ...(keyAccount && { keyAccount: bounded(keyAccount, key) }),
   };
 }
 

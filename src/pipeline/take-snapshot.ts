@@ -1,12 +1,13 @@
+import type { CallerKey } from "#domain/chat.ts";
 import { lowerCap } from "#domain/money/caps.ts";
-import { zeroUsd } from "#domain/money/money.ts";
+import { type NanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
-import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { Configuration } from "./ports.ts";
 
 const nothing = { spent: zeroUsd, held: zeroUsd };
@@ -17,6 +18,7 @@ export function takeSnapshot(
   health: HealthView,
   size: RequestSize,
   spend?: Spend,
+  key?: CallerKey,
 ): Writable<Snapshot> {
   const goalHard = spend?.goalHardOverride ?? caps.goalHard;
   const dayHard = spend?.dayHardOverride ?? caps.dayHard;
@@ -25,7 +27,7 @@ export function takeSnapshot(
     registry,
     health,
     size,
-    spend: spend === undefined ? { goal: nothing, day: nothing } : { goal: spend.goalAccount, day: spend.dayAccount },
+    spend: spend === undefined ? { goal: nothing, day: nothing } : spendView(spend, key?.dayHard),
     caps: {
       goalHard,
       dayHard,
@@ -38,8 +40,10 @@ export function takeSnapshot(
   return snapshot;
 }
 
-/** What only a request of a conversation has. */
-export type OfConversation = { readonly [K in "affinity" | "draw" | "verdict"]?: Snapshot[K] | undefined };
+/** What only a request of a conversation has, and its caller. */
+export type OfConversation = { readonly [K in "affinity" | "draw" | "verdict"]?: Snapshot[K] | undefined } & {
+  readonly key?: CallerKey | undefined;
+};
 
 /** The same for an ask that was inferred from a chat request. */
 export function snapshotOfAsk(
@@ -47,11 +51,11 @@ export function snapshotOfAsk(
   configuration: Configuration,
   health: HealthView,
   spend: Spend | undefined,
-  { affinity, draw, verdict }: OfConversation,
+  { affinity, draw, verdict, key }: OfConversation,
 ): Snapshot {
   const { size, scale, evidence, prose, housekeeping, task, features } = assessment;
   const { learned } = configuration;
-  const snapshot = takeSnapshot(configuration, health, size, spend);
+  const snapshot = takeSnapshot(configuration, health, size, spend, key);
   snapshot.scale = scale;
   if (evidence.length > 0) snapshot.runEvidence = evidence;
   if (prose > 0) snapshot.prose = prose;
@@ -71,4 +75,10 @@ function ownCapsOf({ goalHardOverride, dayHardOverride }: Spend): Snapshot["ownC
     ...(goalHardOverride === undefined ? {} : { goalHard: goalHardOverride }),
     ...(dayHardOverride === undefined ? {} : { dayHard: dayHardOverride }),
   };
+}
+
+/** Spent and held as `decide` sees them; a key only where it has a cap. */
+export function spendView({ goalAccount: goal, dayAccount: day, keyAccount }: Spend, hard?: NanoUsd): SpendView {
+  if (keyAccount === undefined || hard === undefined) return { goal, day };
+  return { goal, day, key: { spent: keyAccount.spent, held: keyAccount.held, hard } };
 }

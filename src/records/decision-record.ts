@@ -57,7 +57,13 @@ const DecisionAttempt = z.object({
 export type DecisionAttempt = z.infer<typeof DecisionAttempt>;
 
 const Account = z.object({ spent: nanoUsd, held: nanoUsd });
-const Spend = z.object({ goal: Account, day: Account });
+const Spend = z.object({
+  goal: Account,
+  day: Account,
+  key: Account.extend({ hard: nanoUsd })
+    .optional()
+    .describe("Of the caller's key on that day, where it has a cap of its own."),
+});
 
 /** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
 const DecisionInputs = z.object({

@@ -74,10 +74,9 @@ export class BatchCommitter {
     const named = new Set<AccountId>();
     for (const operation of batch.operations) {
       if (operation.kind !== "reserve" && operation.kind !== "read") continue;
-      const { goal } = operation.kind === "read" ? operation : operation.reservation;
+      const { goal, key } = operation.kind === "read" ? operation : operation.reservation;
       named.add(goalAccountOf(goal, day)).add(dayAccountOf(day));
-      const key = operation.kind === "reserve" ? operation.reservation.key : undefined;
-      if (key !== undefined) named.add(keyAccountOf(key.label, day));
+      if (key !== undefined) named.add(keyAccountOf(typeof key === "string" ? key : key.label, day));
     }
     const needed = new Set(named);
     for (const id of ids) for (const account of this.#knownAccounts.get(id) ?? []) needed.add(account);

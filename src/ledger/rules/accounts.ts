@@ -63,8 +63,9 @@ export function accountSpendOf(row: Balance): AccountSpend {
   return { spent: saturatedUsd(row.spent), held: saturatedUsd(row.held) };
 }
 
-export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance): Spend {
+export function spendOf(day: UtcDay, goalRow: Balance, dayRow: Balance, keyRow?: Balance): Spend {
   const spend: Writable<Spend> = { day, goalAccount: accountSpendOf(goalRow), dayAccount: accountSpendOf(dayRow) };
+  if (keyRow !== undefined) spend.keyAccount = accountSpendOf(keyRow);
   if (goalRow.ownHard !== null) spend.goalHardOverride = nanoUsd(goalRow.ownHard);
   if (dayRow.ownHard !== null) spend.dayHardOverride = nanoUsd(dayRow.ownHard);
   return spend;

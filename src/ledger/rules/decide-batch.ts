@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import { type Reservation, reservationIdOf } from "#ledger/ledger.ts";
-import { accountSpendOf, goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
+import { goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
 import type {
   BatchReply,
   LedgerBatch,
@@ -38,8 +38,11 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
     case "resolve":
       return resolve(rows, operation.resolution);
     case "read": {
-      const goalRow = rows.account(goalAccountOf(operation.goal, rows.time.day));
-      return { kind: "spend", spend: spendOf(rows.time.day, goalRow, rows.account(rows.dayAccount)) };
+      const { day } = rows.time;
+      const { goal, key } = operation;
+      const keyRow = key === undefined ? undefined : rows.account(keyAccountOf(key, day));
+      const goalRow = rows.account(goalAccountOf(goal, day));
+      return { kind: "spend", spend: spendOf(day, goalRow, rows.account(rows.dayAccount), keyRow) };
     }
     case "cancel":
       return cancel(rows, operation.id);
@@ -69,7 +72,7 @@ function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
     { binding: "day" as const, row: dayRow, hard: dayRow.ownHard ?? reservation.perDayHard },
   ] as { readonly binding: "goal" | "day" | "key"; readonly row: typeof goalRow; readonly hard: number }[];
   if (key !== undefined && keyRow !== undefined) {
-    limits.push({ binding: "key", row: keyRow, hard: keyRow.ownHard ?? key.dayHard });
+    limits.push({ binding: "key", row: keyRow, hard: key.dayHard });
   }
   const roomOf = ({ row, hard }: (typeof limits)[number]) => hard - row.spent - row.held;
   if (limits.some((limit) => amount > roomOf(limit))) {
@@ -77,8 +80,7 @@ function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
     return {
       kind: "refused",
       binding: least.binding,
-      spend: spendOf(day, goalRow, dayRow),
-      ...(least.binding === "key" && { keySpend: accountSpendOf(least.row) }),
+      spend: spendOf(day, goalRow, dayRow, keyRow),
       hard: nanoUsd(least.hard),
       // Waiting helps only if every cap that refuses would have room without the running holds.
       ...(limits.every((limit) => amount <= roomOf(limit) + limit.row.held) && { retryAfterMs: 1_000 }),

@@ -1,4 +1,4 @@
-import type { GoalId, Reservation, ReservationId, ReserveReply, Resolution, Spend } from "#ledger/ledger.ts";
+import type { GoalId, KeyLabel, Reservation, ReservationId, ReserveReply, Resolution, Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type {
   AccountId,
@@ -13,8 +13,8 @@ import type {
 export type Operation =
   | { readonly kind: "reserve"; readonly reservation: Reservation }
   | { readonly kind: "resolve"; readonly resolution: Resolution }
-  /** The spend of a goal and its day. */
-  | { readonly kind: "read"; readonly goal: GoalId }
+  /** The spend of a goal, its day and a capped key. */
+  | { readonly kind: "read"; readonly goal: GoalId; readonly key?: KeyLabel | undefined }
   /** A reservation of this node whose caller was answered `unavailable`: it was never used, whatever its row says. */
   | { readonly kind: "cancel"; readonly id: ReservationId }
   /** The deadline may have passed. */

@@ -3,7 +3,7 @@ import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { expiryGraceMs } from "#ledger/rules/rows.ts";
 import type { UtcDay } from "#platform/time.ts";
-import { dayCap, goalCap } from "./simulation-caps.ts";
+import { dayCap, goalCap, keyCap } from "./simulation-caps.ts";
 
 export interface AuditMoment {
   readonly nowMs: number;
@@ -21,6 +21,8 @@ export class Auditor {
     {
       goal: string;
       day: UtcDay;
+      /** Its key with its day; absent for a key without a cap. */
+      key: string | undefined;
       hold: number;
       charged: number;
       phase: "sure" | "unsure" | "charged" | "closed";
@@ -48,7 +50,7 @@ export class Auditor {
       case "reserve":
         return this.#predictReserve(operation.reservation, at);
       case "read":
-        return `spend ${this.#sums(goalOf(operation.goal, at.day), at.day)}`;
+        return `spend ${this.#sums(goalOf(operation.goal, at.day), at.day, keyOf(operation.key, at.day))}`;
       case "expire": {
         const row = this.#rows.get(operation.id);
         if (row !== undefined && row.expiresMs <= at.nowMs && (row.phase === "sure" || row.phase === "unsure")) {
@@ -97,7 +99,7 @@ export class Auditor {
     row.charged = charged;
   }
 
-  #predictReserve({ id, goal, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
+  #predictReserve({ id, goal, key, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
     const old = this.#rows.get(id);
     if (old !== undefined) {
       if (old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
@@ -106,16 +108,21 @@ export class Auditor {
       return "unavailable";
     }
     const own = goalOf(goal, day);
-    const [goalSpent, goalHeld] = this.#sum((row) => row.goal === own);
-    const [daySpent, dayHeld] = this.#sum((row) => row.day === day);
-    if (goalSpent + goalHeld + amount > goalCap || daySpent + dayHeld + amount > dayCap) {
-      const waiting = goalSpent + amount <= goalCap && daySpent + amount <= dayCap;
-      const binding = goalCap - goalSpent - goalHeld <= dayCap - daySpent - dayHeld ? "goal" : "day";
-      return `refused ${binding}${waiting ? " wait" : ""} ${this.#sums(own, day)}`;
+    const ownKey = keyOf(key?.label, day);
+    const accounts = [
+      { name: "goal", cap: goalCap, sum: this.#sum((row) => row.goal === own) },
+      { name: "day", cap: dayCap, sum: this.#sum((row) => row.day === day) },
+      ...(ownKey === undefined ? [] : [{ name: "key", cap: keyCap, sum: this.#sum((row) => row.key === ownKey) }]),
+    ].map(({ name, cap, sum: [spent, held] }) => ({ name, left: cap - spent - held, leftLater: cap - spent }));
+    if (accounts.some(({ left }) => amount > left)) {
+      const waiting = accounts.every(({ leftLater }) => amount <= leftLater);
+      const [binding] = accounts.toSorted((one, other) => one.left - other.left);
+      return `refused ${binding?.name}${waiting ? " wait" : ""} ${this.#sums(own, day, ownKey)}`;
     }
     this.#rows.set(id, {
       goal: own,
       day,
+      key: ownKey,
       hold: amount,
       charged: 0,
       phase: "sure",
@@ -125,11 +132,13 @@ export class Auditor {
     return "held";
   }
 
-  #sums(goal: string, day: UtcDay): string {
-    return [...this.#sum((row) => row.goal === goal), ...this.#sum((row) => row.day === day)].join(" ");
+  #sums(goal: string, day: UtcDay, key: string | undefined): string {
+    const sums = [...this.#sum((row) => row.goal === goal), ...this.#sum((row) => row.day === day)];
+    if (key !== undefined) sums.push(...this.#sum((row) => row.key === key));
+    return sums.join(" ");
   }
 
-  #sum(belongs: (row: { goal: string; day: UtcDay }) => boolean): [number, number] {
+  #sum(belongs: (row: { goal: string; day: UtcDay; key: string | undefined }) => boolean): [number, number] {
     let spent = 0;
     let held = 0;
     for (const row of this.#rows.values()) {
@@ -146,6 +155,10 @@ function goalOf(goal: string, day: UtcDay): string {
   return goal === "adhoc" ? `adhoc ${day}` : goal;
 }
 
+function keyOf(label: string | undefined, day: UtcDay): string | undefined {
+  return label === undefined ? undefined : `${label} ${day}`;
+}
+
 function nodeLifetimeOf({ id, epoch }: NodeIdentity): string {
   return `${id} ${epoch}`;
 }
@@ -154,8 +167,9 @@ export function summaryOf(reply: OperationReply | undefined): string {
   switch (reply?.kind) {
     case "spend":
     case "refused": {
-      const { goalAccount, dayAccount } = reply.spend;
-      const sums = `${goalAccount.spent} ${goalAccount.held} ${dayAccount.spent} ${dayAccount.held}`;
+      const { goalAccount, dayAccount, keyAccount } = reply.spend;
+      const accounts = [goalAccount, dayAccount, ...(keyAccount === undefined ? [] : [keyAccount])];
+      const sums = accounts.map(({ spent, held }) => `${spent} ${held}`).join(" ");
       if (reply.kind === "spend") return `spend ${sums}`;
       return `refused ${reply.binding}${reply.retryAfterMs === undefined ? "" : " wait"} ${sums}`;
     }

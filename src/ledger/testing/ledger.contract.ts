@@ -623,6 +623,48 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       });
     });
 
+    describe("a key with a cap of its own", () => {
+      const key = { label: "ci", dayHard: usd(500) };
+      const keySpend = async () => (await ledger.read("session/goal", "ci"))?.keyAccount;
+
+      test("has an account for the day, held and charged with the goal's and the day's", async () => {
+        const reservation = reservationOf({ amount: usd(300), key });
+        expect((await ledger.reserve(reservation)).kind).toBe("held");
+        expect([await counters(), await keySpend()]).toEqual([both(0, 300), { spent: usd(0), held: usd(300) }]);
+        await ledger.resolve([cost(reservation.id, 120)]);
+        expect([await counters(), await keySpend()]).toEqual([both(120, 0), { spent: usd(120), held: usd(0) }]);
+        expect(ledger.peek("session/goal", "ci")?.keyAccount).toEqual({ spent: usd(120), held: usd(0) });
+      });
+
+      test("is filled to the last nano-dollar over all goals and nodes; others go on, and nothing is held in part", async () => {
+        const other = await open("node-b");
+        const goals = Array.from({ length: 60 }, (_, i) => reservationOf({ amount: usd(9), goal: `g${i % 5}`, key }));
+        const replies = await Promise.all(goals.map((one, i) => (i % 2 === 0 ? ledger : other).reserve(one)));
+        expect(replies.filter(({ kind }) => kind === "held")).toHaveLength(55); // 55 × 9 = 495
+        const refused = await ledger.reserve(reservationOf({ amount: usd(6), key }));
+        const { keyAccount } = (await ledger.read("g0", "ci")) ?? {};
+        expect(refused).toMatchObject({ kind: "refused", binding: "key", hard: usd(500), spend: { keyAccount } });
+        expect(keyAccount).toEqual({ spent: usd(0), held: usd(495) });
+        expect((await spendOf()).dayAccount.held).toBe(usd(495));
+        expect((await ledger.reserve(reservationOf({ amount: usd(5), key }))).kind).toBe("held");
+        expect((await ledger.reserve(reservationOf({ amount: usd(400) }))).kind).toBe("held");
+        expect((await ledger.heldMoney("session/goal", "ci"))?.unresolved).toEqual([]);
+      });
+
+      test("begins anew each day, and its account goes with those of the day", async () => {
+        fixture.clock.moveTo(23, 59, 50);
+        const reservation = reservationOf({ amount: usd(500), key });
+        await ledger.reserve(reservation);
+        expect(await ledger.reserve(reservationOf({ amount: usd(1), key }))).toMatchObject({ binding: "key" });
+        fixture.clock.offsetMs += 20_000;
+        expect(await keySpend()).toEqual({ spent: usd(0), held: usd(0) });
+        await ledger.resolve([cost(reservation.id, 500)]);
+        fixture.clock.offsetMs += 31 * 86_400_000;
+        await ledger.prune();
+        expect(await keySpend()).toEqual({ spent: usd(0), held: usd(0) });
+      });
+    });
+
     describe("views", () => {
       test("peek shows what this node saw last, without asking the store", async () => {
         expect(ledger.peek("session/goal")).toBeUndefined();

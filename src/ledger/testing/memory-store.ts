@@ -123,10 +123,11 @@ export class MemoryStore implements LedgerStore {
       sum.count += 1;
       sum.amount += row.hold;
       if (sum === running) continue;
-      const { goalAccount, dayAccount, hold } = row;
+      const { goalAccount, dayAccount, keyAccount, hold } = row;
       rows.push({
         goalAccount,
         dayAccount,
+        keyAccount,
         amount: nanoUsd(hold),
         endsInMs: Math.max(0, row.expiresMs - now),
         asked: this.lookups.has(row.id),

@@ -2,13 +2,13 @@ import { nanoUsd } from "#domain/money/money.ts";
 import { BatchedLedger } from "#ledger/batched-ledger.ts";
 import type { Ledger, Reservation, ReservationId, Resolution, Spend } from "#ledger/ledger.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
-import { type AccountId, chargedOf, isOpen } from "#ledger/rules/rows.ts";
+import { type AccountId, accountsOf, chargedOf, isOpen } from "#ledger/rules/rows.ts";
 import { type DueReservation, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import type { Random } from "#platform/time.ts";
 import { type AuditMoment, Auditor, summaryOf } from "./auditor.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
-import { dayCap, goalCap } from "./simulation-caps.ts";
+import { dayCap, goalCap, keyCap } from "./simulation-caps.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 /**
@@ -37,6 +37,12 @@ class SimulationFailure extends Error {
 }
 
 const goals = ["alpha", "beta", "adhoc"] as const;
+/** The labels of callers' keys; undefined for a key without a cap. */
+const keys = ["one", "two", undefined] as const;
+
+function capOf(account: AccountId): number {
+  return account.startsWith("day/") ? dayCap : account.startsWith("key/") ? keyCap : goalCap;
+}
 
 export async function simulate(seed: number): Promise<SimulationReport> {
   const world = new Simulation(seed);
@@ -175,13 +181,14 @@ class Simulation {
   async #request(): Promise<void> {
     const node = this.#nodes[this.#between(0, this.#nodes.length - 1)];
     const goal = goals[this.#between(0, goals.length - 1)] ?? "alpha";
+    const key = keys[this.#between(0, keys.length - 1)];
     do {
-      if (node === undefined || !(await this.#oneRequest(node, goal))) return;
+      if (node === undefined || !(await this.#oneRequest(node, goal, key))) return;
     } while (this.#faulty && this.#chance(0.6));
   }
 
   /** One request with its retries, as in the pipeline. False if its caller gives up. */
-  async #oneRequest(node: SimulatedNode, goal: string): Promise<boolean> {
+  async #oneRequest(node: SimulatedNode, goal: string, key: string | undefined): Promise<boolean> {
     const { ledger, life } = node;
     if (ledger === undefined) return false;
     const alive = () => node.life === life;
@@ -197,6 +204,7 @@ class Simulation {
         amount: nanoUsd(this.#between(0, 400)),
         perGoalHard: goalCap,
         perDayHard: dayCap,
+        ...(key !== undefined && { key: { label: key, dayHard: keyCap } }),
         deadlineMs: this.#between(0, 60_000),
       };
       if (attempt === 1 && (await this.#refusedByRead(node, ledger, reservation))) return false;
@@ -228,12 +236,13 @@ class Simulation {
   async #refusedByRead(node: SimulatedNode, ledger: Ledger, reservation: Reservation): Promise<boolean> {
     const exceeds = (spend: Spend) =>
       spend.goalAccount.spent + spend.goalAccount.held + reservation.amount > reservation.perGoalHard ||
-      spend.dayAccount.spent + spend.dayAccount.held + reservation.amount > reservation.perDayHard;
-    const seen = ledger.peek(reservation.goal);
+      spend.dayAccount.spent + spend.dayAccount.held + reservation.amount > reservation.perDayHard ||
+      (spend.keyAccount !== undefined && spend.keyAccount.spent + spend.keyAccount.held + reservation.amount > keyCap);
+    const seen = ledger.peek(reservation.goal, reservation.key?.label);
     if (seen !== undefined && !exceeds(seen)) return false;
     const { life } = node;
     const handed = [...node.handed];
-    const spend = await ledger.read(reservation.goal);
+    const spend = await ledger.read(reservation.goal, reservation.key?.label);
     if (node.life !== life || spend === undefined) return false;
     this.#checkRead(handed, node.atRead);
     if (!exceeds(spend)) return false;
@@ -414,7 +423,7 @@ class Simulation {
   #checkLedger(): void {
     for (const problem of imbalances(this.#disk)) this.#fail(problem);
     for (const { id, spent, held, overrun } of this.#disk.accounts.values()) {
-      const cap = id.startsWith("day/") ? dayCap : goalCap;
+      const cap = capOf(id);
       if (spent + held > cap + overrun)
         this.#fail(`${id}: spent ${spent} + held ${held} > cap ${cap} + overrun ${overrun}`);
       if (!this.#overruns && overrun > 0) this.#fail(`${id}: overrun ${overrun} where nothing cost more than its hold`);
@@ -458,12 +467,12 @@ class Simulation {
     const billedTo = new Map<AccountId, number>();
     for (const [id, amount] of this.#bill) {
       const row = this.#disk.reservations.get(id);
-      for (const account of row === undefined ? [] : [row.goalAccount, row.dayAccount]) {
+      for (const account of row === undefined ? [] : accountsOf(row)) {
         billedTo.set(account, (billedTo.get(account) ?? 0) + amount);
       }
     }
     for (const [account, amount] of billedTo) {
-      const cap = account.startsWith("day/") ? dayCap : goalCap;
+      const cap = capOf(account);
       if (amount > cap) this.#fail(`${account}: the upstream billed ${amount} of a cap of ${cap}`);
     }
   }

@@ -37,8 +37,9 @@ export interface Snapshot {
   readonly verdict?: "flash" | "pro" | "none";
 }
 
-/** Spent and held, of the goal and of the day; all zero in a dry run. */
+/** Spent and held, of the goal and of the day; all zero in a dry run. `key`: of a caller's key with a cap of its own for the day. */
 export interface SpendView {
+  readonly key?: { readonly spent: NanoUsd; readonly held: NanoUsd; readonly hard: NanoUsd };
   readonly goal: { readonly spent: NanoUsd; readonly held: NanoUsd };
   readonly day: { readonly spent: NanoUsd; readonly held: NanoUsd };
 }

@@ -1,7 +1,15 @@
 import type { Model, ModelKey } from "#domain/model.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
-import { type Reservation, type ReserveReply, type Resolution, reservationIdOf, type Spend } from "#ledger/ledger.ts";
+import {
+  type AccountSpend,
+  type Reservation,
+  type ReserveReply,
+  type Resolution,
+  reservationIdOf,
+  type Spend,
+} from "#ledger/ledger.ts";
 import { holdOf, priceOf } from "#pipeline/decide/select/budget.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { type RetryAdvice, retryAdviceFor } from "#pipeline/retry-advice.ts";
@@ -190,7 +198,7 @@ async function reserve(
   plan: ExecutionPlan,
   ports: Ports,
 ): Promise<ReserveReply> {
-  const { assessment, configuration, recorder } = plan.context;
+  const { assessment, configuration, recorder, request } = plan.context;
   const { caps, registry } = configuration;
   const reservation: Writable<Reservation> = {
     id: attempt.id,
@@ -204,6 +212,8 @@ async function reserve(
     deadlineMs: Math.max(0, Math.ceil(plan.deadlineMs - attempt.startedMs)),
   };
   if (registry.priceVersion !== undefined) reservation.priceVersion = registry.priceVersion;
+  const { label = "", dayHard } = request.key ?? {};
+  if (dayHard !== undefined) reservation.key = { label, dayHard };
   const reply = await ports.ledger.reserve(reservation, unrecorded);
   ports.onReserved?.(reservation, reply);
   return reply;
@@ -355,11 +365,17 @@ async function refusalOf(
   plan: ExecutionPlan,
   ports: Ports,
 ): Promise<Execution> {
-  const { goalHard, dayHard } = plan.context.configuration.caps;
-  const fits = ({ goalAccount, dayAccount, goalHardOverride, dayHardOverride }: Spend) =>
-    goalAccount.spent + goalAccount.held + hold <= (goalHardOverride ?? goalHard) &&
-    dayAccount.spent + dayAccount.held + hold <= (dayHardOverride ?? dayHard);
-  const retryAdvice = await retryAdviceFor(plan.context.assessment.task.goal_id, reply.spend, fits, ports.ledger);
+  const { assessment, configuration, request } = plan.context;
+  const { key } = request;
+  const { goalHard, dayHard } = configuration.caps;
+  const room = (account: AccountSpend | undefined, cap: NanoUsd | undefined) =>
+    account === undefined || cap === undefined || account.spent + account.held + hold <= cap;
+  const fits = ({ goalAccount, dayAccount, keyAccount, goalHardOverride, dayHardOverride }: Spend) =>
+    room(goalAccount, goalHardOverride ?? goalHard) &&
+    room(dayAccount, dayHardOverride ?? dayHard) &&
+    room(keyAccount, key?.dayHard);
+  const goal = assessment.task.goal_id;
+  const retryAdvice = await retryAdviceFor({ goal, key }, reply.spend, fits, ports.ledger);
   return { kind: "refused", model, reply, retryAdvice };
 }
 

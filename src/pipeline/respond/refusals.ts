@@ -6,6 +6,7 @@ import type { Execution } from "#pipeline/execute/execute.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import { type RetryAdvice, retryAfterFailure, retryAfterOf } from "#pipeline/retry-advice.ts";
+import { spendView } from "#pipeline/take-snapshot.ts";
 import { type CredentialNotReplaceable, type Finding, findingsIn, maxSecrets } from "#privacy/redaction.ts";
 import { failureAnswer } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
@@ -166,12 +167,12 @@ export function refusedExecution(
 /** Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial. */
 function deniedByLedger(
   { reply, model }: Extract<Execution, { kind: "refused" }>,
-  { recorder, redacted }: RequestContext,
+  { recorder, redacted, request }: RequestContext,
   { snapshot }: RoutedDecision,
   decided: RoutingDecision,
 ): RoutingDecision {
   const evidence: string[] = [];
-  const spend = { goal: reply.spend.goalAccount, day: reply.spend.dayAccount };
+  const spend = spendView(reply.spend, request.key?.dayHard);
   addHardCapEvidence(model, { ...snapshot, spend }, evidence);
   const added = evidence.filter((entry) => !decided.evidence.includes(entry));
   const decision: RoutingDecision = {
@@ -195,12 +196,14 @@ function budgetSentence(evidence: readonly string[], advice: RetryAdvice, goal: 
       return [entry.slice(0, at), entry.slice(at + 1)];
     }),
   );
-  const account = facts.get("budget_cap")?.startsWith("day") === true ? "day" : "goal";
+  const account = facts.get("budget_cap")?.split("_")[0] ?? "goal";
+  const setting = account === "key" ? "day_hard_usd in AUTH_KEYS_FILE" : `budget.per_${account}_hard_usd`;
+  const owner = account === "key" ? "caller's key" : account;
   const number = (key: string) => facts.get(key) ?? "?";
   return (
-    `The hard budget cap of the ${account} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
+    `The hard budget cap of the ${owner} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
     `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
-    `cap ${number(`budget_${account}_hard_usd`)} USD (budget.per_${account}_hard_usd). ` +
+    `cap ${number(`budget_${account}_hard_usd`)} USD (${setting}). ` +
     (account === "goal" && goal === "adhoc" ? withoutGoal : "") +
     adviceOn(advice)
   );

@@ -128,10 +128,11 @@ function camelCase(name: string): string {
 }
 
 /** Rounding in a simulated spend may end slightly below 0. */
-function spendOf({ goal, day }: DecisionInputs["spend"]): SpendView {
+function spendOf({ goal, day, key }: DecisionInputs["spend"]): SpendView {
   const amount = (value: number) => nanoUsd(Math.max(0, value));
   const account = ({ spent, held }: typeof goal) => ({ spent: amount(spent), held: amount(held) });
-  return { goal: account(goal), day: account(day) };
+  const owned = key === undefined ? {} : { key: { ...account(key), hard: nanoUsd(key.hard) } };
+  return { goal: account(goal), day: account(day), ...owned };
 }
 
 /** The caps of the configuration, replaced by the operator's own caps where those are set. */

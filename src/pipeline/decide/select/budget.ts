@@ -1,5 +1,4 @@
 import type { Model, Price } from "#domain/model.ts";
-import type { Caps } from "#domain/money/caps.ts";
 import { formatUsd, maxUsd, type NanoUsd } from "#domain/money/money.ts";
 import { highestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
 import { withSurcharge } from "#domain/money/surcharge.ts";
@@ -84,35 +83,45 @@ export function addHardCapEvidence(model: Model, snapshot: Snapshot, evidence: E
 }
 
 interface Cap {
-  readonly account: "goal" | "day";
-  readonly limit: keyof Caps;
+  readonly account: "goal" | "day" | "key";
   readonly level: "soft" | "hard";
 }
 
 const softCaps: readonly Cap[] = [
-  { account: "goal", limit: "goalSoft", level: "soft" },
-  { account: "day", limit: "daySoft", level: "soft" },
+  { account: "goal", level: "soft" },
+  { account: "day", level: "soft" },
 ];
 const hardCaps: readonly Cap[] = [
-  { account: "goal", limit: "goalHard", level: "hard" },
-  { account: "day", limit: "dayHard", level: "hard" },
+  { account: "goal", level: "hard" },
+  { account: "day", level: "hard" },
+  { account: "key", level: "hard" },
 ];
 
+/** What a cap counts, and its limit; undefined for a key without one. */
+function accountFor({ account, level }: Cap, { spend, caps }: Snapshot) {
+  if (account === "key") return spend.key;
+  const { spent, held } = spend[account];
+  return { spent, held, hard: caps[`${account}${level === "soft" ? "Soft" : "Hard"}`] };
+}
+
 /** The first of the caps that `amount` more would pass; undefined when it fits under all. */
-function exceededCap(caps: readonly Cap[], amount: NanoUsd, { spend, caps: limits }: Snapshot): Cap | undefined {
+function exceededCap(caps: readonly Cap[], amount: NanoUsd, snapshot: Snapshot): Cap | undefined {
   for (const cap of caps) {
-    const { spent, held } = spend[cap.account];
-    if (spent + held + amount > limits[cap.limit]) return cap;
+    const found = accountFor(cap, snapshot);
+    if (found !== undefined && found.spent + found.held + amount > found.hard) return cap;
   }
   return undefined;
 }
 
-function addCapEvidence({ account, limit, level }: Cap, { spend, caps }: Snapshot, evidence: Evidence): void {
+function addCapEvidence(cap: Cap, snapshot: Snapshot, evidence: Evidence): void {
+  const found = accountFor(cap, snapshot);
+  if (found === undefined) return;
+  const { account, level } = cap;
   evidence.push(
     `budget_cap=${account}_${level}`,
-    `budget_${account}_spent_usd=${formatUsd(spend[account].spent)}`,
-    `budget_${account}_held_usd=${formatUsd(spend[account].held)}`,
-    `budget_${account}_${level}_usd=${formatUsd(caps[limit])}`,
+    `budget_${account}_spent_usd=${formatUsd(found.spent)}`,
+    `budget_${account}_held_usd=${formatUsd(found.held)}`,
+    `budget_${account}_${level}_usd=${formatUsd(found.hard)}`,
   );
 }
 
