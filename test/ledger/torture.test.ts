@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +23,18 @@ import { type BillingUpstream, billingUpstream } from "./billing-upstream.ts";
 const seconds = Number(process.env["TORTURE_SECONDS"] || (process.env["SMART_GATEWAY_LONG_TESTS"] === "1" ? 60 : 5));
 const goalCapNano = 35_000_000;
 const dayCapNano = 80_000_000;
+const keyCapNano = 20_000_000;
 const goals = ["torture-one", "torture-two", "torture-three"];
+/** Labels of callers' keys, each with a cap of its own; the last token has none. */
+const keys = ["ci", "laptop", "free"];
+const tokenOf = (key: string) => `token-of-${key}-for-torture`;
+const keysFile = keys
+  .map(
+    (key) =>
+      createHash("sha256").update(tokenOf(key)).digest("hex") +
+      (key === "free" ? "" : ` ${key} day_hard_usd=${keyCapNano / 1e9}`),
+  )
+  .join("\n");
 
 const policy = `
 budget: { per_goal_hard_usd: ${goalCapNano / 1e9}, per_goal_soft_usd: ${goalCapNano / 1e9}, per_day_hard_usd: ${dayCapNano / 1e9}, per_day_soft_usd: ${dayCapNano / 1e9} }
@@ -50,11 +62,14 @@ async function torture(
   const folder = mkdtempSync(join(tmpdir(), "smart-gateway-torture-"));
   const policyPath = join(folder, "policy.yaml");
   writeFileSync(policyPath, policy);
+  const keysPath = join(folder, "keys");
+  writeFileSync(keysPath, keysFile);
   const settings = {
     ...env,
     UPSTREAM_BASE_URL: upstream.url,
     UPSTREAM_API_KEY: "torture-key",
     ROUTING_POLICY_PATH: policyPath,
+    AUTH_KEYS_FILE: keysPath,
   };
   const start = async (index: number): Promise<GatewayProcess> => {
     for (let attempt = 1; ; attempt++) {
@@ -80,6 +95,7 @@ async function torture(
         continue;
       }
       const goal = goals[Math.floor(Math.random() * goals.length)] ?? "";
+      const key = keys[Math.floor(Math.random() * keys.length)] ?? "";
       const stop = new AbortController();
       const leaves = Math.random() < 0.15 ? setTimeout(() => stop.abort(), Math.random() * 60) : undefined;
       try {
@@ -87,9 +103,10 @@ async function torture(
           messages: [{ role: "user", content: `torture ${Math.random()}` }],
           max_tokens: 1_000 + Math.floor(Math.random() * 1_000),
           stream: Math.random() < 0.5,
-          user: goal,
+          user: `${goal} ${key}`,
         };
-        const reply = await postChat(gateway.url, body, { "x-goal-id": goal }, { signal: stop.signal });
+        const headers = { "x-goal-id": goal, authorization: `Bearer ${tokenOf(key)}` };
+        const reply = await postChat(gateway.url, body, headers, { signal: stop.signal });
         await reply.text();
         if (reply.status === 200) figures.answered += 1;
         else if (reply.status === 403) {
@@ -152,12 +169,18 @@ async function checkInvariants(
   };
   const billed = [...upstream.bill.values()].reduce((sum, amount) => sum + amount, 0);
   const before = await readTotals();
-  for (const goal of goals) {
-    const account = before.accounts.get(`goal/${goal}`);
-    const bill = upstream.bill.get(goal) ?? 0;
-    expect(bill).toBeLessThanOrEqual(goalCapNano);
-    expect(bill).toBeLessThanOrEqual((account?.spent ?? 0) + (account?.held ?? 0));
-    expect((account?.spent ?? 0) + (account?.held ?? 0)).toBeLessThanOrEqual(goalCapNano);
+  const day = [...before.accounts.keys()].find((id) => id.startsWith("day/"))?.slice("day/".length) ?? "";
+  const accounts = [
+    ...goals.map((goal) => ({ id: `goal/${goal}`, cap: goalCapNano, named: goal })),
+    ...keys.slice(0, -1).map((key) => ({ id: `key/${key}/${day}`, cap: keyCapNano, named: key })),
+  ].map(({ id, cap, named }) => {
+    const own = [...upstream.bill].filter(([user]) => user.split(" ").includes(named));
+    return { id, cap, bill: own.reduce((sum, [, amount]) => sum + amount, 0) };
+  });
+  for (const { id, cap, bill } of accounts) {
+    const { spent = 0, held = 0 } = before.accounts.get(id) ?? {};
+    expect(bill).toBeLessThanOrEqual(spent + held);
+    expect(spent + held).toBeLessThanOrEqual(cap);
   }
   expect(billed).toBeLessThanOrEqual(dayCapNano);
 
@@ -168,14 +191,14 @@ async function checkInvariants(
   await sweeper.close(2_000);
   const after = await readTotals();
   expect(after.open).toBe(0);
-  let spent = 0;
-  for (const goal of goals) {
-    const account = after.accounts.get(`goal/${goal}`);
+  for (const { id, cap, bill } of accounts) {
+    const account = after.accounts.get(id);
     expect(account?.held ?? 0).toBe(0);
-    expect(account?.spent ?? 0).toBeGreaterThanOrEqual(upstream.bill.get(goal) ?? 0);
-    expect(account?.spent ?? 0).toBeLessThanOrEqual(goalCapNano);
-    spent += account?.spent ?? 0;
+    expect(account?.spent ?? 0).toBeGreaterThanOrEqual(bill);
+    expect(account?.spent ?? 0).toBeLessThanOrEqual(cap);
   }
+  const { spent = 0 } = after.accounts.get(`day/${day}`) ?? {};
+  expect(spent).toBeGreaterThanOrEqual(billed);
   // biome-ignore lint/suspicious/noConsole: each run prints its figures
   console.log(what, {
     ...figures,

@@ -63,8 +63,10 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   },
   budget_hard_cap_exceeded: {
     ...budget,
-    because: ({ evidence }) =>
-      `it could pass the hard cap of the ${/^(day|key)/.exec(fact(evidence, "budget_cap") ?? "")?.[0] ?? "goal"}`,
+    because({ evidence }) {
+      const account = fact(evidence, "budget_cap")?.split("_")[0] ?? "goal";
+      return `it could pass the hard cap of the ${account === "key" ? "caller's key" : account}`;
+    },
   },
   all_models_unhealthy: { stage: "health", inputs: ["health"], because: "no model that may answer it can serve" },
 };
