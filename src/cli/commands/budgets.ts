@@ -117,7 +117,7 @@ async function show(options: OutputOptions & { readonly limit: number }): Promis
       overrun_nano_usd: overrun,
       hard_cap_nano_usd: cap,
       left_nano_usd: cap === null ? null : Math.max(0, cap - spent - held),
-      cap_from: cap === null ? null : ownHard === null ? "policy" : "operator",
+      cap_from: cap === null ? null : id.startsWith("key/") ? "keys_file" : ownHard === null ? "policy" : "operator",
     };
   });
   const text = rows.length === 0 ? "Nothing has been spent or held yet." : textTable(rows);
