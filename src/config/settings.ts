@@ -13,56 +13,10 @@ import {
 import { canonicalHost, isLoopback, listenAddress } from "./host-names.ts";
 import { type Invalid, nearest, type Problem, quoted } from "./problem.ts";
 
-/** Everything the environment decides, parsed once. Durations in milliseconds, sizes in bytes. */
-export interface Settings {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Names beside the loopback ones under which the gateway may be called, in the spelling of URLs. */
-  readonly allowedHosts: readonly string[];
-  /** `demo`: the built-in simulator, because no upstream is configured. */
-  readonly upstream:
-    | { readonly kind: "demo" }
-    | {
-        readonly kind: "aggregator";
-        readonly baseUrl: string;
-        readonly apiKey?: string;
-        /** Read again when it changes. */
-        readonly apiKeyFile?: string;
-      };
-  readonly databaseUrl: string;
-  /** At the start: how long a database that cannot be reached is waited for. */
-  readonly databaseWaitMs: number;
-  /** `require`: a schema that is not up to date is refused, not migrated. */
-  readonly databaseMigrations: "apply" | "require";
-  readonly policyPath?: string;
-  readonly registryPath?: string;
-  readonly authMinTokenLength: number;
-  readonly authKeysFile?: string;
-  readonly maxRequestBytes: number;
-  /** Most JSON values in one request body. */
-  readonly maxRequestValues: number;
-  /** Bytes of request bodies held at once, over all requests. */
-  readonly maxBytesInFlight: number;
-  readonly workers: number;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  readonly dashboardToken?: string;
-  readonly nodeId: string;
-  /** After SIGTERM: how long new requests are still accepted, then how long streams may go on. */
-  readonly drainAcceptMs: number;
-  readonly drainStreamsMs: number;
-  /** The command prefix that the user types; commands that the gateway prints begin with it. */
-  readonly command: string;
-  /** Absent: OTEL_* asks for nothing. */
-  readonly openTelemetry?: OpenTelemetrySettings;
-}
-
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 /** `auto`: pretty on a terminal, JSON otherwise. */
-export const logFormats = ["auto", "pretty", "json"] as const;
-export type LogFormat = (typeof logFormats)[number];
+const logFormats = ["auto", "pretty", "json"] as const;
 
 const defaultBaseUrl = "https://openrouter.ai/api/v1";
 
@@ -106,6 +60,7 @@ const baseUrl = httpUrl.prefault(defaultBaseUrl);
 const maxHosts = 100;
 
 const hostList = z.string().transform((text, context) => {
+  if (text === "") return [];
   const names = text.split(",").map((name) => name.trim());
   const hosts = names.flatMap((name) => canonicalHost(name) ?? []);
   if (hosts.length === names.length && hosts.length <= maxHosts) return [...new Set(hosts)];
@@ -113,7 +68,7 @@ const hostList = z.string().transform((text, context) => {
   context.addIssue({ code: "custom", message });
   return z.NEVER;
 });
-const hostNames = hostList.optional();
+const hostNames = hostList.prefault("");
 
 const databaseUrl = z
   .string()
@@ -124,6 +79,7 @@ const databaseUrl = z
 export const settingsShape = {
   HOST: noSpace
     .max(255)
+    .transform(listenAddress)
     .prefault("127.0.0.1")
     .describe("Listen address. `0.0.0.0` or `::` listens on every interface."),
   PORT: whole("8080", 0, 65_535).describe("Listen port; `0` takes any free port, printed on start."),
@@ -186,6 +142,35 @@ export const settingsShape = {
   ),
 };
 export type SettingName = keyof typeof settingsShape;
+type Values = z.output<z.ZodObject<typeof settingsShape>>;
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
+  : Lowercase<Name>;
+type FieldName<Name extends string> = Name extends keyof typeof shortNames
+  ? (typeof shortNames)[Name]
+  : CamelCase<Name>;
+/** As commands name them, which take the same files as arguments. */
+const shortNames = { ROUTING_POLICY_PATH: "policyPath", MODEL_REGISTRY_PATH: "registryPath" } as const;
+
+/** Everything the environment decides, parsed once: each setting by its name. Durations in milliseconds, sizes in bytes. */
+export interface Settings extends Omit<Named, "upstreamBaseUrl" | "upstreamApiKey" | "nodeId"> {
+  /** `demo`: the built-in simulator, because no upstream is configured. */
+  readonly upstream:
+    | { readonly kind: "demo" }
+    | {
+        readonly kind: "aggregator";
+        readonly baseUrl: string;
+        readonly apiKey?: string;
+        /** Read again when it changes. */
+        readonly apiKeyFile?: string;
+      };
+  readonly nodeId: string;
+  /** The command prefix that the user types; commands that the gateway prints begin with it. */
+  readonly command: string;
+  /** Absent: OTEL_* asks for nothing. */
+  readonly openTelemetry?: OpenTelemetrySettings | undefined;
+}
+type Named = { readonly [Name in keyof Values as FieldName<Name>]: Values[Name] };
 
 /** Settings whose value is never shown, and may be read from a file, such as a mounted secret, that `…_FILE` names. */
 export const secretSettings: readonly string[] = ["UPSTREAM_API_KEY", "DATABASE_URL", "DASHBOARD_TOKEN"];
@@ -217,20 +202,15 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
   const files = secretFiles(env, problems);
   const values = Object.fromEntries(
     Object.entries(settingsShape).map(([name, schema]) => [
-      name,
+      fieldName(name),
       readSetting(name, schema, files[name] || env[name], problems),
     ]),
-  ) as z.output<z.ZodObject<typeof settingsShape>>; // what has a problem is undefined, and then nothing of this is returned
-  const { ROUTING_POLICY_PATH: policyPath, MODEL_REGISTRY_PATH: registryPath, AUTH_KEYS_FILE: authKeysFile } = values;
-  const {
-    UPSTREAM_API_KEY: apiKey,
-    UPSTREAM_BASE_URL: baseUrl,
-    DASHBOARD_TOKEN: dashboardToken,
-    WORKERS: workers,
-  } = values;
+  ) as Named; // what has a problem is undefined, and then nothing of this is returned
+  const { upstreamApiKey: apiKey, upstreamBaseUrl: baseUrl, ...direct } = values;
+  const { workers, databaseUrl, port } = direct;
   const apiKeyFile = env["UPSTREAM_API_KEY_FILE"];
   const isAggregator = isGiven(env["UPSTREAM_BASE_URL"]) || apiKey !== undefined;
-  if (workers > 1 && values.DATABASE_URL === "sqlite::memory:") {
+  if (workers > 1 && databaseUrl === "sqlite::memory:") {
     problems.push({
       file: "environment",
       path: "WORKERS",
@@ -238,7 +218,7 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
       suggestion: "set WORKERS=1, or DATABASE_URL to a file or to postgres://…",
     });
   }
-  if (workers > 1 && values.PORT === 0) {
+  if (workers > 1 && port === 0) {
     const message = "several processes cannot share port 0";
     problems.push({ file: "environment", path: "PORT", message, suggestion: "name a port, or set WORKERS=1" });
   }
@@ -246,18 +226,11 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
   const extraCaCerts = env["NODE_EXTRA_CA_CERTS"];
   if (isGiven(extraCaCerts)) problems.push(...extraCaCertsProblems(extraCaCerts));
   if (isAggregator && baseUrl !== undefined) problems.push(...upstreamProxyProblems(baseUrl));
-  const configured: ConfiguredFiles = {
-    ...(policyPath === undefined ? {} : { policyPath }),
-    ...(registryPath === undefined ? {} : { registryPath }),
-    ...(authKeysFile === undefined ? {} : { authKeysFile }),
-  };
-  if (problems.length > 0) return { kind: "invalid", problems, files: configured };
+  if (problems.length > 0) return { kind: "invalid", problems, files: values };
 
   const { openTelemetry, warnings } = openTelemetryIn(env);
   const settings: Settings = {
-    host: listenAddress(values.HOST),
-    port: values.PORT,
-    allowedHosts: values.ALLOWED_HOSTS ?? [],
+    ...direct,
     upstream: isAggregator
       ? {
           kind: "aggregator",
@@ -266,25 +239,16 @@ export function parseSettings(env: Env): ParsedSettings | InvalidSettings {
           ...(isGiven(apiKeyFile) ? { apiKeyFile } : {}),
         }
       : { kind: "demo" },
-    databaseUrl: values.DATABASE_URL,
-    databaseWaitMs: values.DATABASE_WAIT_MS,
-    databaseMigrations: values.DATABASE_MIGRATIONS,
-    authMinTokenLength: values.AUTH_MIN_TOKEN_LENGTH,
-    maxRequestBytes: values.MAX_REQUEST_BYTES,
-    maxRequestValues: values.MAX_REQUEST_VALUES,
-    maxBytesInFlight: values.MAX_BYTES_IN_FLIGHT,
-    workers,
-    logLevel: values.LOG_LEVEL,
-    logFormat: values.LOG_FORMAT,
-    nodeId: values.NODE_ID ?? processNodeId(hostname(), process.pid),
-    drainAcceptMs: values.DRAIN_ACCEPT_MS,
-    drainStreamsMs: values.DRAIN_STREAMS_MS,
+    nodeId: values.nodeId ?? processNodeId(hostname(), process.pid),
     command: ownCommand(env),
-    ...configured,
-    ...(dashboardToken === undefined ? {} : { dashboardToken }),
-    ...(openTelemetry === undefined ? {} : { openTelemetry }),
+    openTelemetry,
   };
   return { kind: "ok", settings, warnings: [...findWarnings(settings, env), ...warnings] };
+}
+
+function fieldName(name: string): string {
+  if (name in shortNames) return shortNames[name as keyof typeof shortNames]; // as just checked
+  return name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The values of settings that are read from files. */
