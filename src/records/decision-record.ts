@@ -183,7 +183,7 @@ export const DecisionRecord = z.object({
     .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
     .nullable()
     .describe("The outcome that the caller has reported (POST /v1/route/outcome)."),
-  repeated: z.int().min(1).describe("Above 1: stands for so many refusals of one kind within a minute."),
+  repeated: z.int().min(1).describe("Above 1: stands for so many refusals of one kind."),
 });
 export type DecisionRecord = z.infer<typeof DecisionRecord>;
 

@@ -1,7 +1,7 @@
 import { tierOfRole } from "#domain/model.ts";
 import { formatUsd, nanoUsd } from "#domain/money/money.ts";
 import { levels, type RoutingDecision } from "#domain/routing.ts";
-import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
+import { holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Counterfactual, DecisionInputs } from "#records/decision-record.ts";
 import { type DecideInput, decideAgain } from "#records/replay/replay.ts";
 import { causeTexts, fact } from "./sentences.ts";
@@ -127,22 +127,15 @@ function counterChanges(input: DecideInput): readonly Change[] {
   });
 }
 
-/** The money that is missing under the goal's cap, where that cap decided: a goal is the caller's to choose. */
+/** The money that is missing under the goal's hard cap, where that cap decided: a goal is the caller's to choose. */
 function goalChanges(input: DecideInput, { cause, evidence }: Decided): readonly Change[] {
   const { spend, caps, registry, size } = input.snapshot;
-  const level = cause === "budget_soft_cap" ? "Soft" : "Hard";
   const isGoal = fact(evidence, "budget_cap")?.startsWith("goal") === true;
-  if (!isGoal || (cause !== "budget_soft_cap" && cause !== "budget_hard_cap_exceeded")) return [];
+  if (!isGoal || cause !== "budget_hard_cap_exceeded") return [];
   return [registry.byRole.senior, registry.byRole.worker].flatMap((model): Change[] => {
-    if (model === undefined) return [];
-    // Above a soft cap the senior model's requests step down by their estimate.
-    const amount = level === "Soft" ? estimateOf(model, size) : holdOf(model, size);
-    const after = spend.goal.spent + spend.goal.held + amount;
-    if (after <= caps[`goal${level}`] || !Number.isSafeInteger(after)) return [];
-    // A raised soft cap stays below its hard cap; a raised hard cap leaves the soft one.
-    const snapshot = { ...input.snapshot, caps: { ...caps, [`goal${level}`]: nanoUsd(after) } };
-    const setting = `budget.per_goal_${level.toLowerCase()}_usd`;
-    const from = formatUsd(caps[`goal${level}`]);
-    return [{ input: setting, from, to: formatUsd(nanoUsd(after)), changed: { ...input, snapshot } }];
+    const after = model === undefined ? 0 : spend.goal.spent + spend.goal.held + holdOf(model, size);
+    if (after <= caps.goalHard || !Number.isSafeInteger(after)) return [];
+    const changed = { ...input, snapshot: { ...input.snapshot, caps: { ...caps, goalHard: nanoUsd(after) } } };
+    return [{ input: "budget.per_goal_hard_usd", from: formatUsd(caps.goalHard), to: formatUsd(after), changed }];
   });
 }

@@ -171,7 +171,7 @@ type GivenSource = Pick<DecisionRecord, "alias" | "goal" | "kind" | "inputs">;
 /** What happened, in few sentences. Without a decision: that there was none, and why. `cost`: whether the cost is said. */
 export function sentenceOf(record: DecisionRecord, cost: "with_cost" | "without_cost"): string {
   if (record.cause === null) {
-    const times = record.repeated > 1 ? ` ${record.repeated} times within a minute` : "";
+    const times = record.repeated > 1 ? ` ${record.repeated} times` : "";
     return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
   }
   const why = reasonOf(record.cause, { ...record, hasRedactions: record.redactions.length > 0 });
@@ -190,18 +190,14 @@ function endedAtScout({ action, inputs }: DecisionRecord): boolean {
 /** How it ended, where no whole answer came. */
 function endIn({ outcome, error_class, status }: DecisionRecord): string {
   const error = error_class ?? "unknown";
-  switch (outcome) {
-    case "answered":
-      return "";
-    case "failed":
-      return ` No answer came: ${error} (status ${status}).`;
-    case "broken_stream":
-      return ` The stream broke: ${error}.`;
-    case "caller_gone":
-      return " The caller left.";
-    case "refused":
-      return ` It was refused afterwards: ${error}.`;
-  }
+  const ends = {
+    answered: "",
+    failed: ` No answer came: ${error} (status ${status}).`,
+    broken_stream: ` The stream broke: ${error}.`,
+    caller_gone: " The caller left.",
+    refused: ` It was refused afterwards: ${error}.`,
+  } as const;
+  return ends[outcome];
 }
 
 function moneyIn({ cost_state, cost_nano_usd, hold_nano_usd }: DecisionRecord): string {
