@@ -115,6 +115,67 @@ describe("failed repairs", () => {
     expect(first).toMatch(/^same_error=ModuleNotFoundError#[0-9a-f]{8} ×3 after 2 edits$/);
     expect(JSON.stringify(evidence(...threeTimes(wrong, edit())))).not.toContain("secret_name");
   });
+
+  test.each<[string, () => JsonObject[], JsonObject[]]>([
+    [
+      "edited by a shell",
+      () => bash("error[E0382]: borrow of moved value: `o`", "cargo build"),
+      bash("", "sed -i s/a/b/ a.rs"),
+    ],
+    ["edited into a file", () => bash("main.c:3:1: Fehler: unbekannt", "make"), bash("", "cat > a.c <<'E'\nx\nE")],
+    ["an MCP tool", () => step("mcp__ci__start", { job: 1 }, '{"content":"E1","isError":true}'), edit()],
+    ["an edit that is refused", () => step("edit_file", { path: "a" }, "Error: old_string not found"), []],
+    ["git", () => bash("CONFLICT (content): Merge conflict in a.py", "git merge main"), edit()],
+    [
+      "Cline's XML",
+      () => [
+        assistant("<execute_command>\n<command>npm test</command>\n</execute_command>"),
+        user("[execute_command for 'npm test'] Result:\nTypeError: x\nexit code: 1"),
+      ],
+      edit(),
+    ],
+    [
+      "a fenced command",
+      () => [
+        assistant("Run it:\n\n```bash\nnpm test\n```"),
+        user("<returncode>1</returncode>\n<output>\nE\n</output>"),
+      ],
+      [assistant("```bash\nsed -i s/a/b/ a.ts\n```"), user("<returncode>0</returncode>")],
+    ],
+    [
+      "an observation",
+      () => [
+        assistant("Thought: run it\nAction: bash\nAction Input: npm test"),
+        user("Observation: TypeError: x\nexit code: 1"),
+      ],
+      edit(),
+    ],
+    [
+      "Aider, whose edits stand in the text",
+      () => [user("I ran this command:\n\nnpm test\n\nAnd got this output:\n\nTypeError: cart is empty\n1 failed")],
+      [assistant("cart.ts\n```ts\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```")],
+    ],
+    [
+      "gptme, in the system's role",
+      () => [
+        assistant("```shell\npytest -q\n```"),
+        { role: "system", content: "Ran command: `pytest -q`\n\nTypeError: x" },
+      ],
+      [assistant("```save calc.py\nx\n```"), { role: "system", content: "Saved to calc.py" }],
+    ],
+    [
+      "functions of older clients",
+      () => [
+        { role: "assistant", content: null, function_call: { name: "shell", arguments: '{"command":"make"}' } },
+        { role: "function", name: "shell", content: "export.c:9:5: error: undeclared\nmake: *** [export.o] Error 1" },
+      ],
+      edit(),
+    ],
+  ])("are counted wherever calls, results and edits stand: %s", (_, check, change) => {
+    expect(runtime(...check()).same_error_count).toBe(0);
+    expect(runtime(...threeTimes(check, change)).same_error_count).toBe(2);
+    expect(assessed({ messages: [ask, ...threeTimes(check, change)] }).task.instruction).toBe(ask.content);
+  });
 });
 
 describe("what a result was", () => {
