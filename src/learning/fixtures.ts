@@ -8,12 +8,10 @@ export function outcomeRecord(decisionId: string, atMs: number, decision: Partia
     atMs,
     decision: {
       features: featureNames.map(() => 0.5),
-      kind: "CODING",
       tier: "flash",
       model: "vendor_v4_flash",
       cause: "score_flash",
       score: 20,
-      explored: false,
       probability: 1,
       ...decision,
     },

@@ -1,4 +1,4 @@
-import type { Cause, Outcome, TaskKind } from "#domain/routing.ts";
+import type { Cause, Outcome } from "#domain/routing.ts";
 
 /**
  * The outcomes of routed asks, read offline from decision records: what later calls of a conversation and callers' reports show of an
@@ -9,13 +9,11 @@ import type { Cause, Outcome, TaskKind } from "#domain/routing.ts";
 export interface DecisionPart {
   /** In the order of `featureNames`. */
   readonly features: readonly number[];
-  readonly kind: TaskKind;
   readonly tier: "flash" | "pro";
   readonly model: string;
   readonly cause: Cause;
   readonly score: number;
-  /** Whether the tier was drawn against the score, and with what probability this tier was to be chosen. */
-  readonly explored: boolean;
+  /** The probability with which this tier was to be chosen. */
   readonly probability: number;
   /** The decision of the same conversation whose failure this ask follows. */
   readonly retryOf?: string;
@@ -36,21 +34,23 @@ export interface Signals {
 }
 export const noSignals: Signals = { reported: 0, escalated: false, failedAfter: 0, repeated: 0, wentOn: false };
 
-/** One routed ask with its outcome. */
-export interface OutcomeRecord {
+/** A request that was routed to flash or pro. */
+interface Routed {
   readonly decisionId: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
   readonly decision: DecisionPart;
-  readonly signals: Signals;
+  /** What the caller has reported of it. */
   readonly outcome?: Outcome;
 }
 
-/** A chat request that was routed to flash or pro; no housekeeping. */
-export interface RoutedCall {
-  readonly decisionId: string;
-  /** Milliseconds since the epoch. */
-  readonly atMs: number;
+/** An ask with what followed. */
+export interface OutcomeRecord extends Routed {
+  readonly signals: Signals;
+}
+
+/** Any request of a conversation; no housekeeping. */
+export interface RoutedCall extends Routed {
   readonly conversation: string;
   /** Whether it is a further turn of an ask; it then gets no record of its own. */
   readonly continuation: boolean;
@@ -58,9 +58,6 @@ export interface RoutedCall {
   readonly hardRule: boolean;
   /** The caller has reported a failure with it. */
   readonly reportedFailure: boolean;
-  /** What the caller has reported of it. */
-  readonly outcome?: Outcome;
-  readonly decision: DecisionPart;
 }
 
 /** An ask without a request for this long has ended; later requests are no signals about it. */
@@ -68,71 +65,50 @@ const openMs = 3_600_000;
 /** The same ask within this time is taken for a repeat: the answer was no good. */
 const repeatMs = 600_000;
 
-interface OpenAsk {
-  record: OutcomeRecord;
-  lastSeenMs: number;
-}
-
 /** The outcomes of the asks among these calls, in the order of the calls, which are the oldest first. */
 export function outcomesIn(calls: Iterable<RoutedCall>): readonly OutcomeRecord[] {
-  const asks: OpenAsk[] = [];
-  const open = new Map<string, OpenAsk>();
+  const asks: Open[] = [];
+  const open = new Map<string, Open>();
   for (const call of calls) {
-    const known = open.get(call.conversation);
+    const { conversation, continuation, reportedFailure, outcome, ...routed } = call;
+    const known = open.get(conversation);
     const before = known !== undefined && call.atMs - known.lastSeenMs <= openMs ? known : undefined;
-    const reported = call.outcome === undefined ? {} : { outcome: call.outcome };
-    if (call.continuation) {
-      if (before === undefined) continue;
-      before.record = { ...before.record, ...reported, signals: signalsInRun(before.record, call) };
+    const repeated = !continuation && before !== undefined && isRepeat(before, call);
+    if (before !== undefined) {
+      before.signals = signalsAfter(before, call, repeated);
       before.lastSeenMs = call.atMs;
+    }
+    if (continuation) {
+      if (before !== undefined && outcome !== undefined) before.outcome = outcome;
       continue;
     }
-    const repeated = before !== undefined && isRepeat(before, call);
-    if (before !== undefined) {
-      before.record = { ...before.record, signals: signalsAtNextAsk(before.record, call, repeated) };
-      before.lastSeenMs = call.atMs;
-    }
-    const follows = before !== undefined && (repeated || call.reportedFailure);
-    const ask: OpenAsk = {
-      record: {
-        decisionId: call.decisionId,
-        atMs: call.atMs,
-        decision: follows ? { ...call.decision, retryOf: before.record.decisionId } : call.decision,
-        signals: noSignals,
-        ...reported,
-      },
-      lastSeenMs: call.atMs,
-    };
-    open.set(call.conversation, ask);
+    const follows = before !== undefined && (repeated || reportedFailure);
+    const decision = follows ? { ...call.decision, retryOf: before.decisionId } : call.decision;
+    const ask: Open = { ...routed, decision, signals: noSignals, lastSeenMs: call.atMs };
+    if (outcome !== undefined) ask.outcome = outcome;
+    open.set(conversation, ask);
     asks.push(ask);
   }
-  return asks.map(({ record }) => record);
+  return asks;
 }
+
+type Open = { -readonly [K in keyof OutcomeRecord]: OutcomeRecord[K] } & { lastSeenMs: number };
 
 /** Asks are compared by their counts: two asks of one conversation that have all of them in common are the same. */
-function isRepeat({ record, lastSeenMs }: OpenAsk, { atMs, decision }: RoutedCall): boolean {
-  return atMs - lastSeenMs <= repeatMs && record.decision.features.join() === decision.features.join();
+function isRepeat({ decision, lastSeenMs }: Open, call: RoutedCall): boolean {
+  return call.atMs - lastSeenMs <= repeatMs && decision.features.join() === call.decision.features.join();
 }
 
-/** The signals after a further turn of the ask. */
-function signalsInRun({ decision, signals }: OutcomeRecord, call: RoutedCall): Signals {
-  const escalates = call.hardRule && call.decision.tier === "pro" && decision.tier === "flash" && !signals.escalated;
-  return {
-    ...signals,
-    escalated: signals.escalated || escalates,
-    reported: signals.reported + (call.reportedFailure ? 1 : 0),
-    failedAfter: signals.failedAfter + (call.reportedFailure && signals.escalated ? 1 : 0),
-  };
-}
-
-/** The signals after the conversation's next ask. */
-function signalsAtNextAsk({ signals }: OutcomeRecord, { reportedFailure }: RoutedCall, repeated: boolean): Signals {
+/** The signals about an ask after the conversation's next call: a further turn of it, or another ask. */
+function signalsAfter({ decision, signals }: OutcomeRecord, call: RoutedCall, repeated: boolean): Signals {
+  const { reportedFailure, continuation, hardRule } = call;
   const failed = reportedFailure || repeated;
+  const escalates = continuation && hardRule && call.decision.tier === "pro" && decision.tier === "flash";
   return {
-    ...signals,
-    reported: signals.reported + (reportedFailure ? 1 : 0),
-    failedAfter: signals.failedAfter + (failed && signals.escalated ? 1 : 0),
-    repeated: signals.repeated + (repeated ? 1 : 0),
-    wentOn: !failed,
+    reported: signals.reported + Number(reportedFailure),
+    escalated: signals.escalated || escalates,
+    failedAfter: signals.failedAfter + Number(failed && signals.escalated),
+    repeated: signals.repeated + Number(repeated),
+    wentOn: continuation ? signals.wentOn : !failed,
   };
 }

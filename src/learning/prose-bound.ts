@@ -31,7 +31,7 @@ const minChars = 4_000;
  */
 export function proseBound(calls: Iterable<ProseCall>, model: string, minCalls: number): ProseBound | undefined {
   const most: number[] = [];
-  const running = new Map<string, { calls: number; prose: number; left: boolean }>();
+  const running = new Map<string, { calls: number; prose: number }>();
   const end = (conversation: string) => {
     const run = running.get(conversation);
     if (run !== undefined && run.calls >= minCalls) most.push(run.prose);
@@ -40,14 +40,13 @@ export function proseBound(calls: Iterable<ProseCall>, model: string, minCalls: 
   for (const call of calls) {
     if (!call.continuation) {
       end(call.conversation);
-      if (call.model !== model) continue;
-      running.set(call.conversation, { calls: 0, prose: 0, left: false });
+      if (call.model === model) running.set(call.conversation, { calls: 0, prose: 0 });
     }
     const run = running.get(call.conversation);
-    if (run === undefined || run.left) continue;
+    if (run === undefined) continue;
     run.calls += 1;
     run.prose = Math.max(run.prose, call.prose);
-    run.left = call.model !== model;
+    if (call.model !== model) end(call.conversation);
   }
   for (const conversation of [...running.keys()]) end(conversation);
   if (most.length < minRuns) return undefined;

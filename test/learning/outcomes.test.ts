@@ -66,7 +66,7 @@ test("a run that flash could not finish and pro could is one record with its esc
   });
   expect(records).toHaveLength(2);
   const [first] = records;
-  expect(first?.decision).toMatchObject({ tier: "flash", explored: false, probability: 1 });
+  expect(first?.decision).toMatchObject({ tier: "flash", probability: 1 });
   expect(first?.signals).toMatchObject({ escalated: true, wentOn: true, failedAfter: 0, reported: 0 });
   expect(JSON.stringify(records)).not.toMatch(/Ada|ImportError|total|goodbye/);
 });
@@ -107,9 +107,8 @@ test("explored tasks are recorded as such, each with the probability of its tier
   expect(firsts).toHaveLength(30);
   for (const { decisionId, decision } of firsts) {
     expect(decision).toMatchObject({ cause: causes.get(decisionId), probability: 0.5 });
-    expect(decision.explored).toBe(decision.cause === "exploration");
-    expect(decision.tier).toBe(decision.explored ? "pro" : "flash");
+    expect(decision.tier).toBe(decision.cause === "exploration" ? "pro" : "flash");
   }
   // The probability that thirty fair draws all go one way is one in five hundred million.
-  expect(new Set(firsts.map(({ decision }) => decision.explored)).size).toBe(2);
+  expect(new Set(firsts.map(({ decision }) => decision.cause)).size).toBe(2);
 });

@@ -87,7 +87,7 @@ function fitted(
     const refused = "the learned score orders the records that were held back no better than the shipped one";
     return { held_back, refused };
   }
-  const fit = fitBenefit(trialsIn(records), { ranked: rankedIn(records), nowMs });
+  const fit = fitBenefit(trialsIn(records), rankedIn(records), nowMs);
   const weights = prose === undefined ? fit : { ...fit, run_prose: prose };
   const path = weightsPathOf(policy, policyPath) ?? resolve(dirname(policyPath ?? "."), defaultFile);
   const refused = replaceFile(path, `${JSON.stringify(weights)}\n`, (temporary) => {

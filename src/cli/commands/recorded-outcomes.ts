@@ -57,12 +57,10 @@ function routedCallIn(record: DecisionRecord, registry: ModelRegistry): RoutedCa
     ...(record.reported === null ? {} : { outcome: record.reported.outcome }),
     decision: {
       features: featureVector(inputs.task, features),
-      kind,
       tier: role === "senior" ? "pro" : "flash",
       model: record.model ?? "",
       cause,
       score: shippedScoreOf({ score, evidence }),
-      explored: cause === "exploration",
       probability: propensityOf({ cause, evidence }),
     },
   };

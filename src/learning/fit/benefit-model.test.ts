@@ -21,7 +21,12 @@ const trials = Array.from({ length: 60 }, (_, n) => [
   trial(0.5 + n / 1_000, true, true),
   trial(0.9 + n / 1_000, true, false),
 ]).flat();
-const fit = (of: readonly Trial[]) => fitBenefit(of, { ranked: of.map(({ decision }) => decision), nowMs: 0 });
+const fit = (of: readonly Trial[]) =>
+  fitBenefit(
+    of,
+    of.map(({ decision }) => decision),
+    0,
+  );
 const weights = fit(trials);
 const worth = (value: number, of = weights) => benefitOf(of, features(value), 100 * value).logOdds;
 

@@ -1,12 +1,11 @@
 import { featureVersion, type LearnedWeights } from "#domain/learned-weights.ts";
 import type { DecisionPart } from "#learning/outcomes.ts";
 import { benefitOf, blendOf } from "#pipeline/decide/learned/learned-score.ts";
-import { landmarksOf, smoothFeatures } from "./landmarks.ts";
+import { landmarksOf, randomSequence, smoothFeatures } from "./landmarks.ts";
 import { fitLogistic } from "./logistic.ts";
 import type { Trial } from "./observations.ts";
-import { randomSequence } from "./random-sequence.ts";
 
-/** Strength of the penalty; chosen by `bench/routing/learning.ts` like the constants below. */
+/** Strength of the penalty; chosen on recorded outcomes, like the constants below. */
 const ridge = 1;
 /**
  * How much more likely pro is needed at the end of the shipped scale than at its beginning, as a logarithm of odds. The fit starts from
@@ -22,24 +21,17 @@ const minTried = 20;
 /** Pairs in a table of ranks. */
 const knots = 100;
 
-export interface FitOptions {
-  /** Asks whose scores are to be ranked: those that the score decides. */
-  readonly ranked: readonly DecisionPart[];
-  /** Milliseconds since the epoch. */
-  readonly nowMs: number;
-}
-
 /**
  * Fits P(flash fails) × P(pro solves what flash failed at), as one probability: rescues are rare, and two models of them waste
  * what is known. A failure that was never tried on pro counts by the share of those that were and were solved.
+ * @param ranked the asks that the score decides @param nowMs since the epoch
  */
-export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptions): LearnedWeights {
-  const random = randomSequence(1);
+export function fitBenefit(trials: readonly Trial[], ranked: readonly DecisionPart[], nowMs: number): LearnedWeights {
   const tried = trials.filter(({ rescued }) => rescued !== undefined);
   const rescueShare = (tried.filter(({ rescued }) => rescued).length + 0.5) / (tried.length + 1);
   const landmarks = landmarksOf(
     trials.map(({ decision }) => decision.features),
-    random,
+    randomSequence(1),
   );
   const smooth = smoothFeatures(landmarks);
   const meanWeight = trials.reduce((sum, { weight }) => sum + weight, 0) / Math.max(1, trials.length);
@@ -73,16 +65,11 @@ export function fitBenefit(trials: readonly Trial[], { ranked, nowMs }: FitOptio
     records: Math.max(1, trials.length),
     rescue_trials: Math.max(1, tried.length),
     ...ranking,
-    lowers_up_to: triedUpTo(trials),
+    // The score from which on flash has answered `minTried` asks.
+    lowers_up_to: trials.map(({ decision }) => decision.score).toSorted((a, b) => b - a)[minTried - 1] ?? 0,
     ...model,
     score_knots: ranksOf(blended, [0, 100]),
   };
-}
-
-/** The score from which on flash has answered `minTried` asks. */
-function triedUpTo(trials: readonly Trial[]): number {
-  const scores = trials.map(({ decision }) => decision.score).toSorted((a, b) => b - a);
-  return scores[minTried - 1] ?? 0;
 }
 
 /** From a value to the share of all values that are below it, in percent; `ends` are values at 0 and 100 %. */

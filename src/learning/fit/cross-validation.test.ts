@@ -3,7 +3,7 @@ import { featureCount } from "#domain/learned-weights.ts";
 import { outcomeRecord } from "#learning/fixtures.ts";
 import { noSignals, type OutcomeRecord } from "#learning/outcomes.ts";
 import { crossValidate } from "./cross-validation.ts";
-import { randomSequence } from "./random-sequence.ts";
+import { randomSequence } from "./landmarks.ts";
 
 /** Asks of two shapes; only `rescuable` ones fail on flash and are solved by pro. The shipped score does not distinguish them. */
 function records(count: number, rescuable: (shape: number, random: () => number) => boolean): OutcomeRecord[] {

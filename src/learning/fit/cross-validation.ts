@@ -1,10 +1,9 @@
 import type { Cause } from "#domain/routing.ts";
 import type { DecisionPart, OutcomeRecord } from "#learning/outcomes.ts";
 import { benefitOf, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
-import { type FitOptions, fitBenefit } from "./benefit-model.ts";
-import { shuffled } from "./landmarks.ts";
+import { fitBenefit } from "./benefit-model.ts";
+import { randomSequence, shuffled } from "./landmarks.ts";
 import { type Trial, trialsIn, weightOf } from "./observations.ts";
-import { randomSequence } from "./random-sequence.ts";
 
 /** A mean with its 95 % interval. */
 export interface Estimate {
@@ -27,7 +26,9 @@ export interface CrossValidation {
   readonly cost: Estimate;
 }
 
-export interface CrossValidationOptions extends Pick<FitOptions, "nowMs"> {
+export interface CrossValidationOptions {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
   /** The score from which an ask goes to pro. */
   readonly proFrom: number;
   /** What an ask costs on pro, with flash as 1. */
@@ -47,7 +48,11 @@ const scored: ReadonlySet<Cause> = new Set([
 
 /** The decisions that the score has made, which a learned score would make in its place. */
 export function rankedIn(records: readonly OutcomeRecord[]): readonly DecisionPart[] {
-  return records.flatMap(({ decision }) => (scored.has(decision.cause) ? [decision] : []));
+  return records.filter(isRanked).map(({ decision }) => decision);
+}
+
+function isRanked({ decision }: OutcomeRecord): boolean {
+  return scored.has(decision.cause);
 }
 
 const folds = 5;
@@ -69,7 +74,6 @@ export function crossValidate(
   options: CrossValidationOptions,
 ): CrossValidation | undefined {
   const trialOf = new Map(trialsIn(records).map((trial) => [trial.decision, trial]));
-  const weightsOf = new Map(records.map((record) => [record.decision, weightOf(record)]));
   const tried = [...trialOf.values()].filter(({ rescued }) => rescued !== undefined);
   const rescueShare = tried.filter(({ rescued }) => rescued).length / Math.max(1, tried.length);
   const mixed = shuffled(records, randomSequence(3));
@@ -79,12 +83,13 @@ export function crossValidate(
     const trials = seen.flatMap(({ decision }) => trialOf.get(decision) ?? []);
     const ranked = rankedIn(seen);
     if (trials.length === 0 || ranked.length === 0) return undefined;
-    const weights = fitBenefit(trials, { ranked, nowMs: options.nowMs });
-    for (const decision of rankedIn(held)) {
+    const weights = fitBenefit(trials, ranked, options.nowMs);
+    for (const record of held.filter(isRanked)) {
+      const { decision } = record;
       const predicted = 1 / (1 + Math.exp(-benefitOf(weights, decision.features, decision.score).logOdds));
       const known = knownOf(trialOf.get(decision), rescueShare, options.proCost);
       asks.push({
-        weight: weightsOf.get(decision) ?? 1,
+        weight: weightOf(record),
         shipped: decision.score,
         learned: learnedScoreOf({ weights, features: decision.features }, decision.score),
         benefit: known?.benefit ?? predicted,
@@ -110,12 +115,11 @@ function summed(asks: readonly ScoredAsk[], { proFrom, proCost }: CrossValidatio
   const onPro = (score: number) => Number(score >= proFrom);
   const moved = (each: ScoredAsk) => onPro(each.learned) - onPro(each.shipped);
   const known = asks.filter(({ rescued }) => rescued !== undefined);
-  const [byShipped, byLearned] = [
-    ranksOf(known.map(({ shipped }) => shipped)),
-    ranksOf(known.map(({ learned }) => learned)),
-  ];
+  const [byShipped, byLearned] = (["shipped", "learned"] as const).map((score) =>
+    ranksOf(known.map((ask) => ask[score])),
+  );
   const ranks = known.flatMap(({ weight, rescued }, at) =>
-    rescued ? [{ weight, shipped: byShipped[at] ?? 0, learned: byLearned[at] ?? 0 }] : [],
+    rescued ? [{ weight, shipped: byShipped?.[at] ?? 0, learned: byLearned?.[at] ?? 0 }] : [],
   );
   const costNow = meanOf(asks, (each) => (onPro(each.shipped) === 1 ? proCost : each.flashCost)).value;
   const costChange = meanOf(asks, (each) => moved(each) * (proCost - each.flashCost));

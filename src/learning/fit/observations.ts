@@ -33,14 +33,7 @@ export function trialsIn(records: readonly OutcomeRecord[]): readonly Trial[] {
     if (decision.tier !== "flash") return [];
     const failed = flashFailed(record);
     const rescued = signals.escalated ? solvedAfterEscalation(record) : solvedByRetry(retries.get(record.decisionId));
-    return [
-      {
-        decision,
-        failed,
-        rescued: failed ? rescued : undefined,
-        weight: weightOf(record),
-      },
-    ];
+    return [{ decision, failed, rescued: failed ? rescued : undefined, weight: weightOf(record) }];
   });
 }
 
