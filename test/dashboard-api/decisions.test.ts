@@ -122,6 +122,13 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     const detail = await dashboard.get("GET decisions/{id}", { at: { id } });
     expect(detail.record).toMatchObject({ decision_id: id, redactions: [{ rule: "github_token", count: 1 }] });
     expect(detail.row).toMatchObject({ decision_id: id, redactions: 1, outcome: "answered" });
+    expect(detail.found).toContain("github token");
+    expect(detail.given.map(({ name }) => name)).toContain("goal");
+    for (const redaction of ["any", "github_token"]) {
+      expect((await dashboard.rows({ redaction })).map((row) => row.decision_id)).toEqual([id]);
+    }
+    const found = await dashboard.get("GET series", { query: { metric: "redactions", by: "redaction" } });
+    expect(found.groups).toMatchObject([{ name: "github_token", total: 1 }]);
     expect(detail.contributions.length).toBeGreaterThan(3);
     expect(detail.stages.map(({ stage }) => stage)).toEqual(["privacy", "score", "rules", "budget", "health"]);
     expect(detail.stages.filter(({ decided }) => decided).length).toBe(1);

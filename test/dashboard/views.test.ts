@@ -149,3 +149,37 @@ test("names in the descriptions of policy keys are code, without the backticks o
   expect(await page.locator("td code", { hasText: "ledger_missing" }).count()).toBe(1);
   expect(await page.locator("main").textContent()).not.toContain("`");
 });
+
+test("the first chart is the spend of the range by model; beside it another that the address names; both can be kept", async () => {
+  await using opened = await openPage(dashboard.url);
+  const { page } = opened;
+  const spend = page.getByRole("figure", { name: "Spend", exact: true });
+  await spend.getByText("vendor_v4_pro").waitFor();
+  expect(await page.getByRole("figure").first().innerText()).toContain("Spend");
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    spend.getByRole("button", { name: "export Spend" }).click(),
+  ]);
+  expect(file.suggestedFilename()).toBe("Spend.csv");
+  await page.getByLabel("Chart", { exact: true }).selectOption("Failed calls");
+  expect(new URL(page.url()).searchParams.get("chart")).toBe("failed");
+  await page.getByText(/failed calls? repeated/).waitFor();
+  expect(opened.problems).toEqual([]);
+});
+
+test("the list of decisions is as wide as a page of 1280 pixels, and its rows can be kept", async () => {
+  await using opened = await openPage(`${dashboard.url}/decisions`);
+  const { page } = opened;
+  await page.locator("tr.link").nth(9).waitFor();
+  expect(
+    await page.evaluate(
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.scroll'))",
+    ),
+  ).toBe(0);
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "export decisions" }).click(),
+  ]);
+  const lines = (await Bun.file(await file.path()).text()).trim().split("\n");
+  expect([lines[0]?.split(",")[1], lines.length]).toEqual(["decision_id", (await page.locator("tr.link").count()) + 1]);
+});

@@ -11,7 +11,6 @@ const known: Partial<Record<FilterField, readonly string[]>> = {
   alias: ["smart-router", "smart-router-flash", "smart-router-pro", "smart-router-free"],
   cost_state: ["known", "estimated", "unknown"],
   action: ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"],
-  status: ["2xx", "4xx", "5xx", "402", "403", "429", "502", "503"],
   redaction: ["any"],
 };
 

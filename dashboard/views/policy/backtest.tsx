@@ -59,7 +59,6 @@ function Sides({ result: { before, after, requests } }: Props) {
   return (
     <Table
       caption="Before and after"
-      className="sides"
       rows={rows}
       rowKey={({ name }) => name}
       columns={[
