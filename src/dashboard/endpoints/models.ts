@@ -80,7 +80,6 @@ async function modelView(
     since_ms: status.sinceMs,
     reason: status.reason,
     retry_at_ms: status.retryAtMs ?? null,
-    shed_share: status.shedShare,
     override:
       override === undefined
         ? null
@@ -101,7 +100,6 @@ async function modelView(
       input_nano_usd_per_mtok: price.input,
       cached_input_nano_usd_per_mtok: price.cachedInput,
       output_nano_usd_per_mtok: price.output,
-      request_nano_usd: price.request ?? null,
       /** Further prices, for long prompts or certain hours. */
       bands: price.bands?.length ?? 0,
     },
@@ -110,7 +108,6 @@ async function modelView(
       .filter((drift) => drift.model === key)
       .map(({ reason, detail, atMs }) => ({ reason, detail, at_ms: atMs })),
     context_tokens: model.contextTokens,
-    max_output_tokens: model.maxOutputTokens,
   };
 }
 export type ModelView = NonNullable<Awaited<ReturnType<typeof modelView>>>;

@@ -111,7 +111,7 @@ export function nowEndpoints(sources: DashboardSources) {
       about:
         "A metric over time, from the roll-ups: at most `points` points and 4 groups, of which the last may be `other`. A point without requests is null where a zero would be untrue.",
       query: RangeQuery.extend({
-        metric: z.enum([...seriesMetrics, ...(Object.keys(derived) as (keyof typeof derived)[])]), // its own keys
+        metric: z.enum([...seriesMetrics, ...derivedMetrics]),
         by: z.enum(["none", ...seriesKeys]).default("none"),
         points: z.coerce.number().int().min(1).max(400).default(400),
       }),
@@ -119,14 +119,16 @@ export function nowEndpoints(sources: DashboardSources) {
         const range = namedRange(query, clock.now());
         const read = (one: SeriesMetric) =>
           records.series({ metric: one, range: timeRange(range), maxPoints: points, ...(by === "none" ? {} : { by }) });
-        const { of, combine } = isDerived(metric) ? derived[metric] : { of: [metric], combine: undefined };
-        const [base, other] = await Promise.all(of.map(read));
+        const [base, other] = await Promise.all((derived[metric] ?? [metric as SeriesMetric]).map(read)); // one of both kinds
         const lines = (base?.lines ?? []).map(({ key, values }) => {
-          const others = other?.lines.find((line) => line.key === key)?.values;
-          const combined = values.map((value, at) =>
-            value === null ? null : (combine?.(value, others?.[at] ?? 0) ?? value),
-          );
-          return { key, values: combined };
+          const others = other?.lines.find((line) => line.key === key)?.values ?? [];
+          const combine = (value: number, and: number) =>
+            metric === "tokens" ? value + and : value === 0 ? null : and / value;
+          const isPlain = derived[metric] === undefined;
+          return {
+            key,
+            values: values.map((value, at) => (value === null || isPlain ? value : combine(value, others[at] ?? 0))),
+          };
         });
         const groups = largestLines(lines, !/share$|_ms$|_per_s$/.test(metric));
         return { range, metric, by, step_ms: base?.bucket_ms ?? hourMs, at_ms: base?.at_ms ?? [], groups };
@@ -135,25 +137,13 @@ export function nowEndpoints(sources: DashboardSources) {
   };
 }
 
-/** Metrics that are made of two: of what is in the first one's lines. */
-const derived = {
-  tokens: {
-    of: ["prompt_tokens", "completion_tokens"],
-    combine: (prompt: number, completion: number) => prompt + completion,
-  },
-  cache_share: { of: ["prompt_tokens", "cached_tokens"], combine: share },
-  failed_share: { of: ["attempts", "failed_attempts"], combine: share },
-} as const satisfies Readonly<
-  Record<string, { of: readonly SeriesMetric[]; combine: (base: number, other: number) => number | null }>
->;
-
-function share(whole: number, part: number): number | null {
-  return whole === 0 ? null : part / whole;
-}
-
-function isDerived(metric: string): metric is keyof typeof derived {
-  return Object.hasOwn(derived, metric);
-}
+/** Metrics that are made of two: a sum, and shares of the first one. */
+const derivedMetrics = ["tokens", "cache_share", "failed_share"] as const;
+const derived: Readonly<Record<string, readonly SeriesMetric[]>> = {
+  tokens: ["prompt_tokens", "completion_tokens"],
+  cache_share: ["prompt_tokens", "cached_tokens"],
+  failed_share: ["attempts", "failed_attempts"],
+} satisfies Record<(typeof derivedMetrics)[number], readonly SeriesMetric[]>;
 
 async function capsInUse(ledger: LedgerSnapshot, { config, records }: DashboardSources, nowMs: number) {
   const { caps } = config();
