@@ -55,7 +55,6 @@ export class HealthSync {
   readonly #peerSamples = new Map<string, { sample: HealthSample; changedMs: number }>();
   #loaded = false;
   #failures = 0;
-  #closed = false;
   #running: Promise<void> | undefined;
   #reportedMs = Number.NEGATIVE_INFINITY;
   readonly #job: BackgroundJob;
@@ -223,8 +222,6 @@ export class HealthSync {
 
   /** Writes what is unwritten, stops, and closes the store. Never rejects. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
     await this.#job.close();
     await this.#running;
     if (this.#loaded) await this.#step(true);

@@ -1,5 +1,5 @@
 import { allowsAttempt, type Breaker } from "./state-machine/aggregator-breaker.ts";
-import type { Health, HealthRules } from "./state-machine/model-health.ts";
+import { type Health, type HealthRules, isServing } from "./state-machine/model-health.ts";
 
 /** What a model's health and the aggregator's breaker mean for sending it traffic, now and later. Pure. */
 
@@ -29,8 +29,7 @@ export function ownRetryAt(health: Health, ms: number): number | undefined {
 export function nextChange(health: Health, ms: number, rules: HealthRules): number {
   const times = [health.limitedUntilMs, pauseEnd(health)];
   if (health.state === "HALF_OPEN") times.push(health.leaseUntilMs ?? 0);
-  if (health.state === "HEALTHY" || health.state === "DEGRADED")
-    times.push(health.lastVerdictMs + rules.stale_after_ms);
+  if (isServing(health)) times.push(health.lastVerdictMs + rules.stale_after_ms);
   return Math.min(...times.filter((time) => time > ms));
 }
 

@@ -96,14 +96,11 @@ function recoveryEvidence(from: Health<"DEGRADED">, verdict: Verdict, at: Transi
   let worth = 0;
   if (lastedMs >= window_ms && answers >= recovered_minimum) worth = 1;
   else if (lastedMs >= lowTrafficWindows * window_ms && answers >= lowTrafficMinimum) worth = 2;
-  const good = meetsRecoveryShares(window, at.rules) ? from.recovery.good + worth : 0;
+  const isGood =
+    window.failed < at.rules.recovered_failure_share * answers && window.slow < at.rules.recovered_slow_share * answers;
+  const good = isGood ? from.recovery.good + worth : 0;
   const recovery = worth === 0 ? { ...from.recovery, window } : { good, window: emptyTally(at.ms) };
   return { unproven: from.unproven && verdict.ok === 0, rampFromMs: from.rampFromMs, recovery };
-}
-
-function meetsRecoveryShares(seen: Tally, rules: HealthRules): boolean {
-  const all = seen.ok + seen.failed;
-  return seen.failed < rules.recovered_failure_share * all && seen.slow < rules.recovered_slow_share * all;
 }
 
 export function withoutEvidence<H extends Health>(from: H): H {
