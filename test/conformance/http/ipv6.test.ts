@@ -50,13 +50,13 @@ describe("over IPv6", () => {
 
   test("the dashboard without a token takes callers of ::1 and of a mapped 127.0.0.1 for local, not those of a proxy", async () => {
     const port = new URL(everywhere.url).port;
-    const budgets = (host: string, name: string, ...headers: string[]) =>
-      statusAt(host, everywhere, "/dashboard/api/budgets", `Host: ${name}:${port}`, ...headers);
-    expect(await budgets("::1", "[::1]")).toBe(200);
-    expect(await budgets("127.0.0.1", "127.0.0.1")).toBe(200);
-    expect(await budgets("::1", "[::1]", "X-Forwarded-For: ::1")).toBe(403);
-    expect(await budgets("::1", "[::1]", 'Forwarded: for="[::1]"')).toBe(403);
-    expect(await budgets("::1", "[2001:db8::1]")).toBe(403);
-    expect(await budgets("::1", "[::1]", `Authorization: ${authorization.authorization}`)).toBe(200);
+    const policy = (host: string, name: string, ...headers: string[]) =>
+      statusAt(host, everywhere, "/dashboard/api/policy", `Host: ${name}:${port}`, ...headers);
+    expect(await policy("::1", "[::1]")).toBe(200);
+    expect(await policy("127.0.0.1", "127.0.0.1")).toBe(200);
+    expect(await policy("::1", "[::1]", "X-Forwarded-For: ::1")).toBe(403);
+    expect(await policy("::1", "[::1]", 'Forwarded: for="[::1]"')).toBe(403);
+    expect(await policy("::1", "[2001:db8::1]")).toBe(403);
+    expect(await policy("::1", "[::1]", `Authorization: ${authorization.authorization}`)).toBe(200);
   });
 });
