@@ -40,7 +40,7 @@ test("each request leaves one record, which matches its schema and the headers o
   const totals = await gateway.ledger();
   expect(record?.cost_nano_usd).toBe(totals.spent);
   expect(record?.attempts).toHaveLength(1);
-  expect(record?.attempts[0]).toMatchObject({ outcome: "answered", upstream_status: 200, number: 2 });
+  expect(record?.attempts[0]).toMatchObject({ outcome: "answered", upstream_status: 200, number: 1 });
 });
 
 describe("upstream metadata is recorded, also if billed costs are not looked up", () => {
