@@ -68,6 +68,18 @@ describe("smart-gateway doctor on a database", () => {
   });
 });
 
+test("smart-gateway doctor asks the gateway that runs what it is, and warns where this environment differs", async () => {
+  await using gateway = await start();
+  const { code, checks } = await doctor({ PORT: new URL(gateway.url).port, UPSTREAM_API_KEY: "" });
+  expect(code).toBe(0);
+  expect(named(checks, "port")[0]?.detail).toMatch(/^a Smart Gateway answers at /);
+  const [running] = named(checks, "gateway");
+  expect([running?.status, running?.advice]).toEqual(["warn", expect.stringContaining("where the gateway runs")]);
+  expect(running?.detail).toMatch(/^version \S+, with an upstream, sqlite, configuration [0-9a-f]{16}, ok\n/);
+  expect(running?.detail).toContain("it differs: it has an upstream, this environment demo mode");
+  expect(running?.detail).toContain("it differs: its configuration is ");
+});
+
 describe("smart-gateway doctor, online", () => {
   test("checks upstream, key, prices and money without a billed call, and creates no database", async () => {
     const upstream = await startUpstream({ apiKey: upstreamKey });

@@ -33,31 +33,21 @@ export async function runBacktest(file: string, options: BacktestOptions): Promi
 
 const maxChangesShown = 20;
 
-function reportText({ from_ms, to_ms, skipped, estimated, relabelled, changes, ...result }: BacktestResult): string {
-  const { requests, changed, before, after, hard, easy, hard_to_flash, easy_to_pro } = result;
+function reportText({ from_ms, to_ms, changes, ...result }: BacktestResult): string {
+  const { requests, changed, relabelled, skipped, before, after } = result;
   if (requests === 0) {
     return `Nothing to replay: ${skipped === 0 ? "there are no decision records" : `${skipped} refusals before a decision`} in this span.`;
   }
   const delta = after.cost_nano_usd - before.cost_nano_usd;
+  const costs = delta < 0 ? `saves ${dollarText(-delta)}` : `costs ${dollarText(delta)}${delta > 0 ? " more" : ""}`;
   const headline =
     changed === 0 && relabelled === 0
       ? `Nothing changes: all ${requests} requests would have gone where they went.`
-      : `${changed} of ${requests} requests would have gone elsewhere; ${delta < 0 ? "saves" : "costs"} ${dollarText(Math.abs(delta))}${delta > 0 ? " more" : ""}.`;
-  const notes = [
-    `From ${isoTime(from_ms)} to ${isoTime(to_ms)}.`,
-    `${skipped} refusals before a decision are left out.`,
-    ...(hard + easy === 0
-      ? []
-      : [
-          `Of ${hard} answers of flash reported as failed, ${hard_to_flash} would go to flash again; of ${easy} reported as solved, ${easy_to_pro} would go to pro.`,
-        ]),
-    ...(estimated === 0 ? [] : [`The cost of ${estimated} requests is a guess, because they brought no answer.`]),
-    "Kinds, dimensions and redactions are as they were recorded: they come from text, which is not kept.",
-  ];
-  const shown = { ...result, changes: changes.slice(0, maxChangesShown) };
-  return [headline, textOf(shown), notes.join("\n")].join("\n\n");
+      : `${changed} of ${requests} requests would have gone elsewhere; ${costs}.`;
+  const [from, to] = [from_ms, to_ms].map((ms) => new Date(ms ?? 0).toISOString());
+  const shown = { from, to, ...result, changes: changes.slice(0, maxChangesShown) };
+  return `${headline}\n\n${textOf(shown)}\n\n${legend}`;
 }
 
-function isoTime(ms: number | null): string {
-  return new Date(ms ?? 0).toISOString();
-}
+const legend = `Skipped: refusals before a decision. Estimated: they brought no answer, so their cost is a guess. Hard and easy: answers of flash that
+callers have reported as failed and as solved. Kinds, dimensions and redactions are as recorded: they come from text, which is not kept.`;

@@ -3,7 +3,6 @@ import { withRecords } from "#cli/databases.ts";
 import type { ConfigOptions } from "#cli/options.ts";
 import { fileOr } from "#cli/options.ts";
 import { exitCodes, print, textTable, valid } from "#cli/output.ts";
-import { replaceFile } from "#cli/replace-file.ts";
 import { loadWeights, weightsPathOf } from "#config/load-config.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import type { Policy } from "#config/policy.ts";
@@ -14,6 +13,7 @@ import { type CrossValidation, crossValidate, type Estimate, rankedIn } from "#l
 import { trialsIn } from "#learning/fit/observations.ts";
 import type { ProseBound } from "#learning/prose-bound.ts";
 import { loadRegistry } from "#models/load-registry.ts";
+import { replaceFile } from "#platform/replace-file.ts";
 import { readRecorded } from "./recorded-outcomes.ts";
 
 interface LearnOptions extends ConfigOptions {

@@ -3,7 +3,6 @@ import { extname } from "node:path";
 import { storedPrices } from "#cli/databases.ts";
 import { aggregatorSettings } from "#cli/options.ts";
 import { badUsage, exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
-import { replaceFile } from "#cli/replace-file.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
@@ -23,6 +22,7 @@ import {
   timeOf,
 } from "#models/sync/registry-diff.ts";
 import { withPrices } from "#models/sync/written-registry.ts";
+import { replaceFile } from "#platform/replace-file.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readModelHosts, readModelList } from "#upstream/aggregator.ts";

@@ -11,17 +11,15 @@ export interface Report {
 
 /** What a worker and its supervisor send each other. Both run the same code, so nobody checks what arrives. */
 export type Message =
-  | { readonly kind: "serving" }
-  | { readonly kind: "question"; readonly id: number }
+  | { readonly kind: "serving" | "question" }
   /** `report` is absent where there is none yet. */
-  | { readonly kind: "answer"; readonly id: number; readonly report?: Report | undefined };
+  | { readonly kind: "answer"; readonly report?: Report | undefined };
 
-/** Two processes that ask each other for their reports. */
+/** Two processes that ask each other for their reports. Those who ask while a question is open share its answer. */
 export class Channel {
   readonly #send: (message: Message) => void;
   readonly #report: () => Report | undefined | Promise<Report>;
-  readonly #waiting = new Map<number, (report: Report | undefined) => void>();
-  #ids = 0;
+  #asked: PromiseWithResolvers<Report | undefined> | undefined;
 
   constructor(send: (message: Message) => void, report: () => Report | undefined | Promise<Report>) {
     this.#send = send;
@@ -30,22 +28,16 @@ export class Channel {
 
   /** The other side's report; undefined when none comes in time, or the channel is closed. */
   ask(withinMs: number): Promise<Report | undefined> {
-    const id = ++this.#ids;
-    return new Promise((resolve) => {
-      const done = (report?: Report) => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve(report);
-      };
-      const timer = setTimeout(done, withinMs);
-      this.#waiting.set(id, done);
-      this.#trySend({ kind: "question", id });
-    });
+    if (this.#asked === undefined) {
+      this.#asked = Promise.withResolvers();
+      this.#trySend({ kind: "question" });
+    }
+    return Promise.race([this.#asked.promise, Bun.sleep(withinMs).then(() => undefined)]);
   }
 
   async received(message: Message): Promise<void> {
-    if (message.kind === "answer") this.#waiting.get(message.id)?.(message.report);
-    if (message.kind === "question") this.#trySend({ kind: "answer", id: message.id, report: await this.#report() });
+    if (message.kind === "answer") this.close(message.report);
+    if (message.kind === "question") this.#trySend({ kind: "answer", report: await this.#report() });
   }
 
   #trySend(message: Message): void {
@@ -57,8 +49,9 @@ export class Channel {
   }
 
   /** Ends all that waits for an answer. */
-  close(): void {
-    for (const done of this.#waiting.values()) done(undefined);
+  close(report?: Report): void {
+    this.#asked?.resolve(report);
+    this.#asked = undefined;
   }
 }
 
