@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { type ErrorCode, errorMeanings } from "#domain/codes/error-codes.ts";
 import { DecisionRequest, RoutingDecision } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
 import { OutcomeReport } from "#http/endpoints/route-outcome.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
 import { version } from "../../../package.json";
-import { commonHeaders, decisionHeaders, errorHeaders } from "./headers.ts";
-import { foreignCodes, json, type Operation, operations, ref } from "./operations.ts";
+import { answerHeaders } from "./headers.ts";
+import { errorStatuses, json, type Operation, operations, ref } from "./operations.ts";
 import * as answers from "./schemas.ts";
 
 /** The schemas that the gateway itself checks with, and those that tests hold its answers to. */
@@ -31,7 +30,7 @@ const schemas = {
 export function openApiDocument(): object {
   const paths = Object.entries(operations).map(([route, operation]) => {
     const [method = "", path = ""] = route.split(" ");
-    return [path, { [method]: describe(operation) }];
+    return [path, { [method]: describe(path, operation) }];
   });
   return {
     openapi: "3.1.1",
@@ -39,71 +38,39 @@ export function openApiDocument(): object {
       title: "Smart Gateway",
       version,
       summary: "An OpenAI-compatible gateway that routes each chat completion by policy.",
-      description:
-        "Privacy gate, complexity score, hard rules, budget and model health decide which model answers. " +
-        "The dry run says where a task would go, and why, without calling anybody.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/", description: "This gateway" }],
-    tags: [
-      { name: "chat", description: "OpenAI-compatible." },
-      { name: "routing", description: "Why a request goes where it goes." },
-      { name: "operation", description: "For monitors and orchestrators; no authorization." },
-    ],
     paths: Object.fromEntries(paths),
-    components: {
-      securitySchemes: {
-        bearer: {
-          type: "http",
-          scheme: "bearer",
-          description:
-            "Any token of at least AUTH_MIN_TOKEN_LENGTH characters (8), or one of AUTH_KEYS_FILE where that is set.",
-        },
-      },
-      schemas,
-    },
+    components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } }, schemas },
   };
 }
 
-function describe({ id, tag, summary, description, parameters, body, isDecided, ...operation }: Operation): object {
-  const isOpen = tag === "operation";
-  const headers = { ...commonHeaders, ...(isDecided ? decisionHeaders : {}) };
+function describe(path: string, { id, summary, parameters, body, answers, errors = [] }: Operation): object {
+  const wantsToken = path.startsWith("/v1/");
+  const isDecided = path === "/v1/chat/completions";
   const responses: { [status: string]: object } = {};
-  const errors = { 403: foreignCodes, ...(isOpen ? {} : { 401: ["unauthorized"] as const }), ...operation.errors };
-  for (const [status, codes] of Object.entries(errors)) {
-    const meanings = codes.map((code) => `\`${code}\`: ${meaningOf(code)}`);
-    responses[status] = {
-      description: meanings.join("\n\n"),
-      headers: { ...headers, ...errorHeaders },
-      content: json("Error"),
-    };
+  for (const status of [403, ...(wantsToken ? ([401] as const) : []), ...errors] as const) {
+    const headers = answerHeaders(isDecided, true);
+    responses[status] = { description: errorStatuses[status], headers, content: json("Error") };
   }
-  for (const [status, [text, content]] of Object.entries(operation.answers)) {
+  for (const [status, [description, content]] of Object.entries(answers)) {
     const described = typeof content === "string" ? json(content) : content;
-    responses[status] = { description: text, headers, ...(described === undefined ? {} : { content: described }) };
+    const headers = answerHeaders(isDecided, false);
+    responses[status] = { description, headers, ...(described === undefined ? {} : { content: described }) };
   }
+  const { schema = "", example } = body ?? {};
   return {
     operationId: id,
-    tags: [tag],
+    tags: [wantsToken ? (path.startsWith("/v1/route/") ? "routing" : "chat") : "operation"],
     summary,
-    ...(description === undefined ? {} : { description }),
     ...(parameters === undefined ? {} : { parameters }),
     ...(body === undefined
       ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { "application/json": { schema: ref(body.schema), example: body.example } },
-          },
-        }),
-    ...(isOpen ? {} : { security: [{ bearer: [] }] }),
+      : { requestBody: { required: true, content: { "application/json": { schema: ref(schema), example } } } }),
+    ...(wantsToken ? { security: [{ bearer: [] }] } : {}),
     responses,
   };
-}
-
-function meaningOf(code: ErrorCode): string {
-  const meanings: { readonly [code: string]: { readonly meaning: string } } = errorMeanings;
-  return meanings[code]?.meaning ?? "The decision refuses the request; other causes are in `X-Smart-Gateway-Cause`.";
 }
 
 /** OpenAPI 3.1 schemas are JSON Schema 2020-12; the dialect need not be named in each. */

@@ -14,20 +14,12 @@ export const ErrorAnswer = z
       .strictObject({
         message: z.string(),
         type: z.string(),
-        code: z
-          .union([z.string(), z.int()])
-          .nullable()
-          .describe("A number, the status, for OpenRouter's SDK, which reads nothing else."),
+        code: z.union([z.string(), z.int()]).nullable(), // the status, for OpenRouter's SDK, which reads nothing else
         param: z.string().nullable(),
       })
       .optional()
-      .describe(
-        "Only for callers that name themselves an SDK or send `X-Smart-Gateway-Errors: openai`: the same in the form that SDKs show.",
-      ),
-    smart_gateway: z
-      .looseObject({})
-      .optional()
-      .describe("The decision, where there was one and `X-Smart-Gateway-Explain: true` was sent."),
+      .describe("Only for SDKs, and with `X-Smart-Gateway-Errors: openai`: the same in the form that SDKs show."),
+    smart_gateway: z.looseObject({}).optional().describe("The decision, with `X-Smart-Gateway-Explain: true`."),
   })
   .describe("Every answer with a status of 400 or more.");
 
@@ -55,11 +47,8 @@ const completion = {
 
 const Message = z.looseObject({
   role: z.literal("assistant").nullish(),
-  content: z
-    .string()
-    .nullish()
-    .describe("The reasoning text when the upstream gave no content; null beside tool calls."),
-  reasoning: z.string().nullish().describe("Thoughts; `reasoning_content` from upstreams that call it so."),
+  content: z.string().nullish().describe("The reasoning text when the upstream gave no content."),
+  reasoning: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   tool_calls: z.array(z.looseObject({})).nullish(),
 });
@@ -78,9 +67,7 @@ export const ChatCompletionChunk = z
   .looseObject({
     ...completion,
     object: z.literal("chat.completion.chunk"),
-    choices: z
-      .array(z.looseObject({ ...choice, delta: Message }))
-      .describe("Each choice has one chunk with a finish_reason. Empty beside the usage of a caller who asked for it."),
+    choices: z.array(z.looseObject({ ...choice, delta: Message })),
     error: z
       .looseObject({ code: z.int(), message: z.string(), metadata: z.looseObject({ error_type: z.string() }) })
       .optional()
@@ -91,9 +78,7 @@ export const ChatCompletionChunk = z
 export const HealthAnswer = z.strictObject({
   status: z
     .enum(["ok", "degraded", "unavailable"])
-    .describe(
-      "unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve. degraded: one model cannot, records cannot be written, changed configuration files are refused, or workers are missing.",
-    ),
+    .describe("unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve."),
   version: z.string(),
   policy_version: z.string(),
   uptime_s: z.int().min(0),
@@ -105,26 +90,19 @@ export const HealthAnswer = z.strictObject({
   records: z
     .strictObject({
       ok: z.boolean(),
-      queued: z.int().min(0).describe("Decision records that wait to be written."),
-      dropped: z.int().min(0).describe("Since the start; money is never dropped."),
+      queued: z.int().min(0),
+      dropped: z.int().min(0),
     })
-    .optional()
-    .describe("Absent where no decision records are kept."),
+    .optional(),
   config: z
     .strictObject({
       state: z.enum(["current", "refused"]).describe("Whether the policy and registry files are in force."),
-      reason: z
-        .string()
-        .optional()
-        .describe("Where the first problem of a refused file is. Values are in the log only."),
+      reason: z.string().optional().describe("Where the first problem of a refused file is."),
       hash: z.string().describe("Names the policy and registry in force."),
       loaded_at: z.iso.datetime().describe("When they were last found to be what the files say."),
     })
     .optional(),
-  workers: z
-    .strictObject({ wanted: z.int().min(1), serving: z.int().min(0) })
-    .optional()
-    .describe("Worker processes, with WORKERS above 1; the report is that of the one that is worst off."),
+  workers: z.strictObject({ wanted: z.int().min(1), serving: z.int().min(0) }).optional(),
   models: z.record(
     z.string(),
     z.looseObject({
@@ -141,8 +119,8 @@ export type HealthAnswer = z.infer<typeof HealthAnswer>;
 export const LiveAnswer = z.strictObject({ status: z.enum(["ok", "restart_needed"]) });
 export const ReadyAnswer = z.strictObject({
   status: z.enum(["ok", "draining", "unavailable"]),
-  requests_in_flight: z.int().min(0).optional().describe("While draining: what it waits for."),
-  streams: z.int().min(0).optional().describe("Those of them that are being answered as streams."),
+  requests_in_flight: z.int().min(0).optional(),
+  streams: z.int().min(0).optional(),
 });
 
 const amount = z.string().regex(/^\d+(\.\d+)?$/);
@@ -160,7 +138,7 @@ export const RouteStatus = z.strictObject({
   model: z
     .strictObject({ key: z.string(), upstream_id: z.string(), at_ms: z.int().min(0) })
     .nullable()
-    .describe("The model that the goal was last sent to; null when this process has not sent it anywhere for long."),
+    .describe("The model that the goal was last sent to by this process."),
 });
 
 export const ModelList = z.strictObject({
