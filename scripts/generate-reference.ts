@@ -6,8 +6,6 @@ import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import { causeMeanings } from "#domain/codes/cause-meanings.ts";
-import { errorMeanings, refusalCauses } from "#domain/codes/error-codes.ts";
 import { DecisionRecord } from "#records/decision-record.ts";
 import { logEvents } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
@@ -35,8 +33,6 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/policy.md", policyPage(policy)],
     ["docs/reference/models.md", modelsPage(jsonSchemaOf(ModelRegistryFile, ""))],
     ["docs/reference/settings.md", settingsPage()],
-    ["docs/reference/causes.md", causesPage()],
-    ["docs/reference/errors.md", errorsPage()],
     ["docs/reference/metrics.md", metricsPage()],
     ["docs/reference/log.md", logPage()],
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
@@ -207,33 +203,6 @@ const furtherVariables = [
   ["`NO_COLOR`", "Pretty log lines without colours, when set."],
   ["`SMART_GATEWAY_URL`", "Default of `--url` of `demo traffic`."],
 ];
-
-function causesPage(): string {
-  return page([
-    "# Causes",
-    "The cause says why a request was routed, refused or stopped. It is the `cause` of a decision, the header `X-Smart-Gateway-Cause`, the label `cause` of `smart_gateway_requests_total`, and the `error.code` of a refusal. The list is closed. [Routing](../routing.md#precedence) lists the rules in the order in which they are tried.",
-    ...Object.entries(causeMeanings).flatMap(([cause, meaning]) => [`## ${cause}`, meaning]),
-  ]);
-}
-
-function errorsPage(): string {
-  const causes = refusalCauses.map((cause) => [
-    `[\`${cause}\`](causes.md#${cause})`,
-    "403",
-    "The decision refuses the request.",
-  ]);
-  const rows = Object.entries(errorMeanings).map(([code, { status, meaning }]) => [
-    `\`${code}\``,
-    status.join(", "),
-    meaning,
-  ]);
-  return page([
-    "# Errors",
-    'Every error is `{"detail": "…"}`. For SDKs, and with `X-Smart-Gateway-Errors: openai`, it also has `error.code`, which is one of these words and does not change. Records have it as `error_class`. `Retry-After` says how long to wait where that can help; `x-should-retry: false` says that it cannot ([clients](../guides/clients.md#errors)).',
-    "A stream that breaks off ends with a chunk whose `error.metadata.error_type` is the code. Codes of the upstream are there without their beginning (`cut_off`, `timed_out`), except for `upstream_error`.",
-    table(["code", "status", "meaning"], [...causes, ...rows]),
-  ]);
-}
 
 function logPage(): string {
   const rows = logEvents

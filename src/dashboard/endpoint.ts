@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ErrorCode } from "#domain/codes/error-codes.ts";
+import type { ErrorCode } from "#domain/error-codes.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { EventStream } from "./event-stream.ts";
 

@@ -59,16 +59,14 @@ export const otherOutputLimits = ["max_output_tokens", "max_new_tokens", "n_pred
 const freePlugins: ReadonlySet<Json | undefined> = new Set(["response-healing", "context-compression"]);
 
 /** What `tool_choice` may name as its `type` without naming a tool that the aggregator runs itself. */
-const toolChoices: ReadonlySet<Json | undefined> = new Set([
-  "function",
-  "allowed_tools",
-  "custom",
-  "tool",
-  "auto",
-  "any",
-  "none",
-  "required",
-]);
+const toolChoices: ReadonlySet<Json | undefined> = new Set(
+  "function allowed_tools custom tool auto any none required".split(" "),
+);
+
+/** Wishes that only narrow the choice among providers. */
+const narrowingWishes =
+  "order only ignore sort allow_fallbacks require_parameters quantizations zdr enforce_distillable_text " +
+  "preferred_min_throughput preferred_max_latency max_price";
 
 export const guardedFields: Readonly<Record<string, GuardedField>> = {
   models: items("further models that may answer instead", nothing),
@@ -105,18 +103,7 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
   audio: never("answers in sound"),
   image_config: object("answers in images", {}),
   provider: object("the provider's terms; wishes that only narrow the choice among providers are harmless", {
-    order: anything,
-    only: anything,
-    ignore: anything,
-    sort: anything,
-    allow_fallbacks: anything,
-    require_parameters: anything,
-    quantizations: anything,
-    zdr: anything,
-    enforce_distillable_text: anything,
-    preferred_min_throughput: anything,
-    preferred_max_latency: anything,
-    max_price: anything,
+    ...Object.fromEntries(narrowingWishes.split(" ").map((name) => [name, anything])),
     data_collection: oneOf("deny"),
   }),
   providerOptions: object("settings of the aggregator, further models among them", {}),
@@ -144,21 +131,12 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
  * Fields that the gateway reads or sets so that a hold bounds the call. In another spelling (`MAX_TOKENS`) they would pass
  * it at upstreams that read names without regard to case. All in lower case.
  */
-export const boundingFields: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "max_tokens",
-  "max_completion_tokens",
-  "n",
-  "best_of",
-  "reasoning",
-  "thinking",
-  "thinking_budget",
-  "prediction",
-  "usage",
-  "stream",
-  "stream_options",
-]);
+export const boundingFields: ReadonlySet<string> = new Set(
+  (
+    "model messages max_tokens max_completion_tokens n best_of reasoning thinking thinking_budget prediction usage stream " +
+    "stream_options"
+  ).split(" "),
+);
 
 /** For fields that only the operator's policy names: no value of them is harmless. */
 export const policyGuardedField: GuardedField = never("a field of the operator's own list");

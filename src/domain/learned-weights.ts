@@ -25,56 +25,36 @@ const Knots = z
  */
 export const LearnedWeights = z
   .strictObject({
-    format: z.literal(1).describe("The version of this file's form."),
-    feature_version: z.literal(featureVersion).describe("The version of the features it was fitted to."),
-    fitted_at: z.iso.datetime().describe("When it was fitted."),
-    records: z.int().min(1).describe("Outcome records of asks that flash answered."),
-    rescue_trials: z.int().min(1).describe("Failures of flash of which it is known whether pro solved them."),
-    blend: z
-      .number()
-      .gt(0)
-      .lt(1)
-      .describe("The share of the learned rank in the score; the rest is the shipped score's."),
-    centre: vector.describe("Mean of each feature."),
-    scale: z
-      .array(z.number().min(0))
-      .length(featureCount)
-      .readonly()
-      .describe("Spread of each feature; 0: it is not used."),
-    reach: z
-      .number()
-      .gt(0)
-      .max(1)
-      .describe(
-        "Similarity with the nearest landmark from which the learned rank counts in full; below it, in proportion.",
-      ),
-    lowers_up_to: z
-      .number()
-      .min(0)
-      .max(100)
-      .describe("Shipped score up to which a score may be lowered: above it hardly any ask was answered by flash."),
-    width: z.number().gt(0).describe("How fast the similarity falls with the mean squared distance."),
-    landmarks: z
-      .array(z.array(z.number()).max(featureCount).readonly())
-      .min(1)
-      .max(200)
-      .readonly()
-      .describe("Typical asks: the features that are used, in units of their spread."),
-    weights: z.array(z.number()).min(1).max(200).readonly().describe("Weight of the similarity with each landmark."),
+    /** The version of this file's form. */
+    format: z.literal(1),
+    feature_version: z.literal(featureVersion),
+    fitted_at: z.iso.datetime(),
+    /** Outcome records of asks that flash answered. */
+    records: z.int().min(1),
+    /** Failures of flash of which it is known whether pro solved them. */
+    rescue_trials: z.int().min(1),
+    /** The share of the learned rank in the score; the rest is the shipped score's. */
+    blend: z.number().gt(0).lt(1),
+    /** Mean and spread of each feature; a spread of 0: it is not used. */
+    centre: vector,
+    scale: z.array(z.number().min(0)).length(featureCount).readonly(),
+    /** Similarity with the nearest landmark from which the learned rank counts in full; below it, in proportion. */
+    reach: z.number().gt(0).max(1),
+    /** Shipped score up to which a score may be lowered: above it hardly any ask was answered by flash. */
+    lowers_up_to: z.number().min(0).max(100),
+    /** How fast the similarity falls with the mean squared distance. */
+    width: z.number().gt(0),
+    /** Typical asks: the features that are used, in units of their spread; and the weight of the similarity with each. */
+    landmarks: z.array(z.array(z.number()).max(featureCount).readonly()).min(1).max(200).readonly(),
+    weights: z.array(z.number()).min(1).max(200).readonly(),
     intercept: z.number(),
-    run_prose: z
-      .strictObject({ model: z.string().min(1), runs: z.int().min(1), chars: z.int().min(0) })
-      .optional()
-      .describe("In place of routing.run_prose_chars, while this model is the worker: most of its runs wrote less."),
-    score_weight: z
-      .number()
-      .min(0)
-      .default(0)
-      .describe("What the shipped score adds to the weighted sum, at a score of 100; 0 where a file does not say it."),
-    rank_knots: Knots.describe("From the weighted sum to its rank among the records, 0 to 100."),
-    score_knots: Knots.describe(
-      "From the blend of both ranks to the score: the share of the records with less, 0 to 100.",
-    ),
+    /** In place of routing.run_prose_chars, while this model is the worker: most of its runs wrote less. */
+    run_prose: z.strictObject({ model: z.string().min(1), runs: z.int().min(1), chars: z.int().min(0) }).optional(),
+    /** What the shipped score adds to the weighted sum, at a score of 100; 0 where a file does not say it. */
+    score_weight: z.number().min(0).default(0),
+    /** From the weighted sum to its rank among the records, and from the blend of both ranks to the score; 0 to 100. */
+    rank_knots: Knots,
+    score_knots: Knots,
   })
   .refine(
     ({ landmarks, scale }) => landmarks.every(({ length }) => length === scale.filter((spread) => spread > 0).length),

@@ -74,7 +74,7 @@ export const actions = ["ROUTE", "SCOUT", "STOP_FOR_HUMAN", "DENY"] as const;
 export const Action = z.enum(actions);
 export type Action = z.infer<typeof Action>;
 
-/** Every reason a decision can have; a closed union. Described one by one in `cause-meanings.ts`. */
+/** Every reason a decision can have; a closed union. `docs/reference/causes.md` describes them one by one. */
 export const causes = [
   "privacy_free_denied",
   "privacy_scout_denied",

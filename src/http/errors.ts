@@ -1,4 +1,4 @@
-import type { ErrorCode } from "#domain/codes/error-codes.ts";
+import type { ErrorCode } from "#domain/error-codes.ts";
 
 /** Errors on the wire: exactly `{"detail"}`, and for SDKs that show nothing else an `error` object beside it. */
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "#domain/codes/error-codes.ts";
+import type { ErrorCode } from "#domain/error-codes.ts";
 import { bareStatusMessage, type FailureKind, type UpstreamFailure } from "#upstream/upstream.ts";
 
 /** An upstream failure as the caller reads it: a status before the first byte, an error chunk after it. */

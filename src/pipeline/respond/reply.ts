@@ -1,4 +1,4 @@
-import type { ErrorCode } from "#domain/codes/error-codes.ts";
+import type { ErrorCode } from "#domain/error-codes.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { RoutingDecision, TaskKind } from "#domain/routing.ts";
 import type { Source } from "#platform/receiver.ts";
