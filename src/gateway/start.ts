@@ -4,7 +4,7 @@ import type { Settings } from "#config/settings.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
-import { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import { CallerEvidence } from "#pipeline/execute/caller-faults.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import { RetryBudget } from "#pipeline/execute/retry-budget.ts";

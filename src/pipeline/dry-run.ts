@@ -10,7 +10,7 @@ import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
-import { guardFields, withGuardedFields } from "#pipeline/field-rules.ts";
+import { guardFields } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
@@ -51,18 +51,12 @@ export interface DryRunOptions {
  * or written. Throws what the privacy gate throws.
  */
 export function dryRun(received: ChatRequest, options: DryRunOptions): DryRun | Refusal {
-  const guarded = guardFields(received.body, options.configuration.fields);
-  if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
-  const routed = route(guarded === undefined ? received : withGuardedFields(received, guarded), options);
-  if (guarded?.freeTerms !== undefined && routed.task.sensitive)
-    return freeTermsRefused(guarded.freeTerms, findingsIn(routed.redacted));
-  return routed;
-}
-
-function route(request: ChatRequest, { configuration, health, spend, stated, nowMs }: DryRunOptions): DryRun {
+  const { configuration, health, spend, stated, nowMs } = options;
   const { policy, privacy } = configuration;
-  const { task: statedTask, runtime: statedRuntime } = stated ?? { task: {}, runtime: {} };
-  const { sensitive, task_id, goal_id, reasoning, explicit_route, ...statedFields } = statedTask;
+  const guarded = guardFields(received, configuration.fields);
+  if (guarded.kind === "refused") return fieldRefused(guarded);
+  const { request, freeTerms } = guarded;
+  const { sensitive, task_id, goal_id, reasoning, explicit_route, ...statedFields } = stated?.task ?? {};
   const redacted = privacy.redactBody(request.body);
   const redactions = redacted.total + redacted.unredactable.length;
   // Whoever stated them has validated them.
@@ -70,16 +64,16 @@ function route(request: ChatRequest, { configuration, health, spend, stated, now
   const said = { ...request, routing: { ...request.routing, taskFields } };
   const memory = inMemoryTaskMemory(() => policy.tasks);
   const assessment = assess(said, redacted.body, memory, { now: nowMs, policy, redactions });
-  const { size } = assessment;
   const task = {
     ...assessment.task,
     ...givenOf({ task_id, goal_id, reasoning, explicit_route }),
     ...(redactions > 0 ? {} : givenOf({ sensitive })),
   };
-  const runtime = { ...assessment.runtime, ...statedRuntime };
+  if (freeTerms !== undefined && task.sensitive) return freeTermsRefused(freeTerms, findingsIn(redacted));
+  const runtime = { ...assessment.runtime, ...stated?.runtime };
   const snapshot = snapshotOfAsk(assessment, configuration, health, spend, {});
   const decision = decide(task, runtime, snapshot);
-  return { kind: "decided", decision, task, runtime, size, snapshot, redacted, redactions };
+  return { kind: "decided", decision, task, runtime, size: assessment.size, snapshot, redacted, redactions };
 }
 
 function givenOf(fields: Readonly<Record<string, unknown>>): object {

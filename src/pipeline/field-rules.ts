@@ -1,5 +1,5 @@
 import type { Policy } from "#config/policy.ts";
-import type { ChatRequest, Json, JsonObject } from "#domain/chat.ts";
+import type { ChatRequest, Json } from "#domain/chat.ts";
 import {
   boundingFields,
   type GuardedField,
@@ -25,23 +25,14 @@ interface FieldRule {
   readonly factor: number;
 }
 
-/** What becomes of a body with a value that is not harmless. */
-export type GuardedBody =
-  | {
-      readonly kind: "refused";
-      /** A field of the table, and where in its value: `tools[2]`, `provider.data_collection`. */
-      readonly field: string;
-      readonly param: string;
-    }
-  | {
-      readonly kind: "allowed";
-      /** Without what is dropped. */
-      readonly body: JsonObject;
-      /** Present when a field goes out that may change model, terms or price. */
-      readonly surcharge?: Surcharge;
-      /** The first field forwarded that names a free model or open terms: a sensitive request must not have it. */
-      readonly freeTerms?: string;
-    };
+/** A request whose fields may all go out. */
+export interface AllowedRequest {
+  readonly kind: "allowed";
+  /** Without what is dropped, and with the surcharge of fields that may change model, terms or price. */
+  readonly request: ChatRequest;
+  /** The first field forwarded that names a free model or open terms: a sensitive request must not have it. */
+  readonly freeTerms?: string | undefined;
+}
 
 export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules {
   const byName = new Map(
@@ -62,8 +53,16 @@ export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules
   return { byName, byFoldedName };
 }
 
-/** One look at the keys of a body; undefined when all of it is harmless, as nearly always. */
-export function guardFields(body: JsonObject, rules: FieldRules): GuardedBody | undefined {
+/** A field of the table that may not go out, and where in its value: `tools[2]`, `provider.data_collection`. */
+export interface RefusedField {
+  readonly kind: "refused";
+  readonly field: string;
+  readonly param: string;
+}
+
+/** One look at the keys of a body, nearly always all of it harmless. */
+export function guardFields(request: ChatRequest, rules: FieldRules): AllowedRequest | RefusedField {
+  const { body } = request;
   let found: Found[] | undefined;
   for (const name in body) {
     const rule = rules.byName.get(name) ?? ruleOfOtherSpelling(name, rules);
@@ -76,17 +75,7 @@ export function guardFields(body: JsonObject, rules: FieldRules): GuardedBody | 
     found ??= [];
     found.push({ name, rule, harmless });
   }
-  return found === undefined ? undefined : allowed(body, found);
-}
-
-/** The request without the fields that the policy drops, and with the surcharge of those it forwards. */
-export function withGuardedFields(request: ChatRequest, guarded: GuardedBody & { kind: "allowed" }): ChatRequest {
-  const { body, surcharge } = guarded;
-  return {
-    ...request,
-    body: { ...body, messages: request.body.messages },
-    ...(surcharge === undefined ? {} : { surcharge }),
-  };
+  return found === undefined ? { kind: "allowed", request } : allowed(request, found);
 }
 
 /**
@@ -110,20 +99,18 @@ interface Found {
   readonly harmless: Json | undefined;
 }
 
-function allowed(body: JsonObject, found: readonly Found[]): GuardedBody {
-  const dropped = found.filter(({ rule }) => rule.action === "drop");
+function allowed(request: ChatRequest, found: readonly Found[]): AllowedRequest {
   const forwarded = found.filter(({ rule }) => rule.action === "forward");
-  const kept: JsonObject = dropped.length === 0 ? body : { ...body };
-  for (const { name, harmless } of dropped) {
-    if (harmless === undefined) delete kept[name];
-    else kept[name] = harmless;
+  const body = { ...request.body };
+  for (const { name, rule, harmless } of found) {
+    if (rule.action !== "drop") continue;
+    if (harmless === undefined) delete body[name];
+    else body[name] = harmless;
   }
-  const freeTerms = forwarded.find(({ name }) => namesFreeTerms({ [name]: body[name] ?? null }))?.name;
   return {
     kind: "allowed",
-    body: kept,
-    ...(forwarded.length === 0 ? {} : { surcharge: surchargeOf(forwarded) }),
-    ...(freeTerms === undefined ? {} : { freeTerms }),
+    request: { ...request, body, ...(forwarded.length > 0 && { surcharge: surchargeOf(forwarded) }) },
+    freeTerms: forwarded.find(({ name }) => namesFreeTerms({ [name]: body[name] ?? null }))?.name,
   };
 }
 

@@ -7,12 +7,11 @@ import { findingsIn } from "#privacy/redaction.ts";
 import { type Decided, decideWithSpend } from "./decide-with-spend.ts";
 import { askScout } from "./execute/ask-scout.ts";
 import { type Execution, execute } from "./execute/execute.ts";
-import { RequestPlan } from "./execute/plan.ts";
-import { guardFields, withGuardedFields } from "./field-rules.ts";
+import { requestPlan } from "./execute/plan.ts";
+import { guardFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
-import type { RequestContext, RoutedDecision } from "./request-context.ts";
-import { RequestRecorder } from "./request-recorder.ts";
+import { type RequestContext, RequestRecorder, type RoutedDecision } from "./request-context.ts";
 import { inBandError } from "./respond/failure-answer.ts";
 import {
   callerGone,
@@ -35,12 +34,11 @@ import { recordAnswer, settleAnswer } from "./settle/settle.ts";
  */
 export async function handleChat(received: ChatRequest, ports: Ports, caller: AbortControllerLike): Promise<Reply> {
   const configuration = ports.config();
-  const guarded = guardFields(received.body, configuration.fields);
-  if (guarded?.kind === "refused") return fieldRefused(guarded.field, guarded.param);
-  const request = guarded === undefined ? received : withGuardedFields(received, guarded);
+  const guarded = guardFields(received, configuration.fields);
+  if (guarded.kind === "refused") return fieldRefused(guarded);
+  const { request, freeTerms } = guarded;
   ports.retryBudget.countRequest();
-  const { priceVersion } = configuration.registry;
-  const recorder = new RequestRecorder(request, ports.newId(), ports.clock, ports.record, priceVersion);
+  const recorder = new RequestRecorder(request, ports, configuration.registry.priceVersion);
   const deadlineMs = ports.clock.monotonic() + configuration.policy.upstream.timeouts_ms.total;
 
   const redacting = redactRequest(request, configuration);
@@ -56,31 +54,28 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
     policy: configuration.policy,
     redactions: redacted.total + redacted.unredactable.length,
   });
-  if (guarded?.freeTerms !== undefined && assessed.task.sensitive) return freeTermsRefused(guarded.freeTerms, findings);
+  if (freeTerms !== undefined && assessed.task.sensitive) return freeTermsRefused(freeTerms, findings);
   const assessment = withRedactedIds(assessed, request, configuration);
   const context: RequestContext = { request, configuration, redacted, assessment, recorder, caller, deadlineMs };
 
   let decided = await decideWithSpend(context, ports);
   let decision = decided.decision;
   let head = headOf(context, decision);
-  recorder.recordDecision(decision, findings);
-  recorder.recordRouting(assessment, decided, configuration.learned);
+  recorder.recordDecision(decision, decided, context);
   if (decision.action === "SCOUT" && isRouted(decided)) {
     const verdict = await askScout(context, decided, ports);
     if (caller.signal.aborted) return recordRefusal(recorder, callerGone(head));
     decided = await decideWithSpend(context, ports, verdict);
-    decision = isRouted(decided) ? afterScout(decision, decided.decision) : decided.decision;
-    recorder.recordRouting(assessment, decided, configuration.learned);
-    if (decided.kind !== "store_unavailable") {
-      recorder.recordDecision(decision, findings);
-      head = headOf(context, decision);
-    }
+    if (isRouted(decided)) decision = afterScout(decision, decided.decision);
+    else if (decided.kind === "decided") decision = decided.decision;
+    recorder.recordDecision(decision, decided, context);
+    head = headOf(context, decision);
   }
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
   if (decision.model === null) return recordRefusal(recorder, refusedDecision(head, decided.retryAdvice, findings));
 
-  const plan = new RequestPlan(context, decided, ports, decision.action === "SCOUT" ? 2 : 1);
+  const plan = requestPlan(context, decided, ports, decision.action === "SCOUT" ? 2 : 1);
   const executing = execute(plan, ports, caller.signal);
   const isLate = request.stream && configuration.policy.stream.keepalive_ms > 0;
   const execution = isLate ? await untilSilence(executing, context, ports) : await executing;

@@ -5,7 +5,7 @@ import type { Caps } from "#domain/money/caps.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";
-import type { CallerEvidence } from "#pipeline/execute/caller-evidence.ts";
+import type { CallerEvidence } from "#pipeline/execute/caller-faults.ts";
 import type { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import type { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";

@@ -3,8 +3,8 @@ import type { ModelKey } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { AccountSpend, GoalId, Ledger, Spend, UnresolvedHold } from "#ledger/ledger.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { RoutedDecision } from "#pipeline/request-context.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
-import type { RoutedDecision } from "./request-context.ts";
 
 /** Whether and when a request refused for lack of budget may be retried. */
 export interface RetryAdvice {

@@ -35,13 +35,18 @@ export function takeSnapshot(
       daySoft: lowerCap(caps.daySoft, dayHard),
     },
   };
-  const ownCaps = spend === undefined ? undefined : ownCapsOf(spend);
-  if (ownCaps !== undefined) snapshot.ownCaps = ownCaps;
+  // Seldom there, so that snapshots are of one shape.
+  const { goalHardOverride, dayHardOverride } = spend ?? {};
+  if (goalHardOverride !== undefined || dayHardOverride !== undefined)
+    snapshot.ownCaps = {
+      ...(goalHardOverride !== undefined && { goalHard: goalHardOverride }),
+      ...(dayHardOverride !== undefined && { dayHard: dayHardOverride }),
+    };
   return snapshot;
 }
 
 /** What only a request of a conversation has, and its caller. */
-export type OfConversation = { readonly [K in "affinity" | "draw" | "verdict"]?: Snapshot[K] | undefined } & {
+type OfConversation = { readonly [K in "affinity" | "draw" | "verdict"]?: Snapshot[K] | undefined } & {
   readonly key?: CallerKey | undefined;
 };
 
@@ -66,15 +71,6 @@ export function snapshotOfAsk(
   if (draw !== undefined) snapshot.draw = draw;
   if (verdict !== undefined) snapshot.verdict = verdict;
   return snapshot;
-}
-
-/** Seldom there, so that snapshots are of one shape. */
-function ownCapsOf({ goalHardOverride, dayHardOverride }: Spend): Snapshot["ownCaps"] {
-  if (goalHardOverride === undefined && dayHardOverride === undefined) return undefined;
-  return {
-    ...(goalHardOverride === undefined ? {} : { goalHard: goalHardOverride }),
-    ...(dayHardOverride === undefined ? {} : { dayHard: dayHardOverride }),
-  };
 }
 
 /** Spent and held as `decide` sees them; a key only where it has a cap. */

@@ -43,233 +43,297 @@ export type Execution =
   | { readonly kind: "failed"; readonly failure: UpstreamFailure; readonly model: ModelKey }
   | { readonly kind: "caller_gone" };
 
-/** How far an execution has come. */
-interface Progress {
-  /** Resolutions of failed attempts that the ledger has not received yet. */
-  unrecorded: Resolution[];
-  /** Index of the candidate to try. */
-  candidate: number;
-  /** The context of a model that the request was too long for: one with a smaller context is not tried. */
-  leastContextTokens: number;
-  sent: number;
-  sentToModel: number;
-  staleRepeated: boolean;
-  freshConnection: boolean;
-  /** The retry budget has allowed the call to the next model already. */
-  hasLeave: boolean;
-  /** A model had as many calls as it may. */
-  isFull: boolean;
-  /** Monotonic milliseconds until which the request may wait for such models; absent: it has not met one. */
-  queueUntilMs?: number;
-  lastFailure: { readonly failure: UpstreamFailure; readonly model: ModelKey } | undefined;
-}
-
 /**
  * The one retry loop: reserves, calls, and on failure retries or fails over, until an answer begins, nothing more may be
  * tried, or the caller disconnects. A failed attempt is closed in the same ledger entry that opens the next one.
  */
-export async function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSignalLike): Promise<Execution> {
-  const progress: Progress = {
-    unrecorded: [],
-    candidate: 0,
-    leastContextTokens: 0,
-    sent: 0,
-    sentToModel: 0,
-    staleRepeated: false,
-    freshConnection: false,
-    hasLeave: false,
-    isFull: false,
-    lastFailure: undefined,
-  };
-  while (progress.sent < plan.maxAttempts) {
-    const model = plan.candidate(progress.candidate);
-    if (model === undefined) break;
-    if (model.contextTokens < progress.leastContextTokens) {
-      failOver(progress);
-      continue;
-    }
-    const hasPlace = model.maxInFlight === undefined || (await enterQueue(model, progress, plan, ports, signal));
-    const permit = hasPlace ? admit(model, ports) : undefined;
-    if (permit === undefined) {
-      if (signal.aborted) return callerGone(progress, ports);
-      failOver(progress);
-      continue;
-    }
-    const attempt = openAttempt(model, permit, progress, plan, ports);
-    const held = await reserve(attempt, progress, plan, ports);
-    if (held.kind === "unavailable") {
-      attempt.permit.report({ kind: "ignored" });
-      recordRemaining(progress, ports);
-      return { kind: "unavailable", reason: held.reason };
-    }
-    // The ledger has recorded what was to be closed, also where it refuses the reservation.
-    if (progress.unrecorded.length > 0) progress.unrecorded = [];
-    if (held.kind === "refused") {
-      attempt.permit.report({ kind: "ignored" });
-      if (progress.lastFailure === undefined) return refusalOf(attempt, held, plan, ports);
-      failOver(progress);
-      continue;
-    }
-    if (signal.aborted) {
-      close(closeUnsent(attempt, ports.clock.monotonic()), progress, plan);
-      return callerGone(progress, ports);
-    }
+export function execute(plan: ExecutionPlan, ports: Ports, signal: AbortSignalLike): Promise<Execution> {
+  return new ExecutionRun(plan, ports, signal).run();
+}
 
-    attempt.day = held.day;
-    attempt.dispatchedMs = ports.clock.monotonic();
-    const reply = await send(attempt, attempt.dispatchedMs, progress, plan, ports, signal);
-    if (reply.kind !== "failure") {
-      if (reply.kind === "stream") {
-        // A long answer must not delay the next probe of a recovering model.
-        attempt.permit.answering();
-        ports.firstEventTimes.add(model.key, reply.firstTokenMs);
-      }
-      return { kind: "answered", attempt, reply };
-    }
-    const then = await afterFailure(attempt, reply, progress, plan, ports, signal);
-    if (then === "caller_gone") return callerGone(progress, ports);
-    if (then === "give_up") break;
+/** One execution, and how far it has come. */
+class ExecutionRun {
+  readonly #plan: ExecutionPlan;
+  readonly #ports: Ports;
+  readonly #signal: AbortSignalLike;
+  /** Resolutions of failed attempts that the ledger has not received yet. */
+  #unrecorded: Resolution[] = [];
+  /** Index of the candidate to try. */
+  #candidate = 0;
+  /** The context of a model that the request was too long for: one with a smaller context is not tried. */
+  #leastContextTokens = 0;
+  #sent = 0;
+  #sentToModel = 0;
+  #staleRepeated = false;
+  #freshConnection = false;
+  /** The retry budget has allowed the call to the next model already. */
+  #hasLeave = false;
+  /** A model had as many calls as it may. */
+  #isFull = false;
+  /** Monotonic milliseconds until which the request may wait for such models; undefined: it has not met one. */
+  #queueUntilMs: number | undefined;
+  #lastFailure: { readonly failure: UpstreamFailure; readonly model: ModelKey } | undefined;
+
+  constructor(plan: ExecutionPlan, ports: Ports, signal: AbortSignalLike) {
+    this.#plan = plan;
+    this.#ports = ports;
+    this.#signal = signal;
   }
-  recordRemaining(progress, ports);
-  const { lastFailure } = progress;
-  if (lastFailure !== undefined) return { kind: "failed", ...lastFailure };
-  return { kind: "no_capacity", isFull: progress.isFull };
-}
 
-/** Waits for one of the calls that a model may have at a time. All waits of a request together are one; nothing is held meanwhile. */
-async function enterQueue(
-  model: Model,
-  progress: Progress,
-  plan: ExecutionPlan,
-  ports: Ports,
-  signal: AbortSignalLike,
-): Promise<boolean> {
-  const nowMs = ports.clock.monotonic();
-  recordRemaining(progress, ports);
-  progress.queueUntilMs ??= Math.min(nowMs + plan.context.configuration.policy.upstream.queue_ms, plan.deadlineMs);
-  const hasPlace = await ports.callsInFlight.enter(
-    model,
-    plan.context.request.caller,
-    progress.queueUntilMs - nowMs,
-    signal,
-  );
-  if (!hasPlace) progress.isFull = true;
-  return hasPlace;
-}
+  async run(): Promise<Execution> {
+    const { clock, firstEventTimes } = this.#ports;
+    while (this.#sent < this.#plan.maxAttempts) {
+      const model = this.#plan.candidate(this.#candidate);
+      if (model === undefined) break;
+      if (model.contextTokens < this.#leastContextTokens) {
+        this.#failOver();
+        continue;
+      }
+      const hasPlace = model.maxInFlight === undefined || (await this.#enterQueue(model));
+      const permit = hasPlace ? this.#admit(model) : undefined;
+      if (permit === undefined) {
+        if (this.#signal.aborted) return this.#callerGone();
+        this.#failOver();
+        continue;
+      }
+      const attempt = this.#openAttempt(model, permit);
+      const held = await this.#reserve(attempt);
+      if (held.kind === "unavailable") {
+        attempt.permit.report({ kind: "ignored" });
+        this.#recordRemaining();
+        return { kind: "unavailable", reason: held.reason };
+      }
+      // The ledger has recorded what was to be closed, also where it refuses the reservation.
+      if (this.#unrecorded.length > 0) this.#unrecorded = [];
+      if (held.kind === "refused") {
+        attempt.permit.report({ kind: "ignored" });
+        if (this.#lastFailure === undefined) return this.#refused(attempt, held);
+        this.#failOver();
+        continue;
+      }
+      if (this.#signal.aborted) {
+        this.#close(closeUnsent(attempt, clock.monotonic()));
+        return this.#callerGone();
+      }
+      attempt.day = held.day;
+      attempt.dispatchedMs = clock.monotonic();
+      const reply = await this.#send(attempt, attempt.dispatchedMs);
+      if (reply.kind !== "failure") {
+        if (reply.kind === "stream") {
+          // A long answer must not delay the next probe of a recovering model.
+          attempt.permit.answering();
+          firstEventTimes.add(model.key, reply.firstTokenMs);
+        }
+        return { kind: "answered", attempt, reply };
+      }
+      const then = await this.#afterFailure(attempt, reply);
+      if (then === "caller_gone") return this.#callerGone();
+      if (then === "give_up") break;
+    }
+    this.#recordRemaining();
+    if (this.#lastFailure !== undefined) return { kind: "failed", ...this.#lastFailure };
+    return { kind: "no_capacity", isFull: this.#isFull };
+  }
 
-/** Health's permit for a call; the place of one that has one is given back with its report, or at once if there is no permit. */
-function admit({ key, maxInFlight }: Model, { health, callsInFlight }: Ports): Permit | undefined {
-  const permit = health.admit(key);
-  if (maxInFlight === undefined) return permit;
-  if (permit !== undefined) return callsInFlight.permitFor(permit);
-  callsInFlight.leave(key);
-  return undefined;
-}
+  /** Waits for one of the calls that a model may have at a time. All waits of a request together are one; nothing is held meanwhile. */
+  async #enterQueue(model: Model): Promise<boolean> {
+    const { context, deadlineMs } = this.#plan;
+    const nowMs = this.#ports.clock.monotonic();
+    this.#recordRemaining();
+    this.#queueUntilMs ??= Math.min(nowMs + context.configuration.policy.upstream.queue_ms, deadlineMs);
+    const waitMs = this.#queueUntilMs - nowMs;
+    const hasPlace = await this.#ports.callsInFlight.enter(model, context.request.caller, waitMs, this.#signal);
+    if (!hasPlace) this.#isFull = true;
+    return hasPlace;
+  }
 
-function openAttempt(
-  model: Model,
-  admitted: Permit,
-  { sent }: Progress,
-  plan: ExecutionPlan,
-  { clock }: Ports,
-): OpenAttempt {
-  const { size, inputTokensBound } = plan;
-  const { configuration, recorder } = plan.context;
-  return {
-    id: reservationIdOf(recorder.decisionId, plan.firstAttempt + sent),
-    model,
-    purpose: plan.purpose,
-    hold: holdOf(model, size),
-    price: priceOf(model, size),
-    configuration,
-    priceLimited: isPriceLimited(model, configuration) && !plan.hostsNarrowed,
-    permit: plan.permitFor(admitted, model),
-    pricedByCost: plan.pricedByCost,
-    inputTokensBound,
-    startedMs: clock.monotonic(),
-    startedAtMs: clock.now(),
-  };
-}
+  /** Health's permit for a call; the place of one that has one is given back with its report, or at once if there is no permit. */
+  #admit({ key, maxInFlight }: Model): Permit | undefined {
+    const { health, callsInFlight } = this.#ports;
+    const permit = health.admit(key);
+    if (maxInFlight === undefined) return permit;
+    if (permit !== undefined) return callsInFlight.permitFor(permit);
+    callsInFlight.leave(key);
+    return undefined;
+  }
 
-/** Reserves the hold of an attempt and, in the same ledger entry, closes the attempts that failed before it. */
-async function reserve(
-  attempt: OpenAttempt,
-  { sent, unrecorded }: Progress,
-  plan: ExecutionPlan,
-  ports: Ports,
-): Promise<ReserveReply> {
-  const { assessment, configuration, recorder, request } = plan.context;
-  const { caps, registry } = configuration;
-  const reservation: Writable<Reservation> = {
-    id: attempt.id,
-    requestId: recorder.decisionId,
-    attempt: plan.firstAttempt + sent,
-    goal: assessment.task.goal_id,
-    modelKey: attempt.model.key,
-    amount: attempt.hold,
-    perGoalHard: caps.goalHard,
-    perDayHard: caps.dayHard,
-    deadlineMs: Math.max(0, Math.ceil(plan.deadlineMs - attempt.startedMs)),
-  };
-  if (registry.priceVersion !== undefined) reservation.priceVersion = registry.priceVersion;
-  const { label = "", dayHard } = request.key ?? {};
-  if (dayHard !== undefined) reservation.key = { label, dayHard };
-  const reply = await ports.ledger.reserve(reservation, unrecorded);
-  ports.onReserved?.(reservation, reply);
-  return reply;
-}
-
-function send(
-  attempt: OpenAttempt,
-  dispatchedMs: number,
-  progress: Progress,
-  plan: ExecutionPlan,
-  ports: Ports,
-  signal: AbortSignalLike,
-): Promise<UpstreamReply> {
-  const { model } = attempt;
-  const { freshConnection } = progress;
-  progress.sent += 1;
-  progress.sentToModel += 1;
-  progress.freshConnection = false;
-  const timeoutsMs = timeoutsOf(model, plan.context.configuration, plan.deadlineMs - dispatchedMs);
-  return ports.upstream.send(
-    {
+  #openAttempt(model: Model, admitted: Permit): OpenAttempt {
+    const { clock } = this.#ports;
+    const plan = this.#plan;
+    const { configuration, recorder } = plan.context;
+    return {
+      id: reservationIdOf(recorder.decisionId, plan.firstAttempt + this.#sent),
       model,
-      body: plan.bodyFor(model),
-      received: plan.received,
-      stream: plan.stream,
-      timeoutsMs,
-      slow: plan.stream ? leaveWhenSlow(attempt, progress, plan, ports) : undefined,
-      requestId: plan.context.recorder.decisionId,
-      trace: plan.context.request.trace,
-      freshConnection,
-    },
-    signal,
-  );
-}
+      purpose: plan.purpose,
+      hold: holdOf(model, plan.size),
+      price: priceOf(model, plan.size),
+      configuration,
+      priceLimited: isPriceLimited(model, configuration) && !plan.hostsNarrowed,
+      permit: plan.permitFor(admitted, model),
+      pricedByCost: plan.pricedByCost,
+      inputTokensBound: plan.inputTokensBound,
+      startedMs: clock.monotonic(),
+      startedAtMs: clock.now(),
+    };
+  }
 
-/** When a stream would rather be answered by the next model, if there is one and the retry budget allows it. */
-function leaveWhenSlow(
-  { model, permit }: OpenAttempt,
-  progress: Progress,
-  plan: ExecutionPlan,
-  { firstEventTimes, retryBudget }: Ports,
-): UpstreamCall["slow"] {
-  // A probe is to find out whether the model answers at all.
-  if (permit.probe) return undefined;
-  const rules = plan.context.configuration.policy.upstream.slow_first_event;
-  const afterMs = Math.ceil(firstEventTimes.limitMs(model, plan.size.inputTokensEstimate, rules));
-  const leave = (): boolean => {
-    const next = plan.candidate(progress.candidate + 1);
-    const isNext =
-      progress.sent < plan.maxAttempts && next !== undefined && next.contextTokens >= progress.leastContextTokens;
-    if (!isNext || !retryBudget.take()) return false;
-    progress.hasLeave = true;
-    firstEventTimes.add(model.key, afterMs);
-    return true;
-  };
-  return { afterMs, leave };
+  /** Reserves the hold of an attempt and, in the same ledger entry, closes the attempts that failed before it. */
+  async #reserve(attempt: OpenAttempt): Promise<ReserveReply> {
+    const { context, firstAttempt, deadlineMs } = this.#plan;
+    const { assessment, configuration, recorder, request } = context;
+    const { caps, registry } = configuration;
+    const reservation: Writable<Reservation> = {
+      id: attempt.id,
+      requestId: recorder.decisionId,
+      attempt: firstAttempt + this.#sent,
+      goal: assessment.task.goal_id,
+      modelKey: attempt.model.key,
+      amount: attempt.hold,
+      perGoalHard: caps.goalHard,
+      perDayHard: caps.dayHard,
+      deadlineMs: Math.max(0, Math.ceil(deadlineMs - attempt.startedMs)),
+    };
+    if (registry.priceVersion !== undefined) reservation.priceVersion = registry.priceVersion;
+    const { label = "", dayHard } = request.key ?? {};
+    if (dayHard !== undefined) reservation.key = { label, dayHard };
+    const reply = await this.#ports.ledger.reserve(reservation, this.#unrecorded);
+    this.#ports.onReserved?.(reservation, reply);
+    return reply;
+  }
+
+  #send(attempt: OpenAttempt, dispatchedMs: number): Promise<UpstreamReply> {
+    const { model } = attempt;
+    const { context, stream, received, deadlineMs } = this.#plan;
+    const freshConnection = this.#freshConnection;
+    this.#sent += 1;
+    this.#sentToModel += 1;
+    this.#freshConnection = false;
+    const call: UpstreamCall = {
+      model,
+      body: this.#plan.bodyFor(model),
+      received,
+      stream,
+      timeoutsMs: timeoutsOf(model, context.configuration, deadlineMs - dispatchedMs),
+      slow: stream ? this.#leaveWhenSlow(attempt) : undefined,
+      requestId: context.recorder.decisionId,
+      trace: context.request.trace,
+      freshConnection,
+    };
+    return this.#ports.upstream.send(call, this.#signal);
+  }
+
+  /** When a stream would rather be answered by the next model, if there is one and the retry budget allows it. */
+  #leaveWhenSlow({ model, permit }: OpenAttempt): UpstreamCall["slow"] {
+    // A probe is to find out whether the model answers at all.
+    if (permit.probe) return undefined;
+    const { firstEventTimes, retryBudget } = this.#ports;
+    const rules = this.#plan.context.configuration.policy.upstream.slow_first_event;
+    const afterMs = Math.ceil(firstEventTimes.limitMs(model, this.#plan.size.inputTokensEstimate, rules));
+    const leave = (): boolean => {
+      if (this.#sent >= this.#plan.maxAttempts) return false;
+      const next = this.#plan.candidate(this.#candidate + 1);
+      if (next === undefined || next.contextTokens < this.#leastContextTokens || !retryBudget.take()) return false;
+      this.#hasLeave = true;
+      firstEventTimes.add(model.key, afterMs);
+      return true;
+    };
+    return { afterMs, leave };
+  }
+
+  /** Closes a failed attempt and prepares the next one, as `nextStep` decides; waits where a retry has to. */
+  async #afterFailure(
+    attempt: OpenAttempt,
+    reply: UpstreamReply & { kind: "failure" },
+  ): Promise<"try_again" | "give_up" | "caller_gone"> {
+    const { clock, random, retryBudget } = this.#ports;
+    const { configuration } = this.#plan.context;
+    const failure = redactFailure(reply.failure, configuration);
+    const nowMs = clock.monotonic();
+    const end = { report: reply.report ?? {}, nowMs };
+    if (failure.kind === "aborted" || this.#signal.aborted) {
+      this.#close(closeAbandoned(attempt, failure.dispatched ? 0 : undefined, end));
+      return "caller_gone";
+    }
+    this.#close(closeFailed(attempt, failure, end));
+    this.#lastFailure = { failure, model: attempt.model.key };
+    if (failure.kind === "context_length_exceeded") this.#leastContextTokens = attempt.model.contextTokens;
+
+    const step = nextStep(failure, {
+      sent: this.#sent,
+      maxAttempts: this.#plan.maxAttempts,
+      sentToModel: this.#sentToModel,
+      staleRepeated: this.#staleRepeated,
+      remainingMs: this.#plan.deadlineMs - nowMs,
+      jitter: random(),
+      rules: configuration.policy.upstream,
+    });
+    if (step.kind === "give_up") return "give_up";
+    if (step.kind === "repeat_fresh") {
+      this.#staleRepeated = true;
+      this.#sentToModel -= 1;
+      this.#freshConnection = true;
+      return "try_again";
+    }
+    if (step.budgeted && !this.#hasLeave && !retryBudget.take()) return "give_up";
+    this.#hasLeave = false;
+    if (step.kind === "retry") return (await this.#pause(step.waitMs)) ? "try_again" : "caller_gone";
+    this.#failOver();
+    return "try_again";
+  }
+
+  #failOver(): void {
+    this.#candidate += 1;
+    this.#sentToModel = 0;
+  }
+
+  #close(closed: ClosedAttempt): void {
+    this.#plan.context.recorder.attempts.push(closed.record);
+    this.#unrecorded.push(closed.resolution);
+  }
+
+  /** Sends the remaining resolutions to the ledger; the caller does not wait for it. */
+  #recordRemaining(): void {
+    if (this.#unrecorded.length > 0) this.#ports.ledger.resolveInBackground(this.#unrecorded);
+    this.#unrecorded = [];
+  }
+
+  #callerGone(): Execution {
+    this.#recordRemaining();
+    return { kind: "caller_gone" };
+  }
+
+  /** The ledger refused the first hold: nothing was sent. */
+  async #refused({ hold, model }: OpenAttempt, reply: ReserveReply & { kind: "refused" }): Promise<Execution> {
+    const { assessment, configuration, request } = this.#plan.context;
+    const { key } = request;
+    const { goalHard, dayHard } = configuration.caps;
+    const room = (account: AccountSpend | undefined, cap: NanoUsd | undefined) =>
+      account === undefined || cap === undefined || account.spent + account.held + hold <= cap;
+    const fits = ({ goalAccount, dayAccount, keyAccount, goalHardOverride, dayHardOverride }: Spend) =>
+      room(goalAccount, goalHardOverride ?? goalHard) &&
+      room(dayAccount, dayHardOverride ?? dayHard) &&
+      room(keyAccount, key?.dayHard);
+    const goal = assessment.task.goal_id;
+    const retryAdvice = await retryAdviceFor({ goal, key }, reply.spend, fits, this.#ports.ledger);
+    return { kind: "refused", model, reply, retryAdvice };
+  }
+
+  /** Waits; false when the caller disconnected meanwhile. */
+  #pause(waitMs: number): Promise<boolean> {
+    const signal = this.#signal;
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve(false);
+      const onAbort = () => {
+        cancel();
+        resolve(false);
+      };
+      const cancel = this.#ports.timers.after(waitMs, () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(true);
+      });
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
 }
 
 /** The timers of one attempt, in milliseconds: the model's own where it has them, and none beyond the request's end. */
@@ -289,110 +353,6 @@ function timeoutsOf(
     idle_data: Math.max(own.idle ?? 0, rules.idle_data),
     total: Math.min(own.total ?? rules.total, left),
   };
-}
-
-/** Closes a failed attempt and prepares the next one, as `nextStep` decides; waits where a retry has to. */
-async function afterFailure(
-  attempt: OpenAttempt,
-  reply: UpstreamReply & { kind: "failure" },
-  progress: Progress,
-  plan: ExecutionPlan,
-  ports: Ports,
-  signal: AbortSignalLike,
-): Promise<"try_again" | "give_up" | "caller_gone"> {
-  const { configuration } = plan.context;
-  const { report = {} } = reply;
-  const failure = redactFailure(reply.failure, configuration);
-  const nowMs = ports.clock.monotonic();
-  if (failure.kind === "aborted" || signal.aborted) {
-    close(closeAbandoned(attempt, failure.dispatched ? 0 : undefined, { report, nowMs }), progress, plan);
-    return "caller_gone";
-  }
-  close(closeFailed(attempt, failure, { report, nowMs }), progress, plan);
-  progress.lastFailure = { failure, model: attempt.model.key };
-  if (failure.kind === "context_length_exceeded") progress.leastContextTokens = attempt.model.contextTokens;
-
-  const step = nextStep(failure, {
-    sent: progress.sent,
-    maxAttempts: plan.maxAttempts,
-    sentToModel: progress.sentToModel,
-    staleRepeated: progress.staleRepeated,
-    remainingMs: plan.deadlineMs - nowMs,
-    jitter: ports.random(),
-    rules: configuration.policy.upstream,
-  });
-  if (step.kind === "give_up") return "give_up";
-  if (step.kind === "repeat_fresh") {
-    progress.staleRepeated = true;
-    progress.sentToModel -= 1;
-    progress.freshConnection = true;
-    return "try_again";
-  }
-  if (step.budgeted && !progress.hasLeave && !ports.retryBudget.take()) return "give_up";
-  progress.hasLeave = false;
-  if (step.kind === "fail_over") {
-    failOver(progress);
-    return "try_again";
-  }
-  return (await pause(step.waitMs, ports, signal)) ? "try_again" : "caller_gone";
-}
-
-function failOver(progress: Progress): void {
-  progress.candidate += 1;
-  progress.sentToModel = 0;
-}
-
-function close(closed: ClosedAttempt, progress: Progress, { context }: ExecutionPlan): void {
-  context.recorder.attempts.push(closed.record);
-  progress.unrecorded.push(closed.resolution);
-}
-
-/** Sends the remaining resolutions to the ledger; the caller does not wait for it. */
-function recordRemaining(progress: Progress, ports: Ports): void {
-  if (progress.unrecorded.length > 0) ports.ledger.resolveInBackground(progress.unrecorded);
-  progress.unrecorded = [];
-}
-
-function callerGone(progress: Progress, ports: Ports): Execution {
-  recordRemaining(progress, ports);
-  return { kind: "caller_gone" };
-}
-
-/** The ledger refused the first hold: nothing was sent. */
-async function refusalOf(
-  { hold, model }: OpenAttempt,
-  reply: ReserveReply & { kind: "refused" },
-  plan: ExecutionPlan,
-  ports: Ports,
-): Promise<Execution> {
-  const { assessment, configuration, request } = plan.context;
-  const { key } = request;
-  const { goalHard, dayHard } = configuration.caps;
-  const room = (account: AccountSpend | undefined, cap: NanoUsd | undefined) =>
-    account === undefined || cap === undefined || account.spent + account.held + hold <= cap;
-  const fits = ({ goalAccount, dayAccount, keyAccount, goalHardOverride, dayHardOverride }: Spend) =>
-    room(goalAccount, goalHardOverride ?? goalHard) &&
-    room(dayAccount, dayHardOverride ?? dayHard) &&
-    room(keyAccount, key?.dayHard);
-  const goal = assessment.task.goal_id;
-  const retryAdvice = await retryAdviceFor({ goal, key }, reply.spend, fits, ports.ledger);
-  return { kind: "refused", model, reply, retryAdvice };
-}
-
-/** Waits; false when the caller disconnected meanwhile. */
-function pause(waitMs: number, ports: Ports, signal: AbortSignalLike): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(false);
-    const onAbort = () => {
-      cancel();
-      resolve(false);
-    };
-    const cancel = ports.timers.after(waitMs, () => {
-      signal.removeEventListener("abort", onAbort);
-      resolve(true);
-    });
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /** Longest message of an upstream failure that is kept, in characters. */

@@ -37,82 +37,60 @@ export interface ExecutionPlan {
   readonly deadlineMs: number;
 }
 
-/** The plan for a routed request: its model, then the fallback chain. */
-export class RequestPlan implements ExecutionPlan {
-  readonly context: RequestContext;
-  readonly stream: boolean;
-  readonly purpose = "EXECUTE";
-  readonly received: ReceivedBody | undefined;
-  readonly pricedByCost: boolean;
-  readonly hostsNarrowed: boolean;
-  readonly firstAttempt: number;
-  readonly maxAttempts: number;
-  readonly deadlineMs: number;
-  readonly size: RequestSize;
-  readonly inputTokensBound: number;
-  readonly #routed: RoutedDecision;
-  readonly #ports: Ports;
-  readonly #selected: string;
-  readonly #first: Model | undefined;
+/**
+ * The plan for a routed request: its model, then the fallback chain.
+ * @param firstAttempt 1, or 2 where 1 was the scout's: both belong to one decision in the ledger
+ */
+export function requestPlan(
+  context: RequestContext,
+  { decision, snapshot }: RoutedDecision,
+  ports: Ports,
+  firstAttempt: number,
+): ExecutionPlan {
+  const { request, configuration, redacted, assessment, deadlineMs } = context;
+  const { size } = assessment;
+  const { models } = configuration.registry;
+  const selected = decision.model ?? "";
+  const first = models.get(selected);
+  const listChain = () =>
+    [selected, ...fallbacksFor(selected, decision.hard_rule, snapshot)].flatMap((key) => models.get(key) ?? []);
   /** Most requests need no fallback, so the models are listed when one is asked for. */
-  #chain: readonly Model[] | undefined;
-
-  /** @param firstAttempt 1, or 2 where 1 was the scout's: both belong to one decision in the ledger */
-  constructor(context: RequestContext, routed: RoutedDecision, ports: Ports, firstAttempt: number) {
-    const { request, configuration, assessment, deadlineMs } = context;
-    this.context = context;
-    this.firstAttempt = firstAttempt;
-    this.stream = request.stream;
-    this.received = request.received;
-    this.pricedByCost = request.surcharge !== undefined;
-    this.hostsNarrowed = request.body["provider"] != null;
-    this.maxAttempts = configuration.policy.upstream.max_attempts;
-    this.deadlineMs = deadlineMs;
-    this.size = assessment.size;
-    this.inputTokensBound = assessment.size.inputTokensBound;
-    this.#routed = routed;
-    this.#ports = ports;
-    this.#selected = routed.decision.model ?? "";
-    this.#first = configuration.registry.models.get(this.#selected);
+  let chain: readonly Model[] | undefined;
+  if (ports.health.shed(selected)) {
     // A degraded model sheds a share of its requests: the first fallback is then tried before it.
-    if (ports.health.shed(this.#selected)) this.#chain = this.#shedChain();
+    chain = listChain();
+    const [, next, ...others] = chain;
+    if (first !== undefined && next !== undefined && mayShed(first, next, context)) chain = [next, ...others, first];
   }
-
-  candidate(index: number): Model | undefined {
-    if (index === 0 && this.#chain === undefined && this.#first !== undefined) return this.#first;
-    this.#chain ??= this.#chainOf();
-    return this.#chain[index];
-  }
-
-  bodyFor(model: Model): JsonObject {
-    const { request, redacted, configuration } = this.context;
-    // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
-    const outputBound = Math.min(outputBoundOf(model, this.size), model.maxOutputTokens);
-    const priceLimit = priceLimitOf(model, this.size, configuration);
-    const reasoning = toolTurnRule(model, configuration);
-    return forwardedBody(request, redacted.body, model, outputBound, priceLimit, reasoning);
-  }
-
-  permitFor(permit: Permit, model: Model): Permit {
-    const { request } = this.context;
-    const compared = this.#ports.callerEvidence.permitFor(permit, request.caller);
-    return ignoreCallerFaults(compared, model, { body: request.body, size: this.size });
-  }
-
-  /** The decision's model, then its fallbacks. */
-  #chainOf(): readonly Model[] {
-    const { models } = this.context.configuration.registry;
-    const fallbacks = fallbacksFor(this.#selected, this.#routed.decision.hard_rule, this.#routed.snapshot);
-    return [this.#selected, ...fallbacks].flatMap((key) => models.get(key) ?? []);
-  }
-
-  #shedChain(): readonly Model[] {
-    const chain = this.#chainOf();
-    const next = chain[1];
-    return next !== undefined && mayShed(this.#first, next, this.context)
-      ? [...chain.slice(1), ...chain.slice(0, 1)]
-      : chain;
-  }
+  return {
+    context,
+    stream: request.stream,
+    purpose: "EXECUTE",
+    received: request.received,
+    size,
+    inputTokensBound: size.inputTokensBound,
+    pricedByCost: request.surcharge !== undefined,
+    hostsNarrowed: request.body["provider"] != null,
+    firstAttempt,
+    maxAttempts: configuration.policy.upstream.max_attempts,
+    deadlineMs,
+    candidate(index) {
+      if (index === 0 && chain === undefined && first !== undefined) return first;
+      chain ??= listChain();
+      return chain[index];
+    },
+    bodyFor(model) {
+      // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
+      const outputBound = Math.min(outputBoundOf(model, size), model.maxOutputTokens);
+      const priceLimit = priceLimitOf(model, size, configuration);
+      const reasoning = toolTurnRule(model, configuration);
+      return forwardedBody(request, redacted.body, model, outputBound, priceLimit, reasoning);
+    },
+    permitFor(permit, model) {
+      const compared = ports.callerEvidence.permitFor(permit, request.caller);
+      return ignoreCallerFaults(compared, model, { body: request.body, size });
+    },
+  };
 }
 
 /** Which tier a role belongs to: free, flash, pro. The emergency model is the fallback of the senior one and costs about as much. */
@@ -122,8 +100,8 @@ const tierOf: { readonly [R in Role]: number } = { scout: 0, worker: 1, senior: 
  * Whether a DEGRADED model may pass this request to the next model of the chain. Down or sideways it always may; up a tier
  * costs more and is what the policy's `health.shed_upwards` decides. Fail-over after a failed attempt is not limited.
  */
-function mayShed(from: Model | undefined, to: Model, { configuration, assessment }: RequestContext): boolean {
-  if (from === undefined || tierOf[to.role] <= tierOf[from.role]) return true;
+function mayShed(from: Model, to: Model, { configuration, assessment }: RequestContext): boolean {
+  if (tierOf[to.role] <= tierOf[from.role]) return true;
   const rule = configuration.policy.health.shed_upwards;
   return rule === "always" || (rule === "not_housekeeping" && assessment.housekeeping === undefined);
 }

@@ -3,11 +3,12 @@ import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf } from "#ledger/ledger.ts";
 import { addHardCapEvidence, deniedByHardCap } from "#pipeline/decide/select/budget.ts";
 import type { Execution } from "#pipeline/execute/execute.ts";
+import type { RefusedField } from "#pipeline/field-rules.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import { type RetryAdvice, retryAfterFailure, retryAfterOf } from "#pipeline/retry-advice.ts";
 import { spendView } from "#pipeline/take-snapshot.ts";
-import { type CredentialNotReplaceable, type Finding, findingsIn, maxSecrets } from "#privacy/redaction.ts";
+import { type CredentialNotReplaceable, type Finding, maxSecrets } from "#privacy/redaction.ts";
 import { failureAnswer } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
 
@@ -84,7 +85,7 @@ export function callerGone(head: Head): Refusal {
 }
 
 /** A field that may change model, terms or price, with a value that is not harmless. `param` says where in it. */
-export function fieldRefused(field: string, param: string): Refusal {
+export function fieldRefused({ field, param }: RefusedField): Refusal {
   const detail =
     `${param} may change which model answers, on what terms or at what price, so this gateway does not forward it. ` +
     `Leave it out, or ask the operator to allow it (policy: upstream.fields.${field}).`;
@@ -167,7 +168,7 @@ export function refusedExecution(
 /** Other requests took the rest of the budget between the decision and the reservation: the decision becomes a denial. */
 function deniedByLedger(
   { reply, model }: Extract<Execution, { kind: "refused" }>,
-  { recorder, redacted, request }: RequestContext,
+  { recorder, request }: RequestContext,
   { snapshot }: RoutedDecision,
   decided: RoutingDecision,
 ): RoutingDecision {
@@ -179,7 +180,6 @@ function deniedByLedger(
     ...deniedByHardCap(decided),
     evidence: [...decided.evidence, ...added, `refused_by=ledger_${reply.binding}`],
   };
-  recorder.recordDecision(decision, findingsIn(redacted));
   recorder.recordLedgerRefusal(decision, spend);
   return decision;
 }

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import { redactFailure } from "#pipeline/execute/execute.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
-import type { RequestContext } from "#pipeline/request-context.ts";
-import type { RequestRecorder } from "#pipeline/request-recorder.ts";
+import type { RequestContext, RequestRecorder } from "#pipeline/request-context.ts";
 import type { CallerStream } from "#pipeline/respond/reply.ts";
 import { endedByLimit, hasAnswer } from "#pipeline/respond/whole-answer.ts";
 import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
@@ -28,7 +27,7 @@ export function openStream(
     restore: redacted.restore,
     guard: configuration.privacy.answerGuard,
   });
-  return new AnswerStream(events, shaper, streamEnding(attempt, firstTokenMs, recorder, caller, ports));
+  return new AnswerStream(events, shaper, { attempt, firstTokenMs, recorder, caller, ports });
 }
 
 /** Id and time of chunks for which the upstream has given none. */
@@ -42,60 +41,39 @@ function reasoningMode({ response_format }: JsonObject, { policy }: Configuratio
   return mode === "content" && response_format != null ? "field" : mode;
 }
 
-/**
- * A function of its own, without access to the request context: a closure keeps its scope alive, and the
- * conversation must not live as long as thousands of streams that last for minutes.
- */
-function streamEnding(
-  attempt: OpenAttempt,
-  firstTokenMs: number,
-  recorder: RequestRecorder,
-  caller: AbortControllerLike,
-  ports: Ports,
-): StreamEnding {
-  return {
-    redactFailure: (failure) => redactFailure(failure, attempt.configuration),
-    abort: () => caller.abort(),
-    ended: (end) => {
-      settleAnswer(end, attempt, firstTokenMs, recorder, ports);
-      recorder.finish(streamOutcomes[end.kind], 200);
-    },
-  };
-}
-
 /** What an event is beside its data. */
 const eventFraming = "data: \n\n";
 
 /** What it means when the events stop without an end event. */
 const endless: UpstreamFailure = { kind: "cut_off", message: "the upstream's answer stopped", dispatched: true };
 
-/** How a stream ends. */
-interface StreamEnding {
-  /** Redacts the message of an upstream failure: it may echo the prompt. */
-  redactFailure(failure: UpstreamFailure): UpstreamFailure;
-  /** Makes the upstream stop; the events end soon after. */
-  abort(): void;
-  ended(end: AnswerEnd): void;
+/** What the end of a stream needs. Not the request's context: no conversation must live as long as a stream that lasts for minutes. */
+interface StreamContext {
+  readonly attempt: OpenAttempt;
+  readonly firstTokenMs: number;
+  readonly recorder: RequestRecorder;
+  readonly caller: AbortControllerLike;
+  readonly ports: Ports;
 }
 
 /**
  * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
- * (`cancel`) aborts the upstream at once; whatever happens, `ended` is called once.
+ * (`cancel`) aborts the upstream at once; whatever happens, it is settled and recorded once.
  */
 export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   readonly #events: EventStream;
   readonly #shaper: StreamShaper;
-  readonly #ending: StreamEnding;
+  readonly #context: StreamContext;
   #outputBytes = 0;
   #contentSeen = false;
   #receiver: Receiver<string> | undefined;
   #cancelled = false;
   #done = false;
 
-  constructor(events: EventStream, shaper: StreamShaper, ending: StreamEnding) {
+  constructor(events: EventStream, shaper: StreamShaper, context: StreamContext) {
     this.#events = events;
     this.#shaper = shaper;
-    this.#ending = ending;
+    this.#context = context;
   }
 
   /** All of the text, if the upstream's end has come already; undefined, and nothing is taken, if not. */
@@ -150,7 +128,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     this.#cancelled = true;
     // A read under way sees the abort itself; otherwise somebody has to read what it leaves behind.
     const isReading = this.#receiver !== undefined;
-    this.#ending.abort();
+    this.#context.caller.abort();
     if (!isReading && !this.#done) this.#events.read(this);
   }
 
@@ -168,7 +146,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     for (const event of batch) {
       if (this.#done) break;
       if (event.kind === "broken") {
-        const failure = this.#ending.redactFailure(event.failure);
+        const failure = redactFailure(event.failure, this.#context.attempt.configuration);
         text += this.#shaper.shape({ ...event, failure });
         // The caller's abort may reach the upstream call before it reaches this stream.
         this.#end(
@@ -206,6 +184,8 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     if (this.#done) return;
     this.#done = true;
     const { otherModel } = this.#shaper;
-    this.#ending.ended(otherModel === undefined ? end : { ...end, otherModel });
+    const { attempt, firstTokenMs, recorder, ports } = this.#context;
+    settleAnswer(otherModel === undefined ? end : { ...end, otherModel }, attempt, firstTokenMs, recorder, ports);
+    recorder.finish(streamOutcomes[end.kind], 200);
   }
 }
