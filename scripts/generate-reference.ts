@@ -220,10 +220,10 @@ function metricsPage(): string {
   const rows = createMetrics()
     .catalog()
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type, aggregation, labelNames, help }) => [
+    .map(({ name, type, aggregator, labelNames, help }) => [
       `\`${name}\``,
       type,
-      aggregation,
+      aggregator,
       labelNames.map((label) => `\`${label}\``).join(", "),
       help,
     ]);

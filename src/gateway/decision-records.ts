@@ -137,7 +137,7 @@ function openStoredRecords(ledger: SharedConnection, context: GatewayContext): S
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.policy().records,
     taskLimits: () => configuration.policy().tasks,
-    onDrop: (count) => metrics.recordsDropped(count),
+    onDrop: (count) => metrics.count("smart_gateway_records_dropped_total", count),
     onStore: (state, problem) =>
       log("records_store_changed", {
         away: state === "unavailable",

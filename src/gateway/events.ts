@@ -28,8 +28,8 @@ export function report<E extends Event>(reports: Reports<E>, event: E, to: Outpu
 export const ledgerReports: Reports<LedgerEvent> = {
   // The metrics of finished requests have the cost; only charges without a known cost and their corrections are counted here.
   resolved({ state, hold, charged }, { metrics }) {
-    if (state === "EXPIRED_CHARGED") metrics.chargedWithoutProof(hold);
-    else if (state === "CORRECTED") metrics.chargeCorrected(hold - charged);
+    if (state === "EXPIRED_CHARGED") metrics.count("smart_gateway_charged_without_proof_usd_total", hold);
+    if (state === "CORRECTED") metrics.count("smart_gateway_charges_corrected_usd_total", hold - charged);
   },
   taken_over: ({ nodes, unresolved, unresolvedNanoUsd }, { log }) =>
     log("ledger_taken_over", {
@@ -38,12 +38,12 @@ export const ledgerReports: Reports<LedgerEvent> = {
       unresolved_nano_usd: unresolvedNanoUsd,
     }),
   overrun({ id, model, hold, actual }, { log, metrics }) {
-    metrics.overrun(model, actual - hold);
+    metrics.count("smart_gateway_overrun_usd_total", actual - hold, model);
     const amounts = { hold_nano_usd: hold, actual_nano_usd: actual };
     log("ledger_overrun", { reservation: logId(id), model: logId(model), ...amounts });
   },
   cost_distrusted({ requestId, model, hold, stated }, { log, metrics }) {
-    metrics.costDistrusted(model);
+    metrics.count("smart_gateway_distrusted_costs_total", 1, model);
     const amounts = { hold_nano_usd: hold, stated_nano_usd: stated };
     log("upstream_cost_distrusted", { decision_id: logId(requestId), model: logId(model), ...amounts });
   },
@@ -69,7 +69,7 @@ export const priceReports: Reports<PriceBookEvent & { readonly priceVersion: str
     log("price_book_unavailable", { detail: operatorText(`the list of models: ${detail}`) }),
   store_failed: ({ error }, { log }) => log("price_book_unavailable", { detail: storeFailure(error) }),
   drift({ model, reason, detail }, { log, metrics }) {
-    metrics.priceDrifted(model, reason);
+    metrics.count("smart_gateway_price_drift_total", 1, model, reason);
     const unit = reason.startsWith("list_") ? " (USD per million tokens, or per request)" : "";
     log("price_drift", { model: logId(model), reason, detail: operatorText(detail + unit) });
   },
@@ -99,7 +99,7 @@ export const healthReports: Reports<HealthChange> = {
   aggregator: ({ to, reason }, { log }) =>
     log("health_aggregator_changed", { open: to !== "closed", reason: operatorText(reason) }),
   model({ model, from, to, reason, atMs }, { log, metrics, notices }) {
-    metrics.healthChanged(model, to);
+    metrics.count("smart_gateway_model_health_changes_total", 1, model, to);
     notices.healthChanged({ model, to, reason, atMs });
     log("health_changed", { model: logId(model), from: logId(from), to: logId(to), reason: operatorText(reason) });
   },
@@ -112,7 +112,7 @@ export function reportAttempts(record: RequestRecord, { log, metrics, notices }:
   for (const { model, outcome, priceLimited, otherModel, costStated } of attempts) {
     if (outcome === "constraint_filtered" && priceLimited === true) {
       filtered = true;
-      metrics.priceDrifted(model, "constraint_filtered");
+      metrics.count("smart_gateway_price_drift_total", 1, model, "constraint_filtered");
       const detail = "the aggregator has no host for the model within the price limit that was sent";
       log("price_drift", { model: logId(model), reason: "constraint_filtered", detail: operatorText(detail) });
       notices.filteredNow({ model, reason: "constraint_filtered", detail, atMs });
@@ -130,8 +130,9 @@ export function reportAttempts(record: RequestRecord, { log, metrics, notices }:
 
 /** Counts the answer to a reservation. */
 export function countReservation({ amount }: Reservation, reply: ReserveReply, metrics: Metrics): void {
-  if (reply.kind === "held") metrics.reservationAnswered("held", amount);
-  else metrics.reservationAnswered(reply.kind === "refused" ? `refused_${reply.binding}` : "unavailable");
+  const answer = reply.kind === "refused" ? `refused_${reply.binding}` : reply.kind;
+  metrics.count("smart_gateway_reservations_total", 1, answer);
+  if (reply.kind === "held") metrics.count("smart_gateway_held_usd_total", amount);
 }
 
 /** Changes of state that are remembered of each model. */

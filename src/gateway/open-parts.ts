@@ -150,7 +150,7 @@ export function openUpstream(address: () => UpstreamAddress, ledger: Ledger, con
       ask: (id) => readGeneration({ ...address(), ...time }, id),
       enabled: asksBilling,
       maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.policy().budget.absurd_cost_factor),
-      onAnswer: metrics.billingAsked,
+      onAnswer: (answer) => metrics.count("smart_gateway_billing_lookups_total", 1, answer),
     });
     closing.add(stopLookup);
   }

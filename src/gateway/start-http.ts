@@ -39,7 +39,7 @@ export function startHttp(parts: HttpParts, context: GatewayContext): HttpServer
       if (code !== "not_found" && code !== "method_not_allowed") {
         records.requestRejected({ requestId, route, status, code });
       }
-      metrics.requestRejected(route, status);
+      metrics.count("smart_gateway_rejections_total", 1, route, String(status));
       log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
     },
     onCrash: (error, requestId) => log("request_crashed", { request_id: logId(requestId), ...loggedError(error) }),

@@ -86,7 +86,7 @@ export async function startGateway(settings: Settings, overrides: Overrides = {}
         : { path: upstream.apiKeyFile, value: upstream.apiKey },
     onChange: (config) => configuration.apply(config),
     onUpstreamKey: (key) => configuration.applyUpstreamKey(key),
-    onReload: (kind) => metrics.configReloaded(kind),
+    onReload: (kind) => metrics.count("smart_gateway_config_reloads_total", 1, kind),
   });
   if (live.kind === "invalid") return live;
   closing.add(() => live.close());

@@ -1,7 +1,8 @@
 import type { Gateway } from "#gateway/start.ts";
 import type { WorkersView } from "#gateway/start-http.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
-import { expositionText, type MetricSnapshot } from "#telemetry/metrics/snapshot.ts";
+import type { MetricSnapshot } from "#telemetry/metrics/declarations.ts";
+import { expositionText } from "#telemetry/metrics/snapshot.ts";
 
 /** What a worker says of itself, and the supervisor of all of them. */
 export interface Report {

@@ -1,8 +1,9 @@
 import type { Settings } from "#config/settings.ts";
 import { worstReport } from "#http/endpoints/health.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
+import type { MetricSnapshot } from "#telemetry/metrics/declarations.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
-import { type MetricSnapshot, mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
+import { mergeMetrics, withoutGauges } from "#telemetry/metrics/snapshot.ts";
 import { version } from "../../../package.json";
 import { Channel, type Message, type Report } from "./channel.ts";
 
@@ -147,7 +148,7 @@ class Supervisor {
 
       early = livedMs < steadyMs ? early + 1 : 1;
       if (!started) this.#failedStarts += 1;
-      this.#metrics.workerExited(started);
+      this.#metrics.count("smart_gateway_worker_exits_total", 1, String(started));
       const givenUp = this.#isHopeless(code);
       const pauseMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(early - 1, 10));
       this.#log("worker_exited", {

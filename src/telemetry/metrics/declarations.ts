@@ -1,5 +1,3 @@
-import type { Aggregation } from "./snapshot.ts";
-
 /** Every metric, declared once: its name with its labels, and its help text. */
 
 /** Counters that events add to. */
@@ -135,20 +133,34 @@ export interface Declaration<Name = string> {
   readonly name: Name;
   readonly type: "counter" | "gauge" | "histogram";
   /** How the samples of several workers become the gateway's. */
-  readonly aggregation: Aggregation;
+  readonly aggregator: "sum" | "max" | "min";
   readonly labelNames: readonly string[];
   readonly help: string;
 }
 
-function list<T>(table: T & object, type: Declaration["type"], aggregation: Aggregation) {
+/** One metric with its samples, as it is printed and as it travels between processes. */
+export interface MetricSnapshot extends Declaration {
+  readonly values: readonly SampleSnapshot[];
+}
+
+/** One line of the exposition. */
+export interface SampleSnapshot {
+  /** Present on the lines of a histogram. */
+  readonly metricName?: string;
+  readonly labels: { readonly [name: string]: string | number };
+  readonly value: number;
+}
+
+function list<T>(table: T & object, type: Declaration["type"], aggregator: Declaration["aggregator"]) {
   return Object.entries(table).map(([key, help]) => {
     const [name, labels] = key.split(/[{}]/);
-    const declaration = { name, type, aggregation, labelNames: labels?.split(",") ?? [], help };
+    const declaration = { name, type, aggregator, labelNames: labels?.split(",") ?? [], help };
     return declaration as unknown as Declaration<NameIn<keyof T>>; // split as the type says
   });
 }
 
 export const counterDeclarations = list(counters, "counter", "sum");
+export type CounterMetric = (typeof counterDeclarations)[number]["name"];
 export const histogramDeclarations = list(histograms, "histogram", "sum");
 /** Metrics whose value is read at each scrape. */
 export const readDeclarations = [

@@ -6,7 +6,7 @@ import { openFileLimit } from "#platform/open-file-limit.ts";
 import type { ReadMetric } from "./declarations.ts";
 
 const healthLabels = ["HEALTHY", "DEGRADED", "UNHEALTHY", "HALF_OPEN", "DISABLED", "STALE", "QUARANTINE"] as const;
-export type HealthLabel = (typeof healthLabels)[number];
+type HealthLabel = (typeof healthLabels)[number];
 
 /** What is read at each scrape. All are optional: a part that is not there has no samples. Amounts are in nano-USD. */
 export interface Sources {
@@ -60,7 +60,7 @@ export interface Sources {
 /** Sets a sample; an undefined value is none. */
 type SetSample = (name: ReadMetric, value: number | undefined, ...labels: string[]) => void;
 
-export function readSources(sources: Sources, set: SetSample, modelLabel: (key: string) => string): void {
+export function readSources(sources: Sources, set: SetSample): void {
   const setUsd = (name: ReadMetric, nanoUsd: number | undefined, ...labels: string[]) =>
     set(name, nanoUsd === undefined ? undefined : nanoUsd / 1_000_000_000, ...labels);
   const setSeconds = (name: ReadMetric, ms: number | undefined) => set(name, ms === undefined ? undefined : ms / 1_000);
@@ -84,18 +84,17 @@ export function readSources(sources: Sources, set: SetSample, modelLabel: (key: 
     set("smart_gateway_config_last_reload_successful", config.state === "current" ? 1 : 0);
   }
   for (const [key, { state, routable }] of Object.entries(sources.health?.() ?? {})) {
-    for (const label of healthLabels)
-      set("smart_gateway_model_health", label === state ? 1 : 0, modelLabel(key), label);
-    set("smart_gateway_model_routable", routable ? 1 : 0, modelLabel(key));
+    for (const label of healthLabels) set("smart_gateway_model_health", label === state ? 1 : 0, key, label);
+    set("smart_gateway_model_routable", routable ? 1 : 0, key);
   }
   for (const { model, inFlight, waiting } of sources.calls?.() ?? []) {
-    set("smart_gateway_calls_in_flight", inFlight, modelLabel(model));
-    set("smart_gateway_calls_waiting", waiting, modelLabel(model));
+    set("smart_gateway_calls_in_flight", inFlight, model);
+    set("smart_gateway_calls_waiting", waiting, model);
   }
 
   setSeconds("smart_gateway_price_book_read_seconds", sources.priceBookReadMs?.());
   for (const { model, reason } of sources.priceDrifts?.() ?? []) {
-    set("smart_gateway_price_drifted", 1, modelLabel(model), reason);
+    set("smart_gateway_price_drifted", 1, model, reason);
   }
   const counts = sources.reconciliation?.();
   setUsd("smart_gateway_reconcile_usd", counts?.ledgerSpent, "ledger");

@@ -17,9 +17,11 @@ test("a histogram prints the same text as the library for the same observations"
         own.observe(value, model);
         library.labels(model).observe(value);
       }
-      const values = own.samples({ name, labelNames: ["model"] });
+      const values = own.samples(name, ["model"]);
       const sorted = (text: string) => text.trim().split("\n").sort();
-      const ours = await expositionText([{ name, help, type: "histogram", aggregator: "sum", values }]);
+      const ours = await expositionText([
+        { name, help, type: "histogram", aggregator: "sum", labelNames: ["model"], values },
+      ]);
       expect(sorted(ours)).toEqual(sorted(await theirs.metrics()));
     }),
   );
@@ -33,7 +35,7 @@ test("counters and histograms of several processes are summed and outlive them, 
       ledger: () => ({ ok: factor === 1, queued: factor, oldestMs: 1_000 * factor }),
     });
     for (let count = 0; count < factor; count++) {
-      metrics.requestRejected("models", 401);
+      metrics.count("smart_gateway_rejections_total", 1, "models", "401");
       metrics.dryRunFinished({ cause: "score_flash" }, 1);
     }
     return metrics.snapshot();

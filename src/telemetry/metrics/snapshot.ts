@@ -1,26 +1,7 @@
 import type { Metric } from "prom-client";
+import type { Declaration, MetricSnapshot, SampleSnapshot } from "./declarations.ts";
 
-/** How the samples of several processes are combined. Counters and histograms are always summed. */
-export type Aggregation = "sum" | "max" | "min";
-
-/** One metric with its samples, as it is printed and as it travels between processes. */
-export interface MetricSnapshot {
-  readonly name: string;
-  readonly help: string;
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly aggregator: Aggregation;
-  readonly values: readonly SampleSnapshot[];
-}
-
-/** One line of the exposition. */
-export interface SampleSnapshot {
-  /** Present on the lines of a histogram. */
-  readonly metricName?: string;
-  readonly labels: { readonly [name: string]: string | number };
-  readonly value: number;
-}
-
-const combine: { readonly [A in Aggregation]: (a: number, b: number) => number } = {
+const combine: { readonly [A in Declaration["aggregator"]]: (a: number, b: number) => number } = {
   sum: (a, b) => a + b,
   max: Math.max,
   min: Math.min,
