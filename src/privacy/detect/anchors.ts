@@ -10,7 +10,7 @@ export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cooki
  * that are looked for: the text is read two bytes at a step, so that one of them falls on a step wherever the word stands. Pairs that are
  * rare with the letter behind them make few stops.
  */
-const keywords: Readonly<Record<KeywordKind, string>> = {
+export const keywords: Readonly<Record<KeywordKind, string>> = {
   name:
     "pass0,pwd0,key0,token1,secret1,credential0,auth0,login1,creds1,psk0,bearer0,masterauth6,pw:0,pw=0,pw 0,pw(0,pw\"0,pw'0,pw\x020," +
     "kennwort2,wachtwoord4,contrase4,senha1,clave1,has\xb3o2,haslo1,heslo1,l\xf6sen0,adgangskode6,jelsz\xf33,zugangsdaten0",

@@ -83,7 +83,7 @@ export function scanRun(normalized: NormalizedText, from: number, to: number, ah
     if (bucket === undefined) continue;
     const end = matchAny(normalized, at, bucket, place, ahead, found);
     if (end >= 0) return Math.max(end, to);
-    if (place !== inside && ++attempts > maxAttemptsPerRun) break;
+    if (++attempts > maxAttemptsPerRun) break;
   }
   return to;
 }

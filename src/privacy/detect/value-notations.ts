@@ -4,9 +4,11 @@ import {
   classes,
   EQUALS,
   inName,
+  isLetter,
   isQuote,
   matchEnd,
   OPEN_BRACKET,
+  SPACE,
   skipBlanks,
 } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
@@ -51,6 +53,10 @@ const copulas = new Set(
     " ",
   ),
 );
+/** Their first and last letters: few other words share both with one of them. */
+const copulaEnds = new Set([...copulas].map((word) => (word.charCodeAt(0) << 8) | word.charCodeAt(word.length - 1)));
+const isCopula = (first: number, last: number) => copulaEnds.has(((first | 0x20) << 8) | last | 0x20);
+
 /** Up to nine words, then `is` or its like, or a mark as above: "the password for the admin account is …". -1 where there is none. */
 function valueStartInSentence(bytes: Uint8Array, text: string, from: number): number {
   let at = from;
@@ -67,7 +73,12 @@ function valueStartInSentence(bytes: Uint8Array, text: string, from: number): nu
     while (at < word + 32 && inWord[bytes[at] ?? 0] === 1) at++;
     if (at === word) return -1;
     const length = at - word;
-    if (length <= 7 && copulas.has(text.slice(word, at).toLowerCase())) return text[at] === ":" ? at + 1 : at;
+    if (
+      length <= 7 &&
+      isCopula(bytes[word] ?? 0, bytes[at - 1] ?? 0) &&
+      copulas.has(text.slice(word, at).toLowerCase())
+    )
+      return text[at] === ":" ? at + 1 : at;
     if (text[at - 1] === ".") return -1; // the sentence is over
   }
   return -1;
@@ -255,7 +266,7 @@ function areConstants(name: string, value: string): boolean {
 function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const { from } = name;
   const at = skipBlanks(bytes, name.to, 8);
-  if (text.startsWith("${", at)) return undefined;
+  if (text.startsWith("${", at) || isShortWord(bytes, at)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined) return undefined;
   const isOption = text[from] === "-";
@@ -293,8 +304,15 @@ function valueInSentence({ text, bytes }: NormalizedText, name: NamedValue): Can
   const start = valueStartInSentence(bytes, text, to);
   if (start < 0) return undefined;
   const at = matchEnd(fillers, text, start);
-  const said = name.asSecret(readValue(text, at, "prose"));
+  const said = isShortWord(bytes, at) ? undefined : name.asSecret(readValue(text, at, "prose"));
   return said !== undefined && otherProperty.test(text.slice(to, at)) ? undefined : said;
+}
+
+/** Fewer than eight letters and a blank: what stands behind most names in a sentence. */
+function isShortWord(bytes: Uint8Array, from: number): boolean {
+  let at = from;
+  while (at < from + 8 && ((classes[bytes[at] ?? 0] ?? 0) & isLetter) !== 0) at++;
+  return at > from && at < from + 8 && bytes[at] === SPACE;
 }
 
 function isPass(name: string): boolean {

@@ -1,6 +1,6 @@
 import { vendorsOfPlainKeys } from "#privacy/rules/vendor-words.ts";
 import { isBase64Symbol } from "#privacy/text/base64.ts";
-import { byteSet, classes, HYPHEN, inName, isKeyCharacter, isLower } from "#privacy/text/characters.ts";
+import { byteSet, classes, HYPHEN, inName, isKeyCharacter } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { nameParts } from "./key-names.ts";
@@ -80,8 +80,7 @@ function namedValue(
   return isSecret(value, "quoted") ? { start, end, rule } : undefined;
 }
 
-function prefixedKey({ text, bytes }: NormalizedText, name: string, from: number, to: number): Span | undefined {
-  if (((classes[bytes[from] ?? 0] ?? 0) & isLower) === 0) return undefined;
+function prefixedKey({ text }: NormalizedText, name: string, from: number, to: number): Span | undefined {
   const isNamed = name !== "" && !isVendorName(name);
   return isPrefixedKey(text.slice(from, Math.min(to, from + 300)), isNamed)
     ? { start: from, end: to, rule: "prefixed_key" }

@@ -34,9 +34,7 @@ export const inName = 2;
 /** Joins the parts of one credential: `.:~/+=|!` and token characters. */
 export const inChain = 4;
 export const isDigit = 8;
-const isUpper = 16;
-export const isLower = 32;
-const isSpace = 64;
+export const isLetter = 16;
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 
@@ -46,10 +44,8 @@ mark(`${letters}${letters.toUpperCase()}0123456789_-`, inToken | inName | inChai
 mark(".", inName | inChain);
 mark(":~/+=|!%", inChain);
 mark("0123456789", isDigit);
-mark(letters, isLower);
-mark(letters.toUpperCase(), isUpper);
+mark(letters + letters.toUpperCase(), isLetter);
 for (let code = 0xc0; code <= 0xff; code++) classes[code] = inName;
-mark(" \t\n\r\v\f", isSpace);
 
 function mark(characters: string, bits: number) {
   for (let i = 0; i < characters.length; i++) {
