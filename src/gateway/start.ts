@@ -128,7 +128,15 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
       lastModels.trim(maxGoals);
     },
     health: health.registry,
-    upstream: tracing === undefined ? untraced : tracedUpstream(untraced, tracing, address().baseUrl),
+    upstream:
+      tracing === undefined
+        ? untraced
+        : tracedUpstream(
+            untraced,
+            tracing,
+            address().baseUrl,
+            (name) => configuration.current().privacy.redactText(name).text,
+          ),
     tasks: storedTaskMemory({ states: records.tasks, shared, clock, limits }),
     conversations: limitedMemory(() => configuration.policy().routing.affinity),
     retryBudget: new RetryBudget(clock, () => configuration.policy().upstream),

@@ -9,8 +9,16 @@ import type {
   UsageReport,
 } from "#upstream/upstream.ts";
 
-/** The upstream with a span for each call; its context goes out with the call. Only where there is tracing. */
-export function tracedUpstream(upstream: Upstream, tracing: Tracing, baseUrl: string): Upstream {
+/**
+ * The upstream with a span for each call; its context goes out with the call. Only where there is tracing.
+ * @param redact of names that the upstream gives to its models
+ */
+export function tracedUpstream(
+  upstream: Upstream,
+  tracing: Tracing,
+  baseUrl: string,
+  redact: (name: string) => string,
+): Upstream {
   const { hostname, port, protocol } = new URL(baseUrl);
   const server = {
     serverAddress: hostname,
@@ -20,7 +28,13 @@ export function tracedUpstream(upstream: Upstream, tracing: Tracing, baseUrl: st
   };
   return {
     async send(call, signal) {
-      const span = tracing.startCall({ ...server, ...startOf(call) }, call.trace);
+      const started = tracing.startCall({ ...server, ...startOf(call) }, call.trace);
+      const span: CallSpan = {
+        context: started.context,
+        chunk: () => started.chunk(),
+        end: ({ responseModel: name, ...end }) =>
+          started.end(name === undefined ? end : { ...end, responseModel: redact(name) }),
+      };
       const reply = await upstream.send({ ...call, trace: span.context }, signal);
       switch (reply.kind) {
         case "answer":

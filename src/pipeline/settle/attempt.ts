@@ -199,7 +199,8 @@ function close(
   if (attempt.day !== undefined) record.day = attempt.day;
   if (attempt.dispatchedMs !== undefined) record.ledgerMs = attempt.dispatchedMs - attempt.startedMs;
   if (otherModel !== undefined) {
-    record.otherModel = otherModel;
+    // It comes from outside, and is logged and stored.
+    record.otherModel = attempt.configuration.privacy.redactText(otherModel).text;
     record.costStated = report.costNanoUsd !== undefined;
   }
   // What the aggregator is to be asked by, where it can be.

@@ -33,8 +33,8 @@ const algorithmParts = new Set(
 /** `prime256v1`, `secp384r1`: curves, by the names that programs give them. */
 const curve = /^(?:prime|sec[pt]|brainpoolP|wtls|c2[pt]nb)\d{3}[a-z]\d{1,2}$/i;
 
-/** Numbers that are more than digits: `0x8B30`, `-0x3f879678`, `2.71828e-1000`, `3.14159265i`. */
-const number = /^[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)$/i;
+/** Numbers that are more than digits: `0x8B30`, `-0x3f879678`, `(0x10UL)`, `2.71828e-1000`, `3.14159265i`. */
+const number = /^\(?[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)[),/]{0,2}$/i;
 const typeWords =
   "(?:true|false|null|undefined|none|nil|string|str|number|boolean|bool|int|integer|float|array|list|dict|mixed|resource|void|callable|iterable|never|object|any|unknown)";
 /** `true|false`, `string|undefined`. */
@@ -74,7 +74,8 @@ function isTemplate(value: string, places: RegExp, mark: string): boolean {
 }
 
 /** What an unquoted value of a program is made of: names, numbers and operators, and a bracket behind a name or at its beginning. */
-const programBracket = /^\.?[[(]|^\.[a-z]|[A-Za-z_]{3,}[[({]|^[A-Za-z_]{1,12}\[-?\d{0,3}:?-?\d{0,3}$/;
+const programBracket =
+  /^\.?[[(]|^[A-Za-z_$][\w$.]*\?[A-Za-z_$]|^\.[a-z]|[A-Za-z_]{3,}[[({]|^[A-Za-z_]{1,12}\[-?\d{0,3}:?-?\d{0,3}$/;
 const programParts = /[A-Za-z_$][\w$]*|\d+|./g;
 
 /** Whether an unquoted value is an expression: `cfg.get(`, `[1]*N`, `0,1,2,fp.fileno(`. */
@@ -88,7 +89,7 @@ function isExpression(value: string): boolean {
     } else if (/^[A-Za-z_$]/.test(part)) {
       if (behindNumber) return false;
       if (/\d./.test(part) ? !isIdentifier(part) : part.length > 3 && shapeOf(part).bigramScore < -0.8) return false;
-    } else if (!"()[]{}.,:;*+-/%|&<>=' \"".includes(part)) return false;
+    } else if (!"()[]{}.,:;*+-/%|&<>=?' \"".includes(part)) return false;
     behindNumber = isNumber;
   }
   return true;

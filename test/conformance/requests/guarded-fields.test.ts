@@ -4,7 +4,7 @@ import { jsonLines } from "#platform/testing/json-lines.ts";
 import { replies } from "#simulator/behaviours.ts";
 import type { Script } from "#simulator/simulator.ts";
 import { chunk, streams, usageChunk } from "#simulator/testing/scripted.ts";
-import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+import { type Answer, authorization, eventually, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
 /** Fields of a request that change the model, the terms or the price, with an upstream that honours and bills them. */
@@ -200,6 +200,20 @@ describe("the hold of a request", () => {
 
 describe("an upstream that answers with another model", () => {
   const other = "openai/o1-pro";
+
+  test("is neither logged nor recorded by a name that is a credential", async () => {
+    const secret = `ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`;
+    await using gateway = await start({ script: bills(() => 0.25, secret) });
+    const reply = await gateway.chat();
+    const id = reply.headers.get("x-smart-gateway-decision-id");
+    let record = "";
+    await eventually(async () => {
+      record = await (await gateway.get(`/v1/route/decisions/${id}`, authorization)).text();
+      return record.includes("other_model");
+    });
+    expect(record).toContain("REDACTED:github_token");
+    expect(`${record}${JSON.stringify(gateway.log)}`).not.toContain(secret.slice(-20));
+  });
 
   test("is passed on in every chunk of a stream, logged, counted, and charged at its cost", async () => {
     await using gateway = await start();
