@@ -1,5 +1,5 @@
 import type { EncodedText } from "#privacy/text/base64.ts";
-import { classes, EQUALS, isDigit, SPACE } from "#privacy/text/characters.ts";
+import { EQUALS, SPACE } from "#privacy/text/characters.ts";
 import { type NormalizedText, normalize } from "#privacy/text/normalized-text.ts";
 import { mergeSpans, type Scan, type Span } from "#privacy/text/spans.ts";
 import { type AnchorVisitor, eachAnchor, type KeywordKind } from "./anchors.ts";
@@ -117,19 +117,15 @@ class CredentialReader implements AnchorVisitor {
     // `pw:` is looked for as it stands, but only `pw` is the name.
     const length = word.startsWith("pw") && word.length === 3 && word !== "pwd" ? 2 : word.length;
     // `5pw=` in base64: names do not begin with a digit.
-    if (length === 2 && (isDigitAt(this.#normalized, at - 1) || isPadding(this.#normalized, at + 2))) return at + 2;
+    const isBase64 = () => /\d/.test(this.#normalized.text.charAt(at - 1)) || isPadding(this.#normalized, at + 2);
+    if (length === 2 && isBase64()) return at + 2;
     return this.#assignments.scanAt(at, length);
   }
 }
 
 /** `Pw== `, the end of base64. */
-function isPadding({ bytes }: NormalizedText, at: number): boolean {
-  return bytes[at] === EQUALS && bytes[at + 1] === EQUALS && (bytes[at + 2] ?? 0) <= SPACE;
-}
-
-function isDigitAt(normalized: NormalizedText, at: number): boolean {
-  return ((classes[normalized.bytes[at] ?? 0] ?? 0) & isDigit) !== 0;
-}
+const isPadding = ({ bytes }: NormalizedText, at: number) =>
+  bytes[at] === EQUALS && bytes[at + 1] === EQUALS && (bytes[at + 2] ?? 0) <= SPACE;
 
 /** Maps places in the normalized text to places in the source text. */
 function toSourceSpans({ sourceOffsets }: NormalizedText, found: readonly Span[]): Span[] {

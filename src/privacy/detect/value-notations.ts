@@ -304,7 +304,7 @@ function valueInSentence({ text, bytes }: NormalizedText, name: NamedValue): Can
   const start = valueStartInSentence(bytes, text, to);
   if (start < 0) return undefined;
   const at = matchEnd(fillers, text, start);
-  const said = isShortWord(bytes, at) ? undefined : name.asSecret(readValue(text, at, "prose"));
+  const said = isShortWord(bytes, at) ? name.secretInGroups(at) : name.asSecret(readValue(text, at, "prose"));
   return said !== undefined && otherProperty.test(text.slice(to, at)) ? undefined : said;
 }
 

@@ -24,7 +24,6 @@ const authSchemes = new Set(
     " ",
   ),
 );
-const maxSchemeLength = 16;
 
 /**
  * Reads the value that begins at `from`, behind the word for an authentication scheme if one stands there; undefined where nothing of at
@@ -54,7 +53,7 @@ export function readValue(
 }
 
 function isScheme(word: string): boolean {
-  return word.length <= maxSchemeLength && authSchemes.has(word.toLowerCase());
+  return word.length <= 16 && authSchemes.has(word.toLowerCase());
 }
 
 function readWritten(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {

@@ -39,11 +39,10 @@ const typeWords =
   "(?:true|false|null|undefined|none|nil|string|str|number|boolean|bool|int|integer|float|array|list|dict|mixed|resource|void|callable|iterable|never|object|any|unknown)";
 /** `true|false`, `string|undefined`. */
 const choice = new RegExp(`^${typeWords}(?:\\|${typeWords})+$`, "i");
-/** `strict=False`, as an argument of a call. */
-const argument = /^[a-z_]\w{0,40}=(?:true|false|none|null|\d{1,4})?$/i;
+/** `strict=False`, `path=path`, as an argument of a call. */
+const argument = /^(?:[a-z_]\w{0,40}=(?:true|false|none|null|\d{1,4})?|(\w{2,40})=\1\)?)$/i;
 /** `path=path`, `disable=protected-access`, where the value is not quoted. */
 const settingOfWord = /^[a-z_]{2,40}=[a-z_.-]{2,40}$/i;
-const namedAlike = /^(\w{2,40})=\1\)?$/;
 /** Public keys in base64: EC, RSA, Ed25519. */
 const publicKey =
   /^(?:MFkwEwYHKoZIzj0|MHYwEAYHKoZIzj0|MIGbMBAGByqGSM49|MIIBIjANBgkqhkiG|MIICIjANBgkqhkiG|MIGfMA0GCSqGSIb3DQEBAQUAA4|MCowBQYDK2Vw)/;
@@ -51,11 +50,9 @@ const publicKey =
 const member = /^(?:\\?&)?[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}\(?$/;
 /** `value1`, `Value1:Key2=Value2`, in examples. */
 const exampleValue = /^value\d{0,2}(?![a-z0-9])|^value\d{1,2}[A-Z]/i;
-/** `localhost:22`, `www.example.org:8080`. */
-const hostAndPort = /^(?:localhost|(?:[\w-]{1,63}\.){1,8}[a-z]{2,10}):\d{2,5}$/i;
-/** `HTTP/1.1`, `T1003.008`, `!0` of packed programs, `[a-z0-9]+`, `list[V1ObjectReference]`, `#include`, `-aes256`. */
+/** `localhost:22`, `HTTP/1.1`, `T1003.008`, `!0` of packed programs, `[a-z0-9]+`, `list[V1ObjectReference]`, `#include`, `-aes256`. */
 const otherNotation =
-  /^HTTP\/\d|^T\d{4}\.\d{3}$|^![01](?:[,;)}]|$)|^\[(?:\^|a-z|A-Z|0-9|\\w)|^(?:list|dict|map|array|set|optional|sequence|tuple)[[(<]|^#(?:include|define|import|endif|pragma)\b|^--?[a-z]{2,}(?:-[a-z]{1,20})*\d{0,4}$/;
+  /^(?:localhost|(?:[\w-]{1,63}\.){1,8}[a-z]{2,10}):\d{2,5}$|^HTTP\/\d|^T\d{4}\.\d{3}$|^![01](?:[,;)}]|$)|^\[(?:\^|a-z|A-Z|0-9|\\w)|^(?:list|dict|map|array|set|optional|sequence|tuple)[[(<]|^#(?:include|define|import|endif|pragma)\b|^--?[a-z]{2,}(?:-[a-z]{1,20})*\d{0,4}$/;
 /** Names of settings and of environment variables: `OVHCLOUD_API_KEY`. */
 const constant = /^[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){1,8}(?:\$\d)?$/;
 /** `text|String|Buffer\.from`, in a pattern or a usage line. */
@@ -113,8 +110,8 @@ function isProgramText(value: string, shape: TextShape, writing: Notation): bool
   if (lower === 0 && constant.test(value) && digits * 3 < value.length && isKeyName(value)) return true;
   if (publicKey.test(value) || exampleValue.test(value)) return true;
   if (shape.others === 0 || /^\w+$/.test(value)) return digits > 0 && number.test(value);
-  if (number.test(value) || argument.test(value) || hostAndPort.test(value) || member.test(value)) return true;
-  if (otherNotation.test(value) || namedAlike.test(value) || isTemplate(value, braceSlots, "{")) return true;
+  if (number.test(value) || argument.test(value) || member.test(value)) return true;
+  if (otherNotation.test(value) || isTemplate(value, braceSlots, "{")) return true;
   if (value.includes("|")) {
     if (choice.test(value)) return true;
     if (alternatives.test(value) && !value.split("|").some(isRandomPart)) return true;
