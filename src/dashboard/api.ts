@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import { jsonResponse } from "#http/endpoint.ts";
-import { isJsonContentType } from "#http/request/headers.ts";
-import { readBody } from "#http/request/read-body.ts";
+import { readJson } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { Timers } from "#platform/time.ts";
 import { type Call, type Endpoint, type Operator, Refusal } from "./endpoint.ts";
@@ -107,19 +106,10 @@ export class ApiRouter {
   }
 
   async #json(request: Request): Promise<unknown> {
-    const body = await readBody(request, maxBodyBytes, this.#connection.bodies);
-    if (body.kind === "refused") {
-      const { status, detail, code } = body.error;
-      throw new Refusal(status, status === 413 ? `The body is larger than ${maxBodyBytes} bytes.` : detail, code);
-    }
-    if (body.kind !== "ok") throw new Refusal(422, "The body did not arrive whole, as UTF-8.");
-    body.held.release();
-    if (!isJsonContentType(request.headers)) throw new Refusal(422, "Content-Type must be application/json.");
-    try {
-      return JSON.parse(body.text === "" ? "{}" : body.text);
-    } catch {
-      throw new Refusal(422, "The body is not valid JSON."); // the parser's message quotes the body
-    }
+    const body = await readJson(request, maxBodyBytes, this.#connection.bodies);
+    if (body.kind === "ok") return body.value;
+    const { status, detail, code } = body.error;
+    throw new Refusal(status, status === 413 ? `The body is larger than ${maxBodyBytes} bytes.` : detail, code);
   }
 
   #stream(endpoint: AnyEndpoint, call: Call, request: Request, common: Record<string, string>): Response {

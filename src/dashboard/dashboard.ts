@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { errorResponse } from "#http/errors.ts";
-import { readBody } from "#http/request/read-body.ts";
+import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
 import { nextPath, operatorName } from "./access/login.ts";
@@ -44,12 +44,10 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
     return new Response(html, { status, headers });
   };
   const login = async (request: Request, address: string, common: Headers): Promise<Response> => {
-    const body = await readBody(request, maxLoginBytes, connection.bodies);
-    if (body.kind !== "ok") {
-      const status = body.kind === "refused" ? body.error.status : 422;
-      return form("The form is too large, or did not arrive whole.", "/dashboard", common, status);
+    const body = await readText(request, maxLoginBytes, connection.bodies);
+    if (body.kind === "refused") {
+      return form("The form is too large, or did not arrive whole.", "/dashboard", common, body.error.status);
     }
-    body.held.release();
     const fields = new URLSearchParams(body.text);
     const next = nextPath(fields.get("next"));
     try {

@@ -1,7 +1,5 @@
-import { endsOfTicks } from "#platform/event-loop.ts";
 import { authorize } from "./access/auth.ts";
 import { originCheck } from "./access/origin-check.ts";
-import { AnswerHeaders } from "./answer-headers.ts";
 import { PieceCache } from "./chat-body/piece-cache.ts";
 import { type EndpointTable, type Handler, jsonResponse, type RouteLabel } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
@@ -115,23 +113,14 @@ const crashed: HttpError = {
 };
 
 function endpointTable(options: ServerOptions, state: ServerState, setIdleTimeout: SetIdleTimeout): EndpointTable {
-  const { ports, settings, records, keys, traces, idleSeconds = defaultIdleSeconds } = options;
-  const { streams, bodies, pieces, load } = state;
-  const chat = {
-    ports,
-    maxRequestBytes: settings.maxRequestBytes,
-    maxRequestValues: settings.maxRequestValues,
-    explain: records.explainNow,
-    bodies,
-    pieces,
-    streams,
-    headers: new AnswerHeaders(),
-    streamHeaders: new AnswerHeaders(),
-    endOfTick: endsOfTicks(),
-    liftIdleTimeout: (request: Request) => setIdleTimeout(request, 0),
-    restoreIdleTimeout: (request: Request) => setIdleTimeout(request, idleSeconds),
-    ...(traces === undefined ? {} : { traces }),
-  };
+  const { ports, settings, records, keys, idleSeconds = defaultIdleSeconds } = options;
+  const { streams, bodies, load } = state;
+  const chat = chatEndpoint({
+    ...options,
+    ...state,
+    liftIdleTimeout: (request) => setIdleTimeout(request, 0),
+    restoreIdleTimeout: (request) => setIdleTimeout(request, idleSeconds),
+  });
   const authorized = (handler: Handler): Handler => {
     return (request, requestId, common) => {
       const result = authorize(request.headers, settings.authMinTokenLength, keys());
@@ -152,11 +141,7 @@ function endpointTable(options: ServerOptions, state: ServerState, setIdleTimeou
     authorized(withOverloadCheck(handler, spends, shedReasonNow, ports));
   const table: EndpointTable = {
     "/": { method: "GET", label: "other", handler: rootEndpoint(() => table) },
-    "/v1/chat/completions": {
-      method: "POST",
-      label: "chat_completions",
-      handler: admitted((request, requestId, common, key) => chatEndpoint(request, requestId, common, chat, key), true),
-    },
+    "/v1/chat/completions": { method: "POST", label: "chat_completions", handler: admitted(chat, true) },
     "/v1/route/decision": {
       method: "POST",
       label: "route_decision",

@@ -19,7 +19,7 @@ const Message = z.looseObject({
 });
 
 /** The routing-task fields, for their schemas. */
-export const taskShape = RoutingTask.shape;
+const taskShape = RoutingTask.shape;
 export const Metadata = z
   .looseObject({
     sensitive: z.boolean().nullish().describe("Must be false for free models; true when absent."),

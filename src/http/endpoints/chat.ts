@@ -1,69 +1,54 @@
 import type { CallerKey } from "#domain/chat.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import type { AnswerHeaders } from "#http/answer-headers.ts";
+import { AnswerHeaders } from "#http/answer-headers.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { PieceCache } from "#http/chat-body/piece-cache.ts";
 import type { Problem } from "#http/chat-body/validate.ts";
+import type { Handler } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
 import { isCompressed, isJsonContentType } from "#http/request/headers.ts";
 import { type BodyBytes, freeBytes, readBytes } from "#http/request/read-body.ts";
-import type { RequestTraces } from "#http/server-options.ts";
+import type { ServerOptions } from "#http/server-options.ts";
 import { openSse } from "#http/sse/sse-response.ts";
 import { wholeBody } from "#http/whole-body.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
-import type { Ports } from "#pipeline/ports.ts";
 import type { CallerStream, Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import type { RequestRecord } from "#records/record.ts";
+import { endsOfTicks } from "#platform/event-loop.ts";
 
-export interface ChatEndpoint {
-  readonly ports: Ports;
-  readonly maxRequestBytes: number;
-  readonly maxRequestValues: number;
-  /** The explanation of a request, for callers that want it in their answer. */
-  readonly explain: (record: RequestRecord) => object;
+export interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "records" | "traces"> {
   readonly bodies: BodiesInFlight;
   /** What is known of messages of earlier requests. */
   readonly pieces: PieceCache;
   readonly streams: OpenRequests;
-  /** Of whole answers, and of streams. */
-  readonly headers: AnswerHeaders;
-  readonly streamHeaders: AnswerHeaders;
-  /** Resolves at the end of this tick of the event loop, for all waiting requests together. */
-  readonly endOfTick: () => Promise<void>;
   /** Lifts the idle timeout of the connection: the caller waits for its answer. */
   readonly liftIdleTimeout: (request: Request) => void;
   /** Restores it before the last part of the answer is sent; afterwards the runtime no longer knows the request. */
   readonly restoreIdleTimeout: (request: Request) => void;
-  /** Present where requests are traced. */
-  readonly traces?: RequestTraces;
 }
+
+/** Of whole answers, and of streams. */
+const wholeAnswerHeaders = new AnswerHeaders();
+const streamAnswerHeaders = new AnswerHeaders();
+/** Resolves at the end of this tick of the event loop, for all waiting requests together. */
+const endOfTick = endsOfTicks();
 
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
-export async function chatEndpoint(
-  request: Request,
-  requestId: string,
-  common: Record<string, string>,
-  endpoint: ChatEndpoint,
-  key?: CallerKey,
-): Promise<Response> {
-  const body = await readBytes(request, endpoint.maxRequestBytes, endpoint.bodies);
-  if (body.kind === "refused") return errorResponse(body.error, request, common);
-  if (body.kind === "incomplete") return errorResponse(incompleteBody, request, common);
-  try {
-    return await respond(request, requestId, common, endpoint, body, key);
-  } finally {
-    body.held.release();
-  }
+export function chatEndpoint(endpoint: ChatEndpoint): Handler {
+  const { settings, bodies } = endpoint;
+  return async (request, requestId, common, key) => {
+    const body = await readBytes(request, settings.maxRequestBytes, bodies);
+    if (body.kind === "refused") return errorResponse(body.error, request, common);
+    try {
+      return await respond(request, requestId, common, endpoint, body, key);
+    } finally {
+      body.held.release();
+    }
+  };
 }
 
-const incompleteBody: HttpError = {
-  status: 400,
-  detail: "The request body did not arrive whole.",
-  code: "invalid_request",
-};
 const notJson: HttpError = {
   status: 400,
   detail: "Content-Type must be application/json.",
@@ -91,14 +76,14 @@ async function respond(
   body: BodyBytes,
   key: CallerKey | undefined,
 ): Promise<Response> {
-  const { ports } = endpoint;
+  const { ports, settings } = endpoint;
   // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
-  if (endpoint.streams.count > 0) await endpoint.endOfTick();
+  if (endpoint.streams.count > 0) await endOfTick();
   if (!isJsonContentType(request.headers)) return errorResponse(notJson, request, common);
 
   const parsed = parseChatRequest({
     bytes: body.bytes,
-    maxValues: endpoint.maxRequestValues,
+    maxValues: settings.maxRequestValues,
     headers: request.headers,
     requestId,
     receivedAtMs: ports.clock.now(),
@@ -132,7 +117,7 @@ async function respond(
   const headers = addHeadHeaders(common, reply.head);
   if (reply.kind !== "stream") {
     // Answers of one tick are sent together, which is faster.
-    if (endpoint.streams.count > 1) await endpoint.endOfTick();
+    if (endpoint.streams.count > 1) await endOfTick();
     close(open, request, endpoint);
     if (reply.kind === "whole_stream") endpoint.traces?.streamEnded(request);
     return wholeResponse(reply, headers, endpoint);
@@ -168,7 +153,7 @@ function streamResponse(
     },
   });
   open.attachStream(sse);
-  return new Response(sse.body, { headers: endpoint.streamHeaders.of(Object.assign(headers, streamHeaders)) });
+  return new Response(sse.body, { headers: streamAnswerHeaders.of(Object.assign(headers, streamHeaders)) });
 }
 
 /** The response to a request whose answer, or stream, has come to its end. */
@@ -181,12 +166,12 @@ function wholeResponse(
   if (reply.kind === "whole_stream") {
     const text = explained === undefined ? reply.body : commentOf(explained) + reply.body;
     return new Response(wholeBody(text), {
-      headers: endpoint.streamHeaders.of(Object.assign(headers, streamHeaders)),
+      headers: streamAnswerHeaders.of(Object.assign(headers, streamHeaders)),
     });
   }
   headers["content-type"] = "application/json";
   const text = explained === undefined ? reply.body : withMember(reply.body, explained);
-  return new Response(wholeBody(text), { headers: endpoint.headers.of(headers) });
+  return new Response(wholeBody(text), { headers: wholeAnswerHeaders.of(headers) });
 }
 
 const streamHeaders = {
@@ -195,9 +180,9 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 };
 
-function explanationOf(head: Head | undefined, { explain }: ChatEndpoint): object | undefined {
+function explanationOf(head: Head | undefined, { records }: ChatEndpoint): object | undefined {
   const record = head?.explained?.();
-  return record === undefined ? undefined : explain(record);
+  return record === undefined ? undefined : records.explainNow(record);
 }
 
 const CLOSE_BRACE = 0x7d;

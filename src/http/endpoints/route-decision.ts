@@ -17,7 +17,6 @@ export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptio
     const invalid = (detail: string, status = 422) => refuse({ status, detail, code: "invalid_request" });
     const body = await readBytes(request, maxRequestBytes, bodies);
     if (body.kind === "refused") return refuse(body.error);
-    if (body.kind === "incomplete") return invalid("The request body did not arrive whole.");
     try {
       if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
       const configuration = ports.config();

@@ -6,8 +6,7 @@ import type { Handler } from "#http/endpoint.ts";
 import { errorResponse, type HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { bodyProblems } from "#http/request/body-problems.ts";
-import { isJsonContentType } from "#http/request/headers.ts";
-import { readBody } from "#http/request/read-body.ts";
+import { readJson } from "#http/request/read-body.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 
 /** The body of `POST /v1/route/outcome`. Unknown keys are ignored, `null` counts as an absent score. */
@@ -29,18 +28,9 @@ export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">
   return async (request, _, common) => {
     const refuse = (error: HttpError) => errorResponse(error, request, common);
     const invalid = (detail: string) => refuse({ status: 422, detail, code: "invalid_request" });
-    const body = await readBody(request, maxOutcomeBytes, bodies);
+    const body = await readJson(request, maxOutcomeBytes, bodies);
     if (body.kind === "refused") return refuse(body.error);
-    if (body.kind === "not_utf8") return invalid("The body is not valid JSON: it is not UTF-8.");
-    if (body.kind === "incomplete") return invalid("The request body did not arrive whole.");
-    body.held.release();
-    if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
-    let given: unknown;
-    try {
-      given = JSON.parse(body.text);
-    } catch {
-      return invalid("The body is not valid JSON."); // the parser's message quotes the body
-    }
+    const given = body.value;
     if (!isObject(given)) return invalid("The body must be a JSON object with `decision_id` and `outcome`.");
     const parsed = OutcomeReport.safeParse(given);
     if (!parsed.success) return invalid(bodyProblems(parsed.error, given));

@@ -45,13 +45,7 @@ const completion = {
   usage: Usage.nullish(),
 };
 
-const Message = z.looseObject({
-  role: z.literal("assistant").nullish(),
-  content: z.string().nullish().describe("The reasoning text when the upstream gave no content."),
-  reasoning: z.string().nullish(),
-  reasoning_content: z.string().nullish(),
-  tool_calls: z.array(z.looseObject({})).nullish(),
-});
+const Message = z.looseObject({ role: z.literal("assistant").nullish(), content: z.string().nullish() });
 
 const choice = { index: z.int().min(0), finish_reason: z.string().nullish() };
 

@@ -12,14 +12,15 @@ export function bodyProblems(error: z.ZodError, given: unknown): string {
   const byField = new Map<string, string>();
   for (const issue of error.issues) {
     const field = issue.path.map(String).join(".");
-    if (!byField.has(field)) byField.set(field, `${field}: ${requirementOf(issue, given)}`);
+    if (!byField.has(field)) byField.set(field, `${field}: ${requirement(issue, given)}`);
   }
   const problems = [...byField.values()];
   const shown = problems.slice(0, maxProblems).join("; ");
   return problems.length > maxProblems ? `${shown}; and ${problems.length - maxProblems} more` : shown;
 }
 
-function requirementOf(issue: z.core.$ZodIssue, given: unknown): string {
+/** What a field must be, in words that do not repeat what was sent. */
+export function requirement(issue: z.core.$ZodIssue, given: unknown): string {
   switch (issue.code) {
     case "invalid_type":
       return isAbsent(issue.path, given) ? "is required" : `must be ${typeNames[issue.expected] ?? issue.expected}`;
@@ -31,6 +32,8 @@ function requirementOf(issue: z.core.$ZodIssue, given: unknown): string {
       return issue.origin === "string"
         ? `must have at most ${issue.maximum} characters`
         : `must be at most ${issue.maximum}`;
+    case "invalid_format":
+      return issue.message;
     default:
       return "is not valid";
   }

@@ -1,10 +1,8 @@
 import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight, HeldBytes } from "#http/limits/bodies-in-flight.ts";
 import { largeBodyBytes, nextLargeTask } from "#platform/event-loop.ts";
+import { isJsonContentType } from "./headers.ts";
 
-export type ReadBody = (BodyBytes & { readonly text: string }) | { readonly kind: "not_utf8" } | UnreadBody;
-export type ReadBytes = BodyBytes | UnreadBody;
-type UnreadBody = RefusedBody | IncompleteBody;
 export interface BodyBytes {
   readonly kind: "ok";
   /** As received. */
@@ -12,15 +10,12 @@ export interface BodyBytes {
   /** To be released once nothing is left of the body. */
   readonly held: HeldBytes;
 }
-/** The body is larger than allowed, or there is no room for it now. */
-export interface RefusedBody {
+/** The body is larger than allowed, there is no room for it now, or it did not arrive whole. */
+interface RefusedBody {
   readonly kind: "refused";
   readonly error: HttpError;
 }
-/** The connection closed before the body was complete. */
-export interface IncompleteBody {
-  readonly kind: "incomplete";
-}
+type ReadBytes = BodyBytes | RefusedBody;
 
 /** Smaller ones share pages of the allocator with other objects. */
 const minFreedBytes = 65_536;
@@ -36,14 +31,41 @@ export function freeBytes({ bytes }: BodyBytes): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** The body as text too. */
-export async function readBody(request: Request, maxBytes: number, inFlight: BodiesInFlight): Promise<ReadBody> {
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * The body as text. One that is not UTF-8, as JSON has to be, is refused: invalid bytes would become replacement characters.
+ */
+export async function readText(
+  request: Request,
+  maxBytes: number,
+  inFlight: BodiesInFlight,
+): Promise<{ readonly kind: "ok"; readonly text: string } | RefusedBody> {
   const read = await readBytes(request, maxBytes, inFlight);
-  if (read.kind !== "ok") return read;
-  const text = decodeUtf8(read.bytes);
-  if (text !== undefined) return { ...read, text };
-  read.held.release();
-  return { kind: "not_utf8" };
+  if (read.kind === "refused") return read;
+  try {
+    return { kind: "ok", text: utf8.decode(read.bytes) };
+  } catch {
+    return invalid("The body is not valid JSON: it is not UTF-8.");
+  } finally {
+    read.held.release();
+  }
+}
+
+/** The value of a JSON body. */
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  inFlight: BodiesInFlight,
+): Promise<{ readonly kind: "ok"; readonly value: unknown } | RefusedBody> {
+  const read = await readText(request, maxBytes, inFlight);
+  if (read.kind === "refused") return read;
+  if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
+  try {
+    return { kind: "ok", value: JSON.parse(read.text === "" ? "{}" : read.text) };
+  } catch {
+    return invalid("The body is not valid JSON."); // the parser's message quotes the body
+  }
 }
 
 /**
@@ -66,7 +88,7 @@ export async function readBytes(request: Request, maxBytes: number, inFlight: Bo
       read = await readCounting(request, maxBytes, held);
     }
   } catch {
-    read = { kind: "incomplete" };
+    read = incomplete;
   }
   if (read.kind !== "ok") held.release();
   return read;
@@ -93,19 +115,12 @@ async function readCounting(request: Request, maxBytes: number, held: HeldBytes)
   return { kind: "ok", bytes: Buffer.concat(parts), held };
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/**
- * The text of a body; undefined where it is not UTF-8, as JSON has to be: invalid bytes would become replacement characters, and
- * the upstream would read a changed text.
- */
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
+function invalid(detail: string, status = 422): RefusedBody {
+  return { kind: "refused", error: { status, code: "invalid_request", detail } };
 }
+
+/** The connection closed before. */
+const incomplete = invalid("The request body did not arrive whole.", 400);
 
 function tooLarge(maxBytes: number): RefusedBody {
   return {
