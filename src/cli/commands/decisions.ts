@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
 import { type CommandSpec, checkSpan, type OptionSpec, time, wholeNumber } from "#cli/options.ts";
 import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
-import { isSection } from "#config/config-file.ts";
 import { boundedId } from "#records/build-record.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
@@ -83,16 +82,9 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     name: "decisions export",
-    summary: "write all decisions to standard output, the oldest first",
-    options: [
-      new Option("--format <format>", "jsonl contains all fields, csv those that fit a table")
-        .choices(["jsonl", "csv"])
-        .default("jsonl"),
-      ["--json", "the same as --format jsonl"],
-      ...Object.values(filters),
-      ...span,
-    ],
-    example: "smart-gateway decisions export --format csv --since 2026-11-01 > november.csv",
+    summary: "write all decisions to standard output as lines of JSON, the oldest first",
+    options: [["--json", "the same: each record is a line of JSON"], ...Object.values(filters), ...span],
+    example: "smart-gateway decisions export --since 2026-11-01 > november.jsonl",
     run: exportRecords,
   },
 ];
@@ -156,46 +148,22 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
   });
 }
 
-async function exportRecords(options: FilterOptions & OutputOptions & { readonly format: "jsonl" | "csv" }) {
+async function exportRecords(options: FilterOptions) {
   checkSpan(options);
-  const csv = options.format === "csv" && !options.json;
   const output = process.stdout;
   await withRecords(async (store) => {
     let open = true;
     output.once("error", () => {
       open = false;
     });
-    if (csv) output.write(`${csvHead}\n`);
     for await (const records of store.export(filterFrom(options))) {
-      const text = records.map((record) => (csv ? csvLine(record) : JSON.stringify(record))).join("\n");
+      const text = records.map((record) => JSON.stringify(record)).join("\n");
       // Waits until the text was taken, so that a slow reader does not fill the memory; an error ends the wait too.
       const waits = !output.write(`${text}\n`);
       if (waits && open) await new Promise((resolve) => output.once("drain", resolve).once("error", resolve));
       if (!open) break;
     }
   });
-}
-
-/** What a spreadsheet gets of a record, by the path of its value. `--since` and `--until` are about `recorded_ms`. */
-const csvColumns = [
-  ..."decision_id request_id session goal task route alias stream action model served_by upstream_host tier".split(" "),
-  ..."cause rule kind score status outcome refused_by error_class repeated".split(" "),
-  ..."tokens.prompt tokens.cached tokens.completion tokens.reasoning".split(" "),
-  ..."hold_nano_usd cost_nano_usd cost_state baseline_nano_usd".split(" "),
-  ..."timings.decision_ms timings.first_token_ms timings.total_ms policy_hash".split(" "),
-];
-const csvHead = ["received", "recorded", ...csvColumns].join(",");
-
-/** RFC 4180. Text that a spreadsheet would take for a formula gets an apostrophe before it: ids are the caller's. */
-function csvLine(record: DecisionRecord): string {
-  const times = [record.at_ms, record.recorded_ms].map((ms) => new Date(ms).toISOString());
-  const member = (value: unknown, name: string) => (isSection(value) ? value[name] : undefined);
-  const values = csvColumns.map((path) => path.split(".").reduce<unknown>(member, record) ?? "");
-  const cells = [...times, ...values].map((value) => {
-    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  });
-  return cells.join(",");
 }
 
 /** Gateways write records up to a second after the answer, so a missing record is looked up again. */

@@ -1,21 +1,13 @@
 import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { storedPrices } from "#cli/databases.ts";
 import type { Aggregator } from "#cli/options.ts";
-import type { Config } from "#config/load-config.ts";
-import { ownCommand, type Settings } from "#config/settings.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
-import { openLedgerReader } from "#ledger/admin/open-ledger-admin.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
-import { dayAccountOf } from "#ledger/rules/accounts.ts";
-import { updatedBook } from "#models/price-book/price-book.ts";
-import { listingsIn } from "#models/price-book/price-list.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
-import { getJson, type KeyUsage, readKeyUsage, readModelList, spentInDay } from "#upstream/aggregator.ts";
+import { getJson, type KeyUsage, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
 
 /** The result of one check. `warn`: it works, but not as it should. `fail`: the gateway cannot start or keep its promises. */
 export interface Check {
@@ -100,48 +92,13 @@ export async function checkPostgres(url: string): Promise<readonly Check[]> {
   }
 }
 
-/**
- * Checks holds that nobody ends, and the ledger against the aggregator's count of today (nano-USD; undefined where unknown).
- * Changes nothing. Empty where there is no ledger yet, or where it cannot be read: that has a check of its own.
- */
-export async function checkMoney(databaseUrl: string, counted: number | undefined): Promise<readonly Check[]> {
-  const reader = await openLedgerReader(databaseUrl).catch(() => undefined);
-  if (reader === undefined) return [];
-  try {
-    const command = ownCommand(process.env);
-    const { totals } = await reader.holds({ limit: 1, charged: true });
-    const texts = totals.map(({ state, count, amount }) => `${count} ${state} (${dollarText(amount)})`);
-    const detail = texts.length === 0 ? "nothing is held or unresolved" : `holds: ${texts.join(", ")}`;
-    const advice = `\`${command} budgets holds\` lists them; the unresolved are charged in full unless \`budgets settle\` or \`budgets release\` ends them`;
-    const stuck = totals.some(({ state }) => state === "unresolved" || state === "orphaned");
-    const holds = stuck ? warn("money", detail, advice) : ok("money", detail);
-    if (counted === undefined) return [holds];
-    const day = await reader.today();
-    const { spent = 0, held = 0 } = (await reader.account(dayAccountOf(day))) ?? {};
-    const counts = { day, ledgerSpent: spent, ledgerHeld: held, aggregatorSpent: counted, readMs: Date.now() };
-    const both = `today (UTC) the ledger has ${dollarText(spent)}, the aggregator ${dollarText(counted)} (difference ${dollarText(differenceOf(counts))})`;
-    const others = `others may use the key too; \`${command} budgets reconcile\` says more`;
-    return [holds, isNotable(counts) ? warn("money", both, others) : ok("money", both)];
-  } catch {
-    return []; // as for one that cannot be opened
-  } finally {
-    await reader.close();
-  }
-}
-
 const timing = { clock: systemClock, timers: timerWheel({ clock: systemClock }), timeoutMs: 8_000 };
-
-export interface UpstreamChecks {
-  readonly checks: readonly Check[];
-  /** What the aggregator has counted for the key, where it tells. */
-  readonly usage?: KeyUsage;
-}
 
 /**
  * Checks whether the upstream can be reached and accepts the key: with the HTTP client, proxies and certificates that calls use,
  * without a call that costs anything. Servers without a page about the key mostly require a key for their list of models.
  */
-export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<UpstreamChecks> {
+export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<readonly Check[]> {
   const address = { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...timing };
   const usage = apiKey === undefined ? undefined : await readKeyUsage({ ...address, apiKey });
   const hasPage = usage !== undefined && usage.kind !== "unknown_page";
@@ -149,7 +106,7 @@ export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<Up
   const reply = hasPage ? usage : await getJson({ ...address, maxBytes: 32 * 1_048_576 }, "/models");
   if (reply.kind === "failed") {
     const advice = "check UPSTREAM_BASE_URL, the network, and any proxy";
-    return { checks: [fail("upstream", `${baseUrl}: ${reply.detail}`, advice)] };
+    return [fail("upstream", `${baseUrl}: ${reply.detail}`, advice)];
   }
   const theirs = Date.parse(reply.date ?? "");
   const checks = [
@@ -157,7 +114,7 @@ export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<Up
     // The header has whole seconds: half a second is the best estimate of the fraction.
     ...(Number.isNaN(theirs) ? [] : [checkClock(theirs + 500 - (begunMs + Date.now()) / 2, "the upstream's")]),
   ];
-  if ("usage" in reply) return { checks: [...checks, checkKey(reply.usage)], usage: reply.usage };
+  if ("usage" in reply) return [...checks, checkKey(reply.usage)];
   const status = "status" in reply ? reply.status : 200;
   if (reply.kind === "refused" || status === 401 || status === 403) {
     const advice = "set UPSTREAM_API_KEY to a key of this aggregator that is in force";
@@ -165,7 +122,7 @@ export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<Up
   } else if (apiKey !== undefined) {
     checks.push(ok("key", "not refused; this upstream tells nothing more about it"));
   }
-  return { checks };
+  return checks;
 }
 
 function checkKey(usage: KeyUsage): Check {
@@ -174,26 +131,4 @@ function checkKey(usage: KeyUsage): Check {
   const detail = `accepted; ${dollarText(spentInDay(usage))} spent with it today (UTC), ${limit}`;
   if (left === undefined || left > 0) return ok("key", detail);
   return warn("key", detail, "raise the key's limit at the aggregator: paid calls are refused");
-}
-
-/** Checks the registry's prices against the aggregator's list as it is now, and for ids that are gone, expire or mean another model. */
-export async function checkPrices(settings: Settings, config: Config, baseUrl: string | undefined): Promise<Check> {
-  const book = await storedPrices(settings, config.policy);
-  if (book === undefined) return ok("prices", "those of the model registry; no list is read from this upstream");
-  const reply = baseUrl === undefined ? undefined : await readModelList({ baseUrl, ...timing });
-  if (reply?.kind !== "ok") {
-    if (book.size === 0) return ok("prices", "the aggregator's list is read when a gateway starts");
-    const readMs = Math.max(...[...book.values()].map(({ atMs }) => atMs));
-    return ok("prices", `list last read ${new Date(readMs).toISOString()}`);
-  }
-  const models = [...config.registry.models.values()].filter(({ enabled }) => enabled);
-  const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
-  const priced = models.filter(({ upstreamId }) => listings.get(upstreamId)?.price !== undefined);
-  const { drifts } = updatedBook(book, listings, models, Date.now());
-  const lines = [
-    `${priced.length} of ${models.length} listed at a price now`,
-    ...drifts.map(({ model, reason, detail }) => `${model}: ${reason.replaceAll("_", " ")}: ${detail}`),
-  ];
-  if (drifts.length === 0 && priced.length === models.length) return ok("prices", lines.join("\n"));
-  return warn("prices", lines.join("\n"), `\`${ownCommand(process.env)} models sync\` shows the whole difference`);
 }

@@ -11,20 +11,8 @@ import { type ConfiguredFiles, parseSettings, type Settings } from "#config/sett
 import { databaseLocationOf } from "#db/database-url.ts";
 import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/overload.ts";
-import { spentInDay } from "#upstream/aggregator.ts";
 import { dependencies, version } from "../../../package.json";
-import {
-  type Check,
-  checkMoney,
-  checkPostgres,
-  checkPrices,
-  checkSqlite,
-  checkUpstream,
-  errorCode,
-  fail,
-  ok,
-  warn,
-} from "./doctor-checks.ts";
+import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
 import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
 /** Checks everything that a start depends on, and the gateway that runs, and says how to fix what is wrong. */
@@ -59,18 +47,12 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const { settings, warnings } = parsed;
   const { upstream, databaseUrl } = settings;
   const database = databaseLocationOf(databaseUrl);
-  const online = offline || upstream.kind === "demo" ? undefined : upstream;
-  const asked = online === undefined ? { checks: [] } : await checkUpstream(online);
-  const reachable = !offline || database.kind === "sqlite";
   return [
     ok("settings", upstream.kind === "demo" ? "demo mode, the upstream is simulated" : upstream.baseUrl),
     ...warnings.map((detail): Check => ({ name: "settings", status: "warn", detail })),
     ...local,
     ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
-    ...asked.checks,
-    // Problems of the files are reported by their own check.
-    ...(reachable && config !== undefined ? [await checkPrices(settings, config, online?.baseUrl)] : []),
-    ...(reachable ? await checkMoney(databaseUrl, asked.usage && spentInDay(asked.usage)) : []),
+    ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];
 }

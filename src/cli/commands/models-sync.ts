@@ -1,16 +1,13 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { extname } from "node:path";
+import { stringify } from "yaml";
 import { storedPrices } from "#cli/databases.ts";
 import { aggregatorSettings } from "#cli/options.ts";
-import { badUsage, exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
+import { exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
-import { formatProblems } from "#config/problem.ts";
 import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
 import {
-  changesBetween,
   diffOf,
   growthOf,
   type HostsRead,
@@ -20,38 +17,19 @@ import {
   type ModelDiff,
   type RateChange,
   timeOf,
-} from "#models/sync/registry-diff.ts";
-import { withPrices } from "#models/sync/written-registry.ts";
-import { replaceFile } from "#platform/replace-file.ts";
+} from "#models/registry-diff.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readModelHosts, readModelList } from "#upstream/aggregator.ts";
 
-/** The registry against the aggregator's lists. */
-export async function sync(
-  file: string | undefined,
-  options: OutputOptions & { readonly write?: true },
-): Promise<void> {
+/** The registry against the aggregator's lists. Writes nothing: it prints the lines that a registry file would need. */
+export async function sync(file: string | undefined, options: OutputOptions): Promise<void> {
   const path = file ?? aggregatorSettings().settings.registryPath;
-  if (options.write && path === undefined)
-    throw badUsage("say which file to write: `models sync FILE --write`, or MODEL_REGISTRY_PATH");
-  const isNew = path !== undefined && options.write === true && !existsSync(path);
-  const { registry } = valid(loadRegistry(isNew ? undefined : path));
-  const diffs = await readDiffs(registry);
+  const diffs = await readDiffs(valid(loadRegistry(path)).registry);
   const complete = diffs.every(({ problem }) => problem === undefined);
-  const incomplete = {
-    problem: "the aggregator's data is not complete for every enabled model. Correct or disable those named above.",
-  };
-  const result: WriteResult =
-    options.write !== true || path === undefined ? {} : complete ? writePrices(path, isNew, diffs) : incomplete;
-  const { written = null, problem } = result;
   const models = diffs.map(recordOf);
-  const value = { ok: problem === undefined, complete, written, models, ...(problem === undefined ? {} : { problem }) };
-  const nothing = options.write && problem === undefined ? "\n\nNothing to write: the file states these prices." : "";
-  const end = written === null ? nothing : `\n\nWritten: ${written}. Running gateways take it over within seconds.`;
-  print(value, options, diffText(models) + end);
-  if (problem !== undefined && !options.json) console.error(`\nNothing was written: ${problem}`);
-  if (problem !== undefined || !complete) process.exitCode = exitCodes.failed;
+  print({ ok: complete, complete, models }, options, diffText(models) + registryLines(diffs));
+  if (!complete) process.exitCode = exitCodes.failed;
 }
 
 /** Both lists, for every model of the registry; hosts are not requested for models that are disabled or not listed. */
@@ -60,8 +38,7 @@ async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]>
   const { baseUrl, apiKey } = upstream;
   const connection = { baseUrl, clock: systemClock, timers: timerWheel({ clock: systemClock }) };
   const reply = await readModelList(connection);
-  if (reply.kind === "failed")
-    throw failed(`the aggregator's list could not be read: ${reply.detail}. Nothing was written.`);
+  if (reply.kind === "failed") throw failed(`the aggregator's list could not be read: ${reply.detail}`);
   const models = [...registry.models.values()];
   const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
   const policy = loadPolicy(settings.policyPath);
@@ -86,35 +63,23 @@ function hostsRead(reply: Awaited<ReturnType<typeof readModelHosts>>, model: Mod
   return hosts === undefined ? { kind: "failed", detail: "the answer cannot be read" } : { kind: "ok", hosts };
 }
 
-/** Where prices were written, or why not; neither where the file states them. */
-interface WriteResult {
-  readonly written?: string;
-  readonly problem?: string;
-}
-
-/** Writes the listed prices of all paid, enabled models. A file that would not load, or would mean other prices, is not written. */
-function writePrices(path: string, isNew: boolean, diffs: readonly ModelDiff[]): WriteResult {
-  const updates = diffs.flatMap(({ model, listing, changes }) =>
-    model.enabled && !model.free && changes.length > 0 && listing?.price !== undefined
-      ? [{ key: model.key, price: listing.price }]
-      : [],
-  );
-  if (updates.length === 0) return {};
-  // A symbolic link stays; the file that it points to is replaced.
-  const target = isNew ? path : realpathSync(path);
-  const text = isNew ? "" : readFileSync(target, "utf8");
-  const result = withPrices(text, extname(path).toLowerCase() === ".json", updates);
-  if (result.kind === "invalid") return { problem: result.problem };
-  const problem = replaceFile(target, result.text, (temporary) => {
-    const again = loadRegistry(temporary);
-    if (again.kind === "invalid") return formatProblems(again.problems);
-    const wrong = updates.find(({ key, price }) => {
-      const model = again.registry.models.get(key);
-      return model === undefined || changesBetween(model.price, price).length > 0;
-    });
-    return wrong === undefined ? undefined : `the file would not state the listed price of ${wrong.key}`;
+/** The listed prices of paid, enabled models that differ, as lines of the registry file. */
+function registryLines(diffs: readonly ModelDiff[]): string {
+  const models = diffs.flatMap(({ model, listing, changes }) => {
+    if (!model.enabled || model.free || changes.length === 0 || listing?.price === undefined) return [];
+    const { bands = [], ...prices } = priceRecord(listing.price);
+    const tiers = bands.filter((band) => "from_input_tokens" in band);
+    const windows = bands.filter((band) => "from" in band);
+    // The file cannot state a price for long prompts at certain hours.
+    if (tiers.some((band) => "from" in band)) return [];
+    const own = { ...prices, ...(tiers.length > 0 ? { tiers } : {}), ...(windows.length > 0 ? { windows } : {}) };
+    return [[model.key, { prices: own }]];
   });
-  return problem === undefined ? { written: path } : { problem };
+  if (models.length === 0) return "";
+  const asNumber = (_: unknown, value: unknown) =>
+    typeof value === "string" && /^[\d.]+$/.test(value) ? Number(value) : value;
+  const text = stringify({ models: Object.fromEntries(models) }, asNumber);
+  return `\n\nTo state the listed prices, put this into the registry file:\n\n${text.trimEnd()}`;
 }
 
 function diffText(records: readonly ReturnType<typeof recordOf>[]): string {

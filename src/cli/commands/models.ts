@@ -47,10 +47,9 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     name: "models sync",
-    summary: "compare the registry's prices with the aggregator's lists; write them only with --write",
+    summary: "compare the registry's prices with the aggregator's lists, and print the lines that would state them",
     arguments: [["[file]", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"]],
-    options: [["--write", "write the listed prices into the file; comments and all other fields stay"]],
-    example: "smart-gateway models sync models.yaml --write",
+    example: "smart-gateway models sync models.yaml",
     run: sync,
   },
   ...overrides,

@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
 import { openSqlite } from "#db/sqlite.ts";
@@ -25,17 +24,6 @@ export async function openLedgerAdmin(databaseUrl: string, threaded = false): Pr
   if (!threaded) return overSqlite(own, path);
   const large = await openLargeStore(databaseUrl, (statements) => own.write(...statements));
   return overSqlite({ ...large, close: async () => void (await Promise.all([large.close(), own.close()])) }, path);
-}
-
-export type LedgerReader = Pick<LedgerAdmin, "holds" | "account" | "today" | "close">;
-
-/** Opens it for reading only, as it is; undefined where there is none. Rejects when it cannot be reached. */
-export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader | undefined> {
-  const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "postgres") return openPostgres(location.url);
-  const { path } = location;
-  if (path === inMemoryPath || !existsSync(path)) return undefined;
-  return overSqlite(sqliteDatabase(new Database(path, { readonly: true, strict: true })), path);
 }
 
 /** Its modules are loaded where they are used: a gateway on SQLite never needs them, and modules take memory. */

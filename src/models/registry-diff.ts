@@ -91,7 +91,7 @@ export function increasesFirst(diffs: readonly ModelDiff[]): readonly ModelDiff[
 }
 
 /** The rates that differ, band by band, largest increase first. A band that only one side has is compared with the other's base. */
-export function changesBetween(registry: Price, listed: Price): readonly RateChange[] {
+function changesBetween(registry: Price, listed: Price): readonly RateChange[] {
   const [ours, theirs] = [bandsOf(registry), bandsOf(listed)];
   const changes: RateChange[] = [];
   for (const band of new Set([...ours.keys(), ...theirs.keys()])) {
