@@ -1,6 +1,5 @@
 import type { ChatRequest } from "#domain/chat.ts";
-import type { ModelKey, ModelRegistry } from "#domain/model.ts";
-import type { NanoUsd } from "#domain/money/money.ts";
+import type { ModelRegistry } from "#domain/model.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
@@ -96,30 +95,21 @@ export function evidenceOf({ evidence }: Pick<RoutingDecision, "evidence">, key:
   return evidence.flatMap((entry) => (entry.startsWith(start) ? [entry.slice(start.length)] : []));
 }
 
-export interface ExpectedCost {
-  readonly model: ModelKey;
-  readonly inputTokensEstimate: number;
-  readonly estimate: NanoUsd;
-  readonly hold: NanoUsd;
-  readonly otherModel: ModelKey;
-  readonly otherEstimate: NanoUsd;
-}
-
-/** What the chosen model is expected to cost, and its opposite of the two that a score chooses between; undefined without one. */
-export function expectedCostOf(
+/** What the chosen model is expected to cost, and its opposite of the two that a score chooses between; null without one. */
+export function expectedCost(
   { model: key }: Pick<RoutingDecision, "model">,
   size: RequestSize,
-  registry: ModelRegistry,
-): ExpectedCost | undefined {
-  const model = key === null ? undefined : registry.models.get(key);
-  if (model === undefined) return undefined;
-  const other = (model.role === "worker" ? registry.byRole.senior : registry.byRole.worker) ?? model;
+  { models, byRole }: ModelRegistry,
+) {
+  const model = models.get(key ?? "");
+  if (model === undefined) return null;
+  const other = (model.role === "worker" ? byRole.senior : byRole.worker) ?? model;
   return {
     model: model.key,
-    inputTokensEstimate: size.inputTokensEstimate,
-    estimate: estimateOf(model, size),
-    hold: holdOf(model, size),
-    otherModel: other.key,
-    otherEstimate: estimateOf(other, size),
+    input_tokens_estimate: size.inputTokensEstimate,
+    estimate_nano_usd: estimateOf(model, size),
+    hold_nano_usd: holdOf(model, size),
+    other_model: other.key,
+    other_estimate_nano_usd: estimateOf(other, size),
   };
 }

@@ -1,8 +1,8 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
-import { CredentialNotReplaceable, type PrivacyEngine, type RedactedBody, TooManySecrets } from "#privacy/redaction.ts";
+import type { PrivacyEngine, RedactedBody } from "#privacy/redaction.ts";
 import type { Configuration } from "./ports.ts";
-import { credentialInName, privacyGateFailed, tooManySecrets } from "./respond/refusals.ts";
+import { privacyRefusal } from "./respond/refusals.ts";
 import type { Refusal } from "./respond/reply.ts";
 
 /** Larger bodies are redacted in ticks of the event loop, unless most of their text has been scanned before. */
@@ -15,16 +15,10 @@ export function redactRequest(
 ): RedactedBody | Refusal | Promise<RedactedBody | Refusal> {
   try {
     const redacted = bodyBytes <= largeTextBytes ? privacy.redactBody(body) : privacy.redactLargeBody(body);
-    return redacted instanceof Promise ? redacted.catch(refusalOfPrivacyGate) : redacted;
+    return redacted instanceof Promise ? redacted.catch(privacyRefusal) : redacted;
   } catch (error) {
-    return refusalOfPrivacyGate(error);
+    return privacyRefusal(error);
   }
-}
-
-/** The error might quote the text, so a refusal says only that redaction failed, where, or that there were too many credentials. */
-function refusalOfPrivacyGate(error: unknown): Refusal {
-  if (error instanceof CredentialNotReplaceable) return credentialInName(error);
-  return error instanceof TooManySecrets ? tooManySecrets() : privacyGateFailed();
 }
 
 /** The goal's id is stored and the task's id is recorded: neither may be a credential. */

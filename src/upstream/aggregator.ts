@@ -109,10 +109,10 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
       if (bytes > maxBytes) return failed(`its answer is larger than ${maxBytes} bytes`);
       parts.push(read);
     }
-    const value = parsed(parts.join(""));
-    // The parser's message quotes the answer, which must not be repeated.
-    return value === undefined ? failed("its answer is not JSON") : { kind: "ok", value, ...dated };
+    return { kind: "ok", value: JSON.parse(parts.join("")), ...dated };
   } catch (error) {
+    // The parser's message quotes the answer, which must not be repeated.
+    if (error instanceof SyntaxError) return failed("its answer is not JSON");
     if (!late) return failed(transportFailure(error, answered).message);
     const awaited = exchange?.sent === false ? awaitedBy(error) : undefined;
     return failed(
@@ -122,14 +122,6 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
     cancelTimer();
     signal?.removeEventListener("abort", abort);
     exchange?.cancel();
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // said by the caller
   }
 }
 

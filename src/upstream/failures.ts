@@ -153,12 +153,9 @@ const unreachableCodes: { readonly [code: string]: string } = {
   ECONNREFUSED: "connection refused",
   ENOTFOUND: "host name not found",
   EAI_AGAIN: "host name lookup failed",
-  EAI_FAIL: "host name lookup failed",
   ENETUNREACH: "network unreachable",
   EHOSTUNREACH: "host unreachable",
-  EADDRNOTAVAIL: "no local address or port free",
   EMFILE: "too many open files",
-  ENFILE: "too many open files",
   CLOSED: "the connection was closed",
   ECONNRESET: "the connection was closed",
 };
@@ -176,12 +173,9 @@ const handshakeCodes: { readonly [code: string]: string } = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed and not trusted (NODE_EXTRA_CA_CERTS adds it)",
   SELF_SIGNED_CERT_IN_CHAIN: "the certificate's authority is not trusted (NODE_EXTRA_CA_CERTS adds one)",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT: untrusted,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
-  INVALID_PURPOSE: "the certificate is not one of a server",
   ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS on this port",
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "the server speaks no version of TLS that is still safe",
-  ERR_SSL_UNSUPPORTED_PROTOCOL: "the server speaks no version of TLS that is still safe",
 };
 
 /** A connection that the deadline ended: what it was doing. */
@@ -226,9 +220,8 @@ export function transportFailure(error: unknown, answered: boolean): UpstreamFai
   const code = errorCodeOf(error);
   if (error instanceof ConnectionError) {
     if (!error.sent) return { kind: "unreachable", message: unsentMessage(error), dispatched: false };
-    if (code === "ETIMEDOUT") {
+    if (code === "ETIMEDOUT")
       return { kind: "timed_out", message: `the connection timed out (${code})`, dispatched: true };
-    }
     const when = answered ? "before the answer was whole" : "before an answer came";
     return cutOffFailure(`the upstream closed the connection ${when} (${code})`);
   }

@@ -7,7 +7,7 @@ import { zeroUsd } from "#domain/money/money.ts";
 import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { contributionsOf, dryRun, evidenceOf, expectedCostOf, type Stated } from "#pipeline/dry-run.ts";
+import { contributionsOf, dryRun, evidenceOf, expectedCost, type Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type RouteInput, readInput } from "./route-input.ts";
@@ -98,7 +98,6 @@ interface Routed {
 function details({ decision, task, runtime, size, redactions }: Routed, { registry }: Config) {
   const [learned] = evidenceOf(decision, "learned");
   const { instruction: _, ...shown } = task;
-  const cost = expectedCostOf(decision, size, registry);
   return {
     decision,
     task: shown,
@@ -107,17 +106,7 @@ function details({ decision, task, runtime, size, redactions }: Routed, { regist
     ...(learned === undefined ? {} : { learned: Number(learned) }),
     hard_rules: evidenceOf(decision, "hard_rule"),
     ...(redactions === undefined ? {} : { redactions }),
-    cost:
-      cost === undefined
-        ? null
-        : {
-            model: cost.model,
-            input_tokens_estimate: cost.inputTokensEstimate,
-            estimate_nano_usd: cost.estimate,
-            hold_nano_usd: cost.hold,
-            other_model: cost.otherModel,
-            other_estimate_nano_usd: cost.otherEstimate,
-          },
+    cost: expectedCost(decision, size, registry),
   };
 }
 

@@ -4,7 +4,7 @@ import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { Spend } from "#ledger/ledger.ts";
-import { contributionsOf, dryRun, expectedCostOf } from "#pipeline/dry-run.ts";
+import { contributionsOf, dryRun, expectedCost } from "#pipeline/dry-run.ts";
 import { CredentialNotReplaceable } from "#privacy/redaction.ts";
 import { explainDryRun } from "#records/explain/explain.ts";
 
@@ -32,7 +32,6 @@ export function playgroundEndpoints(sources: DashboardSources) {
         const { policy, privacy, registry } = sources.config();
         const tier = decision.model === null ? null : tierOf(sources, decision.model);
         const explanation = explainDryRun(decision, tier, { task, runtime, snapshot }, redactions);
-        const cost = expectedCostOf(decision, size, registry);
         return {
           decision,
           action: decision.action,
@@ -45,16 +44,7 @@ export function playgroundEndpoints(sources: DashboardSources) {
           findings: privacy.placesIn(text).map(({ rule, start, end }) => ({ rule, start, end })),
           redactions,
           would_change: explanation.would_change,
-          cost:
-            cost === undefined
-              ? null
-              : {
-                  model: cost.model,
-                  estimate_nano_usd: cost.estimate,
-                  hold_nano_usd: cost.hold,
-                  other_model: cost.otherModel,
-                  other_estimate_nano_usd: cost.otherEstimate,
-                },
+          cost: expectedCost(decision, size, registry),
         };
       },
     }),

@@ -65,7 +65,7 @@ export function ignoreCallerFaults(
 ): Permit {
   const ordinary = isOrdinary(request.body);
   const fillsContext = request.size.inputTokensEstimate >= fullContextShare * model.contextTokens;
-  return ordinary && !fillsContext ? permit : new FilteredPermit(permit, withoutCallerFaults(ordinary, fillsContext));
+  return ordinary && !fillsContext ? permit : filteredPermit(permit, withoutCallerFaults(ordinary, fillsContext));
 }
 
 /** Beside `ignoreCallerFaults`, so that the function it returns cannot keep the request. */
@@ -78,26 +78,9 @@ function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict
 }
 
 /** A permit that reports what `filter` makes of each verdict. It lives as long as its stream, and so does what `filter` holds. */
-export class FilteredPermit implements Permit {
-  readonly model: ModelKey;
-  readonly probe: boolean;
-  readonly #permit: Permit;
-  readonly #filter: (verdict: Verdict) => Verdict;
-
-  constructor(permit: Permit, filter: (verdict: Verdict) => Verdict) {
-    this.model = permit.model;
-    this.probe = permit.probe;
-    this.#permit = permit;
-    this.#filter = filter;
-  }
-
-  answering(): void {
-    this.#permit.answering();
-  }
-
-  report(verdict: Verdict): void {
-    this.#permit.report(this.#filter(verdict));
-  }
+export function filteredPermit(permit: Permit, filter: (verdict: Verdict) => Verdict): Permit {
+  const { model, probe } = permit;
+  return { model, probe, answering: () => permit.answering(), report: (verdict) => permit.report(filter(verdict)) };
 }
 
 /** For this long an answer to another caller shows that a model works. Without other callers, one caller's failures count. */
@@ -116,7 +99,7 @@ export class CallerEvidence {
 
   /** A permit that leaves out failures of one caller alone, on a model that works for others. */
   permitFor(permit: Permit, caller: number): Permit {
-    return new FilteredPermit(permit, (verdict) => this.#compare(permit.model, caller, verdict));
+    return filteredPermit(permit, (verdict) => this.#compare(permit.model, caller, verdict));
   }
 
   #compare(model: ModelKey, caller: number, verdict: Verdict): Verdict {

@@ -2,7 +2,7 @@ import type { Model, ModelKey } from "#domain/model.ts";
 import type { Permit } from "#health/health.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Timers } from "#platform/time.ts";
-import { FilteredPermit } from "./caller-faults.ts";
+import { filteredPermit } from "./caller-faults.ts";
 
 /** The calls to a model with `max_in_flight`, and the requests that wait for one of them to end. */
 interface Calls {
@@ -11,7 +11,7 @@ interface Calls {
   inFlight: number;
   waiting: number;
   /** By caller, each in the order of arrival; the caller whose turn it is comes first. */
-  readonly queues: Map<number, (() => void)[]>;
+  readonly queues: Map<number, Set<() => void>>;
 }
 
 /** Keeps calls to a model within its `max_in_flight`, in this process. Models without one are not counted. */
@@ -56,15 +56,15 @@ export class CallsInFlight {
       };
       const admit = () => end(true);
       const giveUp = () => {
-        const queue = (calls.queues.get(caller) ?? []).filter((other) => other !== admit);
-        if (queue.length === 0) calls.queues.delete(caller);
-        else calls.queues.set(caller, queue);
+        const queue = calls.queues.get(caller);
+        queue?.delete(admit);
+        if (queue?.size === 0) calls.queues.delete(caller);
         end(false);
       };
       const cancel = this.#timers.after(waitMs, giveUp);
       signal.addEventListener("abort", giveUp, { once: true });
       calls.waiting += 1;
-      calls.queues.set(caller, [...(calls.queues.get(caller) ?? []), admit]);
+      calls.queues.set(caller, (calls.queues.get(caller) ?? new Set()).add(admit));
     });
   }
 
@@ -72,22 +72,24 @@ export class CallsInFlight {
   leave(key: ModelKey): void {
     const calls = this.#models.get(key);
     if (calls === undefined) return;
-    const [caller, queue] = calls.queues.entries().next().value ?? [0, []];
-    const admit = calls.inFlight > calls.most ? undefined : queue.shift();
-    if (admit === undefined) {
+    const [next] = calls.queues;
+    const [admit] = next?.[1] ?? [];
+    if (next === undefined || admit === undefined || calls.inFlight > calls.most) {
       calls.inFlight -= 1;
       return;
     }
     // Behind all other callers that wait.
+    const [caller, queue] = next;
+    queue.delete(admit);
     calls.queues.delete(caller);
-    if (queue.length > 0) calls.queues.set(caller, queue);
+    if (queue.size > 0) calls.queues.set(caller, queue);
     admit();
   }
 
   /** The permit of a call that has a place, which ends with its report. */
   permitFor(permit: Permit): Permit {
     const { model } = permit;
-    return new FilteredPermit(permit, (verdict) => {
+    return filteredPermit(permit, (verdict) => {
       this.leave(model);
       return verdict;
     });

@@ -111,10 +111,6 @@ class ExecutionRun {
         this.#failOver();
         continue;
       }
-      if (this.#signal.aborted) {
-        this.#close(closeUnsent(attempt, clock.monotonic()));
-        return this.#callerGone();
-      }
       attempt.day = held.day;
       attempt.dispatchedMs = clock.monotonic();
       const reply = await this.#send(attempt, attempt.dispatchedMs);
@@ -251,7 +247,7 @@ class ExecutionRun {
     const nowMs = clock.monotonic();
     const end = { report: reply.report ?? {}, nowMs };
     if (failure.kind === "aborted" || this.#signal.aborted) {
-      this.#close(closeAbandoned(attempt, failure.dispatched ? 0 : undefined, end));
+      this.#close(failure.dispatched ? closeAbandoned(attempt, 0, end) : closeUnsent(attempt, nowMs));
       return "caller_gone";
     }
     this.#close(closeFailed(attempt, failure, end));

@@ -22,9 +22,12 @@ export function forwardedBody(
   // A spread, because assigning key by key would take a key named `__proto__` for the prototype.
   const body: JsonObject = { ...redactedBody, model: model.upstreamId };
   if (reasoning !== undefined) body["messages"] = withToolTurnReasoning(reasoning, redactedBody);
-  const metadata = withoutGatewayKeys(body["metadata"]);
-  if (metadata === "empty") delete body["metadata"];
-  else if (metadata !== "unchanged") body["metadata"] = metadata;
+  const { metadata } = body;
+  if (isObject(metadata) && Object.keys(metadata).some((key) => gatewayMetadataKeys.has(key))) {
+    const kept = Object.entries(metadata).filter(([key]) => !gatewayMetadataKeys.has(key));
+    if (kept.length === 0) delete body["metadata"];
+    else body["metadata"] = Object.fromEntries(kept);
+  }
   if (request.stream) {
     const options = body["stream_options"];
     body["stream_options"] = { ...(isObject(options) ? options : {}), include_usage: true };
@@ -37,13 +40,6 @@ export function forwardedBody(
   if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
   else if (body["max_tokens"] === 0) body["max_tokens"] = request.requestedOutputTokens;
   return withPriceLimit(body, priceLimit);
-}
-
-function withoutGatewayKeys(metadata: unknown): JsonObject | "unchanged" | "empty" {
-  if (!isObject(metadata)) return "unchanged";
-  const kept = Object.entries(metadata).filter(([key]) => !gatewayMetadataKeys.has(key));
-  if (kept.length === Object.keys(metadata).length) return "unchanged";
-  return kept.length === 0 ? "empty" : Object.fromEntries(kept);
 }
 
 /**

@@ -7,64 +7,53 @@ interface FailureAnswer {
   readonly status: 499 | 500 | 502 | 504;
   /** Asking again leads to the same. */
   readonly isFinal?: true;
-  /** The sentence where the upstream's own words stand behind what failed; else the message is ours. `words` begins with a colon, or is empty. */
-  readonly detail?: (words: string, status: number | undefined) => string;
+  /**
+   * The sentence where the upstream's own words stand behind what failed; else the message is ours. `{status}` is the upstream's;
+   * `{words}` begin with a colon, or are empty.
+   */
+  readonly detail?: string;
 }
 
 const answers: { readonly [K in FailureKind]: FailureAnswer } = {
   unreachable: {
     status: 502,
-    detail: (words) => `The upstream could not be reached${words}. Check UPSTREAM_BASE_URL and the network.`,
+    detail: "The upstream could not be reached{words}. Check UPSTREAM_BASE_URL and the network.",
   },
   cut_off: { status: 502 },
-  timed_out: {
-    status: 504,
-    detail: (words) => `The upstream did not answer in time${words.replace(/^: timed out waiting/, ": waited")}.`,
-  },
-  upstream_error: {
-    status: 500,
-    detail: (words, status = 500) => `The upstream failed with status ${status}${words}.`,
-  },
-  rate_limited: {
-    status: 500,
-    detail: (words, status = 429) => `The upstream is rate limiting (status ${status})${words}.`,
-  },
-  rejected: {
-    status: 500,
-    isFinal: true,
-    detail: (words, status = 400) => `The upstream refused the request with status ${status}${words}.`,
-  },
+  timed_out: { status: 504, detail: "The upstream did not answer in time{words}." },
+  upstream_error: { status: 500, detail: "The upstream failed with status {status}{words}." },
+  rate_limited: { status: 500, detail: "The upstream is rate limiting (status {status}){words}." },
+  rejected: { status: 500, isFinal: true, detail: "The upstream refused the request with status {status}{words}." },
   constraint_filtered: {
     status: 500,
     isFinal: true,
-    detail: (words, status = 404) =>
-      `No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own \`provider\` (status ${status})${words}. Compare the prices of the model registry with the aggregator's: \`smart-gateway doctor\`.`,
+    detail:
+      "No host of the model is within the price limit that the gateway sends, or within the constraints of the request's own `provider` (status {status}){words}. Compare the prices of the model registry with the aggregator's: `smart-gateway doctor`.",
   },
   context_length_exceeded: {
     status: 500,
     isFinal: true,
-    detail: (words, status = 400) =>
-      `The request is longer than the model's context (status ${status})${words}. Shorten the conversation.`,
+    detail: "The request is longer than the model's context (status {status}){words}. Shorten the conversation.",
   },
   content_filtered: {
     status: 500,
     isFinal: true,
-    detail: (words, status = 400) => `The upstream's content filter refused the request (status ${status})${words}.`,
+    detail: "The upstream's content filter refused the request (status {status}){words}.",
   },
   unauthorized: {
     status: 500,
     isFinal: true,
-    detail: (words, status = 401) =>
-      `The upstream refused the gateway's credentials or credit with status ${status}${words}. Check UPSTREAM_API_KEY and the account.`,
+    detail:
+      "The upstream refused the gateway's credentials or credit with status {status}{words}. Check UPSTREAM_API_KEY and the account.",
   },
   garbage: { status: 502 },
   redirected: {
     status: 502,
     isFinal: true,
-    detail: (_, status = 302) =>
-      `The upstream answered with a redirect (status ${status}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.`,
+    detail:
+      "The upstream answered with a redirect (status {status}), which is not followed, so that credentials stay here. Correct UPSTREAM_BASE_URL.",
   },
-  aborted: { status: 499, detail: () => "The caller disconnected." },
+  aborted: { status: 499, detail: "The caller disconnected." },
 };
 
 /** The status and whether asking again leads to the same; `error.code`, as `error_type` without `upstream_`; and one sentence. */
@@ -87,7 +76,9 @@ function failureDetail(failure: UpstreamFailure): string {
     return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
   // A message of our own for a bare status would only repeat the status.
   const words = message === "" || message === bareStatusMessage(failure.status) ? "" : `: ${message}`;
-  return detail(words, failure.status);
+  return detail
+    .replace("{status}", `${failure.status}`)
+    .replace("{words}", () => words.replace(/^: timed out waiting/, ": waited"));
 }
 
 /** The `error` member of the last chunk of a broken stream. */

@@ -6,9 +6,9 @@ import type { Execution } from "#pipeline/execute/execute.ts";
 import type { RefusedField } from "#pipeline/field-rules.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
-import { type RetryAdvice, retryAfterFailure, retryAfterOf } from "#pipeline/retry-advice.ts";
+import { type RetryAdvice, retryAfterOf } from "#pipeline/retry-advice.ts";
 import { spendView } from "#pipeline/take-snapshot.ts";
-import { type CredentialNotReplaceable, type Finding, maxSecrets } from "#privacy/redaction.ts";
+import { CredentialNotReplaceable, type Finding, maxSecrets, TooManySecrets } from "#privacy/redaction.ts";
 import { failureAnswer } from "./failure-answer.ts";
 import type { Head, Refusal } from "./reply.ts";
 
@@ -102,25 +102,24 @@ export function freeTermsRefused(field: string, findings: readonly Finding[]): R
   return refusal(403, "privacy_free_denied", detail, { param: field });
 }
 
-export function privacyGateFailed(): Refusal {
-  const detail = "The privacy gate could not examine this request, so nothing was sent.";
-  return refusal(403, "privacy_gate_failed", detail);
-}
-
-/** Names the place and the rule; never the value. */
-export function credentialInName({ path, rule, isKey }: CredentialNotReplaceable): Refusal {
+/**
+ * The privacy gate failed, found too many credentials (with so many it is a list, not a conversation), or one where it cannot be
+ * replaced. The error might quote the text, so only the place and the rule are named.
+ */
+export function privacyRefusal(error: unknown): Refusal {
+  if (error instanceof TooManySecrets) {
+    const detail = `The request holds more than ${maxSecrets} credentials. Take them out, or send it in parts.`;
+    return refusal(413, "too_many_secrets", detail);
+  }
+  if (!(error instanceof CredentialNotReplaceable))
+    return refusal(403, "privacy_gate_failed", "The privacy gate could not examine this request, so nothing was sent.");
+  const { path, rule, isKey } = error;
   const place = isKey ? `A key of ${path === "" ? "the body" : path}` : path;
   const why = isKey ? "The key of an object" : "An id, a type or the name of a function";
   const detail =
     `${place} holds what looks like a credential (rule ${rule}). ${why} cannot be replaced by a placeholder, so nothing was sent. ` +
     "Take it out, or ask the operator to let it through (policy: privacy.allow, privacy.disabled_rules).";
   return refusal(422, "credential_not_replaceable", detail, path === "" ? {} : { param: path });
-}
-
-/** Nothing is lost by refusing: a body with so many is a list of credentials, not a conversation. */
-export function tooManySecrets(): Refusal {
-  const detail = `The request holds more than ${maxSecrets} credentials. Take them out, or send it in parts.`;
-  return refusal(413, "too_many_secrets", detail);
 }
 
 /** SDKs ignore a `Retry-After` this long or longer and use a short backoff of their own, so they must not retry at all. */
@@ -159,7 +158,7 @@ export function refusedExecution(
       const { status, code, detail, isFinal } = failureAnswer(execution.failure);
       const answeredHead = { ...head, answeredBy: execution.model };
       if (isFinal) return refusal(status, code, detail, { head: answeredHead });
-      const retryAfterS = retryAfterFailure(routed, execution.failure, ports.health.view(), ports.health.now());
+      const retryAfterS = retryAfterOf(routed, ports.health.view(), ports.health.now(), execution.failure);
       return refusal(status, code, detail, { head: answeredHead, ...retryIn(retryAfterS) });
     }
   }

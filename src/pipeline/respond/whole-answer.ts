@@ -52,12 +52,12 @@ function finishAnswer(answer: JsonObject, raw: string, model: string, restore?: 
 /** An answer that says nothing and calls nothing, although it claims to have stopped of its own accord. */
 function isEmptyAnswer(answer: JsonObject): boolean {
   if (Array.isArray(answer.choices) && answer.choices.some(endedByLimit)) return false;
-  return !messagesOf(answer).some(hasAnswer);
+  return !messagesOf(answer).some((message) => hasAnswer(message));
 }
 
-/** Whether a message or a delta says something, or calls something. */
-export function hasAnswer(message: JsonObject): boolean {
-  return answers.some((name) => {
+/** Whether a message or a delta says something, or calls something, in one of these members. */
+export function hasAnswer(message: JsonObject, names: readonly string[] = answers): boolean {
+  return names.some((name) => {
     const value = message[name];
     return Array.isArray(value) ? value.length > 0 : Boolean(value);
   });

@@ -93,11 +93,11 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
  * billed, where the aggregator stops billing on cancel, or the whole hold; never less than the upstream had counted so far.
  * Never free. `outputBytes`: of the answer, so far.
  */
-export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undefined, end: CallEnd): ClosedAttempt {
+export function closeAbandoned(attempt: OpenAttempt, outputBytes: number, end: CallEnd): ClosedAttempt {
   const { id, hold } = attempt;
   attempt.permit.report({ kind: "ignored" });
   const known = credibleSettlement(attempt, end);
-  const cancelled = outputBytes === undefined || attempt.pricedByCost ? undefined : cancelledCost(attempt, outputBytes);
+  const cancelled = cancelledCost(attempt, outputBytes);
   const counted = known.settlement?.actual ?? zeroUsd;
   const actual = counted > (cancelled ?? hold) ? counted : cancelled;
   const otherwise: Resolution =
@@ -108,7 +108,7 @@ export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undef
   return close(attempt, "aborted", end, resolution, known.distrusted);
 }
 
-/** The caller disconnected after money was held and before anything was sent: costs nothing, proves nothing. */
+/** The caller disconnected before anything was sent: costs nothing, proves nothing. */
 export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt {
   attempt.permit.report({ kind: "ignored" });
   return close(attempt, "aborted", { report: {}, nowMs }, { id: attempt.id, kind: "released", reason: "never sent" });
@@ -118,8 +118,10 @@ export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt 
  * What a cancelled call is billed at least, where the aggregator stops billing on cancel: all input and the output
  * received. Undefined where cancelling does not stop the billing.
  */
-function cancelledCost({ price, hold, configuration, inputTokensBound }: OpenAttempt, outputBytes: number) {
-  if (inputTokensBound === undefined || !configuration.policy.upstream.billing_stops_on_cancel) return undefined;
+function cancelledCost(attempt: OpenAttempt, outputBytes: number): NanoUsd | undefined {
+  const { price, hold, configuration, inputTokensBound, pricedByCost } = attempt;
+  const stops = configuration.policy.upstream.billing_stops_on_cancel && !pricedByCost;
+  if (inputTokensBound === undefined || !stops) return undefined;
   const cost = holdFor({ inputTokens: inputTokensBound, outputTokens: outputBytes, choices: 1 }, price);
   return cost < hold ? cost : hold;
 }

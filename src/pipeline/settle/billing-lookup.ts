@@ -38,12 +38,9 @@ export function startBillingLookup(options: BillingLookupOptions): () => void {
   let stopped = false;
   const round = async (): Promise<void> => {
     if (!options.enabled()) return;
-    const waiting = [...(await options.ledger.takeLookups(batchSize))];
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined && !stopped; next = waiting.shift())
-        await lookUp(next, options);
-    };
-    await Promise.all(Array.from({ length: Math.min(concurrency, waiting.length) }, worker));
+    const waiting = await options.ledger.takeLookups(batchSize);
+    for (let at = 0; at < waiting.length && !stopped; at += concurrency)
+      await Promise.all(waiting.slice(at, at + concurrency).map((next) => lookUp(next, options)));
   };
   // Several nodes should not ask in step.
   const job = new BackgroundJob({ run: round, pauseMs: () => roundIntervalMs * (0.8 + 0.4 * random()), timers });

@@ -65,25 +65,17 @@ export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict
 /** Whether a 4xx says that the model itself is unknown: only then the model is missing, and it is not the request's fault. */
 function namesUnknownModel({ status, message }: UpstreamFailure, upstreamId: string): boolean {
   if (status !== 404 && status !== 400) return false;
-  const id = upstreamId.toLowerCase();
+  const id = upstreamId.toLowerCase().replace(/[^\w-]/g, "\\$&");
   // Anchored at both sides of the id: aggregators also answer 404 when no host of a known model fits the request ("No
   // endpoints found that support tool use"), and an error may quote what the caller wrote.
-  const said = message.toLowerCase().replace(/["'`‘’“”]/g, "");
-  return (
-    said.replace(/\.$/, "") === `no endpoints found for ${id}` ||
-    said.startsWith(`${id} is not a valid model`) ||
-    said.startsWith(`model ${id} not found`) ||
-    said.startsWith(`model not found: ${id}`) ||
-    said.startsWith(`unknown model: ${id}`) ||
-    new RegExp(`^(the |error: )?model:? ${escaped(id)} (does not exist|is not found|was not found)`).test(said)
+  const unknown = new RegExp(
+    `^(no endpoints found for ${id}\\.?$|${id} is not a valid model|model ${id} not found|model not found: ${id}|` +
+      `unknown model: ${id}|(the |error: )?model:? ${id} (does not exist|is not found|was not found))`,
   );
+  return unknown.test(message.toLowerCase().replace(/["'`‘’“”]/g, ""));
 }
 
 /** Whether a 402 speaks of this request, which may write more than the credit allows, and not of our account. */
 function exceedsCredit({ status, message }: UpstreamFailure): boolean {
   return status === 402 && /\bfewer max_tokens\b|\bcan only afford\b/i.test(message);
-}
-
-function escaped(text: string): string {
-  return text.replace(/[^\w-]/g, "\\$&");
 }

@@ -4,52 +4,34 @@ import type { Evidence } from "#pipeline/decide/choice.ts";
 
 type Limits = Policy["hard_rules"];
 
-/** A fact about one task that sends it to the senior model; what it saw, as `key=value`, or undefined. */
-type HardRule = {
+/** A fact about one task that sends it to the senior model: `sees` gives the value of `key` for the evidence, if it does. */
+interface HardRule {
   readonly name: string;
-  readonly sees: (task: RoutingTask, runtime: RuntimeState, limits: Limits) => string | undefined;
-};
+  readonly key: string;
+  readonly sees: (task: RoutingTask, runtime: RuntimeState, limits: Limits) => string | number | undefined;
+}
+
+const atLeast = (value: number, limit: number) => (value >= limit ? value : undefined);
+const only = (value: string, wanted: string) => (value === wanted ? value : undefined);
 
 /** Any one that fires sends the task to the senior model, whatever its score; all that fire are shown. */
 export const hardRules: readonly HardRule[] = [
   {
     name: "guarded_kind",
-    sees: ({ kind, risk_level }, _, limits) =>
-      limits.guarded_kinds.includes(kind) &&
-      levels.indexOf(risk_level) >= levels.indexOf(limits.guarded_kinds_from_risk)
-        ? `kind=${kind}`
-        : undefined,
+    key: "kind",
+    sees: ({ kind, risk_level }, _, { guarded_kinds, guarded_kinds_from_risk: from }) =>
+      guarded_kinds.includes(kind) && levels.indexOf(risk_level) >= levels.indexOf(from) ? kind : undefined,
   },
-  { name: "critical_risk", sees: ({ risk_level }) => (risk_level === "CRITICAL" ? "risk_level=CRITICAL" : undefined) },
-  {
-    name: "critical_blast_radius",
-    sees: ({ blast_radius }) => (blast_radius === "CRITICAL" ? "blast_radius=CRITICAL" : undefined),
-  },
-  {
-    name: "structural_failure",
-    sees: (_, { failure_class }) => (failure_class === "STRUCTURAL" ? "failure_class=STRUCTURAL" : undefined),
-  },
-  {
-    name: "same_error_count",
-    sees: (_, { same_error_count }, limits) =>
-      same_error_count >= limits.same_error_count ? `same_error_count=${same_error_count}` : undefined,
-  },
-  {
-    name: "flash_attempts",
-    sees: (_, { flash_attempts }, limits) =>
-      flash_attempts >= limits.flash_attempts ? `flash_attempts=${flash_attempts}` : undefined,
-  },
-  {
-    name: "files_touched",
-    sees: (_, { files_touched }, limits) =>
-      files_touched >= limits.files_touched ? `files_touched=${files_touched}` : undefined,
-  },
+  { name: "critical_risk", key: "risk_level", sees: (task) => only(task.risk_level, "CRITICAL") },
+  { name: "critical_blast_radius", key: "blast_radius", sees: (task) => only(task.blast_radius, "CRITICAL") },
+  { name: "structural_failure", key: "failure_class", sees: (_, run) => only(run.failure_class, "STRUCTURAL") },
+  ...(["same_error_count", "flash_attempts", "files_touched"] as const).map(
+    (name): HardRule => ({ name, key: name, sees: (_, run, limits) => atLeast(run[name], limits[name]) }),
+  ),
   {
     name: "tool_depth",
-    sees: ({ estimated_tool_depth }, { tool_depth }, limits) =>
-      tool_depth + estimated_tool_depth >= limits.tool_depth
-        ? `tool_depth=${tool_depth + estimated_tool_depth}`
-        : undefined,
+    key: "tool_depth",
+    sees: (task, run, limits) => atLeast(run.tool_depth + task.estimated_tool_depth, limits.tool_depth),
   },
 ];
 
@@ -57,9 +39,10 @@ export const hardRules: readonly HardRule[] = [
 export function hardRuleFires(task: RoutingTask, runtime: RuntimeState, policy: Policy, evidence: Evidence): boolean {
   let fires = false;
   for (const rule of hardRules) {
-    const seen = rule.sees(task, runtime, policy.hard_rules);
-    if (seen === undefined) continue;
+    const value = rule.sees(task, runtime, policy.hard_rules);
+    if (value === undefined) continue;
     fires = true;
+    const seen = `${rule.key}=${value}`;
     evidence.push(`hard_rule=${rule.name}`);
     if (!evidence.includes(seen)) evidence.push(seen);
   }

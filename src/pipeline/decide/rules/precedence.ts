@@ -6,29 +6,16 @@ import { hardRuleFires } from "./hard-rules.ts";
 import { wantsFree, wantsPro, wantsScout } from "./privacy.ts";
 import { midpointTier, zoneOf } from "./score.ts";
 
-/** One view of a task; undefined when it has none. */
-type Rule = (input: DecisionInput) => Choice | undefined;
-
-/** In the order in which they decide: the first that has a view wins. The score always has one. */
-const rules: readonly Rule[] = [
-  privacyDenial,
-  attemptsExhausted,
-  hardRule,
-  forcedPro,
-  reasoningHigh,
-  explicitFree,
-  scoutRequested,
-  explicitFlash,
-  hint,
-];
-
-/** Stages 1 to 3 joined: which rule decides, and what it wants. */
+/** Stages 1 to 3 joined: which rule decides, and what it wants. The first that has a view of the task wins; the score always has one. */
 export function choose(input: DecisionInput): Choice {
-  for (const rule of rules) {
-    const choice = rule(input);
-    if (choice !== undefined) return choice;
-  }
-  return byScore(input);
+  return (
+    privacyDenial(input) ??
+    attemptsExhausted(input) ??
+    hardRule(input) ??
+    requested(input) ??
+    hinted(input) ??
+    byScore(input)
+  );
 }
 
 function privacyDenial({ privacy }: DecisionInput): Choice | undefined {
@@ -46,52 +33,31 @@ function hardRule({ task, runtime, snapshot, evidence }: DecisionInput): Choice 
   return hardRuleFires(task, runtime, snapshot.policy, evidence) ? firm("senior", "hard_pro_rule") : undefined;
 }
 
-function forcedPro({ task, evidence }: DecisionInput): Choice | undefined {
-  if (!wantsPro(task)) return undefined;
-  evidence.push(task.explicit_route === "PRO" ? "explicit_route=PRO" : "pro=true");
-  return firm("senior", "explicit_pro");
-}
-
-function reasoningHigh({ task, evidence }: DecisionInput): Choice | undefined {
-  if (task.reasoning !== "HIGH") return undefined;
-  evidence.push("reasoning=HIGH");
-  return soft("senior", "reasoning_high");
-}
-
-/** Privacy has allowed it, or `privacyDenial` would have answered. */
-function explicitFree({ task, evidence }: DecisionInput): Choice | undefined {
-  if (!wantsFree(task)) return undefined;
-  evidence.push("explicit_route=FREE_SCOUT");
-  return soft("scout", "explicit_free");
-}
-
-/** One of the explicit routes: who asks for a scout lets it choose between flash and pro, so it beats explicit flash. */
-function scoutRequested(input: DecisionInput): Choice | undefined {
-  if (!wantsScout(input.task)) return undefined;
-  input.evidence.push("scout=true");
-  return (
-    askScout(input, "scout_requested") ??
-    soft(tierRole[midpointTier(input.score, input.snapshot.policy)], "scout_requested")
-  );
-}
-
-function explicitFlash({ task, evidence }: DecisionInput): Choice | undefined {
-  if (task.explicit_route !== "FLASH") return undefined;
-  evidence.push("explicit_route=FLASH");
-  return soft("worker", "explicit_flash");
-}
-
-function hint({ privacy, evidence }: DecisionInput): Choice | undefined {
-  if (privacy.hint === "auto") return undefined;
-  evidence.push(`hint=${privacy.hint}`);
-  switch (privacy.hint) {
-    case "pro":
-      return soft("senior", "hint_pro");
-    case "flash":
-      return soft("worker", "hint_flash");
-    case "free":
-      return soft("scout", "hint_free");
+/** What the caller has asked for in so many words: again the first wins. */
+function requested(input: DecisionInput): Choice | undefined {
+  const { task, score, snapshot, evidence } = input;
+  const seen = (entry: string, choice: Choice): Choice => {
+    evidence.push(entry);
+    return choice;
+  };
+  if (wantsPro(task))
+    return seen(task.explicit_route === "PRO" ? "explicit_route=PRO" : "pro=true", firm("senior", "explicit_pro"));
+  if (task.reasoning === "HIGH") return seen("reasoning=HIGH", soft("senior", "reasoning_high"));
+  // Privacy has allowed it, or `privacyDenial` would have answered.
+  if (wantsFree(task)) return seen("explicit_route=FREE_SCOUT", soft("scout", "explicit_free"));
+  if (wantsScout(task)) {
+    // Who asks for a scout lets it choose between flash and pro, so it beats explicit flash.
+    evidence.push("scout=true");
+    const byMidpoint = soft(tierRole[midpointTier(score, snapshot.policy)], "scout_requested");
+    return askScout(input, "scout_requested") ?? byMidpoint;
   }
+  return task.explicit_route === "FLASH" ? seen("explicit_route=FLASH", soft("worker", "explicit_flash")) : undefined;
+}
+
+function hinted({ privacy: { hint }, evidence }: DecisionInput): Choice | undefined {
+  if (hint === "auto") return undefined;
+  evidence.push(`hint=${hint}`);
+  return soft(hintRole[hint], `hint_${hint}`);
 }
 
 function byScore(input: DecisionInput): Choice {
@@ -123,6 +89,7 @@ function askScout({ score, snapshot, evidence }: DecisionInput, cause: Cause): C
 }
 
 const tierRole = { flash: "worker", pro: "senior" } as const satisfies Record<string, Role>;
+const hintRole = { ...tierRole, free: "scout" } as const satisfies Record<string, Role>;
 
 function firm(role: Role, cause: Cause): Choice {
   return { kind: "execute", role, cause, firm: true };

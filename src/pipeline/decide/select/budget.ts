@@ -87,15 +87,8 @@ interface Cap {
   readonly level: "soft" | "hard";
 }
 
-const softCaps: readonly Cap[] = [
-  { account: "goal", level: "soft" },
-  { account: "day", level: "soft" },
-];
-const hardCaps: readonly Cap[] = [
-  { account: "goal", level: "hard" },
-  { account: "day", level: "hard" },
-  { account: "key", level: "hard" },
-];
+const softCaps = (["goal", "day"] as const).map((account): Cap => ({ account, level: "soft" }));
+const hardCaps = (["goal", "day", "key"] as const).map((account): Cap => ({ account, level: "hard" }));
 
 /** What a cap counts, and its limit; undefined for a key without one. */
 function accountFor({ account, level }: Cap, { spend, caps }: Snapshot) {

@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
 import { type InBandError, inBandError } from "#pipeline/respond/failure-answer.ts";
 import { hasContentOnly, StreamGuard } from "#pipeline/respond/guard-answer.ts";
+import { hasAnswer } from "#pipeline/respond/whole-answer.ts";
 import type { AnswerGuard, GuardedStream, RedactedBody } from "#privacy/redaction.ts";
 import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
 import { type HeldReasoning, hasReasoningText, heldFields, heldText, holdReasoning } from "./held-reasoning.ts";
@@ -188,7 +189,7 @@ export class StreamShaper {
     }
     const finish = typeof choice.finish_reason === "string" ? choice.finish_reason : undefined;
     const content = typeof delta.content === "string" ? delta.content : "";
-    const other = hasOtherAnswer(delta);
+    const other = hasAnswer(delta, otherAnswers);
 
     // Reasoning stays where it is beside a tool call, and beside the first content when there is none to add to it.
     const early = !state.contentSent && this.#takesReasoning(delta);
@@ -349,12 +350,5 @@ export class StreamShaper {
   }
 }
 
-/** Whether a delta carries an answer that is not text. */
-function hasOtherAnswer(delta: JsonObject): boolean {
-  return otherAnswers.some((name) => {
-    const value = delta[name];
-    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "";
-  });
-}
-
+/** The members of a delta with an answer that is not text. */
 const otherAnswers = ["tool_calls", "function_call", "refusal", "audio", "images"] as const;
