@@ -91,15 +91,8 @@ describe("smart-gateway models", () => {
 
 describe("smart-gateway route", () => {
   test("prints the same decision as the dry run: exactly its eleven fields", async () => {
-    const { json, code } = await run([
-      "route",
-      "rotate the login keys",
-      "--kind",
-      "auth",
-      "--risk-level",
-      "HIGH",
-      "--json",
-    ]);
+    const fields = "kind=AUTH,risk_level=HIGH";
+    const { json, code } = await run(["route", "rotate the login keys", "--fields", fields, "--json"]);
     expect(code).toBe(0);
     expect(RoutingDecision.parse(json())).toMatchObject({
       cause: "hard_pro_rule",
@@ -144,7 +137,7 @@ describe("smart-gateway route", () => {
 
   test("refuses what the endpoint refuses, naming each field, with exit code 2", async () => {
     const [flags, broken, nothing] = await Promise.all([
-      run(["route", "x", "--kind", "autz", "--ambiguity", "2", "--sensitive", "no"]),
+      run(["route", "x", "--fields", "kind=AUTZ,ambiguity=2,sensitive=no"]),
       run(["route", "-f", "-"], { stdin: "{" }),
       run(["route"]),
     ]);

@@ -20,7 +20,7 @@ const maxValues = 5_000_000;
 
 /** Text is a message of the user; JSON is a task if it has a `task`, else a chat body, of which a list of messages is enough. */
 export function readInput(words: string, file: string | undefined, stated: Stated): RouteInput {
-  // Flags are checked as fields of a task, whatever they go with.
+  // Stated fields are checked as those of a task, whatever they go with.
   const flags = parseTask("{}", "arguments", { task: { task_id: "cli", instruction: "" } }, stated);
   if (flags.kind === "invalid") return flags;
   if (file !== undefined && words !== "") return complaint("arguments", "both words and --file: give one of them");

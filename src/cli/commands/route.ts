@@ -1,46 +1,14 @@
-import { Option } from "commander";
 import { type CommandSpec, fileOr } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, textOf, valid } from "#cli/output.ts";
-import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
-import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { type RoutingDecision, type RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { contributionsOf, dryRun, evidenceOf, expectedCost, type Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type RouteInput, readInput } from "./route-input.ts";
-
-/** The specification's fields, which are flags: `risk_level` → `--risk-level <level>`. */
-const fields = [
-  ...fieldsIn("task", jsonSchemaOf(RoutingTask, "")),
-  ...fieldsIn("runtime", jsonSchemaOf(RuntimeState, "")),
-];
-
-interface Field {
-  readonly group: "task" | "runtime";
-  readonly key: string;
-  readonly node: SchemaNode;
-  readonly option: Option;
-}
-
-function fieldsIn(group: Field["group"], schema: SchemaNode): readonly Field[] {
-  const placeholders: Readonly<Record<string, string>> = { boolean: "true|false", integer: "count", number: "0..1" };
-  return Object.entries(schema.properties ?? {})
-    .filter(([key]) => key !== "instruction" && key !== "metadata")
-    .map(([key, node]) => {
-      const value = node.enum === undefined ? placeholders[node.type ?? ""] : key.split("_").at(-1);
-      const about = [
-        node.description?.replace(/\.$/, ""),
-        node.enum?.join(", "),
-        node.default === undefined || node.default === null ? undefined : `default ${node.default}`,
-      ];
-      const help = about.filter((part) => part !== undefined).join("; ");
-      const option = new Option(`--${key.replaceAll("_", "-")} <${value ?? "text"}>`, help);
-      return { group, key, node, option: option.helpGroup(group === "task" ? "Task:" : "Runtime:") };
-    });
-}
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -55,9 +23,13 @@ export const commands: readonly CommandSpec[] = [
       ["--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"],
       ["--json", "print the decision's eleven fields as JSON"],
       ["--details", "with --json: also the inferred task, the contributions, the rules and the cost"],
-      ...fields.map(({ option }) => option),
+      [
+        "--fields <fields>",
+        "fields of the task and its runtime that count before what is inferred: kind=AUTH,risk_level=HIGH,tool_depth=3",
+        statedFields,
+      ],
     ],
-    example: "smart-gateway route 'fix the login' --risk-level HIGH --kind AUTH",
+    example: "smart-gateway route 'fix the login' --fields risk_level=HIGH,kind=AUTH",
     run: route,
   },
 ];
@@ -67,10 +39,11 @@ interface RouteOptions extends OutputOptions {
   readonly policy?: string;
   readonly models?: string;
   readonly details?: true;
+  readonly fields?: Stated;
 }
 
 function route(words: readonly string[], options: RouteOptions): void {
-  const stated = { task: given("task", options), runtime: given("runtime", options) };
+  const stated = options.fields ?? { task: {}, runtime: {} };
   const input = valid(readInput(words.join(" "), options.file, stated));
   const loaded = loadConfig({
     policyPath: fileOr(options.policy, "ROUTING_POLICY_PATH"),
@@ -136,22 +109,13 @@ function routeChat({ request, name }: RouteInput & { kind: "chat" }, stated: Sta
   throw invalid([{ file: name, path: param, message: `chat answers ${status} ${code}: ${detail}` }]);
 }
 
-/**
- * The fields whose flags were given, as the JSON values that the schema expects; other text stays text, which the schema refuses.
- */
-function given(group: Field["group"], options: object): Record<string, unknown> {
-  const values: Readonly<Record<string, unknown>> = { ...options };
-  return Object.fromEntries(
-    fields.flatMap((field) => {
-      const text = values[field.option.attributeName()];
-      return field.group === group && typeof text === "string" ? [[field.key, parsedValue(text, field.node)]] : [];
-    }),
-  );
-}
-
-function parsedValue(text: string, { enum: choices, type }: SchemaNode): unknown {
-  if (choices !== undefined) return text.toUpperCase();
-  if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
-  const isNumber = (type === "integer" || type === "number") && text.trim() !== "" && Number.isFinite(Number(text));
-  return isNumber ? Number(text) : text;
+/** `name=value` between commas, for the schema to check: numbers and truth values as JSON has them, else text. */
+function statedFields(text: string): Stated {
+  const stated = text.split(",").map((field): [string, unknown] => {
+    const [name = "", value = ""] = field.split("=").map((part) => part.trim());
+    return [name, /^(?:true|false|\d+(?:\.\d+)?)$/.test(value) ? JSON.parse(value) : value];
+  });
+  const isRuntime = ([name]: [string, unknown]) => name in RuntimeState.shape;
+  const task = stated.filter((field) => !isRuntime(field));
+  return { task: Object.fromEntries(task), runtime: Object.fromEntries(stated.filter(isRuntime)) };
 }

@@ -1,8 +1,6 @@
 /** The requests of `demo traffic`: every kind that a gateway receives, in the same order each time. */
 
 export interface SampleRequest {
-  /** What the request demonstrates. */
-  readonly shows: string;
   readonly body: object;
   readonly headers: Readonly<Record<string, string>>;
   /** The caller disconnects this many milliseconds after it sent the request. */
@@ -31,21 +29,24 @@ const security = { metadata: { kind: "SECURITY", risk_level: "HIGH" } };
 
 /** The kinds in the order in which they come; each is made anew from the request's number. */
 const kinds: readonly ((n: number) => SampleRequest)[] = [
-  (n) => ask("an easy ask", easyAsks, n),
-  (n) => ask("an easy ask, streamed", easyAsks, n + 1, { stream: true }),
-  (n) => ask("a hard ask", hardAsks, n, {}, rework),
+  (n) => ask(easyAsks, n),
+  (n) => ask(easyAsks, n + 1, { stream: true }),
+  (n) => ask(hardAsks, n, {}, rework),
   (n) => agentTurn(n),
-  (n) => ask("an ask on flash", easyAsks, n + 2, { model: "smart-router-flash" }),
+  (n) => ask(easyAsks, n + 2, { model: "smart-router-flash" }),
   (n) => agentTurn(n + 1),
-  (n) => ask("a hard ask on pro, streamed", hardAsks, n + 1, { model: "smart-router-pro", stream: true }, rework),
-  (n) => ask("an ask with a credential, which is replaced", [`Why does this token not work? ${fakeToken}`], n),
-  (n) => ask("a public ask on the free model", easyAsks, n, { ...free, metadata: { sensitive: false } }),
-  (n) => ask("a private ask on the free model, which is refused", easyAsks, n, free),
+  (n) => ask(hardAsks, n + 1, { model: "smart-router-pro", stream: true }, rework),
+  // The credential is replaced.
+  (n) => ask([`Why does this token not work? ${fakeToken}`], n),
+  (n) => ask(easyAsks, n, { ...free, metadata: { sensitive: false } }),
+  // Private, so it is refused.
+  (n) => ask(easyAsks, n, free),
   (n) => agentTurn(n + 2),
-  (n) => ({ ...ask("a caller that leaves", hardAsks, n, { stream: true }), disconnectAfterMs: 5 }),
-  (n) => ask("a security fix, which a hard rule sends to pro", securityAsks, n, security, { "x-goal-id": "login" }),
-  () => ask("a request without a token", easyAsks, 0, {}, { authorization: "" }),
-  () => ask("a request for an unknown model", easyAsks, 0, { model: "gpt-none" }),
+  (n) => ({ ...ask(hardAsks, n, { stream: true }), disconnectAfterMs: 5 }),
+  // A hard rule sends it to pro.
+  (n) => ask(securityAsks, n, security, { "x-goal-id": "login" }),
+  () => ask(easyAsks, 0, {}, { authorization: "" }),
+  () => ask(easyAsks, 0, { model: "gpt-none" }),
 ];
 
 /** The request of this number, from 0 on. */
@@ -54,16 +55,9 @@ export function sampleRequest(n: number): SampleRequest {
   return make(Math.floor(n / kinds.length));
 }
 
-function ask(
-  shows: string,
-  asks: readonly string[],
-  n: number,
-  body: object = {},
-  headers: object = {},
-): SampleRequest {
+function ask(asks: readonly string[], n: number, body: object = {}, headers: object = {}): SampleRequest {
   const messages = [{ role: "user", content: asks[n % asks.length] }];
   return {
-    shows,
     headers: { "x-session-id": "demo-traffic", ...headers },
     body: { model: "smart-router", messages, max_tokens: 400, ...body },
   };
@@ -89,5 +83,5 @@ function agentTurn(n: number): SampleRequest {
     );
   }
   const body = { messages, tools: [{ type: "function", function: tool }], stream: true };
-  return ask(`an agent's turn after ${runs} failed test runs`, easyAsks, n, body, { "x-goal-id": "parser" });
+  return ask(easyAsks, n, body, { "x-goal-id": "parser" });
 }
