@@ -197,6 +197,14 @@ function reportDuplicateKeys(document: Document): void {
   });
 }
 
+/** What stands at a path of plain data; undefined where nothing does. Indexes of lists are keys. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((section, key) => {
+    const isMap = typeof section === "object" && section !== null;
+    return isMap && Object.hasOwn(section, key) ? (section as Record<PropertyKey, unknown>)[key] : undefined;
+  }, value);
+}
+
 /** Whether a value of a configuration file is a section: a map of keys, neither a list nor a plain value. */
 export function isSection(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { checkCustomRules } from "#privacy/rules/custom-rules.ts";
-import { type ConfigDocument, parseConfig, readConfigFile } from "./config-file.ts";
+import { type ConfigDocument, parseConfig, readConfigFile, valueAt } from "./config-file.ts";
 import { Policy } from "./policy.ts";
 import { type Invalid, inOrder, nearest, type Problem } from "./problem.ts";
 import { problemAt, validate } from "./validate.ts";
@@ -32,8 +32,8 @@ function readPolicy(document: ConfigDocument): LoadedPolicy | Invalid {
 /** A file that sets one of the two thresholds beyond the other's default means that one: no gray zone is left. */
 function joinThresholds(policy: Policy, document: ConfigDocument): Policy {
   const { flash_below, pro_from } = policy.routing;
-  const lowSet = valueAt(document.value, "routing.flash_below") !== undefined;
-  const highSet = valueAt(document.value, "routing.pro_from") !== undefined;
+  const lowSet = valueAt(document.value, ["routing", "flash_below"]) !== undefined;
+  const highSet = valueAt(document.value, ["routing", "pro_from"]) !== undefined;
   if (flash_below <= pro_from || lowSet === highSet) return policy;
   const threshold = lowSet ? flash_below : pro_from;
   return { ...policy, routing: { ...policy.routing, flash_below: threshold, pro_from: threshold } };
@@ -55,10 +55,10 @@ const ordered = [
 
 function findMisorderedKeys(policy: Policy, document: ConfigDocument): Problem[] {
   return ordered.flatMap(([lower, upper]) => {
-    const [low, high] = [Number(valueAt(policy, lower)), Number(valueAt(policy, upper))];
+    const [low, high] = [lower, upper].map((key) => Number(valueAt(policy, key.split(".")))) as [number, number];
     if (low <= high) return [];
     // Names the key that the file sets; the other one may be a default.
-    const blamed = valueAt(document.value, lower) === undefined ? upper : lower;
+    const blamed = valueAt(document.value, lower.split(".")) === undefined ? upper : lower;
     const message = `${lower} (${low}) must not be above ${upper} (${high})`;
     return [problemAt(document, blamed.split("."), message, `set both, ${lower.split(".").at(-1)} the lower one`)];
   });
@@ -91,13 +91,6 @@ function findChainProblems(policy: Policy, registry: ModelRegistry, document: Co
       return report(`${key} is a free model, and free models are never fallbacks`, "remove it from the chain");
     return chain.indexOf(key) === index ? [] : report(`${key} stands in the chain twice`);
   });
-}
-
-function valueAt(value: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((section, key) => {
-    const isMap = typeof section === "object" && section !== null;
-    return isMap ? Object.getOwnPropertyDescriptor(section, key)?.value : undefined;
-  }, value);
 }
 
 /** Checks an edited policy as its file would be checked with this registry, without applying it. Never throws. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ConfigDocument, Path } from "./config-file.ts";
+import { type ConfigDocument, type Path, valueAt } from "./config-file.ts";
 import { type Invalid, inOrder, nearest, type Problem, quoted } from "./problem.ts";
 
 /**
@@ -148,10 +148,6 @@ function keysAt(place: readonly string[], known: KnownKeys): readonly string[] {
     return segments.length === place.length && segments.every((segment, i) => segment === "*" || segment === place[i]);
   };
   return known.get(place.join(".")) ?? [...known].find(([path]) => fits(path))?.[1] ?? [];
-}
-
-function valueAt(input: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, segment) => (isObject(value) ? value[String(segment)] : undefined), input);
 }
 
 function setAt(input: unknown, path: Path, value: unknown): void {

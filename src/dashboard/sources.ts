@@ -1,9 +1,6 @@
-import type { ConfigDocument } from "#config/config-file.ts";
 import type { ConfigStatus } from "#config/live-config.ts";
-import type { Policy } from "#config/policy.ts";
-import type { Problem } from "#config/problem.ts";
+import type { ConfigPaths } from "#config/load-config.ts";
 import { type ModelKey, tierOfRole } from "#domain/model.ts";
-import type { HealthState } from "#health/health.ts";
 import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
@@ -11,12 +8,11 @@ import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/key-usage-watch.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
-import type { BacktestResult } from "#records/backtest/backtest.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
-import type { TimeRange } from "#records/records.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
 import type { OperatorAction, OperatorActions } from "./audit.ts";
 import { type Operator, Refusal } from "./endpoint.ts";
+import type { DriftNotice, RecentNotices } from "./notices.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
 export interface DashboardSources {
@@ -31,7 +27,8 @@ export interface DashboardSources {
   };
   readonly config: () => Configuration;
   readonly configStatus: () => ConfigStatus;
-  readonly policyFile: PolicyFile;
+  /** Undefined where the defaults are in force. */
+  readonly files: ConfigPaths;
   readonly ledger: Ledger;
   /** The ledger as operators use it. Rejects where there is none to open, or it does not answer. */
   readonly admin: () => Promise<LedgerAdmin>;
@@ -43,7 +40,7 @@ export interface DashboardSources {
   readonly policyHash: () => string | null;
   readonly health: Pick<ProcessHealthRegistry, "view" | "status">;
   readonly overrides: Overrides;
-  readonly notices: Notices;
+  readonly notices: RecentNotices;
   readonly actions: OperatorActions;
   /** What the aggregator's list of models, as last read, differs in from the registry. */
   readonly drifts: () => readonly DriftNotice[];
@@ -51,13 +48,6 @@ export interface DashboardSources {
   readonly priceBookReadMs: () => number | undefined;
   /** The day's two counts as last read together; undefined without an upstream key. */
   readonly reconciliation: () => Reconciliation | undefined;
-  /** Decides recorded requests again under a policy, beside what is served. Rejects when it fails or is aborted. */
-  readonly backtest: (
-    policy: Policy,
-    range: TimeRange,
-    onProgress: (done: number) => void,
-    signal: AbortSignal,
-  ) => Promise<BacktestResult>;
   /** A record with its explanation, by decision id or request id. Rejects when the store does not answer. */
   readonly explained: (id: string) => Promise<ExplainedDecision | undefined>;
 }
@@ -67,45 +57,6 @@ export interface Overrides {
   /** Kept in the database and applied here at once; other processes follow within a second. */
   set(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;
   list(): Promise<readonly OverrideRow[]>;
-}
-
-export interface PolicyFile {
-  /** Undefined: the defaults are in force. */
-  readonly path: string | undefined;
-  /** The file as it is now, and where its keys stand; undefined without one, or when it cannot be read. */
-  readonly text: () => string | undefined;
-  readonly document: () => Pick<ConfigDocument, "value" | "lineOf"> | undefined;
-  /** What is wrong with the files as they are now. */
-  readonly problems: () => Promise<readonly Problem[]>;
-  /** Checks an edited policy as its file would be checked, with the registry in force. */
-  readonly check: (
-    text: string,
-  ) => Promise<
-    | { readonly kind: "ok"; readonly policy: Policy }
-    | { readonly kind: "invalid"; readonly problems: readonly Problem[] }
-  >;
-}
-
-export interface HealthNotice {
-  readonly model: ModelKey;
-  readonly to: HealthState;
-  readonly reason: string;
-  readonly atMs: number;
-}
-
-export interface DriftNotice {
-  readonly model: ModelKey;
-  readonly reason: string;
-  readonly detail: string;
-  readonly atMs: number;
-}
-
-/** Events since the start that an operator should see. */
-export interface Notices {
-  /** Changes of state, the oldest first; a bounded number per model. */
-  healthOf(model: ModelKey): readonly HealthNotice[];
-  /** Models that the aggregator had no host for within our prices, and when that was last so. */
-  readonly filtered: readonly DriftNotice[];
 }
 
 /** The tier of a model by its key; null where the registry does not have it any more. */

@@ -1,5 +1,4 @@
-import type { DriftNotice, HealthNotice, Notices } from "#dashboard/sources.ts";
-import type { ModelKey } from "#domain/model.ts";
+import type { RecentNotices } from "#dashboard/notices.ts";
 import type { HealthChange } from "#health/health.ts";
 import type { Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
@@ -133,35 +132,4 @@ export function countReservation({ amount }: Reservation, reply: ReserveReply, m
   const answer = reply.kind === "refused" ? `refused_${reply.binding}` : reply.kind;
   metrics.count("smart_gateway_reservations_total", 1, answer);
   if (reply.kind === "held") metrics.count("smart_gateway_held_usd_total", amount);
-}
-
-/** Changes of state that are remembered of each model. */
-const maxChanges = 50;
-/** Models that are remembered; a registry has a handful. */
-const maxModels = 200;
-
-/** What the dashboard shows later: changes of health, and models that had no host within our prices. */
-export class RecentNotices implements Notices {
-  readonly #health = new Map<ModelKey, HealthNotice[]>();
-  readonly #filtered = new Map<string, DriftNotice>();
-
-  healthOf(model: ModelKey): readonly HealthNotice[] {
-    return this.#health.get(model) ?? [];
-  }
-
-  get filtered(): readonly DriftNotice[] {
-    return [...this.#filtered.values()];
-  }
-
-  healthChanged(notice: HealthNotice): void {
-    const changes = this.#health.get(notice.model) ?? [];
-    if (changes.length === 0 && this.#health.size >= maxModels) return;
-    changes.push(notice);
-    if (changes.length > maxChanges) changes.shift();
-    this.#health.set(notice.model, changes);
-  }
-
-  filteredNow(notice: DriftNotice): void {
-    if (this.#filtered.has(notice.model) || this.#filtered.size < maxModels) this.#filtered.set(notice.model, notice);
-  }
 }

@@ -1,11 +1,11 @@
 import type { Settings } from "#config/settings.ts";
+import type { RecentNotices } from "#dashboard/notices.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
 import type { Closing } from "./closing.ts";
-import type { RecentNotices } from "./events.ts";
 import type { LiveConfiguration } from "./live-configuration.ts";
 
 /** What all parts of one gateway share. */

@@ -1,6 +1,7 @@
 import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
+import { RecentNotices } from "#dashboard/notices.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
@@ -22,7 +23,7 @@ import pkg from "../../package.json" with { type: "json" };
 import { Closing } from "./closing.ts";
 import { type GatewayRecords, openRecords } from "./decision-records.ts";
 import { drainRequests } from "./drain.ts";
-import { countReservation, RecentNotices, reportAttempts } from "./events.ts";
+import { countReservation, reportAttempts } from "./events.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { LiveConfiguration } from "./live-configuration.ts";
 import { openDashboard } from "./open-dashboard.ts";

@@ -1,12 +1,17 @@
 import { z } from "zod";
-import { isSection } from "#config/config-file.ts";
+import { type ConfigDocument, parseConfig, readText, valueAt } from "#config/config-file.ts";
 import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
+import { loadConfig } from "#config/load-config.ts";
+import { checkPolicyText } from "#config/load-policy.ts";
 import { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
 import { endpoint } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
 import { dayMs } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
+import type { LearnedWeights } from "#domain/learned-weights.ts";
+import type { Configuration } from "#pipeline/ports.ts";
+import { nextLargeTask } from "#platform/event-loop.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 
 /** A value of the policy: a key that holds no further ones. */
@@ -32,22 +37,27 @@ export type BacktestEvent =
 
 /** The policy in force, where each value comes from, and what an edited one changes or would have changed. */
 export function policyEndpoints(sources: DashboardSources) {
-  const { config, configStatus, policyFile } = sources;
+  const { config, configStatus, files } = sources;
   let isReplaying = false;
   return {
     "GET policy": endpoint({
       about: "The policy in force, where each value comes from, and the problems of the files as they are now.",
-      async answer() {
+      answer() {
         const { state, hash, loadedAtMs } = configStatus();
+        const { policyPath: path } = files;
+        const read = path === undefined ? undefined : readText(path, "ROUTING_POLICY_PATH");
+        const text = read?.kind === "ok" ? read.text : undefined; // `problems` says what is wrong with it
+        const parsed = path === undefined || text === undefined ? undefined : parseConfig(text, path);
+        const checked = state === "refused" ? loadConfig(files) : undefined;
         return {
-          file: policyFile.path ?? null,
+          file: path ?? null,
           state,
           config_hash: hash,
           policy_hash: sources.policyHash(),
           loaded_at_ms: loadedAtMs,
-          problems: state === "refused" ? await policyFile.problems() : [],
-          text: policyFile.text() ?? "# The defaults are in force. Write only the keys that you change.\n",
-          keys: policyKeys(config().policy, policyFile.document()),
+          problems: checked?.kind === "invalid" ? checked.problems : [],
+          text: text ?? "# The defaults are in force. Write only the keys that you change.\n",
+          keys: policyKeys(config().policy, parsed?.kind === "ok" ? parsed.document : undefined),
         };
       },
     }),
@@ -55,8 +65,8 @@ export function policyEndpoints(sources: DashboardSources) {
     "POST policy/check": endpoint({
       about: "What is wrong with an edited policy, and where it differs from the policy in force.",
       body: z.strictObject({ policy: policyText }),
-      async answer({ body }) {
-        const checked = await policyFile.check(body.policy);
+      answer({ body }) {
+        const checked = checkEdited(body.policy, config());
         if (checked.kind === "invalid") return { ok: false, problems: checked.problems, changes: [] };
         const { policy } = config();
         const changes = leaves.flatMap(({ path }) => {
@@ -92,7 +102,7 @@ export function policyEndpoints(sources: DashboardSources) {
   };
 }
 
-function policyKeys(policy: Policy, document: ReturnType<DashboardSources["policyFile"]["document"]>) {
+function policyKeys(policy: Policy, document: ConfigDocument | undefined) {
   return leaves.map(({ path, about }) => {
     const value = valueAt(policy, path);
     const fallback = valueAt(defaults, path);
@@ -121,9 +131,25 @@ function listLeaves(node: SchemaNode, path: readonly string[], about = ""): Leaf
   );
 }
 
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, key) => (isSection(at) && Object.hasOwn(at, key) ? at[key] : undefined), value);
+/** Checks an edited policy as its file would be checked, with the registry in force. */
+function checkEdited(text: string, current: Configuration): ReturnType<typeof checkPolicyText> {
+  const checked = checkPolicyText(text, current.registry);
+  if (checked.kind === "invalid" || checked.policy.routing.learned.weights_file === "") return checked;
+  return weightsFor(checked.policy, current) === undefined ? { kind: "invalid", problems: [otherWeights] } : checked;
 }
+
+/** The weights in force, where the policy names the same file. */
+function weightsFor({ routing }: Policy, { policy: inForce, learned }: Configuration): LearnedWeights | undefined {
+  return routing.learned.weights_file === inForce.routing.learned.weights_file ? learned : undefined;
+}
+
+/** The page would otherwise read any file of the machine. */
+const otherWeights: Problem = {
+  file: "edited policy",
+  path: "routing.learned.weights_file",
+  message: "names another file than the policy in force, and this page reads no other",
+  suggestion: "try it with: smart-gateway policy backtest FILE",
+};
 
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
@@ -134,12 +160,13 @@ const usualDays = 30;
 const progressEveryMs = 200;
 
 async function replay(
-  { backtest, clock, policyFile, records }: DashboardSources,
+  { config, clock, records }: DashboardSources,
   { policy, since_ms, until_ms }: z.output<typeof BacktestBody>,
   stream: EventStream<BacktestEvent>,
   signal: AbortSignal,
 ): Promise<void> {
-  const checked = await policyFile.check(policy);
+  const current = config();
+  const checked = checkEdited(policy, current);
   if (checked.kind === "invalid") {
     stream.send({ kind: "problem", detail: "The edited policy is not valid.", problems: checked.problems });
     return;
@@ -156,6 +183,25 @@ async function replay(
     stream.send({ kind: "progress", done: Math.min(done, total), total });
   };
   onProgress(0);
-  const result = await backtest(checked.policy, range, onProgress, signal);
+  const { backtest } = await import("#records/backtest/backtest.ts");
+  const result = await backtest({
+    ...{ policy: checked.policy, onProgress, signal },
+    registry: current.registry,
+    learned: weightsFor(checked.policy, current),
+    records: inSteps(records.export(range)),
+    configuration: (hash) => records.configuration(hash),
+  });
   stream.send({ kind: "result", result, took_ms: Math.round(clock.monotonic() - begunMs) });
+}
+
+/** Records that are replayed at once: that takes some milliseconds, and other requests are served in between. */
+const recordsPerTick = 32;
+
+async function* inSteps<T>(batches: AsyncIterable<readonly T[]>): AsyncIterable<readonly T[]> {
+  for await (const batch of batches) {
+    for (let at = 0; at < batch.length; at += recordsPerTick) {
+      yield batch.slice(at, at + recordsPerTick);
+      await nextLargeTask();
+    }
+  }
 }
