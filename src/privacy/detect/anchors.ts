@@ -3,7 +3,7 @@ import { LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/characters.ts"
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 
 /** What a short word in the text is the beginning of. */
-export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cookie" | "dsn" | "piped";
+export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cookie" | "dsn" | "piped" | "insert";
 
 /**
  * The words whose neighbourhood is read, in small letters. Behind each where in it the first of two neighbouring pairs of letters stands
@@ -19,6 +19,7 @@ export const keywords: Readonly<Record<KeywordKind, string>> = {
   url: "://0",
   pem: "-----begin4,begin ssh25",
   putty: "putty-user-key-file4",
+  insert: "into0",
   piped:
     "sudo -s4,password-stdin0,passwd --stdin0,chpasswd1,secret create 1,secret set 1,secret put 1,secrets import 1,secret import 1,secrets versions add 1",
   notation:

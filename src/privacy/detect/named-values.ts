@@ -1,7 +1,7 @@
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
-import { isIdentifier, shapeOf } from "./randomness.ts";
+import { isDummyValue, isIdentifier, shapeOf } from "./randomness.ts";
 import { type CandidateValue, readGroup } from "./value-reader.ts";
 import { isDrawnInOneCase, isPassword, isRandomSecret, isSecret } from "./values.ts";
 
@@ -69,7 +69,9 @@ export class NamedValue {
     const { kind, rule } = this.key;
     switch (kind) {
       case "password":
-        return isPassword(text, notation) ? value : undefined;
+        return isPassword(text, notation) || (isSetting(this.normalized.text, this.from) && isWrittenOut(text))
+          ? value
+          : undefined;
       case "secret":
         if (isSecret(text, notation)) return value;
         return rule === "secret" &&
@@ -94,6 +96,22 @@ export class NamedValue {
 
 /** `acme_key`, `acmeKey`: not `key` alone, which mostly names a place in a table. */
 const saysWhatFor = /[A-Za-z0-9]{2}[_.-]?keys?$/i;
+
+/** Behind `;`, `&` or `?`, as in a connection string. */
+function isSetting(text: string, from: number): boolean {
+  return /[;&?]/.test(text.charAt(from - 1));
+}
+
+/** In a connection string nobody writes a variable without marking it. */
+function isWrittenOut(value: string): boolean {
+  return (
+    value.length >= 6 &&
+    /[A-Z0-9_!#%^-]/.test(value) &&
+    !/^[$%{<[(@]|[()[\]{}<>$]|pass|pwd|secret|user|token|require/i.test(value) &&
+    !/^[A-Z_]+$/.test(value) &&
+    !isDummyValue(value)
+  );
+}
 
 /** `auth` in Docker's and npm's settings: user and password in base64. */
 function isUserAndPassword(value: string): boolean {

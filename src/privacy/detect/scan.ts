@@ -7,6 +7,7 @@ import { AssignmentScanner } from "./assignments.ts";
 import { scanPem, scanPutty } from "./keys.ts";
 import { scanCookie, scanDsn, scanNotations, scanPiped, scanUrl } from "./notations.ts";
 import { StretchReader } from "./stretches.ts";
+import { scanInsert } from "./tables.ts";
 
 /** More rules, run over a normalized text; their spans are places in it. */
 export type AdditionalRules = (normalized: NormalizedText, found: Span[]) => void;
@@ -89,6 +90,9 @@ class CredentialReader implements AnchorVisitor {
       case "putty":
         scanPutty(normalized, at, found);
         return at + word.length;
+      case "insert":
+        scanInsert(normalized, at, found);
+        return at + 1; // `linkedinToken`
       case "piped":
         scanPiped(normalized, at, found);
         return at + word.length;

@@ -1,4 +1,4 @@
-import { byteSet, LF } from "#privacy/text/characters.ts";
+import { byteSet, LF, matchAt } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { type KeyName, readKeyName } from "./key-names.ts";
@@ -95,4 +95,37 @@ const ruler = /^[\s|+:=\x01-]*$/;
 function secretInColumn(name: KeyName | undefined, value: string): string | undefined {
   if (name?.kind === "password") return isPassword(value, "quoted") ? "password" : undefined;
   return name?.kind === "secret" && isSecret(value, "quoted") ? name.rule : undefined;
+}
+
+const insertInto = /\b(?:insert|replace)\s{1,4}(?:ignore\s{1,4})?$/i;
+const listOfColumns = /into\s{1,4}\S{1,100}\s{0,4}\(([^()]{1,800})\)\s{0,8}values\s{0,8}/iy;
+const rowStart = /\(\s{0,8}/y;
+/** A value and what stands behind it: a string, where a quote is doubled to stand in it, or anything else without a comma. */
+const value = /(?:'((?:[^'\n]|''){0,2048})'|[^,()'\n]{0,200}(?:\([^()\n]{0,200}\))?)\s{0,8}([,)])\s{0,8}/y;
+
+/**
+ * What is written into columns called `password`, `token` or `secret`: `INSERT INTO users (name, password) VALUES ('app', '…')`.
+ * @returns the end of what was read
+ */
+export function scanInsert({ text }: NormalizedText, intoAt: number, found: Span[]): number {
+  if (!insertInto.test(text.slice(Math.max(0, intoAt - 24), intoAt))) return intoAt;
+  const list = matchAt(listOfColumns, text, intoAt);
+  if (list === undefined) return intoAt;
+  const columns = (list[1] ?? "").split(",").map((name) => readKeyName(name.trim().replaceAll(/["'`[\]]/g, "")));
+  let at = intoAt + list[0].length;
+  for (let row = 0; row < maxRows && matchAt(rowStart, text, at) !== undefined; row++) {
+    at = rowStart.lastIndex;
+    for (const column of columns) {
+      const cell = matchAt(value, text, at);
+      if (cell === undefined) return at;
+      const [whole, literal, end] = cell;
+      const rule = literal === undefined ? undefined : secretInColumn(column, literal);
+      if (rule !== undefined) found.push({ start: at + 1, end: at + 1 + (literal?.length ?? 0), rule });
+      at += whole.length;
+      if (end === ")") break;
+    }
+    if (text[at] === ",") at++;
+    while (text[at] === " " || text[at] === "\n" || text[at] === "\r") at++;
+  }
+  return at;
 }
