@@ -2,19 +2,15 @@ import { Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-export interface Backup {
-  readonly bytes: number;
-}
-
 /** How long the copy waits for a lock, which other processes hold only for moments. */
 const busyTimeoutMs = 10_000;
 
 /**
  * Writes a consistent copy of a database that may be in use. One read transaction: it contains what was committed when it began,
  * and no writer has to wait. The copy gets its name only when it is complete, checked and on disk. Throws when the database does
- * not exist, or the target does.
+ * not exist, or the target does. Returns its bytes.
  */
-export function backupSqlite(path: string, target: string): Backup {
+export function backupSqlite(path: string, target: string): number {
   if (!existsSync(path)) throw new Error(`there is no database ${path}`);
   if (existsSync(target)) throw new Error(`${target} exists already`);
   const unfinished = `${target}.part`;
@@ -26,7 +22,7 @@ export function backupSqlite(path: string, target: string): Backup {
     sync(unfinished);
     renameSync(unfinished, target);
     sync(dirname(target));
-    return { bytes: statSync(target).size };
+    return statSync(target).size;
   } catch (error) {
     rmSync(unfinished, { force: true });
     throw error;

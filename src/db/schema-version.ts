@@ -9,13 +9,17 @@ const answerLimitMs = 10_000;
 
 /** Rejects when migrations are missing, or the database is newer than this program. Changes and creates nothing. */
 export async function requireCurrentSchema(location: DatabaseLocation): Promise<void> {
-  const known = location.kind === "sqlite" ? sqliteMigrations : postgresMigrations;
-  const missing = pendingMigrations(await appliedMigrations(location), known);
+  const missing = await missingMigrations(location);
   if (missing.length === 0) return;
-  const names = missing.map(({ version, name }) => `${version} ${name}`).join(", ");
   throw new Error(
-    `the database lacks migrations (${names}), and DATABASE_MIGRATIONS=require lets no gateway apply them: run \`smart-gateway migrate\` first`,
+    `the database lacks migrations (${missing.join(", ")}), and DATABASE_MIGRATIONS=require lets no gateway apply them: run \`smart-gateway migrate\` first`,
   );
+}
+
+/** By number and name. Rejects when the database is newer than this program. */
+export async function missingMigrations(location: DatabaseLocation): Promise<readonly string[]> {
+  const known = location.kind === "sqlite" ? sqliteMigrations : postgresMigrations;
+  return pendingMigrations(await appliedMigrations(location), known).map(({ version, name }) => `${version} ${name}`);
 }
 
 /** Their numbers; none where no gateway has used the database. */

@@ -5,7 +5,6 @@ import { redactId } from "#pipeline/redact-request.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord, type PreviousAnswer } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";
-import { correctionOf } from "#records/cost-correction.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord } from "#records/record.ts";
@@ -80,7 +79,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     await stored.close();
   });
   const holdClosed = (notice: LedgerNotice) => {
-    if (notice.kind === "resolved" && enabled()) stored.correct(correctionOf(notice));
+    if (notice.kind === "resolved" && enabled()) stored.correct(notice);
   };
   context.onLedgerEvent.push((event) => {
     // An attempt of unknown outcome has no cost yet.

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import type { CallEnd, CallSpan, Tracing } from "#telemetry/tracing/tracing.ts";
+import type { CallEnd, CallSpan, Tracing } from "#telemetry/tracing/open-telemetry.ts";
 import type {
   EventBatch,
   EventStream,

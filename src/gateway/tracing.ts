@@ -1,6 +1,6 @@
 import type { RequestTraces } from "#http/server-options.ts";
 import { operatorText } from "#telemetry/log/log.ts";
-import type { RequestSpan, Tracing } from "#telemetry/tracing/tracing.ts";
+import type { RequestSpan, Tracing } from "#telemetry/tracing/open-telemetry.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
 /** A problem of the collector is logged at most once in this time. */

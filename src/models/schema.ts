@@ -4,27 +4,28 @@ import { roles } from "#domain/model.ts";
 /** The model registry file: one map `models:`, key → record. Prices in USD per million tokens; sizes in tokens. */
 
 const pricePerMTok = z.number().min(0).max(100_000);
+const optionalPrice = (description: string) => pricePerMTok.optional().describe(description);
+const tokenCount = (otherwise: number, description: string) => z.int().min(1).default(otherwise).describe(description);
+const timeout = (description: string) => z.int().min(1).optional().describe(description);
 
 /** The prices that a record, a tier or a window can name. */
 const rates = {
   input: pricePerMTok.describe("USD per million input tokens."),
-  cached_input: pricePerMTok.optional().describe("USD per million cached input tokens; the input price when absent."),
-  cache_write: pricePerMTok
-    .optional()
-    .describe(
-      "USD per million input tokens written to the prompt cache, at the highest rate that the provider charges; when absent, see docs/ledger.md.",
-    ),
+  cached_input: optionalPrice("USD per million cached input tokens; the input price when absent."),
+  cache_write: optionalPrice(
+    "USD per million input tokens written to the prompt cache, at the highest rate that the provider charges; when absent, see docs/ledger.md.",
+  ),
   output: pricePerMTok.describe("USD per million output tokens."),
   request: z.number().min(0).max(1_000).optional().describe("USD per call, beside its tokens."),
 };
 /** In a band each is optional: what it does not name stays as it is. */
 const bandRates = {
-  input: pricePerMTok.optional().describe("USD per million input tokens."),
-  cached_input: pricePerMTok
-    .optional()
-    .describe("USD per million cached input tokens; follows this input price where the record names no cached one."),
-  cache_write: pricePerMTok.optional().describe("USD per million input tokens written to the prompt cache."),
-  output: pricePerMTok.optional().describe("USD per million output tokens."),
+  input: optionalPrice("USD per million input tokens."),
+  cached_input: optionalPrice(
+    "USD per million cached input tokens; follows this input price where the record names no cached one.",
+  ),
+  cache_write: optionalPrice("USD per million input tokens written to the prompt cache."),
+  output: optionalPrice("USD per million output tokens."),
   request: rates.request,
 };
 
@@ -59,13 +60,9 @@ export const ModelRecord = z.strictObject({
     })
     .optional()
     .describe("Required unless `free`: a model without a price cannot be held to a budget."),
-  context_tokens: z.int().min(1).default(131_072).describe("Most tokens of input and output together."),
-  max_output_tokens: z.int().min(1).default(65_536).describe("Most tokens of an answer."),
-  default_output_tokens: z
-    .int()
-    .min(1)
-    .default(32_768)
-    .describe("Most output tokens, sent upstream when the caller sets no limit."),
+  context_tokens: tokenCount(131_072, "Most tokens of input and output together."),
+  max_output_tokens: tokenCount(65_536, "Most tokens of an answer."),
+  default_output_tokens: tokenCount(32_768, "Most output tokens, sent upstream when the caller sets no limit."),
   free: z.boolean().default(false).describe("Free models never see sensitive requests."),
   enabled: z.boolean().default(true).describe("False takes the model out of service."),
   reasoning: z
@@ -88,11 +85,11 @@ export const ModelRecord = z.strictObject({
     ),
   timeouts_ms: z
     .strictObject({
-      connect: z.int().min(1).optional().describe("Time until the connection is established."),
-      headers: z.int().min(1).optional().describe("Time until the response headers have arrived."),
-      first_event: z.int().min(1).optional().describe("Time until the first event with content."),
-      idle: z.int().min(1).optional().describe("Longest time without any byte."),
-      total: z.int().min(1).optional().describe("Time for the whole call."),
+      connect: timeout("Time until the connection is established."),
+      headers: timeout("Time until the response headers have arrived."),
+      first_event: timeout("Time until the first event with content."),
+      idle: timeout("Longest time without any byte."),
+      total: timeout("Time for the whole call."),
     })
     .prefault({})
     .describe("Overrides of the policy's upstream.timeouts_ms for this model."),

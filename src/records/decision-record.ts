@@ -12,6 +12,7 @@ const nanoUsd = z.int().min(0);
 const count = z.int().min(0);
 const ms = z.number().min(0);
 const text = z.string();
+const textOrNull = (description: string) => text.nullable().describe(description);
 
 /** Which answer the caller got when it was one of ours: the gateway refused, or the upstream failed. */
 export const refusers = ["gateway", "upstream"] as const;
@@ -48,11 +49,9 @@ const DecisionAttempt = z.object({
   cost_nano_usd: nanoUsd.nullable().describe("null: not known yet."),
   cost_source: text.nullable(),
   tokens: DecisionTokens.nullable(),
-  other_model: text
-    .nullable()
-    .describe("The upstream's name of the model that answered, where it is another than asked."),
+  other_model: textOrNull("The upstream's name of the model that answered, where it is another than asked."),
   generation_id: text.nullable(),
-  host: text.nullable().describe("The provider that served, as the upstream names it."),
+  host: textOrNull("The provider that served, as the upstream names it."),
 });
 export type DecisionAttempt = z.infer<typeof DecisionAttempt>;
 
@@ -111,27 +110,25 @@ export const DecisionRecord = z.object({
   decision_id: text,
   request_id: text,
   session: text.nullable(),
-  goal: text.nullable().describe("The budget's goal: `session/goal`, the goal alone, or `adhoc`."),
+  goal: textOrNull("The budget's goal: `session/goal`, the goal alone, or `adhoc`."),
   task: text.nullable(),
-  conversation: text.nullable().describe("Salted hash that calls of one conversation share."),
+  conversation: textOrNull("Salted hash that calls of one conversation share."),
   generation_ids: z.array(text).describe("The aggregator's ids of the calls."),
-  label: text.nullable().describe("The label of the caller's token, where it has one."),
+  label: textOrNull("The label of the caller's token, where it has one."),
   route: text.describe("The endpoint: chat_completions, route_outcome …"),
   alias: Alias.nullable(),
   stream: z.boolean(),
   action: Action.nullable().describe("null where the request was refused before a decision."),
-  model: text
-    .nullable()
-    .describe("Key of the chosen model; where a scout was asked, of the one that its verdict chose."),
-  served_by: text.nullable().describe("Key of the model that answered."),
-  upstream_model: text.nullable().describe("The model that answered, as the upstream names it."),
-  upstream_host: text.nullable().describe("The provider that served, where the upstream names it."),
+  model: textOrNull("Key of the chosen model; where a scout was asked, of the one that its verdict chose."),
+  served_by: textOrNull("Key of the model that answered."),
+  upstream_model: textOrNull("The model that answered, as the upstream names it."),
+  upstream_host: textOrNull("The provider that served, where the upstream names it."),
   status: z.int(),
   outcome: z.enum(requestOutcomes),
   refused_by: RefusedBy.nullable(),
-  error_class: text.nullable().describe("The error's code, or the last attempt's failure."),
+  error_class: textOrNull("The error's code, or the last attempt's failure."),
   cause: Cause.nullable(),
-  rule: text.nullable().describe("Names of the hard rules that fired, comma-separated."),
+  rule: textOrNull("Names of the hard rules that fired, comma-separated."),
   kind: TaskKind.nullable(),
   tier: Tier.nullable().describe("Of the model that answered, else of the one chosen."),
   score: z.number().nullable(),
@@ -156,7 +153,7 @@ export const DecisionRecord = z.object({
   hold_nano_usd: nanoUsd.describe("Held for all attempts."),
   cost_nano_usd: nanoUsd.describe("Of all attempts, as far as known; corrected when the ledger learns more."),
   cost_state: CostState,
-  cost_source: text.nullable().describe("upstream_cost, usage, at_least, hold … of the last attempt."),
+  cost_source: textOrNull("upstream_cost, usage, at_least, hold … of the last attempt."),
   baseline_nano_usd: nanoUsd
     .nullable()
     .describe("What the same tokens, with the same share read from the cache, would have cost on the senior model."),
@@ -174,11 +171,9 @@ export const DecisionRecord = z.object({
     .array(z.object({ rule: text, count }))
     .describe("What the privacy gate has found, by rule; also in tool definitions, which are forwarded."),
   health: z.record(text, text).describe("State of each model that was not HEALTHY."),
-  policy_hash: text
-    .nullable()
-    .describe(
-      "Names the policy, the models with their prices at the time and the learned weights of the decision. It is not the configuration hash.",
-    ),
+  policy_hash: textOrNull(
+    "Names the policy, the models with their prices at the time and the learned weights of the decision. It is not the configuration hash.",
+  ),
   reported: z
     .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
     .nullable()
@@ -194,7 +189,7 @@ export const DecisionStage = z.object({
   stage: z.enum(stageNames),
   verdict: text.describe("The stage's result: `pass`, `flash`, `hard_rule same_error_count`, `denied` …"),
   decided: z.boolean().describe("Whether this stage has decided where the task went."),
-  would: text.nullable().describe("For stages after the deciding one: what this stage would have decided."),
+  would: textOrNull("For stages after the deciding one: what this stage would have decided."),
   evidence: z.array(text),
 });
 export type DecisionStage = z.infer<typeof DecisionStage>;
@@ -217,7 +212,7 @@ const DecisionExplanation = z.object({
   given: z
     .array(z.object({ name: text, value: text }))
     .describe("What a person can act on: the model asked for, the goal, stated levels, the run so far."),
-  findings: text.nullable().describe("What the privacy gate has found, as a sentence."),
+  findings: textOrNull("What the privacy gate has found, as a sentence."),
   stages: z.array(DecisionStage),
   would_change: z.array(Counterfactual),
 });

@@ -1,7 +1,7 @@
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { conversationName } from "./build-record.ts";
-import type { CostCorrection } from "./cost-correction.ts";
+import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
 import type { PageRequest, RecordFilter, ReportedOutcome, StoredConfig, TimeRange } from "./records.ts";
@@ -57,7 +57,7 @@ export class StoredRecords implements TaskStates {
   #mayBeWritten = false;
   /** What waits beside records, by what it is. */
   readonly #side = new Map<string, (store: RecordStore) => Promise<unknown>>();
-  #corrections: CostCorrection[] = [];
+  #corrections: ClosedReservation[] = [];
   readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
   #cancelPoll: (() => void) | undefined;
   #lastSeq = 0;
@@ -104,8 +104,8 @@ export class StoredRecords implements TaskStates {
   }
 
   /** Corrects the cost of a record, which may still wait itself. */
-  correct(correction: CostCorrection): void {
-    if (this.#corrections.length < maxSideWrites) this.#corrections.push(correction);
+  correct(closed: ClosedReservation): void {
+    if (this.#corrections.length < maxSideWrites) this.#corrections.push(closed);
     this.#schedule(writeEveryMs);
   }
 

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { openUnchanged, withDatabase } from "#cli/databases.ts";
+import { withDatabase } from "#cli/databases.ts";
 import type { CommandSpec } from "#cli/options.ts";
 import { badUsage, type OutputOptions, print } from "#cli/output.ts";
 import { backupSqlite } from "#db/backup.ts";
-import type { DatabaseLocation } from "#db/database-url.ts";
+import { missingMigrations } from "#db/schema-version.ts";
 import { openStoreDatabase } from "#db/store-database.ts";
 
 export const commands: readonly CommandSpec[] = [
@@ -18,7 +18,7 @@ export const commands: readonly CommandSpec[] = [
 
 /** A copy of the SQLite database, also while gateways write to it. */
 async function backup(file: string, options: OutputOptions): Promise<void> {
-  const { bytes } = await withDatabase("No backup was made", (_, location) => {
+  const bytes = await withDatabase("No backup was made", (_, location) => {
     if (location.kind === "postgres") {
       throw badUsage(
         "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
@@ -33,27 +33,10 @@ async function backup(file: string, options: OutputOptions): Promise<void> {
 /** For those who change a schema before they start the new version. */
 async function migrate(options: OutputOptions): Promise<void> {
   const { database, applied } = await withDatabase("The database was not migrated", async (url, location) => {
-    const before = await migrationsIn(location);
+    const applied = await missingMigrations(location);
     await (await openStoreDatabase(url)).close();
-    const after = await migrationsIn(location);
-    return { database: location.kind, applied: after.filter((name) => !before.includes(name)) };
+    return { database: location.kind, applied };
   });
   const done = applied.length === 0 ? "Nothing to do:" : `Applied: ${applied.join(", ")}.`;
   print({ ok: true, database, applied }, options, `${done} the database has this version's schema.`);
-}
-
-/** The migrations that a database has, in their order; none where it is not a gateway's yet. */
-async function migrationsIn(location: DatabaseLocation): Promise<readonly string[]> {
-  const database = openUnchanged(location);
-  try {
-    const [rows = []] = await database.read([
-      "SELECT version, name FROM schema_migration WHERE version > 0 ORDER BY version",
-    ]);
-    return rows.map(({ version, name }) => `${version} ${name}`);
-  } catch (error) {
-    if (error instanceof Error && /schema_migration/.test(error.message)) return [];
-    throw error;
-  } finally {
-    await database.close();
-  }
 }

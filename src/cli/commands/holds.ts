@@ -6,7 +6,6 @@ import type { NanoUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
-import { correctionOf } from "#records/cost-correction.ts";
 
 /** Money that is held now, and ending a hold by hand. */
 
@@ -132,7 +131,7 @@ async function correctRecords(notices: readonly LedgerNotice[]): Promise<void> {
   const resolved = notices.filter((notice) => notice.kind === "resolved");
   if (resolved.length === 0) return;
   try {
-    await withRecords((store) => store.correct(resolved.map(correctionOf)));
+    await withRecords((store) => store.correct(resolved));
   } catch {
     console.error(
       "The holds are closed, but not all decision records have the costs yet; a running gateway adds them.",

@@ -8,29 +8,12 @@ import { accountColumns } from "#ledger/shared-sql.ts";
 import { asStoreFailure } from "#ledger/store.ts";
 import { type UtcDay, utcDayOf } from "#platform/time.ts";
 import { type AuditReport, audit, type Query } from "./audit.ts";
-import { type HoldFilter, type HoldTotal, type LedgerHold, readHolds } from "./holds.ts";
+import { type HoldFilter, readHolds } from "./holds.ts";
 
 export type { LedgerNotice } from "#ledger/rules/operations.ts";
 
 /** The ledger as operators use it: beside running gateways, without being one of them. */
-export interface LedgerAdmin {
-  /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
-  accounts(limit: number): Promise<{ readonly accounts: readonly AccountRow[]; readonly more: number }>;
-  /** One account; undefined when nothing was ever spent or held in it. */
-  account(id: string): Promise<AccountRow | undefined>;
-  audit(): Promise<AuditReport>;
-  /** An operator's own hard cap for an account; null removes it, and the policy's cap counts. Running gateways obey it at once. */
-  setCap(account: string, hardNanoUsd: number | null): Promise<void>;
-  /** Money that is held now (and what was charged without proof), with totals of all that the filter lets through. */
-  holds(filter: HoldFilter): Promise<{ readonly holds: readonly LedgerHold[]; readonly totals: readonly HoldTotal[] }>;
-  /**
-   * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128 in one
-   * call. What was closed meanwhile is left as it is. Running gateways see the change at once.
-   */
-  resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]>;
-  today(): Promise<UtcDay>;
-  close(): Promise<void>;
-}
+export type LedgerAdmin = ReturnType<typeof ledgerAdminOver>;
 
 /** What differs from store to store. */
 interface AdminStore {
@@ -47,21 +30,27 @@ interface AdminStore {
 /** Operations in one transaction of an operator: a gateway must not wait long for it. */
 const maxOperatorBatch = 128;
 
-export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
+export function ledgerAdminOver(store: AdminStore) {
   const { database } = store;
   const query: Query = async (sql, parameters = []) => (await database.read([sql, ...parameters]))[0] ?? [];
   const now = async () => Number((await query(`SELECT ${store.now} AS now_ms`))[0]?.["now_ms"]);
   return {
-    async setCap(account, cap) {
+    /** An operator's own hard cap for an account; null removes it, and the policy's cap counts. Running gateways obey it at once. */
+    async setCap(account: string, cap: number | null): Promise<void> {
       await database.write([
         "INSERT INTO account (id, own_hard) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET own_hard = excluded.own_hard",
         account,
         cap,
       ]);
     },
-    close: () => database.close(),
-    holds: async (filter) => readHolds(query, store.newestReason, filter, await now()),
-    async resolve(operator, resolutions) {
+    close: (): Promise<void> => database.close(),
+    /** Money that is held now (and what was charged without proof), with totals of all that the filter lets through. */
+    holds: async (filter: HoldFilter) => readHolds(query, store.newestReason, filter, await now()),
+    /**
+     * Closes reservations in an operator's name, by the same rules and under the same locks as a gateway; at most 128 in one
+     * call. What was closed meanwhile is left as it is. Running gateways see the change at once.
+     */
+    async resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]> {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
       const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
       const batch: LedgerBatch = { node: { id: `operator/${operator}`, epoch: 0 }, operations };
@@ -74,8 +63,8 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
         }
       }
     },
-    today: async () => utcDayOf(await now()),
-    async audit() {
+    today: async (): Promise<UtcDay> => utcDayOf(await now()),
+    async audit(): Promise<AuditReport> {
       await query(store.begin);
       try {
         return await audit(query, await now());
@@ -83,11 +72,13 @@ export function ledgerAdminOver(store: AdminStore): LedgerAdmin {
         await query("COMMIT");
       }
     },
-    async account(id) {
+    /** One account; undefined when nothing was ever spent or held in it. */
+    async account(id: string): Promise<AccountRow | undefined> {
       const [row] = await query(`SELECT ${accountColumns} FROM account WHERE id = ?`, [id]);
       return row === undefined ? undefined : readAccount(row);
     },
-    async accounts(limit) {
+    /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
+    async accounts(limit: number): Promise<{ readonly accounts: readonly AccountRow[]; readonly more: number }> {
       const rows = await query(
         `SELECT ${accountColumns} FROM account
          ORDER BY CASE WHEN id LIKE 'day/%' THEN 0 ELSE 1 END, CASE WHEN id LIKE 'day/%' THEN id END DESC,

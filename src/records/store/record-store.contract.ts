@@ -25,8 +25,8 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const attempts = [{ ...attempt!, cost_nano_usd: null, cost_source: null }];
       return record(n, { cost_nano_usd: 0, cost_state: "unknown", attempts, ...given });
     };
-    const costOf = (decisionId: string, costNanoUsd: number) =>
-      ({ decisionId, attempt: attempt!.number, costNanoUsd, state: "known" }) as const;
+    const costOf = (requestId: string, charged: number) =>
+      ({ requestId, attempt: attempt!.number, charged, state: "SETTLED" }) as const;
     const append = async (records: readonly DecisionRecord[], size: number) => {
       for (let at = 0; at < records.length; at += size) await store.append(records.slice(at, at + size));
     };

@@ -1,7 +1,7 @@
 import { openLargeStore, type Statement, type StoreDatabase, type WriteTransaction } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { MemoryLimits } from "#platform/lru-map.ts";
-import { type CostCorrection, correctedRecord, correctionOf } from "#records/cost-correction.ts";
+import { type ClosedReservation, correctedRecord } from "#records/cost-correction.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { placeholders } from "#records/filter.ts";
 import type {
@@ -230,8 +230,8 @@ export class RecordStore {
   }
 
   /** Writes the final costs of attempts. Repeating it changes nothing, also on two nodes at once. Returns how many records it has changed. */
-  async correct(corrections: readonly CostCorrection[]): Promise<number> {
-    const byDecision = Map.groupBy(corrections, ({ decisionId }) => decisionId);
+  async correct(closed: readonly ClosedReservation[]): Promise<number> {
+    const byDecision = Map.groupBy(closed, ({ requestId }) => requestId);
     return this.#change([...byDecision.keys()], (record) => {
       const after = (byDecision.get(record.decision_id) ?? []).reduce(correctedRecord, record);
       return after === record ? undefined : after;
@@ -285,11 +285,10 @@ export class RecordStore {
         `SELECT id, hold, actual, state FROM reservation WHERE id IN (${placeholders(ids)}) AND closed_ms IS NOT NULL`,
         ...ids,
       ]);
-      const corrections = closed.map((reservation) => {
-        const state = String(reservation["state"]) as ReservationState; // the ledger writes no other
-        const actual = reservation["actual"] == null ? null : Number(reservation["actual"]);
-        const charged = chargedOf({ state, actual, hold: Number(reservation["hold"]) });
-        return correctionOf({ ...partsOfReservationId(String(reservation["id"])), state, charged });
+      const corrections = closed.map(({ id, hold, actual, state: text }) => {
+        const state = String(text) as ReservationState; // the ledger writes no other
+        const charged = chargedOf({ state, actual: actual == null ? null : Number(actual), hold: Number(hold) });
+        return { ...partsOfReservationId(String(id)), state, charged };
       });
       await this.correct(corrections);
     }

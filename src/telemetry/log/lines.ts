@@ -1,21 +1,8 @@
 /** What precedes the time is the same on every line of an event; `fields` are flat, so one `stringify` makes the rest. */
 export function jsonLine(level: string, node: string, event: string, fields: object, atMs: number): string {
-  const head = `{"level":"${level}",${node}"event":"${event}","time":"${isoTime(atMs)}"`;
+  const head = `{"level":"${level}",${node}"event":"${event}","time":"${new Date(atMs).toISOString()}"`;
   const rest = JSON.stringify(fields);
   return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
-}
-
-let lastSecond = Number.NaN;
-let textOfLastSecond = "";
-
-/** As `toISOString` has it; the text of a second is made once, not for each of its lines. */
-function isoTime(atMs: number): string {
-  const second = Math.floor(atMs / 1_000);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    textOfLastSecond = new Date(second * 1_000).toISOString().slice(0, -4);
-  }
-  return `${textOfLastSecond}${String(Math.floor(atMs - second * 1_000)).padStart(3, "0")}Z`;
 }
 
 /** One event as a line for a terminal; text of several lines follows below it, indented. */

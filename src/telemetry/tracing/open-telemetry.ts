@@ -19,14 +19,40 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { TraceContext } from "#domain/trace-context.ts";
-import type { CallEnd, CallSpan, CallStart, RequestSpan, Tracing } from "./tracing.ts";
 
 /**
- * The only file that imports OpenTelemetry, and it is imported only where OTEL_* asks for it. Its libraries read the rest of
- * OTEL_* themselves: endpoint, headers, compression, certificates, resource, sampler, limits, batches. Contexts are handed
- * over explicitly: automatic instrumentation does not work on this runtime.
+ * Traces of requests and of the calls made for them. Nothing of a prompt or an answer is in a trace; ids and names only. The only
+ * file that imports OpenTelemetry, and it is loaded only where OTEL_* asks for it. Its libraries read the rest of OTEL_* themselves:
+ * endpoint, headers, compression, certificates, resource, sampler, limits, batches. Contexts are handed over explicitly, as W3C header
+ * values: automatic instrumentation does not work on this runtime.
  */
+export type Tracing = ReturnType<typeof openTelemetry>;
+export type RequestSpan = ReturnType<typeof startRequest>;
+
+export interface CallStart {
+  /** The aggregator's id of the model, and the registry's key. */
+  readonly model: string;
+  readonly modelKey: string;
+  readonly stream: boolean;
+  readonly maxTokens?: number;
+  readonly serverAddress: string;
+  readonly serverPort: number;
+  /** Whose flavor of the API the server speaks. */
+  readonly provider: string;
+}
+
+export interface CallEnd {
+  /** The kind of failure; absent: it was answered. */
+  readonly errorType?: string;
+  readonly status?: number;
+  readonly responseModel?: string;
+  readonly responseId?: string;
+  readonly finishReasons?: readonly string[];
+  readonly usage?: Omit<TokenUsage, "reasoning">;
+}
+
 export interface TracingOptions {
   readonly version: string;
   readonly nodeId: string;
@@ -40,7 +66,7 @@ export interface TracingOptions {
 
 const scope = "smart-gateway";
 
-export function openTelemetry(options: TracingOptions): Tracing {
+export function openTelemetry(options: TracingOptions) {
   const { version, nodeId, traces, metrics, metricIntervalMs, onProblem } = options;
   const silent = () => undefined;
   // Only that something failed is passed on: messages of the libraries quote URLs and answers.
@@ -67,9 +93,13 @@ export function openTelemetry(options: TracingOptions): Tracing {
   const tracer = tracers.getTracer(scope, version);
   const histograms = createHistograms(meters.getMeter(scope, version));
   return {
-    startRequest: (start, parent) => startRequest(tracer, start, parent),
-    startCall: (start, parent) => new OpenCall(tracer, histograms, start, parent),
-    async close() {
+    /** Begins the span of a request that a caller has sent; `parent` is the caller's own context. */
+    startRequest: (start: { readonly method: string; readonly route: string }, parent: TraceContext | undefined) =>
+      startRequest(tracer, start, parent),
+    /** Begins the span of one call to a model. */
+    startCall: (start: CallStart, parent: TraceContext | undefined) => new CallSpan(tracer, histograms, start, parent),
+    /** Sends what is left. Never rejects. */
+    async close(): Promise<void> {
       // A collector that is unavailable must not fail the end of the process.
       await Promise.allSettled([tracers.shutdown(), meters.shutdown()]);
     },
@@ -99,7 +129,7 @@ function startRequest(
   tracer: Tracer,
   { method, route }: { method: string; route: string },
   parent: TraceContext | undefined,
-): RequestSpan {
+) {
   const span = tracer.startSpan(
     `${method} ${route}`,
     {
@@ -109,8 +139,10 @@ function startRequest(
     readContext(parent),
   );
   return {
+    /** What the calls of this request have as their parent. */
     context: writeContext(span),
-    end(status, headers) {
+    /** The answer is whole. `headers` are the answer's: they say how it was routed. */
+    end(status: number, headers: Pick<Headers, "get">): void {
       span.setAttribute("http.response.status_code", status);
       for (const name of routingHeaders) {
         const header = name === "request_id" ? "x-request-id" : `x-smart-gateway-${name.replace("_", "-")}`;
@@ -132,7 +164,8 @@ const routingHeaders = ["request_id", "decision_id", "action", "cause", "kind", 
 type Histograms = ReturnType<typeof createHistograms>;
 
 /** One call to a model: a CLIENT span and its histograms. */
-class OpenCall implements CallSpan {
+export class CallSpan {
+  /** What goes out with the call. */
   readonly context: TraceContext;
   readonly #span: Span;
   readonly #histograms: Histograms;
@@ -166,6 +199,7 @@ class OpenCall implements CallSpan {
     this.context = writeContext(this.#span);
   }
 
+  /** The next chunk of a stream has come. */
   chunk(): void {
     const nowMs = performance.now();
     const { firstChunk, chunk } = this.#histograms;
