@@ -77,7 +77,7 @@ export function withRecords<T>(work: (store: RecordStore) => Promise<T>): Promis
 }
 
 /** The database as it is: to be read, neither created nor migrated. */
-export function openUnchanged(location: DatabaseLocation): StoreDatabase {
+function openUnchanged(location: DatabaseLocation): StoreDatabase {
   return location.kind === "sqlite"
     ? sqliteDatabase(new Database(location.path, { readonly: true, strict: true }))
     : postgresDatabase(new PostgresConnection(location.url, 3_000));

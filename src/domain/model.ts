@@ -100,3 +100,11 @@ export interface ModelRegistry {
   /** Names the prices of all models together; absent before they are settled. */
   readonly priceVersion?: string;
 }
+
+/** The registry of these models, in their order. */
+export function modelRegistry(models: Iterable<Model>): ModelRegistry {
+  const byKey = new Map([...models].map((model) => [model.key, model]));
+  const byRole: { [R in Role]?: Model } = {};
+  for (const model of byKey.values()) if (model.enabled) byRole[model.role] ??= model;
+  return { models: byKey, byRole };
+}

@@ -1,7 +1,7 @@
 import { type ConfigDocument, isSection, parseConfig, readConfigFile } from "#config/config-file.ts";
 import { type Invalid, inOrder, type Problem } from "#config/problem.ts";
 import { problemAt, validate } from "#config/validate.ts";
-import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
+import { type Model, type ModelRegistry, modelRegistry } from "#domain/model.ts";
 import shippedText from "../../config/models.yaml" with { type: "text" };
 import { partialPriceOf, priceOf } from "./price-of-record.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
@@ -31,25 +31,21 @@ function registryIn(document: ConfigDocument, base?: unknown): LoadedRegistry | 
   if (checked.kind === "invalid") return checked;
   const problems: Problem[] = [];
   const report: Report = (at, message, suggestion) => void problems.push(problemAt(document, at, message, suggestion));
-  const models = new Map<string, Model>();
+  const models: Model[] = [];
   for (const [key, record] of Object.entries(checked.value.models)) {
     const written = writtenRecord(document.value, key);
     checkRecord(key, record, written, report);
     const ownPrices = base !== undefined && isSection(written["prices"]) ? Object.keys(written["prices"]) : [];
-    models.set(key, modelOf(key, record, ownPrices));
+    models.push(modelOf(key, record, ownPrices));
   }
-  const byRole: { [R in Role]?: Model } = {};
-  for (const role of roles) {
-    const first = models.values().find((model) => model.role === role && model.enabled);
-    if (first !== undefined) byRole[role] = first;
-  }
+  const registry = modelRegistry(models);
   for (const role of ["worker", "senior"] as const) {
-    if (byRole[role] === undefined) {
+    if (registry.byRole[role] === undefined) {
       report(["models"], `no enabled model has the role ${role}`, `enable one, or add a record with role: ${role}`);
     }
   }
   if (problems.length > 0) return { kind: "invalid", problems: inOrder(problems) };
-  return { kind: "ok", registry: { models, byRole }, document };
+  return { kind: "ok", registry, document };
 }
 
 type Report = (at: readonly string[], message: string, suggestion?: string) => void;

@@ -2,7 +2,7 @@ import { actions, aliases, causes, taskKinds } from "#domain/routing.ts";
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
 import { costStates, type DecisionRecord, refusers, tiers } from "./decision-record.ts";
 import { requestOutcomes } from "./record.ts";
-import type { RecordFilter, RollupFilter } from "./records.ts";
+import { type FilterField, filterValues, type RecordFilter, type RollupFilter } from "./records.ts";
 
 /** The fields of a filter whose values are words of a closed set, and the words. */
 export const filterWords = {
@@ -28,33 +28,7 @@ export function statusProblem(value: string): string | undefined {
   return /^[1-5](\d\d|xx)$/.test(value) ? undefined : `"${value}" is no status such as 403, and no class such as 5xx`;
 }
 
-/** The fields by which records are found; the others of a filter are times. */
-export type FilterField = Exclude<keyof RecordFilter, "fromMs" | "toMs"> | "decisionId";
-
-/** For each field the values that a record has in it. "" stands for none. */
-const valuesOf: { readonly [F in FilterField]: (record: DecisionRecord) => readonly string[] } = {
-  decisionId: ({ decision_id }) => [decision_id],
-  requestId: ({ request_id }) => [request_id],
-  session: ({ session }) => [session ?? ""],
-  goal: ({ goal }) => [goal ?? ""],
-  task: ({ task }) => [task ?? ""],
-  cause: ({ cause }) => [cause ?? ""],
-  rule: ({ rule }) => (rule ?? "").split(", "),
-  alias: ({ alias }) => [alias ?? ""],
-  model: ({ served_by, model }) => [served_by ?? model ?? ""],
-  tier: ({ tier }) => [tier ?? ""],
-  kind: ({ kind }) => [kind ?? ""],
-  action: ({ action }) => [action ?? ""],
-  outcome: ({ outcome }) => [outcome],
-  // Itself, and its class: `4xx`.
-  status: ({ status }) => [String(status), `${Math.floor(status / 100)}xx`],
-  refusedBy: ({ refused_by }) => [refused_by ?? ""],
-  errorClass: ({ error_class }) => [error_class ?? ""],
-  costState: ({ cost_state }) => [cost_state],
-  label: ({ label }) => [label ?? ""],
-  redaction: ({ redactions }) => (redactions.length === 0 ? [""] : ["any", ...redactions.map(({ rule }) => rule)]),
-};
-const fields = Object.keys(valuesOf) as readonly FilterField[]; // its own keys
+const fields = Object.keys(filterValues) as readonly FilterField[]; // its own keys
 
 /** One of these values of a field. */
 export type Wanted = readonly [field: FilterField, anyOf: readonly string[]];
@@ -62,13 +36,13 @@ export type Wanted = readonly [field: FilterField, anyOf: readonly string[]];
 /** What a filter asks of each field. */
 export function wantedBy(filter: RecordFilter): readonly Wanted[] {
   return fields.flatMap((field): Wanted[] => {
-    const value = field === "decisionId" ? undefined : filter[field];
+    const value = filter[field];
     return value === undefined ? [] : [[field, typeof value === "string" ? [value] : value]];
   });
 }
 
 export function hasWanted(record: DecisionRecord, wanted: readonly Wanted[]): boolean {
-  return wanted.every(([field, anyOf]) => valuesOf[field](record).some((value) => anyOf.includes(value)));
+  return wanted.every(([field, anyOf]) => filterValues[field](record).some((value) => anyOf.includes(value)));
 }
 
 /** Whether a record passes, without a database: for the live feed. */
@@ -79,28 +53,22 @@ export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boo
 
 /** All that filters can ask a record for: `field=value`. */
 export function termsIn(record: DecisionRecord): readonly string[] {
-  return fields.flatMap((field) => valuesOf[field](record).map((value) => `${field}=${value}`));
+  return fields.flatMap((field) => filterValues[field](record).map((value) => `${field}=${value}`));
 }
 
 /** What sums must meet to pass a filter: SQL over the columns of `decision_sum`, and its values. */
 export function sumCondition(filter: RollupFilter): readonly [sql: string, values: readonly (string | number)[]] {
-  const columns = ["cause", "model", "tier", "outcome", "refused_by", "label"] as const;
-  const wanted = { ...filter, refused_by: filter.refusedBy };
-  const parts = columns.flatMap((column) => {
-    const values = wanted[column];
-    return values === undefined ? [] : [{ sql: `${column} IN (${placeholders(values)})`, values }];
+  const parts = wantedBy(filter).map(([field, anyOf]): readonly [string, readonly (string | number)[]] => {
+    if (field !== "status") {
+      return [`${field === "refusedBy" ? "refused_by" : field} IN (${placeholders(anyOf)})`, anyOf];
+    }
+    const ranges = anyOf.map((text) => {
+      const low = /^[1-5]xx$/.test(text) ? Number(text[0]) * 100 : Number(text) || 0;
+      return [low, text.endsWith("xx") ? low + 99 : low];
+    });
+    return [`(${ranges.map(() => "status BETWEEN ? AND ?").join(" OR ") || "1 = 0"})`, ranges.flat()];
   });
-  const ranges = filter.status?.map((text) => {
-    const low = /^[1-5]xx$/.test(text) ? Number(text[0]) * 100 : Number(text) || 0;
-    return [low, text.endsWith("xx") ? low + 99 : low];
-  });
-  const inRanges = ranges?.map(() => "status BETWEEN ? AND ?").join(" OR ");
-  return [
-    ["1 = 1", ...parts.map(({ sql }) => sql), ...(inRanges === undefined ? [] : [`(${inRanges || "1 = 0"})`])].join(
-      " AND ",
-    ),
-    [...parts.flatMap(({ values }) => values), ...(ranges ?? []).flat()],
-  ];
+  return [["1 = 1", ...parts.map(([sql]) => sql)].join(" AND "), parts.flatMap(([, values]) => values)];
 }
 
 /** In an SQL list. An empty list has NULL, which equals nothing. */

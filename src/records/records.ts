@@ -8,32 +8,37 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** A record passes if every field matches. Several values of a field are alternatives; "" matches a record without a value. */
-export interface RecordFilter extends Partial<TimeRange> {
-  readonly session?: string;
-  readonly goal?: string;
-  readonly task?: string;
-  readonly requestId?: string;
-  readonly cause?: readonly string[];
-  /** One of the hard rules that fired. */
-  readonly rule?: string;
-  readonly alias?: readonly string[];
-  /** Key of the model that answered, else of the chosen one. */
-  readonly model?: readonly string[];
-  readonly tier?: readonly string[];
-  readonly kind?: readonly string[];
-  readonly action?: readonly string[];
-  readonly outcome?: readonly string[];
-  /** `2xx`, `403` … */
-  readonly status?: readonly string[];
-  readonly refusedBy?: readonly string[];
-  readonly errorClass?: readonly string[];
-  readonly costState?: readonly string[];
-  /** Label of the caller's token. */
-  readonly label?: readonly string[];
-  /** Rules of the privacy gate that found something; `any`: whichever. */
-  readonly redaction?: readonly string[];
-}
+/** For each field the values that a record has in it. "" stands for none. */
+export const filterValues = {
+  decisionId: ({ decision_id }) => [decision_id],
+  requestId: ({ request_id }) => [request_id],
+  session: ({ session }) => [session ?? ""],
+  goal: ({ goal }) => [goal ?? ""],
+  task: ({ task }) => [task ?? ""],
+  cause: ({ cause }) => [cause ?? ""],
+  rule: ({ rule }) => (rule ?? "").split(", "),
+  alias: ({ alias }) => [alias ?? ""],
+  model: ({ served_by, model }) => [served_by ?? model ?? ""],
+  tier: ({ tier }) => [tier ?? ""],
+  kind: ({ kind }) => [kind ?? ""],
+  action: ({ action }) => [action ?? ""],
+  outcome: ({ outcome }) => [outcome],
+  // Itself, and its class: `4xx`.
+  status: ({ status }) => [String(status), `${Math.floor(status / 100)}xx`],
+  refusedBy: ({ refused_by }) => [refused_by ?? ""],
+  errorClass: ({ error_class }) => [error_class ?? ""],
+  costState: ({ cost_state }) => [cost_state],
+  label: ({ label }) => [label ?? ""],
+  redaction: ({ redactions }) => (redactions.length === 0 ? [""] : ["any", ...redactions.map(({ rule }) => rule)]),
+} satisfies Readonly<Record<string, (record: DecisionRecord) => readonly string[]>>;
+/** The fields by which records are found; the others of a filter are times. */
+export type FilterField = keyof typeof filterValues;
+
+/**
+ * A record passes if every field matches. Several values of a field are alternatives; "" matches a record without a value. A model is
+ * the one that answered, else the chosen one; a status may be a class (`4xx`); a redaction is a rule that found something, or `any`.
+ */
+export type RecordFilter = Partial<TimeRange> & { readonly [F in FilterField]?: string | readonly string[] };
 
 /** The fields of a filter that sums have too. */
 export type RollupFilter = Pick<

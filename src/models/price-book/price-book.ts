@@ -1,4 +1,4 @@
-import type { Model, ModelRegistry, Price, Role } from "#domain/model.ts";
+import { type Model, type ModelRegistry, modelRegistry, type Price } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { highestRates } from "#domain/money/prices.ts";
 import type { Listing } from "./price-list.ts";
@@ -22,13 +22,8 @@ export const emptyPriceBook: PriceBook = new Map();
  * keep their prices.
  */
 export function withPriceBook(registry: ModelRegistry, book: PriceBook): ModelRegistry {
-  const models = new Map([...registry.models].map(([key, model]) => [key, priced(model, book.get(model.upstreamId))]));
-  const byRole: { [R in Role]?: Model } = {};
-  for (const { key, role } of Object.values(registry.byRole)) {
-    const same = models.get(key);
-    if (same !== undefined) byRole[role] = same;
-  }
-  return { models, byRole, priceVersion: priceVersionOf(models.values()) };
+  const models = [...registry.models.values()].map((model) => priced(model, book.get(model.upstreamId)));
+  return { ...modelRegistry(models), priceVersion: priceVersionOf(models) };
 }
 
 function priced(model: Model, entry: BookEntry | undefined): Model {
@@ -38,8 +33,8 @@ function priced(model: Model, entry: BookEntry | undefined): Model {
 }
 
 /** Names the prices of all models together: the same prices have the same version, on every node and after every start. */
-function priceVersionOf(models: Iterable<Model>): string {
-  const prices = [...models].map(({ key, price }) => [key, sorted(price)] as const);
+function priceVersionOf(models: readonly Model[]): string {
+  const prices = models.map(({ key, price }) => [key, sorted(price)] as const);
   const text = JSON.stringify(prices.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 12);
 }

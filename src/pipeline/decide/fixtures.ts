@@ -1,6 +1,6 @@
 import { Policy } from "#config/policy.ts";
 import { featureCount, featureVersion, LearnedWeights } from "#domain/learned-weights.ts";
-import type { Model, ModelKey, ModelRegistry, Role } from "#domain/model.ts";
+import { type Model, type ModelKey, type ModelRegistry, modelRegistry, type Role } from "#domain/model.ts";
 import { lowerCap } from "#domain/money/caps.ts";
 import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
@@ -60,9 +60,7 @@ export const emergencyModel = aModel({ key: "vendor_emergency", role: "emergency
 export function aRegistry(
   models: readonly Model[] = [scoutModel, workerModel, seniorModel, emergencyModel],
 ): ModelRegistry {
-  const byRole: { [R in Role]?: Model } = {};
-  for (const model of models) if (model.enabled) byRole[model.role] ??= model;
-  return { models: new Map(models.map((model) => [model.key, model])), byRole };
+  return modelRegistry(models);
 }
 
 const servingStates: readonly HealthState[] = ["HEALTHY", "DEGRADED", "STALE"];

@@ -1,6 +1,6 @@
 import { capsOf, Policy } from "#config/policy.ts";
 import { LearnedWeights } from "#domain/learned-weights.ts";
-import { type Model, type ModelRegistry, type Role, roles } from "#domain/model.ts";
+import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
@@ -26,21 +26,12 @@ export function readConfiguration(json: string): DecisionConfiguration | undefin
   try {
     const { policy: written, models, learned } = JSON.parse(json);
     const policy = Policy.parse({ ...written, privacy: {} });
+    // This program wrote the models from a valid registry, so they are not checked.
     const weights = learned == null ? undefined : LearnedWeights.parse(learned);
-    return { policy, registry: registryOf(models), caps: capsOf(policy), learned: weights };
+    return { policy, registry: modelRegistry(models), caps: capsOf(policy), learned: weights };
   } catch {
     return undefined;
   }
-}
-
-/** The models in the order of their registry. This program wrote them from a valid registry, so they are not checked. */
-function registryOf(models: readonly Model[]): ModelRegistry {
-  const byRole: { [R in Role]?: Model } = {};
-  for (const role of roles) {
-    const first = models.find((model) => model.role === role && model.enabled);
-    if (first !== undefined) byRole[role] = first;
-  }
-  return { models: new Map(models.map((model) => [model.key, model])), byRole };
 }
 
 /** The part of a record that its decision can be made from again. */

@@ -34,69 +34,55 @@ const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(
     ${sumColumns.map((name) => `${name} = decision_sum.${name} + excluded.${name}`).join(", ")},
     last_ms = CASE WHEN excluded.last_ms > decision_sum.last_ms THEN excluded.last_ms ELSE decision_sum.last_ms END`;
 
+/** By their keys. */
+type Sums = Map<string, { readonly key: readonly StoreValue[]; readonly amounts: number[]; lastMs: number }>;
+
 /** Adds records to the sums, and takes the records that they replace out of them. */
 export function sumStatements(
   records: readonly DecisionRecord[],
   replaced: readonly DecisionRecord[] = [],
 ): readonly Statement[] {
-  const sums = new Sums();
-  for (const record of records) sums.add(record, 1);
-  for (const record of replaced) sums.add(record, -1);
-  return sums.statements();
+  const sums: Sums = new Map();
+  for (const record of records) addRecord(sums, record, 1);
+  for (const record of replaced) addRecord(sums, record, -1);
+  return [...sums.values()].map(({ key, amounts, lastMs }) => [upsert, ...key, ...amounts, lastMs]);
 }
 
-class Sums {
-  readonly #rows = new Map<string, { key: readonly StoreValue[]; amounts: number[]; lastMs: number }>();
-
-  add(record: DecisionRecord, sign: 1 | -1): void {
-    const { recorded_ms, model, served_by, cause, outcome, status, repeated } = record;
-    const [tier, refused_by, label] = [record.tier ?? "", record.refused_by ?? "", record.label ?? ""];
-    const amounts = amountsIn(record);
-    const first = record.timings.first_token_ms;
-    const add = (dimension: Dimension, keys: Keys, given: Amounts, firstMs: number | null) => {
-      for (const span of spansOf[dimension]) this.#addRow([dimension, span], recorded_ms, keys, given, firstMs, sign);
-    };
-    const happened = { model: served_by ?? model ?? "", tier, cause: cause ?? "", outcome, status, refused_by, label };
-    add("request", happened, amounts, first);
-    for (const name of ["goal", "session"] as const) {
-      const value = record[name];
-      if (value !== null) add(name, { name: value }, amounts, first);
-    }
-    for (const [at, attempt] of record.attempts.entries()) {
-      const keys = { model: attempt.model, outcome: attempt.outcome, label };
-      add("attempt", keys, attemptAmounts(attempt, record, at), attempt.first_token_ms);
-    }
-    for (const { rule, count } of record.redactions) {
-      add("redaction", { name: rule, label }, { requests: count * repeated }, null);
-    }
-  }
-
-  #addRow(
-    [dimension, span]: readonly [Dimension, number],
-    atMs: number,
-    keys: Keys,
-    given: Amounts,
-    firstMs: number | null,
-    sign: 1 | -1,
-  ): void {
+function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
+  const { recorded_ms: atMs, model, served_by, cause, outcome, status, repeated } = record;
+  const [tier, refused_by, label] = [record.tier ?? "", record.refused_by ?? "", record.label ?? ""];
+  const add = (dimension: Dimension, keys: Keys, given: Amounts, firstMs: number | null) => {
     const names = [...requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : "")), keys.name ?? ""];
-    const key = [dimension, span, Math.floor(atMs / span) * span, ...names];
-    const id = key.join("\n");
-    const row = this.#rows.get(id) ?? { key, amounts: sumColumns.map(() => 0), lastMs: 0 };
-    this.#rows.set(id, row);
-    const addAt = (at: number, amount: number) => {
-      row.amounts[at] = (row.amounts[at] ?? 0) + sign * amount;
-    };
-    for (const [at, name] of amountColumns.entries()) addAt(at, given[name] ?? 0);
-    if (firstMs !== null) {
-      const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
-      addAt(amountColumns.length + (bucket === -1 ? firstTokenBoundsMs.length : bucket), 1);
+    for (const span of spansOf[dimension]) {
+      const key = [dimension, span, Math.floor(atMs / span) * span, ...names];
+      const id = key.join("\n");
+      const row = sums.get(id) ?? { key, amounts: sumColumns.map(() => 0), lastMs: 0 };
+      sums.set(id, row);
+      const addAt = (at: number, amount: number) => {
+        row.amounts[at] = (row.amounts[at] ?? 0) + sign * amount;
+      };
+      for (const [at, name] of amountColumns.entries()) addAt(at, given[name] ?? 0);
+      if (firstMs !== null) {
+        const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
+        addAt(amountColumns.length + (bucket === -1 ? firstTokenBoundsMs.length : bucket), 1);
+      }
+      row.lastMs = Math.max(row.lastMs, Math.round(atMs));
     }
-    row.lastMs = Math.max(row.lastMs, Math.round(atMs));
+  };
+  const amounts = amountsIn(record);
+  const first = record.timings.first_token_ms;
+  const happened = { model: served_by ?? model ?? "", tier, cause: cause ?? "", outcome, status, refused_by, label };
+  add("request", happened, amounts, first);
+  for (const name of ["goal", "session"] as const) {
+    const value = record[name];
+    if (value !== null) add(name, { name: value }, amounts, first);
   }
-
-  statements(): readonly Statement[] {
-    return [...this.#rows.values()].map(({ key, amounts, lastMs }) => [upsert, ...key, ...amounts, lastMs]);
+  for (const [at, attempt] of record.attempts.entries()) {
+    const keys = { model: attempt.model, outcome: attempt.outcome, label };
+    add("attempt", keys, attemptAmounts(attempt, record, at), attempt.first_token_ms);
+  }
+  for (const { rule, count } of record.redactions) {
+    add("redaction", { name: rule, label }, { requests: count * repeated }, null);
   }
 }
 

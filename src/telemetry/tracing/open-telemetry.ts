@@ -30,6 +30,7 @@ import type { TraceContext } from "#domain/trace-context.ts";
  */
 export type Tracing = ReturnType<typeof openTelemetry>;
 export type RequestSpan = ReturnType<typeof startRequest>;
+export type CallSpan = Pick<OpenCall, "context" | "chunk" | "end">;
 
 export interface CallStart {
   /** The aggregator's id of the model, and the registry's key. */
@@ -97,7 +98,7 @@ export function openTelemetry(options: TracingOptions) {
     startRequest: (start: { readonly method: string; readonly route: string }, parent: TraceContext | undefined) =>
       startRequest(tracer, start, parent),
     /** Begins the span of one call to a model. */
-    startCall: (start: CallStart, parent: TraceContext | undefined) => new CallSpan(tracer, histograms, start, parent),
+    startCall: (start: CallStart, parent: TraceContext | undefined) => new OpenCall(tracer, histograms, start, parent),
     /** Sends what is left. Never rejects. */
     async close(): Promise<void> {
       // A collector that is unavailable must not fail the end of the process.
@@ -164,7 +165,7 @@ const routingHeaders = ["request_id", "decision_id", "action", "cause", "kind", 
 type Histograms = ReturnType<typeof createHistograms>;
 
 /** One call to a model: a CLIENT span and its histograms. */
-export class CallSpan {
+class OpenCall {
   /** What goes out with the call. */
   readonly context: TraceContext;
   readonly #span: Span;
