@@ -45,9 +45,5 @@ function reportText({ from_ms, to_ms, changes, ...result }: BacktestResult): str
       ? `Nothing changes: all ${requests} requests would have gone where they went.`
       : `${changed} of ${requests} requests would have gone elsewhere; ${costs}.`;
   const [from, to] = [from_ms, to_ms].map((ms) => new Date(ms ?? 0).toISOString());
-  const shown = { from, to, ...result, changes: changes.slice(0, maxChangesShown) };
-  return `${headline}\n\n${textOf(shown)}\n\n${legend}`;
+  return `${headline}\n\n${textOf({ from, to, ...result, changes: changes.slice(0, maxChangesShown) })}`;
 }
-
-const legend = `Skipped: refusals before a decision. Estimated: they brought no answer, so their cost is a guess. Hard and easy: answers of flash that
-callers have reported as failed and as solved. Kinds, dimensions and redactions are as recorded: they come from text, which is not kept.`;

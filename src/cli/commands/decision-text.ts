@@ -56,6 +56,11 @@ function givenText({ name, value }: ExplainedDecision["explanation"]["given"][nu
   return plain(`${name.replaceAll("_", " ")} ${value}`);
 }
 
+const attemptColumns = [
+  ..."attempt model purpose outcome upstream_status started_ms duration_ms first_token_ms".split(" "),
+  ..."hold_nano_usd cost_nano_usd tokens_in tokens_out host".split(" "),
+];
+
 /** A decision, explained: the sentence first, then the stages. */
 export function explanationText(record: ExplainedDecision): string {
   const { explanation, attempts, timings } = record;
@@ -64,20 +69,11 @@ export function explanationText(record: ExplainedDecision): string {
     const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${plain(evidence.join(" "))}`;
     return `${decided ? "▶" : " "} ${stage.padEnd(8)} ${said}${seen}`;
   });
-  const rows = attempts.map((attempt) => ({
-    attempt: attempt.number,
-    model: attempt.model,
-    purpose: attempt.purpose,
-    outcome: attempt.outcome,
-    status: attempt.upstream_status,
-    began: durationText(attempt.started_ms),
-    took: durationText(attempt.duration_ms),
-    first_token: attempt.first_token_ms === null ? null : durationText(attempt.first_token_ms),
-    hold_nano_usd: attempt.hold_nano_usd,
-    cost_nano_usd: attempt.cost_nano_usd,
-    tokens_in: attempt.tokens?.prompt,
-    tokens_out: attempt.tokens?.completion,
-    host: attempt.host === null ? null : plain(attempt.host),
+  const rows = attempts.map(({ number, tokens, ...attempt }) => ({
+    attempt: number,
+    ...attempt,
+    tokens_in: tokens?.prompt,
+    tokens_out: tokens?.completion,
   }));
   const ids = {
     received: timeText(record.at_ms),
@@ -101,7 +97,7 @@ export function explanationText(record: ExplainedDecision): string {
     ...(explanation.would_change.length > 0 ? ["\nWhat would have changed it:"] : []),
     ...explanation.would_change.map(({ sentence }) => `  ${sentence}`),
     ...(rows.length === 0 ? [] : [`\nAttempts (decision ${spent[0]}, ledger ${spent[1]}, total ${spent[2]}):`]),
-    ...(rows.length === 0 ? [] : [textTable(rows).replace(/^/gm, "  ")]),
+    ...(rows.length === 0 ? [] : textTable(rows, attemptColumns).split("\n")).map((line) => `  ${plain(line)}`),
     `\n${textOf(ids).split("\n").map(plain).join("\n")}`,
   ].join("\n");
 }

@@ -2,41 +2,29 @@ import { InvalidArgumentError, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
 import { type CommandSpec, checkSpan, type OptionSpec, time, wholeNumber } from "#cli/options.ts";
 import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
-import { boundedId } from "#records/build-record.ts";
+import { DecisionFilter, recordFilter } from "#dashboard/query.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
-import { type filterWords, matchesFilter, statusProblem, wordProblem } from "#records/filter.ts";
+import { matchesFilter } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
 import { decisionLines, explanationText } from "./decision-text.ts";
 
 const idHelp = "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer";
 
-/** The options that select decisions, by the filter's field: flags, help, parser. Those with several values split them at commas. */
-const filters = {
-  goal: ["--goal <goal>", "only this goal (`session/goal`, or the goal alone)", boundedId],
-  session: ["--session <id>", "only this session", boundedId],
-  task: ["--task <id>", "only this task", boundedId],
-  requestId: ["--request <id>", "only this request id", boundedId],
-  cause: ["--cause <causes>", "only these causes", words("cause")],
-  rule: ["--rule <name>", "only requests for which this hard rule fired", (text) => words("rule")(text)[0]],
-  alias: ["--alias <aliases>", "only requests for these models", words("alias")],
-  model: ["--model <keys>", "only answers of these models", (text) => listed(text, () => undefined)],
-  tier: ["--tier <tiers>", "only answers of these tiers", words("tier")],
-  status: [
-    "--status <statuses>",
-    "only these statuses, or classes of them: 403, 5xx",
-    (text) => listed(text, statusProblem),
+/** The filters of the dashboard's lists, as options. */
+const fields = Object.entries(DecisionFilter.omit({ range: true, from_ms: true, to_ms: true }).shape);
+const filters = fields.map(
+  ([field, schema]): OptionSpec => [
+    `--${field.replaceAll("_", "-")} <values>`,
+    schema.description ?? `only requests with this ${field.replaceAll("_", " ")}`,
+    (text) => {
+      const { data, error } = schema.safeParse(text);
+      if (error !== undefined) throw new InvalidArgumentError(error.issues[0]?.message ?? "");
+      return data;
+    },
   ],
-  outcome: ["--outcome <outcomes>", "only requests that ended so", words("outcome")],
-  label: ["--label <labels>", "only requests with tokens of these labels", (text) => listed(text, () => undefined)],
-  redaction: [
-    "--redaction <rules>",
-    "only requests in which the privacy gate has found something: any, or by these rules",
-    (text) => listed(text, () => undefined),
-  ],
-  refusedBy: ["--refused-by <who>", "only requests that one of them has refused", words("refusedBy")],
-} as const satisfies { readonly [F in keyof RecordFilter]?: readonly [string, string, (text: string) => unknown] };
+);
 
 const span: readonly OptionSpec[] = [
   [
@@ -65,7 +53,7 @@ export const commands: readonly CommandSpec[] = [
       ["-n, --lines <count>", "number of latest decisions to print at first", wholeNumber(0, 999), "20"],
       ["--no-follow", "exit after printing them"],
       ["--json", "print each record as a line of JSON"],
-      ...Object.values(filters),
+      ...filters,
     ],
     example: "smart-gateway decisions tail --outcome refused --refused-by gateway",
     run: tail,
@@ -83,22 +71,11 @@ export const commands: readonly CommandSpec[] = [
   {
     name: "decisions export",
     summary: "write all decisions to standard output as lines of JSON, the oldest first",
-    options: [["--json", "the same: each record is a line of JSON"], ...Object.values(filters), ...span],
+    options: [["--json", "the same: each record is a line of JSON"], ...filters, ...span],
     example: "smart-gateway decisions export --since 2026-11-01 > november.jsonl",
     run: exportRecords,
   },
 ];
-
-function words(field: keyof typeof filterWords) {
-  return (text: string) => listed(text, (word) => wordProblem(field, word));
-}
-
-function listed(text: string, problemIn: (word: string) => string | undefined): readonly string[] {
-  const values = text.split(",").map((each) => each.trim());
-  const problem = values.map(problemIn).find((found) => found !== undefined);
-  if (problem !== undefined) throw new InvalidArgumentError(problem);
-  return values;
-}
 
 interface FilterOptions {
   readonly since?: number;
@@ -106,13 +83,10 @@ interface FilterOptions {
 }
 
 function filterFrom({ since, until, ...options }: FilterOptions): RecordFilter {
-  const values = new Map<string, unknown>(Object.entries(options));
-  const given = Object.entries(filters).map(([field, [flags]]) => [
-    field,
-    values.get(new Option(flags).attributeName()),
-  ]);
-  const all = [...given, ["fromMs", since], ["toMs", until]];
-  return Object.fromEntries(all.filter(([, value]) => value !== undefined));
+  const values: Readonly<Record<string, unknown>> = options;
+  // The parser names options in camel case.
+  const given = fields.map(([field]) => [field, values[new Option(`--${field.replaceAll("_", "-")}`).attributeName()]]);
+  return recordFilter({ ...Object.fromEntries(given), from_ms: since, to_ms: until });
 }
 
 const pollMs = 500;

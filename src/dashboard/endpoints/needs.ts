@@ -163,18 +163,6 @@ function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   yield ["unresolved_hold", `Nobody knows what ${calls} cost: ${dollarText(amount)} is held.`, todo, more];
 }
 
-/** What has happened to a model's entry in the aggregator's list, and what to do. Not every drift is about a price. */
-const drifted: Readonly<Record<string, readonly [what: string, todo: string]>> = {
-  expires: ["will lose its model", "Name another model in the registry before."],
-  not_listed: ["has a model that is not listed", "Correct its upstream_id in the registry, or disable it."],
-  repointed: ["is answered by another model", "If it may not, name the model that you want in the registry."],
-  constraint_filtered: ["had calls refused", "Compare the prices. Raise the registry's if the hosts' are right."],
-};
-const priceChanged = [
-  "has another price",
-  "Write the aggregator's prices into the registry if they are right.",
-] as const;
-
 function* moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources): Finding {
   const counted = reconciliation();
   if (counted !== undefined && isNotable(counted)) {
@@ -188,9 +176,10 @@ function* moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSource
   }
   const filtered = notices.filtered.filter(({ atMs }) => clock.now() - atMs < recentMs);
   for (const { model, reason, detail, atMs } of [...drifts(), ...filtered]) {
-    const [what, todo] = drifted[reason] ?? priceChanged;
+    const todo =
+      "Correct its price or its upstream_id in the registry if the aggregator's list is right, or disable it.";
     const more = { command: "models sync", since_ms: atMs, target: model };
-    yield ["price_drift", `${model} ${what}: ${detail}.`, todo, more];
+    yield ["price_drift", `${model} (${reason.replaceAll("_", " ")}): ${detail}.`, todo, more];
   }
 }
 
