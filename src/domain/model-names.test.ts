@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { otherModel } from "./model-names.ts";
 
 describe("the model that an upstream names", () => {
@@ -19,18 +20,12 @@ describe("the model that an upstream names", () => {
     expect(otherModel(asked, said)).toBeUndefined();
   });
 
-  test.each([
-    ["vendor/model", "openai/o1-pro"],
-    ["vendor/model", "vendor/model-pro"],
-    ["vendor/model-v3", "vendor/model-v3-0324"],
-    ["vendor/model", "other/model"],
-    ["vendor/model", "vendor/model:free"],
-    ["vendor/model:free", "vendor/model"],
-    ["vendor/model-20260115", "vendor/model-20260301"],
-    ["vendor/model", "vendor/model-20269915"],
-  ])("requested %s, named %s: another model", (asked, said) => {
-    expect(otherModel(asked, said)).toBe(said);
-  });
+  test.each(jsonLines<[string, string]>(import.meta.dir, "fixtures/other-models.jsonl"))(
+    "requested %s, named %s: another model",
+    (asked, said) => {
+      expect(otherModel(asked, said)).toBe(said);
+    },
+  );
 
   test.each([undefined, null, 7, "", {}, "x\u0000y", "x".repeat(257)])("%p is no name", (said) => {
     expect(otherModel("vendor/model", said)).toBeUndefined();

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Json } from "#domain/chat.ts";
 import { ConnectionError } from "#http-client/connection-error.ts";
 import { HttpSyntaxError } from "#http-client/response/response-head.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { cleanMessage, errorIn, transportFailure } from "./failures.ts";
 
 describe("a transport error", () => {
@@ -93,41 +94,8 @@ describe("a 404 that says constraint_filtered", () => {
 });
 
 describe("a refusal of the request's length or content", () => {
-  const provider = { code: 400, message: "Provider returned error" };
-  test.each<[kind: string, error: Json]>([
-    ["context_length_exceeded", { code: 400, message: "m", type: "context_length_exceeded" }],
-    [
-      "context_length_exceeded",
-      {
-        code: 400,
-        message: "This endpoint's maximum context length is 40960 tokens. However, you requested about 42988",
-      },
-    ],
-    [
-      "context_length_exceeded",
-      { code: 400, message: "Input length (265330) exceeds model's maximum context length (262144)." },
-    ],
-    [
-      "context_length_exceeded",
-      { code: 400, message: "The decoder prompt (length 9000) is longer than the maximum model length of 8192." },
-    ],
-    ["context_length_exceeded", { code: 413, message: "prompt is too long: 210000 tokens > 200000 maximum" }],
-    [
-      "context_length_exceeded",
-      {
-        ...provider,
-        metadata: { raw: '{"error":{"message":"This model\'s maximum context length is 65536 tokens."}}' },
-      },
-    ],
-    ["content_filtered", { code: 400, message: "Content Exists Risk", type: "invalid_request_error" }],
-    ["content_filtered", { code: 403, message: "m requires moderation and your input was flagged for violence" }],
-    ["content_filtered", { ...provider, metadata: { raw: '{"code":"data_inspection_failed"}' } }],
-    ["rejected", { code: 400, message: "max_tokens is too large" }],
-    ["rejected", { code: 404, message: "This model's maximum context length is 8192 tokens" }],
-    ["upstream_error", { code: 500, message: "maximum context length" }],
-    ["rate_limited", { code: 429, message: "Too many tokens; the maximum prompt length for your tier is reached" }],
-    ["unauthorized", { code: 403, message: "Key limit exceeded" }],
-  ])("%s: %j", (kind, error) => {
+  const refusals = jsonLines<[kind: string, error: Json]>(import.meta.dir, "fixtures/length-and-content.jsonl");
+  test.each(refusals)("%s: %j", (kind, error) => {
     expect(errorIn({ error })?.kind as string).toBe(kind);
   });
 });

@@ -83,37 +83,14 @@ tasks:
     ]);
   });
 
-  test.each([
-    ["flash threshold above pro threshold", "routing:\n  flash_below: 70\n  pro_from: 60\n", "routing.flash_below"],
-    ["a first pause longer than the longest", "health:\n  open_base_ms: 400000\n", "health.open_base_ms"],
-    [
-      "an unknown model in the chain",
-      "health:\n  senior_fallback_chain: [vendor_v4_prO]\n",
-      "health.senior_fallback_chain[0]",
-    ],
-    [
-      "a free model in the chain",
-      "health:\n  senior_fallback_chain: [vendor_free_scout]\n",
-      "health.senior_fallback_chain[0]",
-    ],
-    [
-      "a model twice in the chain",
-      "health:\n  senior_fallback_chain: [vendor_v4_pro, vendor_v4_pro]\n",
-      "health.senior_fallback_chain[1]",
-    ],
-    [
-      "a rule that no linear engine can run",
-      "privacy:\n  custom_rules:\n    - { id: slow, pattern: '(?=a)ab' }\n",
-      "privacy.custom_rules[0]",
-    ],
-    ["not a number", "budget:\n  per_day_hard_usd: .nan\n", "budget.per_day_hard_usd"],
-    ["endless money", "budget:\n  per_day_hard_usd: .inf\n", "budget.per_day_hard_usd"],
-    ["negative money", "budget:\n  per_day_hard_usd: -1\n", "budget.per_day_hard_usd"],
-  ])("is refused for %s", async (_, text, path) => {
-    const problems = await problemsOf(text);
-    expect(problems.map((problem) => problem.path)).toEqual([path]);
-    expect(problems[0]?.line).toBeGreaterThan(1);
-  });
+  test.each(jsonLines<[string, string, string]>(import.meta.dir, "fixtures/invalid-policies.jsonl"))(
+    "is refused for %s",
+    async (_, text, path) => {
+      const problems = await problemsOf(text);
+      expect(problems.map((problem) => problem.path)).toEqual([path]);
+      expect(problems[0]?.line).toBeGreaterThan(1);
+    },
+  );
 
   test.each([
     ["pro_from: 85", 85],

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Policy } from "#config/policy.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -25,18 +26,7 @@ const alphabets: Readonly<Record<string, readonly [string, number]>> = {
   "24 small letters and digits": [`${small}0123456789`, 24],
   "26 of base32": [`${small.toUpperCase()}234567`, 26],
 };
-const passwords = [
-  "hunter2!!",
-  "LetMeIn99",
-  "dbPass_2024",
-  "SuperSecret42!",
-  "Bluebird7Cactus9",
-  "a8F!kd02",
-  "pr0d-db-Xk29",
-  "vT4-mmQ-91z",
-  "Zebra.Lamp.42",
-  "m0nk3yBusiness",
-];
+const passwords = jsonLines<string>(import.meta.dir, "fixtures/passwords.jsonl");
 
 /** What stands at the mark in a text of `found.jsonl`, by kind. */
 const secrets: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
+import { fails } from "#simulator/behaviours.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { type Answer, authorization, eventually, postChat, startUpstream, upstreamKey } from "../harness/gateway.ts";
 import { type GatewayProcess, root, serve } from "../harness/process.ts";
@@ -160,6 +161,17 @@ describe("a gateway with OTEL_*", () => {
     });
     const sent = (await upstream.request(before)).headers;
     expect(sent["traceparent"]).toBe(`00-${traceId}-${client.spanId}-01`);
+  });
+
+  test("creates a CLIENT span of every attempt, with the kind of each failure", async () => {
+    const { traceId, headers } = newTrace();
+    upstream.next(fails(500));
+    expect((await chat({}, headers)).status).toBe(200);
+    const { clients } = await spansOf(traceId, 3);
+    const failed = clients.filter(({ status }) => status.code === 2);
+    expect([clients.length, failed.length]).toEqual([2, 1]);
+    const error = { "error.type": "upstream_error", "http.response.status_code": 500 };
+    expect(valuesOf(failed[0].attributes)).toMatchObject(error);
   });
 
   test("does not send the caller's tracestate to the upstream", async () => {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import { maxUsd, type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import type { BatchedLedger, BatchedLedgerOptions } from "#ledger/batched-ledger.ts";
-import { adhocGoal, type Reservation, type ReserveReply, reservationIdOf } from "#ledger/ledger.ts";
+import { adhocGoal, type Reservation, reservationIdOf } from "#ledger/ledger.ts";
 import { processTimers } from "#ledger/open-ledger.ts";
 import type { LedgerEvent } from "#ledger/store.ts";
 import { type Clock, type Timers, utcDayOf } from "#platform/time.ts";
@@ -791,56 +790,6 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       await ledger.close(1_000);
       expect((await ledger.reserve(reservationOf({ amount: usd(1) }))).kind).toBe("unavailable");
       expect(ledger.status().ok).toBe(false);
-    });
-
-    test("spent plus held never exceeds the cap, and replies follow a simple account, in any order of calls", async () => {
-      const step = fc.oneof(
-        {
-          weight: 4,
-          arbitrary: fc.record({ do: fc.constant("reserve" as const), amount: fc.integer({ min: 0, max: 400 }) }),
-        },
-        {
-          weight: 3,
-          arbitrary: fc.record({
-            do: fc.constantFrom("settle" as const, "release" as const, "unknown" as const, "charge" as const),
-            pick: fc.nat(),
-            share: fc.integer({ min: 0, max: 100 }),
-          }),
-        },
-      );
-      let run = 0;
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-          run += 1;
-          const goal = `random/${run}`;
-          const open = new Map<string, number>();
-          let spent = 0;
-          const heldSum = () => [...open.values()].reduce((sum, hold) => sum + hold, 0);
-          for (const one of steps) {
-            if (one.do === "reserve") {
-              const amount = usd(one.amount);
-              const reservation = reservationOf({ amount, goal, perDayHard: usd(1_000_000_000) });
-              const fits = spent + heldSum() + one.amount <= 1_000;
-              const reply: ReserveReply = await ledger.reserve(reservation);
-              expect(reply.kind).toBe(fits ? "held" : "refused");
-              if (fits) open.set(reservation.id, one.amount);
-              continue;
-            }
-            const [id, hold] = [...open][one.pick % Math.max(1, open.size)] ?? [];
-            if (id === undefined || hold === undefined) continue;
-            const actual = Math.floor((hold * one.share) / 100);
-            if (one.do === "settle") await ledger.resolve([cost(id, actual)]);
-            else if (one.do === "release") await ledger.resolve([{ id, kind: "released", reason: "test" }]);
-            else if (one.do === "charge") await ledger.resolve([{ id, kind: "charged", reason: "test" }]);
-            else await ledger.resolve([{ id, kind: "unknown", reason: "test" }]);
-            if (one.do !== "unknown") open.delete(id);
-            if (one.do === "settle") spent += actual;
-            if (one.do === "charge") spent += hold;
-          }
-          expect((await spendOf(goal)).goalAccount).toEqual({ spent: usd(spent), held: usd(heldSum()) });
-        }),
-        { numRuns: 15 },
-      );
     });
   });
 }

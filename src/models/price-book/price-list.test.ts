@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "#domain/chat.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { listingsIn } from "./price-list.ts";
 
 const wanted = new Map([
@@ -88,21 +89,14 @@ describe("prices in an aggregator's list", () => {
     expect(priceOf({ ...plain, overrides })).toMatchObject({ bands: [{ window: { fromMinute, toMinute } }] });
   });
 
-  test.each<Json>([
-    { utc_start: 960, utc_end: 1000 },
-    { utc_start: -100, utc_end: 1000 },
-    { utc_start: 100, utc_end: 2500 },
-    { utc_start: 100, utc_end: 400, utc_days: ["monday"] },
-    { utc_start: "soon", utc_end: "later" },
-    { utc_start: "16:30" },
-    { min_prompt_tokens: "many" },
-    { weekday: "monday" },
-    {},
-  ])("always apply an override with an unreadable condition (%p) if its rate is higher", (condition) => {
-    const higher = { ...(condition as object), prompt: "0.000001", completion: "0.0000001" };
-    expect(priceOf({ ...plain, overrides: [higher] })).toMatchObject({ input: 1_000_000_000, output: 280_000_000 });
-    expect(priceOf({ ...plain, overrides: [higher] })).not.toHaveProperty("bands");
-  });
+  test.each<Json>(jsonLines(import.meta.dir, "fixtures/unreadable-conditions.jsonl"))(
+    "always apply an override with an unreadable condition (%p) if its rate is higher",
+    (condition) => {
+      const higher = { ...(condition as object), prompt: "0.000001", completion: "0.0000001" };
+      expect(priceOf({ ...plain, overrides: [higher] })).toMatchObject({ input: 1_000_000_000, output: 280_000_000 });
+      expect(priceOf({ ...plain, overrides: [higher] })).not.toHaveProperty("bands");
+    },
+  );
 
   test("of zero are rejected for a paid model, and accepted for a free one", () => {
     const nothing = { prompt: "0", completion: "0" };

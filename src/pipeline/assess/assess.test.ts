@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { JsonObject } from "#domain/chat.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { assessed, policy, type Sent, step } from "./fixtures.ts";
 
 const zone = (sent: Sent) => {
@@ -86,19 +87,7 @@ describe("reasoning is high", () => {
 });
 
 describe("easy asks stay on the flash tier", () => {
-  test.each([
-    "hello",
-    "Hi, how are you?",
-    "What is the capital of France?",
-    "Was ist ein abstrakter Syntaxbaum?",
-    "什么是哈希率？",
-    "Translate 'good morning' to German",
-    "Write a haiku about autumn",
-    "Write a function that reverses a string in Python",
-    "Summarize this doc about our OAuth login and payment flow.",
-    "",
-    "test",
-  ])("%s", (ask) => {
+  test.each(jsonLines<string>(import.meta.dir, "fixtures/easy-asks.jsonl"))("%s", (ask) => {
     expect(zone({ ask })).toBe("flash");
   });
 });

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import type { Verdict } from "#health/health.ts";
+import { aModel } from "#pipeline/decide/fixtures.ts";
 import { chargeOf, verdictOf } from "#pipeline/settle/consequences.ts";
+import { ignoreCallerFaults } from "./caller-faults.ts";
 
 test("a time-out before anything was sent is about the way to the aggregator, not about the model", () => {
   const timedOut = { kind: "timed_out", message: "m" } as const;
@@ -56,3 +59,23 @@ test("only what an upstream provably does not bill costs nothing", () => {
   expect(chargeOf({ kind: "timed_out", message: "", dispatched: true })).toBe("unknown");
   expect(chargeOf({ kind: "timed_out", message: "", dispatched: false })).toBe("nothing");
 });
+
+test.each([
+  ["timed_out", 900, "ignored"],
+  ["timed_out", 899, "failure"],
+  ["upstream_error 500", 900, "failure"],
+] as const)(
+  "%s after a prompt of %d tokens in a context window of 1,000: %s",
+  (reason, inputTokensEstimate, counts) => {
+    const seen: Verdict[] = [];
+    const report = (verdict: Verdict) => void seen.push(verdict);
+    const permit = { model: "m", epoch: 1, probe: false, answering() {}, report };
+    const size = { inputTokensBound: 10_000, inputTokensEstimate, requestedOutputTokens: null, choices: 1 };
+    const body = { messages: [{ role: "user", content: "hello" }] };
+    ignoreCallerFaults(permit, aModel({ key: "m", role: "worker", contextTokens: 1_000 }), { body, size }).report({
+      kind: "failure",
+      reason,
+    });
+    expect(seen.map(({ kind }) => kind)).toEqual([counts]);
+  },
+);

@@ -89,6 +89,19 @@ describe.each([
       expect(caller.sent).toBeLessThan(24 * megabyte);
     });
   }
+
+  test("is read to a bounded number of bytes: a chat request while the gateway is overloaded", async () => {
+    await using overloaded = await start();
+    Object.assign(overloaded.gateway.ports.ledger, { oldestMs: () => 60_000 });
+    const caller = new Uploader(overloaded.url, { head: [chat, host, auth, json].join("\r\n"), chunked });
+    await caller.flood(64 * megabyte);
+    await eventually(() => caller.closed);
+    expect([caller.status, caller.text.toLowerCase()]).toEqual([
+      503,
+      expect.stringContaining("\r\nretry-after: 2\r\n"),
+    ]);
+    expect(caller.sent).toBeLessThan(24 * megabyte);
+  });
 });
 
 describe("the answer to a body that is not read", () => {

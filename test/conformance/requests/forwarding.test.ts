@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "#domain/chat.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { replies } from "#simulator/behaviours.ts";
 import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
@@ -61,26 +62,7 @@ describe("what is forwarded unchanged", () => {
   });
 
   test("messages of every kind, with unicode, control characters, names and tool calls", async () => {
-    const messages: JsonObject[] = [
-      { role: "developer", content: "Be brief.", name: "boss" },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "naïve 🙂 \u0001 ☃", cache_control: { type: "ephemeral" } },
-          { type: "text", text: "" },
-        ],
-      },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [
-          { id: "call_1", type: "function", function: { name: "f", arguments: '{"a": [1, {"b": "\\u00e9"}]}' } },
-        ],
-      },
-      { role: "tool", tool_call_id: "call_1", content: "result\r\n\ttab" },
-      { role: "assistant", content: "", refusal: null, reasoning_details: [{ type: "reasoning.text", text: "hm" }] },
-      { role: "user", content: "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 \ud83d\ude00" },
-    ];
+    const messages: JsonObject[] = jsonLines(import.meta.dir, "fixtures/messages.jsonl");
     expect((await forwarded({ messages })).sent["messages"]).toEqual(messages);
   });
 

@@ -68,27 +68,7 @@ describe("a field that may change the model, the terms or the price", () => {
 
   test("is forwarded unchanged if its value is harmless, null and empty values too", async () => {
     await using gateway = await start();
-    const harmless: JsonObject[] = [
-      { models: [], fallbacks: null, plugins: [], tools: [], mcp_servers: [], image_config: {}, audio: null },
-      { service_tier: "auto", speed: "standard", modalities: ["text"], store: false, web_search: false },
-      { service_tier: "default", search_parameters: { mode: "off" }, enable_search: false },
-      { plugins: [{ id: "response-healing" }, { id: "context-compression" }, { id: "web", enabled: false }] },
-      { provider: { order: ["a"], only: ["a"], ignore: ["b"], sort: "price", require_parameters: true, zdr: true } },
-      {
-        provider: { quantizations: ["fp8"], data_collection: "deny", allow_fallbacks: false, max_price: { prompt: 1 } },
-      },
-      { tools: [{ type: "function", function: { name: "f" } }], tool_choice: "auto" },
-      // They affect neither model, terms nor price: the specification's "any other field".
-      {
-        transforms: ["middle-out"],
-        prompt_cache_key: "k",
-        session_id: "s",
-        trace: { trace_id: "t" },
-        verbosity: "low",
-      },
-      { debug: { echo_upstream_body: true }, safety_identifier: "s", background: false, parallel_tool_calls: true },
-      { a_field_of_next_year: { models: ["a/b"] }, functions: [{ name: "f" }], reasoning: { effort: "high" } },
-    ];
+    const harmless: JsonObject[] = jsonLines(import.meta.dir, "fixtures/harmless-fields.jsonl");
     for (const fields of harmless) {
       const index = gateway.upstream.received();
       const reply = await gateway.chat(fields);

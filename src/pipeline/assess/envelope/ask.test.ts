@@ -78,19 +78,7 @@ describe("the newest ask", () => {
   test("inherits kind and dimensions from the previous ask if it only says to continue", () => {
     const hard = "Design a distributed job queue with exactly-once delivery, failover and sharding.";
     const before = assessed({ ask: hard }).task;
-    for (const content of [
-      "continue",
-      "Yes, go ahead.",
-      "ok",
-      "继续",
-      "weiter",
-      "Looks good, implement the plan.",
-      "Please continue from where you left off",
-      "Passt, setz den Plan so um",
-      "d'accord, vas-y",
-      "давай, делай",
-      "進めてください",
-    ]) {
+    for (const content of jsonLines<string>(import.meta.dir, "fixtures/continuations.jsonl")) {
       const messages = [
         { role: "user", content: hard },
         { role: "assistant", content: "Shall I?" },

@@ -18,20 +18,12 @@ describe("housekeeping is recognised by what it requests", () => {
     },
   );
 
-  test.each([
-    "Improve the system prompt in prompts.ts, only the part on tools.",
-    "Which files are relevant to the login page? Answer with a list only.",
-    "Write a function that generates titles for blog posts.",
-    "Summarize this article in three sentences.",
-    "Give me a title for my essay on chess.",
-    "What does a good commit message look like?",
-    "How does fill in the middle work?",
-    "Add a title generator to the chat page.",
-    "The following is a conversation between me and my landlord. Summarize it, no quotes:\nHello",
-    "Write down what the memory system does. Return structured output.",
-  ])("an ask of the user is not housekeeping: %s", (ask) => {
-    expect(kindIn([user(ask)])).toBeUndefined();
-  });
+  test.each(jsonLines<string>(import.meta.dir, "fixtures/user-asks.jsonl"))(
+    "an ask of the user is not housekeeping: %s",
+    (ask) => {
+      expect(kindIn([user(ask)])).toBeUndefined();
+    },
+  );
 
   test.each([
     "You analyze memory dumps of crashed servers. Answer in JSON.",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { assessed, step } from "#pipeline/assess/fixtures.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 
 const ask = { role: "user", content: "Make the retry test pass." };
 const assistant = (content: string): JsonObject => ({ role: "assistant", content });
@@ -195,20 +196,12 @@ describe("what a result was", () => {
     }
   });
 
-  test.each([
-    ["Traceback (most recent call last)\nKeyError: 'a'", true],
-    ["FAILED (errors=1)", true],
-    ['{"isError": true}', true],
-    ["1 failed, 2 passed in 0.3s", true],
-    ["command timed out after 60 s", true],
-    ["compiled in 3 s", false],
-    ["Error: (none)", false],
-    ["0 failed, 12 passed", false],
-    ["Found 0 errors.", false],
-    ["", false],
-  ])("without a status the command's own words decide: %p", (result, failed) => {
-    expect(wrong(result)).toBe(failed);
-  });
+  test.each(jsonLines<[string, boolean, string?]>(import.meta.dir, "fixtures/command-outputs.jsonl"))(
+    "without a status the command's own words decide: %p",
+    (result, failed) => {
+      expect(wrong(result)).toBe(failed);
+    },
+  );
 
   test.each(["cat a.py", "grep -rn 'raise ValueError' src", "sed -n '1,20p' a.py", "git log -p", "cd x && cat b"])(
     "output of %s was only read, and is no failure",
