@@ -91,7 +91,7 @@ describe.each([
   }
 
   test("is read to a bounded number of bytes: a chat request while the gateway is overloaded", async () => {
-    await using overloaded = await start();
+    await using overloaded = await start({ env: { MAX_REQUEST_BYTES: String(megabyte) } });
     Object.assign(overloaded.gateway.ports.ledger, { oldestMs: () => 60_000 });
     const caller = new Uploader(overloaded.url, { head: [chat, host, auth, json].join("\r\n"), chunked });
     await caller.flood(64 * megabyte);
