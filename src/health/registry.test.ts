@@ -245,24 +245,7 @@ describe("the aggregator's breaker", () => {
   });
 });
 
-describe("the operator", () => {
-  test("disables and enables a model; an enabled model is STALE", () => {
-    const { health, state, routable } = setUp();
-    expect([health.override("nobody", "reset"), health.admit("nobody")]).toEqual(["unknown_model", undefined]);
-    expect(health.override(flash, "disable")).toBe("done");
-    expect([state(flash), routable(flash)]).toEqual(["DISABLED", false]);
-    expect(health.admit(flash)).toBeUndefined();
-    health.override(flash, "enable");
-    expect([state(flash), routable(flash)]).toEqual(["STALE", true]);
-  });
-  test("resets an excluded model, and the next request probes it", () => {
-    const { health, report, routable } = setUp();
-    report(flash, bad, 5);
-    health.override(flash, "reset");
-    expect(routable(flash)).toBe(true);
-    expect(health.admit(flash)?.probe).toBe(true);
-  });
-});
+describe("the operator", () => {});
 
 describe("a reload of the model registry", () => {
   test("disables, enables, adds and removes models", () => {

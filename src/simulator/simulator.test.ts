@@ -54,18 +54,6 @@ async function events(response: Response): Promise<Answer[]> {
   return data.map((line) => JSON.parse(line));
 }
 
-const weatherTool = {
-  type: "function",
-  function: {
-    name: "get_weather",
-    parameters: {
-      type: "object",
-      properties: { city: { type: "string" }, days: { type: "integer" } },
-      required: ["city"],
-    },
-  },
-};
-
 describe("without a script", () => {
   test("answers like an aggregator, says that it is simulated, and echoes the request", async () => {
     const response = await postChat(await simulator(), {
@@ -92,20 +80,5 @@ describe("without a script", () => {
     expect(chunks.at(-1).choices).toEqual([]);
     expect(chunks.at(-1).usage).toEqual(whole.usage);
     expect(chunks.filter((event) => event.choices[0]?.finish_reason)).toHaveLength(1);
-  });
-
-  test("calls a tool that the user mentions, and answers in words after the result", async () => {
-    const upstream = await simulator();
-    const user = { role: "user", content: "What is the weather in Paris?" };
-    const first: Answer = await (await postChat(upstream, { messages: [user], tools: [weatherTool] })).json();
-    const call = first.choices[0].message.tool_calls[0];
-    expect(first.choices[0].finish_reason).toBe("tool_calls");
-    expect(call.function.name).toBe("get_weather");
-    expect(JSON.parse(call.function.arguments)).toEqual({ city: "Paris" });
-    const result = { role: "tool", tool_call_id: call.id, content: "18 degrees" };
-    const messages = [user, first.choices[0].message, result];
-    const second: Answer = await (await postChat(upstream, { messages, tools: [weatherTool] })).json();
-    expect(second.choices[0].message.content).toContain("18 degrees");
-    expect(second.choices[0].message.tool_calls).toBeUndefined();
   });
 });

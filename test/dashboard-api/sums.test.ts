@@ -62,35 +62,6 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     expect(summary.saved.baseline_nano_usd - summary.saved.cost_nano_usd).toBe(summary.saved.saved_nano_usd);
   });
 
-  test("the summary, the list, the series, the budgets and the ledger have the same money", async () => {
-    const totals = await dashboard.gateway.ledger();
-    const summary = await dashboard.get("GET summary", { query: { range: "today" } });
-    expect(summary.total.cost_nano_usd).toBe(totals.spent);
-    expect(summary.ledger).toEqual({
-      day: summary.utc_day,
-      spent_nano_usd: totals.spent,
-      records_nano_usd: totals.spent,
-      unexplained_nano_usd: 0,
-    });
-    expect(summary.caps.day).toMatchObject({ name: summary.utc_day, spent_nano_usd: totals.spent, held_nano_usd: 0 });
-    const series = await dashboard.get("GET series", {
-      query: { metric: "cost_nano_usd", by: "tier", range: "today" },
-    });
-    const total = series.groups.reduce((sum, group) => sum + (group.total ?? 0), 0);
-    expect(total).toBe(totals.spent);
-    const budgets = await dashboard.get("GET budgets", { query: { range: "today" } });
-    expect(budgets.days[0]).toMatchObject({ spent_nano_usd: totals.spent });
-    const goals = budgets.goals.reduce((sum, goal) => sum + goal.spent_nano_usd, 0);
-    expect(goals).toBe(totals.spent);
-    for (const { name, spent_nano_usd } of budgets.goals) {
-      const rows = await dashboard.rows({ goal: name.replace(/^adhoc\/.*/, "adhoc") });
-      expect(
-        rows.reduce((sum, row) => sum + row.cost_nano_usd, 0),
-        name,
-      ).toBe(spent_nano_usd);
-    }
-  });
-
   test("each session's numbers are the sums of the lists that they link to, refusals included", async () => {
     const { gateway } = dashboard;
     gateway.upstream.follow(() => completes());

@@ -142,14 +142,6 @@ test("at phone width a decision takes two lines, however long the name of its go
   expect(rows.filter(({ apart }) => apart > 8)).toEqual([]);
 });
 
-test("names in the descriptions of policy keys are code, without the backticks of the source", async () => {
-  await using opened = await openPage(`${dashboard.url}/policy`, {});
-  const { page } = opened;
-  await page.getByText("budget.expect_ledger").waitFor({ state: "attached" });
-  expect(await page.locator("td code", { hasText: "ledger_missing" }).count()).toBe(1);
-  expect(await page.locator("main").textContent()).not.toContain("`");
-});
-
 test("the first chart is the spend of the range by model; beside it another that the address names; both can be kept", async () => {
   await using opened = await openPage(dashboard.url);
   const { page } = opened;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import type { Json, JsonObject } from "#domain/chat.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type ChatBody, CredentialNotReplaceable, type RedactedBody } from "#privacy/redaction.ts";
 
@@ -15,6 +16,8 @@ const body = (more: JsonObject, ...messages: ChatBody["messages"]): ChatBody => 
   messages: messages.length > 0 ? messages : [{ role: "user", content: "hello" }],
   ...more,
 });
+
+const withToken = (sent: ChatBody): ChatBody => JSON.parse(JSON.stringify(sent).replaceAll("TOKEN", token));
 
 function refusalOf(sent: ChatBody): { path: string; isKey: boolean; rule: string } | undefined {
   try {
@@ -36,60 +39,16 @@ const call = (more: JsonObject) => ({
 const assistant = (more: JsonObject) => ({ role: "assistant" as const, content: null, ...more });
 
 describe("a credential that cannot be replaced", () => {
-  const refused: [path: string, sent: ChatBody][] = [
-    ["messages[0].id", body({}, { role: "user", content: "x", id: token })],
-    ["messages[0].type", body({}, { role: "user", content: "x", type: token })],
-    ["messages[0].model", body({}, { role: "user", content: "x", model: token })],
-    [
-      "messages[1].tool_call_id",
-      body({}, { role: "user", content: "x" }, { role: "tool", content: "y", tool_call_id: token }),
-    ],
-    ["messages[0].tool_calls[1].id", body({}, assistant({ tool_calls: [call({}), call({ id: `call_${token}` })] }))],
-    ["messages[0].tool_calls[0].type", body({}, assistant({ tool_calls: [call({ type: token })] }))],
-    [
-      "messages[0].tool_calls[0].function.name",
-      body({}, assistant({ tool_calls: [call({ function: { name: token } })] })),
-    ],
-    ["messages[0].function_call.name", body({}, assistant({ function_call: { name: token, arguments: "{}" } }))],
-    ["messages[0].audio.id", body({}, assistant({ audio: { id: token } }))],
-    ["messages[0].content[0].id", body({}, { role: "user", content: [{ type: "text", text: "x", id: token }] })],
-    [
-      "messages[0].reasoning_details[0].id",
-      body({}, assistant({ reasoning_details: [{ id: token, text: "thinking" }] })),
-    ],
-    ["id", body({ id: token })],
-    ["prediction.type", body({ prediction: { type: token, content: "x" } })],
-    ["unknown.deep[0].role", body({ unknown: { deep: [{ role: token }] } })],
-    ["unknown.id[0]", body({ unknown: { id: [token] } })],
-    ["unknown.id.id", body({ unknown: { id: { id: token } } })],
-    ["tool_choice.function.name", body({ tool_choice: { type: "function", function: { name: token } } })],
-    ["tool_choice.custom.name", body({ tool_choice: { type: "custom", custom: { name: token } } })],
-    ["tool_choice.name", body({ tool_choice: { type: "tool", name: token } })],
-    [
-      "tool_choice.allowed_tools.tools[0].function.name",
-      body({ tool_choice: { allowed_tools: { mode: "auto", tools: [{ function: { name: token } }] } } }),
-    ],
-    ["tool_choice", body({ tool_choice: token })],
-    ["function_call.name", body({ function_call: { name: token } })],
-  ];
-  test.each(refused)("at %s is refused, naming the place", (path, sent) => {
+  /** Each place with a body that has the token there. */
+  const places = (file: string) =>
+    jsonLines<[path: string, more: JsonObject, ...messages: ChatBody["messages"]]>(import.meta.dir, file).map(
+      ([path, more, ...messages]) => [path, withToken(body(more, ...messages))] as const,
+    );
+  test.each(places("fixtures/fixed-places.jsonl"))("at %s is refused, naming the place", (path, sent) => {
     expect(refusalOf(sent)).toEqual({ path, isKey: false, rule: "github_token" });
   });
 
-  const keys: [path: string, sent: ChatBody][] = [
-    ["", body({ [token]: 1 })],
-    ["metadata", body({ metadata: { [token]: null } })],
-    ["logit_bias", body({ logit_bias: { [token]: 5 } })],
-    ["unknown.deep[1]", body({ unknown: { deep: [1, { [token]: true }] } })],
-    ["messages[0]", body({}, { role: "user", content: "x", [token]: "y" })],
-    ["messages[0].content[0]", body({}, { role: "user", content: [{ type: "text", text: "x", [token]: {} }] })],
-    [
-      "messages[0].tool_calls[0].function.arguments",
-      body({}, assistant({ tool_calls: [call({ function: { arguments: { [token]: 1 } } })] })),
-    ],
-    ["unknown.*", body({ unknown: { "a key of many words": { [token]: 1 } } })],
-  ];
-  test.each(keys)("as a key of %p is refused, naming the object", (path, sent) => {
+  test.each(places("fixtures/keys.jsonl"))("as a key of %p is refused, naming the object", (path, sent) => {
     expect(refusalOf(sent)).toEqual({ path, isKey: true, rule: "github_token" });
   });
 

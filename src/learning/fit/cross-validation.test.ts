@@ -36,12 +36,3 @@ test("finds a learnable pattern: asks that only pro solves rank higher, and more
   // Each of these costs 3 instead of 1 + 3.
   expect(held?.cost.value).toBeLessThan(0);
 });
-
-test("reports no gain if there is nothing to learn", () => {
-  const held = crossValidate(
-    records(600, (_, random) => random() < 0.15),
-    options,
-  );
-  expect(held?.rescuedRank.change.low).toBeLessThan(0);
-  expect(held?.rescuedRank.change.value).toBeLessThan(0.06);
-});

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { matchesFilter } from "#records/filter.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
@@ -64,70 +65,15 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     test("finds records by each field of a filter, also by an empty one", async () => {
-      const odd: Partial<DecisionRecord> = {
-        session: "o'b%_",
-        goal: 'g"\\é?$1',
-        task: "t1",
-        request_id: "r-odd",
-        cause: "hard_pro_rule",
-        rule: "tool_depth, same_error_count",
-        alias: "smart-router-pro",
-        served_by: null,
-        model: "vendor_v4_pro",
-        tier: "pro",
-        kind: "AUTH",
-        action: "DENY",
-        outcome: "refused",
-        status: 403,
-        refused_by: "gateway",
-        error_class: "budget_hard_cap_exceeded",
-        cost_state: "unknown",
-        label: "ci",
-        redactions: [{ rule: "openai_key", count: 2 }],
-      };
-      const empty = {
-        cause: null,
-        tier: null,
-        model: null,
-        served_by: null,
-        alias: null,
-        status: 500,
-        outcome: "failed",
-      } as const;
-      await store.append([record(1), record(2, odd), record(3), record(4, empty)]);
-      const filters: readonly (readonly [RecordFilter, string])[] = [
-        [{ session: odd.session! }, "d2"],
-        [{ goal: odd.goal! }, "d2"],
-        [{ task: "t1" }, "d2"],
-        [{ requestId: "r-odd" }, "d2"],
-        [{ cause: ["hard_pro_rule"] }, "d2"],
-        [{ rule: "same_error_count" }, "d2"],
-        [{ rule: "error_count" }, ""],
-        [{ alias: ["smart-router-pro", "smart-router-free"] }, "d2"],
-        [{ model: ["vendor_v4_pro"] }, "d2"],
-        [{ tier: ["pro"] }, "d2"],
-        [{ kind: ["AUTH"] }, "d2"],
-        [{ action: ["DENY"] }, "d2"],
-        [{ outcome: ["refused"] }, "d2"],
-        [{ status: ["403"] }, "d2"],
-        [{ status: ["5xx", "4xx"] }, "d4 d2"],
-        [{ refusedBy: ["gateway"] }, "d2"],
-        [{ errorClass: ["budget_hard_cap_exceeded"] }, "d2"],
-        [{ costState: ["unknown"] }, "d2"],
-        [{ label: ["ci"] }, "d2"],
-        [{ redaction: ["any"] }, "d2"],
-        [{ redaction: ["email", "openai_key"] }, "d2"],
-        [{ redaction: [""], label: [""] }, "d4 d3 d1"],
-        [{ fromMs: startMs + 2_000, toMs: startMs + 3_000 }, "d2"],
-        [{ tier: ["pro"], status: ["403"], fromMs: startMs }, "d2"],
-        [{ goal: "s1/refactor", outcome: ["answered", "refused"] }, "d3 d1"],
-        [{ status: ["2xx"], tier: [] }, ""],
-        [{ cause: [""] }, "d4"],
-        [{ tier: ["", "pro"] }, "d4 d2"],
-        [{ model: [""], alias: [""] }, "d4"],
-        [{ refusedBy: [""] }, "d4 d3 d1"],
-      ];
-      for (const [filter, found] of filters) expect([filter, (await ids(filter)).join(" ")]).toEqual([filter, found]);
+      const odd = jsonLines<Partial<DecisionRecord>>(import.meta.dir, "fixtures/odd-records.jsonl");
+      await store.append([record(1), record(2, odd[0]), record(3), record(4, odd[1])]);
+      const filters = jsonLines<[RecordFilter, string]>(import.meta.dir, "fixtures/filters.jsonl");
+      // Times stand in the table from the first record's hour on.
+      for (const [{ fromMs, toMs, ...rest }, found] of filters) {
+        const from = fromMs === undefined ? {} : { fromMs: startMs + fromMs };
+        const filter = { ...rest, ...from, ...(toMs !== undefined && { toMs: startMs + toMs }) };
+        expect([filter, (await ids(filter)).join(" ")]).toEqual([filter, found]);
+      }
     });
 
     test("pages through the matches of several conditions", async () => {

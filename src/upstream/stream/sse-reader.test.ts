@@ -22,21 +22,6 @@ function read(pieces: (string | Uint8Array)[], maxEventBytes = 1_000_000) {
 }
 
 describe("SSE reader", () => {
-  test("drops comments, also inside an event", () => {
-    expect(read([": a\n\n:\n\ndata: x\n:b\ndata: y\n\n"])).toEqual({
-      seen: [["x\ny", ""]],
-      pushed: "read",
-    });
-  });
-
-  test("returns the event name, and resets it after the event", () => {
-    expect(read(["event: error\nid: 7\nretry: 1\ndata: x\n\ndata: y\n\nevent: lost\n\ndata: z\n\n"]).seen).toEqual([
-      ["x", "error"],
-      ["y", ""],
-      ["z", ""],
-    ]);
-  });
-
   test("stops at an event that is too large, in one line or in several", () => {
     const line = `data: ${"x".repeat(100)}\n`;
     expect(read(Array(20).fill(line), 1_000).pushed).toBe("too_large");

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { fails } from "#simulator/behaviours.ts";
 import { type Answer, authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
@@ -161,20 +162,8 @@ describe("an unknown path", () => {
     await eventually(() => caller.closed);
     return caller;
   };
-  const spelled = "Write the path as /v1/chat/completions, without . or .. segments.";
-  test.each([
-    ["/v1/responses", "Use POST /v1/chat/completions"],
-    ["/v1/messages", "Use POST /v1/chat/completions"],
-    ["/v1/completions", "Use POST /v1/chat/completions"],
-    ["/chat/completions", "use /v1/chat/completions."],
-    ["/api/v1/chat/completions", "use /v1/chat/completions."],
-    ["/v1/v1/chat/completions", "use /v1/chat/completions."],
-    ["/v1/chat/completions/", "use /v1/chat/completions."],
-    ["//v1//chat/completions", "use /v1/chat/completions."],
-    ["/v1/./chat/completions", spelled],
-    ["/v1/x/../chat/completions", spelled],
-    ["/nowhere", "GET /openapi.json"],
-  ])("%s gets the name of the endpoint to use instead, if that is known", async (path, says) => {
+  const paths = jsonLines<[path: string, says: string]>(import.meta.dir, "fixtures/unknown-paths.jsonl");
+  test.each(paths)("%s gets the name of the endpoint to use instead, if that is known", async (path, says) => {
     const { statuses, text } = await answerTo(path);
     expect(statuses).toEqual([404]);
     expect(text).toContain(says);

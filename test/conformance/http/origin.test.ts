@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { eventually, start, type TestGateway } from "../../harness/gateway.ts";
 import { RawCaller } from "../../harness/raw-caller.ts";
 
@@ -17,58 +18,23 @@ async function raw(lines: readonly string[], to: TestGateway = gateway): Promise
 const get = (path: string, host: string, ...more: string[]) =>
   raw([`GET ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...more]);
 
+/** The rows of a table, with the port of the gateway. */
+const withPort = (table: string) =>
+  jsonLines<string>(import.meta.dir, `fixtures/${table}.jsonl`).map((row) => row.replaceAll("PORT", String(port)));
+
 describe("on loopback, the Host header", () => {
-  test.each([
-    "localhost",
-    "LOCALHOST",
-    "localhost.",
-    `localhost:${port}`,
-    "127.0.0.1:1",
-    `127.0.0.1:${port}`,
-    "[::1]",
-    "[::1]:80",
-    "[0:0:0:0:0:0:0:1]:80",
-  ])("%s is answered", async (host) => {
+  test.each(withPort("hosts"))("%s is answered", async (host) => {
     expect((await get("/livez", host)).status).toBe(200);
   });
 
-  test.each([
-    "attacker.example",
-    `attacker.example:${port}`,
-    "localhost.attacker.example",
-    "127.0.0.1.attacker.example",
-    "attacker.example@localhost",
-    "localhost@attacker.example",
-    "attacker.localhost",
-    "localhost..",
-    "192.168.0.1",
-    "0.0.0.0",
-    "[::ffff:10.0.0.1]",
-    "::1",
-    "localhost:80:80",
-    "localhost/",
-    "localhost, attacker.example",
-    "",
-  ])("%j is refused", async (host) => {
+  test.each(withPort("foreign-hosts"))("%j is refused", async (host) => {
     const { status, body } = await get("/livez", host);
     expect([status, JSON.parse(body)]).toEqual([403, { detail: expect.stringContaining("ALLOWED_HOSTS") }]);
   });
 });
 
 describe("on loopback, the Origin header", () => {
-  test.each([
-    "https://attacker.example",
-    `http://attacker.example:${port}`,
-    "http://localhost",
-    "http://localhost:1",
-    `http://127.0.0.1:${port}`,
-    `http://localhost:${port}/`,
-    `http://localhost:${port}, http://attacker.example`,
-    "null",
-    "file://",
-    "chrome-extension://abcdefghijklmnop",
-    "",
-  ])("%j is refused", async (origin) => {
+  test.each(withPort("foreign-origins"))("%j is refused", async (origin) => {
     const { status, body } = await get("/livez", `localhost:${port}`, `Origin: ${origin}`);
     expect([status, JSON.parse(body)]).toEqual([403, { detail: expect.stringContaining("Origin") }]);
   });
