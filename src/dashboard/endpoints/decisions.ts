@@ -107,7 +107,7 @@ export interface LiveSources {
 type LiveCall = Pick<Call<z.output<typeof DecisionsQuery>>, "query" | "lastEventId">;
 
 /** Records as they are made, those first that were missed since `Last-Event-ID`. */
-export function liveDecisions({ clock, records }: LiveSources) {
+function liveDecisions({ clock, records }: LiveSources) {
   return ({ query, lastEventId }: LiveCall, stream: EventStream<LiveEvent>): (() => void) => {
     const { limit: _, before: __, range: ___, from_ms: ____, to_ms: _____, ...named } = query;
     const filter = recordFilter(named);
