@@ -1,4 +1,4 @@
-import { featureNames } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureNames } from "#pipeline/decide/learned/learned-score.ts";
 import { type DecisionPart, noSignals, type OutcomeRecord } from "./outcomes.ts";
 
 /** The record of an ask that went to flash and has no signals. */

@@ -30,10 +30,7 @@ export interface DryRun {
 }
 
 /** Fields that go before what is read from the conversation. */
-export interface Stated {
-  readonly task: Readonly<Record<string, unknown>>;
-  readonly runtime: Readonly<Record<string, unknown>>;
-}
+export type Stated = { readonly [part in "task" | "runtime"]: Readonly<Record<string, unknown>> };
 
 export interface DryRunOptions {
   readonly configuration: Configuration;

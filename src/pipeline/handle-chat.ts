@@ -101,13 +101,9 @@ function headOf({ request, redacted, assessment, recorder }: RequestContext, dec
     goal: assessment.task.goal_id,
     answeredBy: null,
     redactions: redacted.total,
-    explained: request.routing.explain === true ? recordedBy(recorder) : undefined,
+    // Bound: a closure would keep its scope alive, here the conversation.
+    explained: request.routing.explain === true ? recorder.recorded.bind(recorder) : undefined,
   };
-}
-
-/** A function of its own: a closure keeps its scope alive, here the conversation. */
-function recordedBy(recorder: RequestRecorder): NonNullable<Head["explained"]> {
-  return () => recorder.recorded();
 }
 
 /** Finishes the record of a request that is refused, or that nothing has answered. */
@@ -118,11 +114,7 @@ function recordRefusal(recorder: RequestRecorder, refusal: Refusal): Refusal {
 }
 
 /** The execution, if it brings something before the caller has to see that the gateway is alive. */
-async function untilSilence(
-  executing: Promise<Execution>,
-  { configuration }: RequestContext,
-  { timers }: Ports,
-): Promise<Execution | undefined> {
+async function untilSilence(executing: Promise<Execution>, { configuration }: RequestContext, { timers }: Ports) {
   let cancel = () => {};
   const silence = new Promise<undefined>((resolve) => {
     cancel = timers.after(configuration.policy.stream.keepalive_ms, () => resolve(undefined));

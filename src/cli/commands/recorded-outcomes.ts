@@ -1,8 +1,8 @@
 import type { ModelRegistry } from "#domain/model.ts";
 import { type OutcomeRecord, outcomesIn, type RoutedCall } from "#learning/outcomes.ts";
 import { type ProseBound, proseBound } from "#learning/prose-bound.ts";
-import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
-import { propensityOf } from "#pipeline/decide/rules/exploration.ts";
+import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
+import { propensityOf } from "#pipeline/decide/rules/affinity.ts";
 import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";

@@ -8,8 +8,7 @@ import {
   type RuntimeState,
 } from "#domain/routing.ts";
 import type { Choice, Evidence } from "./choice.ts";
-import { withAffinity } from "./rules/affinity.ts";
-import { withExploration } from "./rules/exploration.ts";
+import { withAffinity, withExploration } from "./rules/affinity.ts";
 import { choose } from "./rules/precedence.ts";
 import { privacyOf } from "./rules/privacy.ts";
 import { confidenceOfScore, proseBoundOf, scoreOf, writesTooMuch } from "./rules/score.ts";
@@ -42,10 +41,7 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   const outcome = outcomeOf(choice, privacy.freeAllowed, snapshot, evidence);
   return {
     task_id: task.task_id,
-    action: outcome.action,
-    model: outcome.model,
-    purpose: outcome.purpose,
-    cause: outcome.cause,
+    ...outcome,
     score,
     confidence: confidenceOf(outcome.cause, score, policy, snapshot.verdict),
     hard_rule: outcome.cause === "hard_pro_rule",
@@ -87,18 +83,10 @@ function freeWasWithheld(wanted: Choice, choice: Choice, { registry }: Snapshot)
 }
 
 /**
- * Rules that leave no doubt are 1; a hint is a wish; at the soft cap, and where a tier was drawn,
- * the task wanted another model than it got.
+ * Rules that leave no doubt, all that are not listed, are 1; a hint is a wish; at the soft cap, and where a tier was drawn, the task
+ * wanted another model than it got.
  */
-const confidences = {
-  privacy_free_denied: 1,
-  privacy_scout_denied: 1,
-  attempts_exhausted: 1,
-  hard_pro_rule: 1,
-  explicit_pro: 1,
-  reasoning_high: 1,
-  explicit_free: 1,
-  explicit_flash: 1,
+const confidences: { readonly [C in Cause]?: number | "score" | "scout" } = {
   scout_requested: "scout",
   hint_pro: 0.9,
   hint_flash: 0.9,
@@ -111,16 +99,14 @@ const confidences = {
   affinity: "score",
   exploration: 0.5,
   budget_soft_cap: 0.5,
-  budget_hard_cap_exceeded: 1,
-  all_models_unhealthy: 1,
-} as const satisfies Record<Cause, number | "score" | "scout">;
+};
 
 /** A scout's verdict: half-way between a score at its threshold and certainty. */
 const scoutConfidence = 0.75;
 
 /** How sure the decision is of its model, 0..1, in steps of a thousandth. */
 function confidenceOf(cause: Cause, score: number, policy: Policy, verdict: Snapshot["verdict"]): number {
-  const confidence = confidences[cause];
+  const confidence = confidences[cause] ?? 1;
   if (typeof confidence === "number") return confidence;
   if (confidence === "scout" && (verdict === "flash" || verdict === "pro")) return scoutConfidence;
   return Math.round(confidenceOfScore(score, policy) * 1000) / 1000;

@@ -62,16 +62,12 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
   const body = withPriceLimit(question, priceLimitOf(model, size, configuration));
   return {
     context,
-    stream: false,
     purpose: "SCOUT",
     candidate: (index) => (index === 0 ? model : undefined),
     bodyFor: () => body,
     size,
-    inputTokensBound: undefined,
-    pricedByCost: false,
     // The question is ours, so no caller is at fault.
     permitFor: (permit) => permit,
-    hostsNarrowed: false,
     firstAttempt: 1,
     maxAttempts: 1,
     deadlineMs,

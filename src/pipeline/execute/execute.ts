@@ -1,3 +1,4 @@
+import type { ChatRequest } from "#domain/chat.ts";
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
@@ -56,6 +57,8 @@ class ExecutionRun {
   readonly #plan: ExecutionPlan;
   readonly #ports: Ports;
   readonly #signal: AbortSignalLike;
+  /** The request that is answered; undefined for the scout's question. */
+  readonly #request: ChatRequest | undefined;
   /** Resolutions of failed attempts that the ledger has not received yet. */
   #unrecorded: Resolution[] = [];
   /** Index of the candidate to try. */
@@ -78,6 +81,7 @@ class ExecutionRun {
     this.#plan = plan;
     this.#ports = ports;
     this.#signal = signal;
+    this.#request = plan.purpose === "EXECUTE" ? plan.context.request : undefined;
   }
 
   async run(): Promise<Execution> {
@@ -164,10 +168,11 @@ class ExecutionRun {
       hold: holdOf(model, plan.size),
       price: priceOf(model, plan.size),
       configuration,
-      priceLimited: isPriceLimited(model, configuration) && !plan.hostsNarrowed,
+      // The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then.
+      priceLimited: isPriceLimited(model, configuration) && this.#request?.body["provider"] == null,
       permit: plan.permitFor(admitted, model),
-      pricedByCost: plan.pricedByCost,
-      inputTokensBound: plan.inputTokensBound,
+      pricedByCost: this.#request?.surcharge !== undefined,
+      inputTokensBound: this.#request && plan.size.inputTokensBound,
       startedMs: clock.monotonic(),
       startedAtMs: clock.now(),
     };
@@ -199,7 +204,8 @@ class ExecutionRun {
 
   #send(attempt: OpenAttempt, dispatchedMs: number): Promise<UpstreamReply> {
     const { model } = attempt;
-    const { context, stream, received, deadlineMs } = this.#plan;
+    const { context, deadlineMs } = this.#plan;
+    const { stream = false, received } = this.#request ?? {};
     const freshConnection = this.#freshConnection;
     this.#sent += 1;
     this.#sentToModel += 1;

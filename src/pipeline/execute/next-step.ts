@@ -15,13 +15,11 @@ export interface FailureState {
   readonly remainingMs: number;
   /** A random number from 0 up to 1, for the backoff. */
   readonly jitter: number;
-  readonly rules: RetryRules;
+  readonly rules: Pick<
+    Policy["upstream"],
+    "max_attempts_per_model" | "backoff_base_ms" | "backoff_max_ms" | "retry_after_max_ms"
+  >;
 }
-
-export type RetryRules = Pick<
-  Policy["upstream"],
-  "max_attempts_per_model" | "backoff_base_ms" | "backoff_max_ms" | "retry_after_max_ms"
->;
 
 export type NextStep =
   | { readonly kind: "give_up" }

@@ -1,4 +1,4 @@
-import type { JsonObject, ReceivedBody } from "#domain/chat.ts";
+import type { JsonObject } from "#domain/chat.ts";
 import type { Model, Role } from "#domain/model.ts";
 import type { Permit } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
@@ -8,28 +8,20 @@ import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import { ignoreCallerFaults } from "./caller-faults.ts";
-import { forwardedBody, priceLimitOf } from "./forwarded-body.ts";
-import { toolTurnRule } from "./tool-turn-reasoning.ts";
+import { forwardedBody, priceLimitOf, toolTurnRule } from "./forwarded-body.ts";
 
 /** What is to be executed: the models to try in order, and how to make the call for each. */
 export interface ExecutionPlan {
   readonly context: RequestContext;
-  readonly stream: boolean;
+  /** `SCOUT`: the body is a question of ours, and nothing of the caller's request but its context counts. */
   readonly purpose: AttemptRecord["purpose"];
   /** The models in the order in which they are tried, by index from 0; undefined after the last. */
   candidate(index: number): Model | undefined;
   bodyFor(model: Model): JsonObject;
-  /** What such a body is made of, where the bytes that were received may be sent. */
-  readonly received?: ReceivedBody | undefined;
   /** What the hold of each attempt is made of. */
   readonly size: RequestSize;
-  /** See `OpenAttempt`. */
-  readonly inputTokensBound: number | undefined;
-  readonly pricedByCost: boolean;
   /** The permit that reports this request's verdicts about the model's health. */
   permitFor(permit: Permit, model: Model): Permit;
-  /** The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then. */
-  readonly hostsNarrowed: boolean;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
   readonly maxAttempts: number;
@@ -64,13 +56,8 @@ export function requestPlan(
   }
   return {
     context,
-    stream: request.stream,
     purpose: "EXECUTE",
-    received: request.received,
     size,
-    inputTokensBound: size.inputTokensBound,
-    pricedByCost: request.surcharge !== undefined,
-    hostsNarrowed: request.body["provider"] != null,
     firstAttempt,
     maxAttempts: configuration.policy.upstream.max_attempts,
     deadlineMs,

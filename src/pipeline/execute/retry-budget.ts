@@ -1,9 +1,7 @@
+import type { Policy } from "#config/policy.ts";
 import type { Clock } from "#platform/time.ts";
 
-export interface RetryBudgetRules {
-  readonly retry_budget_share: number;
-  readonly retry_budget_per_second: number;
-}
+type RetryBudgetRules = Pick<Policy["upstream"], "retry_budget_share" | "retry_budget_per_second">;
 
 /** Requests allow their share of a retry for about this long. */
 const recentMs = 10_000;

@@ -1,7 +1,6 @@
 import type { Cause } from "#domain/routing.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
-import { withAffinity } from "#pipeline/decide/rules/affinity.ts";
-import { withExploration } from "#pipeline/decide/rules/exploration.ts";
+import { withAffinity, withExploration } from "#pipeline/decide/rules/affinity.ts";
 import { choose } from "#pipeline/decide/rules/precedence.ts";
 import { privacyOf } from "#pipeline/decide/rules/privacy.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";

@@ -17,7 +17,7 @@ import {
   seniorModel,
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
-import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { ConfigNames } from "#records/config-names.ts";

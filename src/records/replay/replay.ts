@@ -7,7 +7,7 @@ import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { featureVector } from "#pipeline/decide/learned/feature-vector.ts";
+import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import { renamed } from "#records/build-record.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dimensions, dollars } from "#pipeline/decide/fixtures.ts";
-import { propensityOf } from "./exploration.ts";
+import { propensityOf } from "./affinity.ts";
 
 const flash = "vendor_v4_flash";
 const pro = "vendor_v4_pro";
