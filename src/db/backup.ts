@@ -18,7 +18,6 @@ export function backupSqlite(path: string, target: string): number {
   closeSync(openSync(unfinished, "wx", 0o600));
   try {
     copy(path, unfinished);
-    checkCopy(unfinished);
     sync(unfinished);
     renameSync(unfinished, target);
     sync(dirname(target));
@@ -33,11 +32,8 @@ function copy(from: string, to: string): void {
   using db = new Database(from, { readwrite: true, create: false });
   db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   db.query("VACUUM INTO ?").run(to);
-}
-
-function checkCopy(path: string): void {
-  using db = new Database(path, { readonly: true });
-  const found = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()?.integrity_check;
+  using made = new Database(to, { readonly: true });
+  const found = made.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()?.integrity_check;
   if (found !== "ok") throw new Error(`the copy is damaged: ${found}`);
 }
 

@@ -35,11 +35,9 @@ async function appliedMigrations(location: DatabaseLocation): Promise<readonly n
     const [rows = []] = await connection.run("SELECT version FROM schema_migration WHERE version > 0");
     return rows.map(({ version }) => Number(version));
   } catch (error) {
-    if (sqlStateOf(error) === undefinedTable) return [];
+    if (sqlStateOf(error) === "42P01") return []; // There is no such table.
     throw error;
   } finally {
     await connection.close();
   }
 }
-
-const undefinedTable = "42P01";

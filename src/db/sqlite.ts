@@ -26,7 +26,8 @@ export function openSqlite(path: string, migrations: readonly Migration[] = sqli
   const db = new Database(path, { create: true, strict: true });
   try {
     db.run(`PRAGMA busy_timeout = ${openTimeoutMs}`);
-    refuseOldSqlite(db);
+    const { version, supported } = sqliteVersionOf(db);
+    if (!supported) throw new Error(`SQLite ${version} is too old: ${oldestSqliteVersion} or newer is needed`);
     if (!inMemory) retryWhileBusy(() => requirePragma(db, "journal_mode", "WAL", "wal"));
     requirePragma(db, "synchronous", "FULL", 2);
     db.run("PRAGMA temp_store = MEMORY");
@@ -102,11 +103,6 @@ function requirePragma(db: Database, name: string, value: string, expected: stri
       `SQLite did not accept ${name} = ${value} (it says ${row?.[name]}): the file system may not allow it`,
     );
   }
-}
-
-function refuseOldSqlite(db: Database): void {
-  const { version, supported } = sqliteVersionOf(db);
-  if (!supported) throw new Error(`SQLite ${version} is too old: ${oldestSqliteVersion} or newer is needed`);
 }
 
 /** The version of the SQLite library, and whether it is safe to use. */

@@ -21,8 +21,6 @@ UPDATE account SET unproven = charged.amount FROM (
     ) AS holds GROUP BY account_id
   ) AS charged WHERE charged.account_id = account.id;
 
--- PRICES AND ROUTING
-
 -- What aggregators' lists have last said of the prices of our models. Losing it costs one reading of the list.
 CREATE TABLE price_book (
   source TEXT NOT NULL, -- The aggregator's base URL.
@@ -39,8 +37,6 @@ CREATE TABLE task_state (
   changed_ms INTEGER NOT NULL -- When it last changed, in milliseconds since the Unix epoch.
 );
 CREATE INDEX task_state_changed ON task_state (changed_ms);
-
--- DECISION RECORDS
 
 -- Decision records that were written together: their JSON, one a line, compressed (zstd, base64). Ids, numbers and enum words, never a
 -- caller's text. A record's number (seq): the milliseconds since the Unix epoch at which it counts × 1024, and a number that tells records
@@ -93,8 +89,6 @@ CREATE TABLE decision_config (
   at_ms INTEGER NOT NULL, -- When it was first in force, in milliseconds since the Unix epoch.
   config TEXT NOT NULL -- JSON: policy, models with their prices, caps.
 );
-
--- OPERATORS
 
 -- What operators have changed by hand: who, when, what. Few rows; they are kept.
 CREATE TABLE operator_action (
