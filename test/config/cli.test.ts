@@ -136,17 +136,18 @@ describe("smart-gateway route", () => {
   });
 
   test("refuses what the endpoint refuses, naming each field, with exit code 2", async () => {
-    const [flags, broken, nothing] = await Promise.all([
+    const [flags, unknown, broken, nothing] = await Promise.all([
       run(["route", "x", "--fields", "kind=AUTZ,ambiguity=2,sensitive=no"]),
+      run(["route", "x", "--fields", "knid=AUTH"]),
       run(["route", "-f", "-"], { stdin: "{" }),
       run(["route"]),
     ]);
     const both = await run(["route", "x", "-f", "-"], { stdin: "y" });
     const image = { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }] };
     const { code, err } = await run(["route", "-f", "-"], { stdin: JSON.stringify(image) });
-    expect([flags.code, broken.code, nothing.code, both.code, code]).toEqual([2, 2, 2, 2, 2]);
+    expect([flags.code, unknown.code, broken.code, nothing.code, both.code, code]).toEqual([2, 2, 2, 2, 2, 2]);
     expect(err).toContain("messages[0].content[0]");
-    for (const word of ["task.kind", "did you mean AUTH?", "task.ambiguity", "task.sensitive"])
+    for (const word of ["task.kind: must be one of", "task.ambiguity", "task.sensitive"])
       expect(flags.err).toContain(word);
   });
 });

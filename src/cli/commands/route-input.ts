@@ -1,28 +1,22 @@
 import { readFileSync } from "node:fs";
-import { isSection, parseConfig } from "#config/config-file.ts";
+import { isSection } from "#config/config-file.ts";
 import type { Invalid } from "#config/problem.ts";
-import { validate } from "#config/validate.ts";
 import type { ChatRequest } from "#domain/chat.ts";
-import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import type { Stated } from "#pipeline/dry-run.ts";
 
 /** The input of `route`. */
 export type RouteInput =
   /** A task somebody has stated, as `POST /v1/route/decision` takes it. */
-  | { readonly kind: "task"; readonly task: RoutingTask; readonly runtime: RuntimeState }
+  | { readonly kind: "task"; readonly body: Readonly<Record<string, unknown>>; readonly name: string }
   /** A chat request, to be assessed as `POST /v1/chat/completions` does. `name`: where it comes from, as problems name it. */
   | { readonly kind: "chat"; readonly request: ChatRequest; readonly name: string }
   | Invalid;
 
 /** The limit of JSON values: more than a long conversation has. */
-const maxValues = 5_000_000;
+export const maxValues = 5_000_000;
 
 /** Text is a message of the user; JSON is a task if it has a `task`, else a chat body, of which a list of messages is enough. */
-export function readInput(words: string, file: string | undefined, stated: Stated): RouteInput {
-  // Stated fields are checked as those of a task, whatever they go with.
-  const flags = parseTask("{}", "arguments", { task: { task_id: "cli", instruction: "" } }, stated);
-  if (flags.kind === "invalid") return flags;
+export function readInput(words: string, file: string | undefined): RouteInput {
   if (file !== undefined && words !== "") return complaint("arguments", "both words and --file: give one of them");
   const path = file ?? (words === "-" ? "-" : undefined);
   if (path === undefined && words.trim() === "") {
@@ -46,20 +40,9 @@ export function readInput(words: string, file: string | undefined, stated: State
     return complaint(name, "is not valid JSON", "give a chat body, a list of messages or {task, runtime}");
   }
   if (isSection(document) && ("task" in document || "runtime" in document)) {
-    return parseTask(text, name, document, stated);
+    return { kind: "task", body: document, name };
   }
   return parseChat(isSection(document) ? document : { messages: document }, name);
-}
-
-function parseTask(text: string, name: string, body: Record<string, unknown>, stated: Stated): RouteInput {
-  const parsed = parseConfig(text, name);
-  if (parsed.kind === "invalid") return parsed;
-  const checked = validate(DecisionRequest, parsed.document, {
-    ...body,
-    task: { ...(isSection(body["task"]) ? body["task"] : {}), ...stated.task },
-    runtime: { ...(isSection(body["runtime"]) ? body["runtime"] : {}), ...stated.runtime },
-  });
-  return checked.kind === "invalid" ? checked : { kind: "task", ...checked.value };
 }
 
 function parseChat(body: object, name: string): RouteInput {

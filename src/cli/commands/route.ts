@@ -1,14 +1,17 @@
+import { InvalidArgumentError } from "commander";
 import { type CommandSpec, fileOr } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, textOf, valid } from "#cli/output.ts";
+import { isSection } from "#config/config-file.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
-import { type RoutingDecision, type RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { parseDecisionRequest } from "#http/request/decision-request.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { contributionsOf, dryRun, evidenceOf, expectedCost, type Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { type RouteInput, readInput } from "./route-input.ts";
+import { maxValues, type RouteInput, readInput } from "./route-input.ts";
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -42,15 +45,18 @@ interface RouteOptions extends OutputOptions {
   readonly fields?: Stated;
 }
 
-function route(words: readonly string[], options: RouteOptions): void {
+async function route(words: readonly string[], options: RouteOptions): Promise<void> {
   const stated = options.fields ?? { task: {}, runtime: {} };
-  const input = valid(readInput(words.join(" "), options.file, stated));
+  const input = valid(readInput(words.join(" "), options.file));
   const loaded = loadConfig({
     policyPath: fileOr(options.policy, "ROUTING_POLICY_PATH"),
     registryPath: fileOr(options.models, "MODEL_REGISTRY_PATH"),
   });
   const { config } = valid(loaded);
-  const record = details(input.kind === "task" ? routeTask(input, config) : routeChat(input, stated, config), config);
+  // Stated fields are checked as those of a task, whatever they go with.
+  const own = { kind: "task", body: { task: { task_id: "cli", instruction: "" } }, name: "arguments" } as const;
+  const asTask = await routeTask(input.kind === "task" ? input : own, stated, config);
+  const record = details(input.kind === "task" ? asTask : routeChat(input, stated, config), config);
   const { decision, ...more } = record;
   const { action, model, evidence, ...rest } = decision;
   const shown = { decision: model === null ? action : `${action} → ${model}`, ...rest, ...more };
@@ -85,16 +91,17 @@ function details({ decision, task, runtime, size, redactions }: Routed, { regist
 
 const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
 
-function routeTask({ task, runtime }: RouteInput & { kind: "task" }, config: Config): Routed {
-  const { policy, registry, caps } = config;
-  const bytes = Buffer.byteLength(task.instruction);
-  // The size of a chat request that has only the instruction.
-  const size = {
-    inputTokensBound: bytes + 8 + 64,
-    inputTokensEstimate: Math.ceil(bytes / 4) + 8,
-    requestedOutputTokens: null,
-    choices: 1,
-  };
+/** As `POST /v1/route/decision` would. */
+async function routeTask(
+  { body, name }: RouteInput & { kind: "task" },
+  stated: Stated,
+  { policy, registry, caps }: Config,
+): Promise<Routed> {
+  const section = (key: "task" | "runtime") => ({ ...(isSection(body[key]) ? body[key] : {}), ...stated[key] });
+  const bytes = Buffer.from(JSON.stringify({ task: section("task"), runtime: section("runtime") }));
+  const parsed = await parseDecisionRequest(bytes, maxValues, privacyEngine(policy.privacy));
+  if (parsed.kind === "invalid") throw invalid([{ file: name, path: "", message: parsed.detail }]);
+  const { task, runtime, size } = parsed;
   const decision = decide(task, runtime, { policy, registry, caps, health: {}, size, spend: nothingSpent });
   return { decision, task, runtime, size };
 }
@@ -113,6 +120,8 @@ function routeChat({ request, name }: RouteInput & { kind: "chat" }, stated: Sta
 function statedFields(text: string): Stated {
   const stated = text.split(",").map((field): [string, unknown] => {
     const [name = "", value = ""] = field.split("=").map((part) => part.trim());
+    if (!(name in { ...RoutingTask.shape, ...RuntimeState.shape }))
+      throw new InvalidArgumentError(`no field ${JSON.stringify(name)}`);
     return [name, /^(?:true|false|\d+(?:\.\d+)?)$/.test(value) ? JSON.parse(value) : value];
   });
   const isRuntime = ([name]: [string, unknown]) => name in RuntimeState.shape;
