@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ConfigDocument, type Path, valueAt } from "./config-file.ts";
+import { type ConfigDocument, isSection, type Path, valueAt } from "./config-file.ts";
 import { type Invalid, inOrder, nearest, type Problem, quoted } from "./problem.ts";
 
 /**
@@ -87,7 +87,7 @@ function findings(issue: z.core.$ZodIssue, input: unknown, known: KnownKeys): Fi
 function shown(value: unknown): string {
   if (typeof value === "string") return `the text ${quoted(value)}`;
   if (Array.isArray(value)) return "a list";
-  return isObject(value) ? "a section of keys" : String(value);
+  return isSection(value) ? "a section of keys" : String(value);
 }
 
 function meantValue(issue: z.core.$ZodIssue, value: unknown): string | undefined {
@@ -130,9 +130,6 @@ function knownKeys(schema: z.ZodType): KnownKeys {
 function suggestKey(key: string, at: Path, known: KnownKeys): string {
   const place = at.map((segment) => (typeof segment === "number" ? "[]" : String(segment)));
   const siblings = keysAt(place, known);
-  const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, "");
-  const twin = siblings.find((sibling) => plain(sibling) === plain(key));
-  if (twin !== undefined) return `did you mean ${twin}?`;
   const near = nearest(key, siblings);
   if (near !== undefined) return `did you mean ${near}?`;
   // `budget.per_day_hard_usd` in one word, or a key at the wrong level.
@@ -152,10 +149,5 @@ function keysAt(place: readonly string[], known: KnownKeys): readonly string[] {
 
 function setAt(input: unknown, path: Path, value: unknown): void {
   const parent = valueAt(input, path.slice(0, -1));
-  if (isObject(parent)) parent[String(path.at(-1))] = value;
-}
-
-/** Arrays are objects here too: their indexes are keys. */
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+  if (typeof parent === "object" && parent !== null) Object.assign(parent, { [String(path.at(-1))]: value });
 }

@@ -1,7 +1,6 @@
 import type { NanoUsd } from "./money/money.ts";
 import type { Surcharge } from "./money/surcharge.ts";
 import type { Alias, RoutingTask } from "./routing.ts";
-import type { TraceContext } from "./trace-context.ts";
 
 /** JSON as it came over the wire. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -59,6 +58,12 @@ export interface ChatRequest {
   /** What calls made for it have as their parent; absent where nothing is traced. */
   readonly trace?: TraceContext;
   readonly receivedAtMs: number;
+}
+
+/** The place of a piece of work in a distributed trace, as its W3C headers say it. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string;
 }
 
 /** What an operator has written beside a token: its name in records and metrics, and what all requests with that name may spend in a UTC day. */

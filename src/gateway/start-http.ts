@@ -13,7 +13,7 @@ export interface WorkersView {
 
 type Given = "ports" | "version" | "keys" | "configStatus" | "lastModel" | "traces" | "dashboard" | "idleSeconds";
 
-export interface HttpParts extends Pick<ServerOptions, Given> {
+interface HttpParts extends Pick<ServerOptions, Given> {
   readonly records: GatewayRecords;
   readonly workers: WorkersView | undefined;
   /** Passes finished requests on to the log and the metrics now. */

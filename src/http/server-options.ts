@@ -1,8 +1,8 @@
 import type { AuthKeys } from "#config/auth-keys.ts";
 import type { ConfigStatus } from "#config/live-config.ts";
 import type { Settings } from "#config/settings.ts";
+import type { TraceContext } from "#domain/chat.ts";
 import type { Outcome, RoutingDecision } from "#domain/routing.ts";
-import type { TraceContext } from "#domain/trace-context.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";

@@ -1,8 +1,7 @@
-import type { ChatMessage, JsonObject, ReceivedBody } from "#domain/chat.ts";
+import type { ChatMessage, JsonObject, ReceivedBody, TraceContext } from "#domain/chat.ts";
 import { wholeMessage } from "#domain/known-message.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
-import type { TraceContext } from "#domain/trace-context.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Source } from "#platform/receiver.ts";
 

@@ -14,7 +14,7 @@ const schemas = {
   ChatCompletionRequest: jsonSchema(ChatCompletionsBody.extend({ tools: answers.Functions.nullish() }), "input"),
   ChatCompletion: jsonSchema(answers.ChatCompletion, "output"),
   ChatCompletionChunk: jsonSchema(answers.ChatCompletionChunk, "output"),
-  DecisionRequest: withNulls(jsonSchema(DecisionRequest, "input")),
+  DecisionRequest: jsonSchema(DecisionRequest, "input"),
   RoutingDecision: jsonSchema(RoutingDecision, "output"),
   OutcomeReport: jsonSchema(OutcomeReport, "input"),
   RouteStatus: jsonSchema(answers.RouteStatus, "output"),
@@ -77,19 +77,4 @@ function describe(path: string, { id, summary, parameters, body, answers, errors
 function jsonSchema(schema: z.ZodType, io: "input" | "output"): z.core.JSONSchema.JSONSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
-}
-
-/** The same, with `null` for every field that may be left out, at any depth: the dry run takes it for absent. */
-function withNulls(schema: z.core.JSONSchema.JSONSchema): z.core.JSONSchema.JSONSchema {
-  const { properties, required = [] } = schema;
-  if (properties === undefined) return schema;
-  const fields = Object.entries(properties).map(([name, field]) => {
-    const inner = typeof field === "object" ? withNulls(field) : {};
-    const isNullable = JSON.stringify(inner.anyOf ?? null).includes('{"type":"null"}');
-    return [
-      name,
-      required.includes(name) || isNullable ? inner : { anyOf: [inner, { type: "null" as const }] },
-    ] as const;
-  });
-  return { ...schema, properties: Object.fromEntries(fields) };
 }

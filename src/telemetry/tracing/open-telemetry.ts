@@ -19,8 +19,8 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import type { TraceContext } from "#domain/chat.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
-import type { TraceContext } from "#domain/trace-context.ts";
 
 /**
  * Traces of requests and of the calls made for them. Nothing of a prompt or an answer is in a trace; ids and names only. The only
