@@ -114,16 +114,6 @@ describe("the list of decisions", () => {
     expect([search().get("outcome"), search().get("cause")]).toEqual(["refused", "privacy_free_denied"]);
   });
 
-  test("filters live decisions on the server", async () => {
-    await dashboard.traffic();
-    await open("/decisions?cause=privacy_free_denied");
-    await page.locator(".live[data-state=open]").waitFor();
-    await dashboard.gateway.chat();
-    await dashboard.gateway.chat({ model: "smart-router-free" });
-    await rows().nth(1).waitFor();
-    expect(await rows().count()).toBe(2);
-  });
-
   test("loads older ones page by page, each decision once", async () => {
     for (let sent = 0; sent < 130; sent += 10) {
       await Promise.all(Array.from({ length: 10 }, async () => (await dashboard.gateway.chat()).text()));

@@ -153,11 +153,4 @@ describe("an empty installation", () => {
     await page.goto(`${dashboard.url}/budgets`);
     await page.getByText("No goal has spent yet.").waitFor();
   });
-
-  test("shows its first request without a reload", async () => {
-    opened = await openPage(`${dashboard.url}/decisions`);
-    await opened.page.locator(".live[data-state=open]").waitFor();
-    await dashboard.gateway.chat();
-    await opened.page.locator("tr.link").waitFor();
-  });
 });

@@ -88,11 +88,6 @@ export function healthStoreContract(name: string, open: () => Promise<HealthStor
       await store.saveSamples([sample("a", 2_001 + sampleRetentionMs)]);
       expect((await store.load()).samples.map(({ nodeId }) => nodeId)).toEqual(["a"]);
     });
-
-    test("accepts empty reports and saves", async () => {
-      await store.saveSamples([]);
-      expect(await store.save([])).toEqual([]);
-    });
   });
 }
 

@@ -73,11 +73,5 @@ export function priceBookStoreContract(name: string, open: () => Promise<PriceBo
       expect([...(await store.load("s")).keys()].toSorted()).toEqual(["lately", "m"]);
       expect((await store.load("other")).size).toBe(1);
     });
-
-    test("accepts an empty book", async () => {
-      await store.save("s", new Map([["m", entry(1, 20)]]));
-      await store.save("s", new Map());
-      expect((await store.load("s")).size).toBe(1);
-    });
   });
 }
