@@ -40,7 +40,10 @@ if (!mounted) {
     const health = await json("/healthz");
     expect(health).toMatchObject({ records: { ok: false, dropped: 0 } });
     const { fields } = gateway.log.find(({ event }) => event === "records_store_changed") ?? {};
-    expect(fields).toEqual({ away: true, detail: "SQLITE_FULL: database or disk is full (ENOSPC: the disk is full)" });
+    expect(fields).toEqual({
+      away: true,
+      detail: "SQLITE_FULL: database or disk is full (ENOSPC: no space left on device, write)",
+    });
     // The ledger's heartbeat may still fit into the file: then money is counted, and only the records suffer.
     expect(["degraded", "unavailable"]).toContain(String(health["status"]));
     const { needs_you: needs } = await json("/dashboard/api/summary?range=24h");
