@@ -19,7 +19,7 @@ describe("a command that fails", () => {
       ["unknown option '--wrong'", "budgets", "show", "--wrong"],
       ["missing required argument 'key'", "models", "enable"],
       ["unknown command 'wrong'", "wrong"],
-      ["option '--goal <goal>' argument missing", "decisions", "export", "--goal"],
+      ["option '--goal <values>' argument missing", "decisions", "export", "--goal"],
     ];
     for (const [problem, ...args] of refused) {
       const { code, err, json } = await runCommand([...args.slice(0, 2), "--json", ...args.slice(2)]);
