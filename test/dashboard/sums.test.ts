@@ -54,7 +54,7 @@ async function spentOnCommandLine(day: string, zone = "UTC"): Promise<{ ledger: 
   const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
   const lines = (await run(["decisions", "export", "--since", day, "--until", next])).trim().split("\n");
   const records = lines.reduce((sum, line) => sum + (line === "" ? 0 : JSON.parse(line).cost_nano_usd), 0);
-  return { ledger: parseUsd(String(account?.spent_usd ?? "0")) as number, records };
+  return { ledger: account?.spent_nano_usd ?? 0, records };
 }
 
 describe("the page's sums", () => {
