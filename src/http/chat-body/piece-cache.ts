@@ -50,10 +50,8 @@ export class PieceCache {
 
   find(kind: string, bytes: Uint8Array, from: number, to: number): KnownPiece | undefined {
     const piece = bytes.subarray(from, to);
-    const key = this.#key(piece);
-    const entry = this.#pieces.get(key);
+    const entry = this.#pieces.use(this.#key(piece));
     if (entry === undefined || entry.check !== this.#check(piece) || entry.kind !== kind) return undefined;
-    this.#pieces.set(key, entry);
     this.counts.hits += 1;
     return entry;
   }
