@@ -278,8 +278,13 @@ export function renamed(from: object, name: (name: string) => string): object {
   return Object.fromEntries(Object.entries(from).map(([key, value]) => [name(key), value]));
 }
 
+/** Of the few members of our own objects. */
+const inSnakeCase = new Map<string, string>();
+
 function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const known = inSnakeCase.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  inSnakeCase.set(name, known);
+  return known;
 }
 
 function unhealthyIn({ health }: Snapshot): Record<string, string> {

@@ -53,19 +53,20 @@ function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
   const [tier, refused_by, label] = [record.tier ?? "", record.refused_by ?? "", record.label ?? ""];
   const add = (dimension: Dimension, keys: Keys, given: Amounts, firstMs: number | null) => {
     const names = [...requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : "")), keys.name ?? ""];
+    const name = names.join("\n");
+    const values = amountColumns.map((column) => sign * (given[column] ?? 0));
+    const bucket = firstMs === null ? undefined : amountColumns.length + bucketOf(firstMs);
     for (const span of spansOf[dimension]) {
-      const key = [dimension, span, Math.floor(atMs / span) * span, ...names];
-      const id = key.join("\n");
-      const row = sums.get(id) ?? { key, amounts: sumColumns.map(() => 0), lastMs: 0 };
-      sums.set(id, row);
-      const addAt = (at: number, amount: number) => {
-        row.amounts[at] = (row.amounts[at] ?? 0) + sign * amount;
-      };
-      for (const [at, name] of amountColumns.entries()) addAt(at, given[name] ?? 0);
-      if (firstMs !== null) {
-        const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
-        addAt(amountColumns.length + (bucket === -1 ? firstTokenBoundsMs.length : bucket), 1);
+      const spanMs = Math.floor(atMs / span) * span;
+      const id = `${dimension} ${span} ${spanMs}\n${name}`;
+      let row = sums.get(id);
+      if (row === undefined) {
+        row = { key: [dimension, span, spanMs, ...names], amounts: noAmounts.slice(), lastMs: 0 };
+        sums.set(id, row);
       }
+      const { amounts } = row;
+      for (let at = 0; at < values.length; at++) amounts[at] = (amounts[at] ?? 0) + (values[at] ?? 0);
+      if (bucket !== undefined) amounts[bucket] = (amounts[bucket] ?? 0) + sign;
       row.lastMs = Math.max(row.lastMs, Math.round(atMs));
     }
   };
@@ -84,6 +85,13 @@ function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
   for (const { rule, count } of record.redactions) {
     add("redaction", { name: rule, label }, { requests: count * repeated }, null);
   }
+}
+
+const noAmounts = sumColumns.map(() => 0);
+
+function bucketOf(firstMs: number): number {
+  const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
+  return bucket === -1 ? firstTokenBoundsMs.length : bucket;
 }
 
 function amountsIn(record: DecisionRecord): Amounts {
