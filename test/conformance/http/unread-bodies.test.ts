@@ -30,7 +30,8 @@ class Uploader extends RawCaller {
     const bytes = Buffer.alloc(65_536, "x");
     while (!this.closed && this.sent < most) {
       const pause = Math.min(this.sent + megabyte, most);
-      while (this.socket.writable && this.sent < pause && this.more(bytes));
+      // What waits in this process has not been sent.
+      while (!this.socket.writableNeedDrain && this.socket.writable && this.sent < pause && this.more(bytes));
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
