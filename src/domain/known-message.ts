@@ -28,7 +28,7 @@ function factsOf(piece: object): Facts | undefined {
   return (piece as { readonly [facts]?: Facts })[facts];
 }
 
-/** From now on the piece has these facts; a copy of it has none. */
+/** From now on the piece has these facts. A redacted copy has none: its placeholders have other numbers in another body. */
 export function attachFacts(piece: object, known: Facts): void {
   Object.defineProperty(piece, facts, { value: known });
 }
@@ -44,18 +44,6 @@ export function memoizeByMessage<T>(compute: (message: ChatMessage) => T): (mess
     }
     return known.value;
   };
-}
-
-/** Where redacted copies of a known message have their facts: those of one policy say the same, but for the numbers of placeholders. */
-const factsOfCopies = new Fact<{ readonly policy: object; readonly facts: Facts }>();
-
-/** Gives a redacted copy the facts of earlier copies of the same message under the same policy. */
-export function attachFactsOfCopy(copy: ChatMessage, message: ChatMessage, policy: object): void {
-  if (factsOf(message) === undefined) return;
-  const known = factsOfCopies.of(message);
-  const copyFacts = known?.policy === policy ? known.facts : [];
-  factsOfCopies.set(message, { policy, facts: copyFacts });
-  attachFacts(copy, copyFacts);
 }
 
 /** Where the text of a known message is, once it is wanted. */

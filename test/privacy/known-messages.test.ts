@@ -132,6 +132,22 @@ test("numbers placeholders by the current body, also those of known messages", (
   ]);
 });
 
+test("a file whose name holds a secret is the same file, whichever number its placeholder has", async () => {
+  const cache = new PieceCache(() => 200_000);
+  const edit = (path: string) => ({
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "call_1", type: "function", function: call(path) }],
+  });
+  const first = edit(`${token}/${filler}`);
+  for (const messages of [[first], [edit(`${other}/${filler}`), first, edit(`${token}/${filler.slice(0, 300)}`)]]) {
+    const whole = { model: "smart-router", messages, filler: filler.repeat(5) };
+    expect(await outcomeOf(parse(whole, cache), engine, false)).toEqual(
+      await outcomeOf(parse(whole, undefined), engine, false),
+    );
+  }
+});
+
 test("a large body of known messages is redacted at once; one with much new text is not", async () => {
   const cache = new PieceCache(() => 1_000_000);
   const requestOf = (...contents: string[]) =>

@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/chat.ts";
-import { attachFactsOfCopy, Fact, wholeMessage } from "#domain/known-message.ts";
+import { Fact, wholeMessage } from "#domain/known-message.ts";
 import { isRawJSON } from "#domain/raw-json.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
 import { Placeholders } from "#privacy/restore/placeholders.ts";
@@ -151,14 +151,12 @@ class BodyRedactor {
   #redactMessage(message: ChatMessage, index: number): ChatMessage {
     this.#messageIndex = index;
     try {
-      const redacted = this.#redactPiece(message, () => {
+      return this.#redactPiece(message, () => {
         const whole = wholeMessage(message);
         const read = this.#redactObject(whole, "");
         // Roles are names: a copy keeps its own.
         return read === whole ? message : (read as ChatMessage);
       });
-      if (redacted !== message) attachFactsOfCopy(redacted, message, this.#by);
-      return redacted;
     } catch (error) {
       throw withPathSegment(withPathSegment(error, index), "messages");
     } finally {
