@@ -4,7 +4,7 @@ import type { Json } from "#domain/chat.ts";
 import { ConnectionError } from "#http-client/connection-error.ts";
 import { HttpSyntaxError } from "#http-client/response/response-head.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
-import { cleanMessage, errorIn, transportFailure } from "./failures.ts";
+import { cleanMessage, errorAnswerFailure, errorBodyOf, errorIn, transportFailure } from "./failures.ts";
 
 describe("a transport error", () => {
   const unsent: [string, string][] = [
@@ -97,5 +97,14 @@ describe("a refusal of the request's length or content", () => {
   const refusals = jsonLines<[kind: string, error: Json]>(import.meta.dir, "fixtures/length-and-content.jsonl");
   test.each(refusals)("%s: %j", (kind, error) => {
     expect(errorIn({ error })?.kind as string).toBe(kind);
+  });
+
+  const bodies = jsonLines<[host: string, status: number, body: Json]>(
+    import.meta.dir,
+    "fixtures/context-length-bodies.jsonl",
+  );
+  test.each(bodies)("%s, status %d: %j", (_, status, body) => {
+    const text = body === "" ? "" : JSON.stringify(body);
+    expect(errorAnswerFailure(status, errorBodyOf(text), undefined).kind).toBe("context_length_exceeded");
   });
 });

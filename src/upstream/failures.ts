@@ -39,20 +39,14 @@ const onlyHttp2: UpstreamFailure = {
 
 const wantsCredentials = "the proxy wants a user and a password that are right";
 
-/** Only a proxy answers 407 (RFC 9110 §15.5.8), and it has not passed the request on. */
-const proxyWantsCredentials: UpstreamFailure = {
-  kind: "unreachable",
-  message: `${wantsCredentials} (status 407)`,
-  dispatched: false,
-};
-
 /** The failure of an error answer, with the message of its body and the wait before a retry. */
 export function errorAnswerFailure(
   status: number,
   { message, error }: ErrorBody,
   retryAfterMs: number | undefined,
 ): UpstreamFailure {
-  if (status === 407) return proxyWantsCredentials;
+  // Only a proxy answers 407 (RFC 9110 §15.5.8), and it has not passed the request on.
+  if (status === 407) return { kind: "unreachable", message: `${wantsCredentials} (status 407)`, dispatched: false };
   // 505 says so by itself; Node's servers say 403, in these words alone: other messages may quote what the caller wrote.
   const http2 =
     status === 505 || (status === 403 && /^\s*(Missing|Unknown) ALPN Protocol, expected `h2`/.test(message));
@@ -85,44 +79,47 @@ function withErrorDetail(failure: UpstreamFailure, error: Json | undefined): Ups
 }
 
 function detailedKind({ kind, status, message }: UpstreamFailure, error: Json | undefined) {
-  if (status === 404) return isConstraintFiltered(error) ? "constraint_filtered" : undefined;
+  const { code = null, type = null, metadata = null, availability = null }: JsonObject = isObject(error) ? error : {};
+  const more = isObject(metadata) ? metadata : {};
+  if (status === 404) {
+    // The aggregator has hosts for the model, and none of them within the request's constraints.
+    const places = [availability, more["availability"]];
+    const filters = places.some((place) => isObject(place) && place["code"] === "constraint_filtered");
+    return filters ? "constraint_filtered" : undefined;
+  }
   if (kind !== "rejected" && status !== 403) return undefined;
-  const { code = null, type = null, metadata = null }: JsonObject = isObject(error) ? error : {};
   // What the host said, where the aggregator only passes it on.
-  const raw = isObject(metadata) && typeof metadata["raw"] === "string" ? metadata["raw"] : "";
-  const said = `${code} ${type} ${message} ${raw.slice(0, 4 * maxMessageLength)}`;
-  if (kind === "rejected" && aboutContext.test(said)) return "context_length_exceeded";
+  const raw = typeof more["raw"] === "string" ? more["raw"].slice(0, 4 * maxMessageLength) : "";
+  const said = `${code} ${type} ${message} ${raw}`;
+  // A bare 413 is Cerebras's word for it.
+  const isTooLong = aboutContext.test(said) || (status === 413 && message === bareStatusMessage(413));
+  if (kind === "rejected" && isTooLong) return "context_length_exceeded";
   return aboutContent.test(said) ? "content_filtered" : undefined;
 }
 
-/** The codes and words for a full context: OpenAI, OpenRouter, DeepSeek and vLLM; Anthropic, Google and llama.cpp behind them. */
-const aboutContext =
-  /context_length_exceeded|maximum (context|model|input|prompt) length|maximum allowed input length|exceeds? the (model's )?(available )?context (window|length|size)|context window exceeds|prompt is too long|input is too long|input token count .{0,40}exceeds/i;
+/** The codes and words for a full context, of the hosts and servers that fixtures/context-length-bodies.jsonl shows. */
+const aboutContext = new RegExp(
+  String.raw`context_length_exceeded|exceed_context_size|maximum (context|model|input|prompt) length|maximum allowed (input )?length
+  |(exceed(s|ed)?|(longer|larger|greater) than) (the |this )?(model('s)? |available |max )?context (window|length|size|limit)
+  |context (window|length|size) (has been )?exceed|context length (is|of) only|configured context size|size limit exceeded by \d
+  |prompt (is )?too long|input is too long|(input|prompt) token count .{0,40}exceeds|prompt exceeds max|range of input length
+  |exceeded model token limit|input tokens exceed the configured|tokens in request more than max|tokens in the prompt cannot
+  |\x60inputs\x60 (tokens \+|must have less)|reduce the length of the (messages|input)`.replace(/\n\s*/g, ""),
+  "i",
+);
 
 /** The codes and words for a refused content: OpenAI and Azure, OpenRouter's moderation, DeepSeek, Alibaba. */
 const aboutContent =
   /content_policy_violation|content_filter|data_inspection_failed|\bmoderation\b|\bflagged\b|safety system|content management policy|content exists risk/i;
 
-/** Whether the aggregator says that it has hosts for the model and none of them within the request's constraints. */
-function isConstraintFiltered(error: Json | undefined): boolean {
-  if (!isObject(error)) return false;
-  const { availability, metadata } = error;
-  return [availability, isObject(metadata) ? metadata["availability"] : undefined].some(
-    (place) => isObject(place) && place["code"] === "constraint_filtered",
-  );
-}
-
 function statusOf(error: JsonObject): number {
-  for (const name of ["code", "status"]) {
-    const code = Number(error[name] ?? Number.NaN);
-    if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
-  }
-  return 500;
+  const statuses = ["code", "status", "http_status_code"].map((name) => Number(error[name] ?? Number.NaN));
+  return statuses.find((status) => Number.isInteger(status) && status >= 400 && status <= 599) ?? 500;
 }
 
-/** The message of an error answer, from the first of the usual fields that holds text: `error.message`, `error`, `message`, `detail`. */
+/** The message of an error answer, from the first of the usual fields that holds text: `error.message`, `error`, `errors[0]`, `message`, `detail`. */
 function messageIn(object: JsonObject): string | undefined {
-  const error = object["error"];
+  const { errors, error = Array.isArray(errors) ? errors[0] : undefined } = object;
   const places: (Json | undefined)[] = isObject(error)
     ? [error["message"], error["type"], error["code"]]
     : [error, object["message"], object["detail"]];
@@ -138,7 +135,8 @@ export interface ErrorBody {
 /** The message and error object of an error answer's body, JSON or not. */
 export function errorBodyOf(body: string): ErrorBody {
   try {
-    const json: Json = JSON.parse(body);
+    const parsed: Json = JSON.parse(body);
+    const json = Array.isArray(parsed) ? parsed[0] : parsed; // Google's come in a list
     if (isObject(json)) return { message: messageIn(json) ?? "", error: json["error"] ?? null };
     return { message: typeof json === "string" ? json : "" };
   } catch {

@@ -142,8 +142,10 @@ const rowsOfAll: readonly Row[] = [
     "flash pro, pro, 32",
   ],
   [
-    "context length, everywhere: its own code",
-    always(fails(400, "This endpoint's maximum context length is 8192 tokens.")),
+    "context length, everywhere, in a body without `error`: its own code",
+    always(
+      replies(400, { object: "error", message: "This model's maximum context length is 8192 tokens.", code: 400 }),
+    ),
     "flash pro emergency, 500 context_length_exceeded, 0",
   ],
 ];
