@@ -1,19 +1,11 @@
 import { isObject, type Json } from "#domain/chat.ts";
 import type { Model, Price, PriceBand, Rates } from "#domain/model.ts";
-import { highestRates } from "#domain/money/prices.ts";
+import { highestRates, rateNames } from "#domain/money/prices.ts";
 import { type Drift, idDriftsOf } from "#models/price-book/price-book.ts";
-import { type Listing, priceIn, tokenCountIn } from "#models/price-book/price-list.ts";
+import { type Listing, priceIn } from "#models/price-book/price-list.ts";
 
 /** The differences between a model of the registry and its entry in the aggregator's list. */
 export type ModelDiff = ReturnType<typeof diffOf>;
-
-/** A rate that differs in one band, in nano-USD per million tokens, or per request. Undefined: not priced apart. */
-export interface RateChange {
-  readonly band: string;
-  readonly rate: keyof Rates;
-  readonly registry: number | undefined;
-  readonly listed: number | undefined;
-}
 
 /** What was read of a model's hosts. */
 export type HostsRead =
@@ -26,21 +18,25 @@ export function hostsIn(answer: Json, { free, price: limit }: Pick<Model, "free"
   const endpoints = isObject(data) ? data["endpoints"] : undefined;
   if (!Array.isArray(endpoints)) return undefined;
   return endpoints.filter(isObject).map((endpoint) => {
-    const { provider_name, name, pricing, status, uptime_last_30m: uptime } = endpoint;
+    const { provider_name, name, pricing, status } = endpoint;
     const price = priceIn(pricing, free);
     return {
       name: String(provider_name ?? name ?? "unnamed").slice(0, 100),
       /** Undefined where it cannot be read as a price. */
       price,
       within: price !== undefined && isWithinLimit(price, limit),
-      contextTokens: tokenCountIn(endpoint["context_length"]),
-      maxOutputTokens: tokenCountIn(endpoint["max_completion_tokens"]),
+      contextTokens: numberOrNull(endpoint["context_length"]),
+      maxOutputTokens: numberOrNull(endpoint["max_completion_tokens"]),
       /** In percent, over the last half hour. */
-      uptime: typeof uptime === "number" ? uptime : undefined,
+      uptime: numberOrNull(endpoint["uptime_last_30m"]),
       // 0 is in service; below it the aggregator has taken the host back, in steps.
       down: typeof status === "number" && status < 0,
     };
   });
+}
+
+function numberOrNull(value: Json | undefined): number | null {
+  return typeof value === "number" ? value : null;
 }
 
 /**
@@ -64,7 +60,6 @@ export function diffOf(
   return {
     model,
     listing,
-    /** Sorted by relative growth, largest increase first. */
     changes: listing?.price === undefined ? [] : changesBetween(model.price, listing.price),
     notices: model.enabled ? idDriftsOf(model, listing, canonical, nowMs) : ([] as Drift[]),
     hosts: hosts.kind === "ok" ? hosts.hosts : [],
@@ -83,37 +78,28 @@ function problemOf({ upstreamId, free }: Model, listing: Listing | undefined, ho
   return priced ? undefined : `the prices of the hosts of ${upstreamId} cannot be read`;
 }
 
-/** Models with price increases first, then those with other changes, then those the aggregator does not know. */
-export function increasesFirst(diffs: readonly ModelDiff[]): readonly ModelDiff[] {
-  const rank = ({ changes, problem }: ModelDiff) =>
-    changes.some(isIncrease) ? 0 : changes.length > 0 ? 1 : problem !== undefined ? 2 : 3;
-  return diffs.toSorted((a, b) => rank(a) - rank(b));
+/**
+ * The rates that differ, band by band, in nano-USD per million tokens, or per request; undefined where one is not priced apart. A band
+ * that only one side has is compared with the other's base.
+ */
+function changesBetween(ours: Price, theirs: Price) {
+  const [ourBands, theirBands] = [bandsOf(ours), bandsOf(theirs)];
+  return [...new Set([...ourBands.keys(), ...theirBands.keys()])].flatMap((band) => {
+    const [a, b] = [ourBands.get(band) ?? ours, theirBands.get(band) ?? theirs];
+    return rateNames.flatMap((rate) => {
+      const [registry, listed] = rate === "request" ? [a[rate] ?? 0, b[rate] ?? 0] : [a[rate], b[rate]];
+      if (registry === listed) return [];
+      const increase = listed !== undefined && listed > (registry ?? 0);
+      return [{ band, rate, registry, listed, increase, change: changeText(registry, listed) }];
+    });
+  });
 }
 
-/** The rates that differ, band by band, largest increase first. A band that only one side has is compared with the other's base. */
-function changesBetween(registry: Price, listed: Price): readonly RateChange[] {
-  const [ours, theirs] = [bandsOf(registry), bandsOf(listed)];
-  const changes: RateChange[] = [];
-  for (const band of new Set([...ours.keys(), ...theirs.keys()])) {
-    const [a, b] = [ours.get(band) ?? registry, theirs.get(band) ?? listed];
-    for (const rate of rateNames) {
-      const [before, after] = rate === "request" ? [a[rate] ?? 0, b[rate] ?? 0] : [a[rate], b[rate]];
-      if (before !== after) changes.push({ band, rate, registry: before, listed: after });
-    }
-  }
-  return changes.toSorted((a, b) => growthOf(b) - growthOf(a));
-}
-
-const rateNames = ["input", "output", "cachedInput", "cacheWrite", "request"] as const satisfies (keyof Rates)[];
-
-export function isIncrease(change: RateChange): boolean {
-  return growthOf(change) > 1;
-}
-
-/** The listed rate over the registry's; a rate that only the list names counts as infinite growth. */
-export function growthOf({ registry, listed }: RateChange): number {
-  if (listed === undefined) return 1;
-  return registry === undefined || registry === 0 ? Number.POSITIVE_INFINITY : listed / registry;
+function changeText(registry: number | undefined, listed: number | undefined): string {
+  if (listed === undefined) return "not listed apart";
+  if (registry === undefined || registry === 0) return "new";
+  const percent = Math.round((listed / registry - 1) * 1_000) / 10;
+  return listed > registry ? `higher, +${percent} %` : `lower, ${percent} %`;
 }
 
 /** The rates of each band by its name, whole: what a band does not name is the base's. */

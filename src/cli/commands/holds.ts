@@ -3,14 +3,12 @@ import { userName } from "#cli/options.ts";
 import { badUsage, exitCodes, type OutputOptions, print, textOf, textTable } from "#cli/output.ts";
 import { dollarText } from "#domain/money/dollar-text.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
+import { type ClosedHold, closeHold, type HoldEnding } from "#ledger/admin/close-hold.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
-import type { Resolution } from "#ledger/ledger.ts";
-import type { LedgerNotice } from "#ledger/rules/operations.ts";
 
 /** Money that is held now, and ending a hold by hand. */
 
-/** Reservations that one command closes in one transaction, and at most. */
-const chunk = 128;
+/** Holds that one command closes, at most. */
 const maxHolds = 100_000;
 
 export async function showHolds(
@@ -67,71 +65,28 @@ export function release(ids: readonly string[], options: CloseOptions & { readon
   return close(options.unresolved ? undefined : ids, options, { kind: "released" });
 }
 
-interface Closed {
-  readonly id: string;
-  readonly result: "settled" | "released" | "corrected" | "unchanged" | "running" | "not_found";
-  readonly held_nano_usd?: number;
-  readonly charged_nano_usd?: number;
-  readonly detail?: string;
-}
-
-type Ending = { readonly kind: "settled"; readonly actual: NanoUsd } | { readonly kind: "released" };
-
 /** Closes the named holds, or without names all unresolved ones. Exit code 1 when one of them could not be closed. */
-async function close(ids: readonly string[] | undefined, options: CloseOptions, ending: Ending): Promise<void> {
-  const operator = (options.by ?? userName()).slice(0, 60);
-  const reason = `operator ${operator}: ${options.why ?? "no reason given"}`;
-  const results: Closed[] = [];
-  const notices: LedgerNotice[] = [];
+async function close(ids: readonly string[] | undefined, options: CloseOptions, ending: HoldEnding): Promise<void> {
+  const { why = "no reason given", force } = options;
+  const name = options.by ?? userName();
+  const operator = { name, reason: `operator ${name}: ${why}`, force };
+  const results: ClosedHold[] = [];
   await withLedger(async (admin) => {
     const isOpen = ({ state }: LedgerHold) => state === "unresolved" || state === "orphaned";
     const all = ids ?? (await admin.holds({ limit: maxHolds })).holds.filter(isOpen).map(({ id }) => id);
-    for (let from = 0; from < all.length; from += chunk) {
-      const some = [...new Set(all.slice(from, from + chunk))];
-      const { holds } = await admin.holds({ limit: some.length, charged: true, ids: some });
-      const closing = holds.filter(({ state }) => options.force === true || state !== "live");
-      const resolutions = closing.map(({ id }): Resolution => ({ ...ending, id, source: "operator", reason }));
-      const closed = resolutions.length === 0 ? [] : await admin.resolve(operator, resolutions);
-      notices.push(...closed);
-      for (const id of some) {
-        const hold = holds.find((one) => one.id === id);
-        const isRunning = hold !== undefined && !closing.includes(hold);
-        const notice = closed.find((one) => one.id === id);
-        results.push({ id, ...closingResult(hold, isRunning, notice) });
-      }
-    }
+    for (const id of new Set(all)) results.push(await closeHold(admin, id, ending, operator));
   });
-  await correctRecords(notices);
-  print(results, options, results.length === 0 ? "There is no hold with an unknown outcome." : textOf(results));
-  if (results.some(({ result }) => result === "running" || result === "not_found")) process.exitCode = exitCodes.failed;
-}
-
-function closingResult(
-  hold: LedgerHold | undefined,
-  isRunning: boolean,
-  notice: LedgerNotice | undefined,
-): Omit<Closed, "id"> {
-  if (hold === undefined) return { result: "not_found", detail: "nothing is held under this id" };
-  const held_nano_usd = hold.amount;
-  if (isRunning) {
-    const detail = `its call may still run on ${hold.node} and ends its hold itself (--force closes it all the same)`;
-    return { result: "running", held_nano_usd, detail };
-  }
-  if (notice?.kind !== "resolved") {
-    const detail = notice?.kind === "ignored" ? notice.why : "closed meanwhile";
-    return { result: "unchanged", held_nano_usd, detail };
-  }
-  const { state, charged } = notice;
-  const result = state === "RELEASED" ? "released" : state === "CORRECTED" ? "corrected" : "settled";
-  return { result, held_nano_usd, charged_nano_usd: charged };
+  await correctRecords(results.flatMap(({ notice }) => notice ?? []));
+  const shown = results.map(({ notice: _, ...result }) => result);
+  print(shown, options, shown.length === 0 ? "There is no hold with an unknown outcome." : textOf(shown));
+  if (shown.some(({ result }) => result === "running" || result === "not_found")) process.exitCode = exitCodes.failed;
 }
 
 /** The records of the calls get their costs, so that their sums stay the ledger's. */
-async function correctRecords(notices: readonly LedgerNotice[]): Promise<void> {
-  const resolved = notices.filter((notice) => notice.kind === "resolved");
-  if (resolved.length === 0) return;
+async function correctRecords(notices: readonly NonNullable<ClosedHold["notice"]>[]): Promise<void> {
+  if (notices.length === 0) return;
   try {
-    await withRecords((store) => store.correct(resolved));
+    await withRecords((store) => store.correct(notices));
   } catch {
     console.error(
       "The holds are closed, but not all decision records have the costs yet; a running gateway adds them.",

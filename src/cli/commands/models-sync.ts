@@ -7,17 +7,7 @@ import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { listingsIn } from "#models/price-book/price-list.ts";
-import {
-  diffOf,
-  growthOf,
-  type HostsRead,
-  hostsIn,
-  increasesFirst,
-  isIncrease,
-  type ModelDiff,
-  type RateChange,
-  timeOf,
-} from "#models/registry-diff.ts";
+import { diffOf, type HostsRead, hostsIn, type ModelDiff, timeOf } from "#models/registry-diff.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { readModelHosts, readModelList } from "#upstream/aggregator.ts";
@@ -54,7 +44,7 @@ async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]>
         : hostsRead(await readModelHosts(keyed, upstreamId), model);
     diffs.push(diffOf(model, listing, hosts, book?.get(upstreamId)?.canonical, Date.now()));
   }
-  return increasesFirst(diffs);
+  return diffs;
 }
 
 function hostsRead(reply: Awaited<ReturnType<typeof readModelHosts>>, model: Model): HostsRead {
@@ -117,34 +107,24 @@ function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDif
     canonical_id: listing?.canonical ?? null,
     expires: listing?.expiresMs === undefined ? null : new Date(listing.expiresMs).toISOString(),
     listed_prices: listing?.price === undefined ? null : priceRecord(listing.price),
-    changes: changes.map((change) => ({
-      band: change.band,
-      rate: rateNames[change.rate],
-      registry: usdOrNull(change.registry),
-      listed: usdOrNull(change.listed),
-      increase: isIncrease(change),
-      change: changeText(change),
+    changes: changes.map(({ rate, registry, listed, ...change }) => ({
+      ...change,
+      rate: rateNames[rate],
+      registry: usdOrNull(registry),
+      listed: usdOrNull(listed),
     })),
     notices: notices.map(({ reason, detail }) => ({ reason, detail })),
     hosts: hosts.map((host) => ({
       name: host.name,
       within_price_limit: host.within,
       in_service: !host.down,
-      uptime_percent: host.uptime ?? null,
-      context_tokens: host.contextTokens ?? null,
-      max_output_tokens: host.maxOutputTokens ?? null,
+      uptime_percent: host.uptime,
+      context_tokens: host.contextTokens,
+      max_output_tokens: host.maxOutputTokens,
       prices: host.price === undefined ? null : priceRecord(host.price),
     })),
     problem: problem ?? null,
   };
-}
-
-function changeText(change: RateChange): string {
-  const growth = growthOf(change);
-  if (change.listed === undefined) return "not listed apart";
-  if (!Number.isFinite(growth)) return "new";
-  const percent = Math.round((growth - 1) * 1_000) / 10;
-  return `${isIncrease(change) ? "higher" : "lower"}, ${percent > 0 ? "+" : ""}${percent} %`;
 }
 
 /** A price as `--json` shows it: USD per million tokens, or per request, as text, so that nothing is rounded. */

@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import { type CommandSpec, type ConfigOptions, fileOr, time } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
+import { differences } from "#config/config-changes.ts";
 import { isSection } from "#config/config-file.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
@@ -112,7 +113,9 @@ function diffPolicies(first: string, second: string | undefined, options: Output
   const [before, after] = [loadPolicy(oldPath), loadPolicy(second ?? first)];
   const problems = [before, after].flatMap((each) => (each.kind === "invalid" ? each.problems : []));
   if (problems.length > 0) throw invalid(problems);
-  const changes = changesBetween(keysIn(valid(before).policy), keysIn(valid(after).policy));
+  const changes = differences(keysIn(valid(before).policy), keysIn(valid(after).policy))
+    .map(({ path, from, to }) => ({ key: path, from: from ?? null, to: to ?? null }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const [from, to] = [oldPath ?? defaultPolicyName, second ?? first];
   const text =
     changes.length === 0 ? `${to} changes nothing of ${from}.` : `From ${from} to ${to}:\n${textTable(changes)}`;
@@ -130,12 +133,4 @@ function changedFrom(base: unknown, value: unknown): unknown {
     .map(([key, entry]) => [key, changedFrom(base[key], entry)] as const)
     .filter(([, difference]) => difference !== undefined);
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
-}
-
-/** All keys whose values differ, as dotted paths, in order. A list counts as one value; null is what one side does not have. */
-function changesBetween(from: unknown, to: unknown, key = ""): readonly { key: string; from: unknown; to: unknown }[] {
-  if (!isSection(from) || !isSection(to))
-    return Bun.deepEquals(from, to) ? [] : [{ key, from: from ?? null, to: to ?? null }];
-  const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])].toSorted();
-  return keys.flatMap((name) => changesBetween(from[name], to[name], key === "" ? name : `${key}.${name}`));
 }

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import { holdTotals, openAdmin } from "#dashboard/ledger-view.ts";
 import { type DashboardSources, writeAudit } from "#dashboard/sources.ts";
-import { formatUsd, type NanoUsd, parseUsd } from "#domain/money/money.ts";
+import { formatUsd, parseUsd } from "#domain/money/money.ts";
+import { closeHold, type HoldEnding } from "#ledger/admin/close-hold.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 
 const why = z.string().min(1).max(200);
@@ -31,14 +32,14 @@ export function holdEndpoints(sources: DashboardSources) {
         // Rounded up: what is charged is never below what was paid.
         const actual = parseUsd(call.body.usd, "up");
         if (actual === undefined) throw new Refusal(422, "usd: must be an amount in US dollars, such as 0.0187.");
-        return close(sources, call, { kind: "settled", actual, source: "operator" });
+        return close(sources, call, { kind: "settled", actual });
       },
     }),
 
     "POST holds/{id}/release": endpoint({
       about: "Ends a hold without cost.",
       body: z.strictObject({ why }),
-      answer: (call) => close(sources, call, { kind: "released", source: "operator" }),
+      answer: (call) => close(sources, call, { kind: "released" }),
     }),
   };
 }
@@ -64,36 +65,25 @@ function holdView(hold: LedgerHold) {
 }
 export type Hold = ReturnType<typeof holdView>;
 
-type Outcome =
-  | { readonly kind: "settled"; readonly actual: NanoUsd; readonly source: "operator" }
-  | { readonly kind: "released"; readonly source: "operator" };
-
 async function close(
   sources: DashboardSources,
   { params: { id = "" }, body, operator }: Call<unknown, { readonly why: string }>,
-  outcome: Outcome,
+  ending: HoldEnding,
 ) {
-  const admin = await openAdmin(sources);
-  const [hold] = (await admin.holds({ limit: 1, charged: true, ids: [id] })).holds;
-  if (hold === undefined) throw new Refusal(404, "Nothing is held under this id.", "unknown_hold");
-  if (hold.state === "live") {
-    const detail = `Its call may still run on ${hold.node}, and ends its hold itself. \`budgets settle --force\` closes it all the same.`;
-    throw new Refusal(409, detail, "hold_is_live");
-  }
   // The same words as the command line's, so that entries of the ledger read alike.
   const reason = `operator ${operator.name}: ${body.why}`;
-  const notices = await admin.resolve(`dashboard/${operator.name}`.slice(0, 60), [{ id, reason, ...outcome }]);
-  const notice = notices.find((one) => one.kind === "resolved");
-  if (notice === undefined) {
-    const detail = notices.find((one) => one.kind === "ignored")?.why ?? "it was closed meanwhile";
-    return { id, result: "unchanged", held_nano_usd: hold.amount, charged_nano_usd: null, detail };
+  const admin = await openAdmin(sources);
+  const closed = await closeHold(admin, id, ending, { name: `dashboard/${operator.name}`, reason });
+  const { result, held_nano_usd = null, charged_nano_usd = null, detail = null, notice } = closed;
+  if (result === "not_found") throw new Refusal(404, detail ?? "", "unknown_hold");
+  if (result === "running") throw new Refusal(409, detail ?? "", "hold_is_live");
+  if (notice !== undefined) {
+    sources.holdClosed(notice);
+    await writeAudit(sources, operator, {
+      action: ending.kind === "released" ? "hold_released" : "hold_settled",
+      target: id,
+      detail: `${result}, held ${formatUsd(held_nano_usd ?? 0)} USD, charged ${formatUsd(notice.charged)} USD: ${body.why}`,
+    });
   }
-  sources.holdClosed(notice);
-  const result = notice.state === "RELEASED" ? "released" : notice.state === "CORRECTED" ? "corrected" : "settled";
-  await writeAudit(sources, operator, {
-    action: outcome.kind === "released" ? "hold_released" : "hold_settled",
-    target: id,
-    detail: `${result}, held ${formatUsd(hold.amount)} USD, charged ${formatUsd(notice.charged)} USD: ${body.why}`,
-  });
-  return { id, result, held_nano_usd: hold.amount, charged_nano_usd: notice.charged, detail: null };
+  return { id, result, held_nano_usd, charged_nano_usd, detail };
 }

@@ -112,7 +112,7 @@ function withHigherRates(a: Rates, b: Partial<Rates>): Rates {
   return { ...a, ...higherRatesOf(a, b) };
 }
 
-const rateNames = ["input", "cachedInput", "cacheWrite", "output", "request"] as const;
+export const rateNames = ["input", "cachedInput", "cacheWrite", "output", "request"] as const;
 
 function higherRatesOf(a: Partial<Rates>, b: Partial<Rates>): Partial<Rates> {
   const rates: Record<string, number> = {};

@@ -10,8 +10,6 @@ export interface Listing {
   readonly canonical?: string;
   /** When the model may be removed, in milliseconds since the epoch. */
   readonly expiresMs?: number;
-  readonly contextTokens?: number;
-  readonly maxOutputTokens?: number;
 }
 
 /**
@@ -30,23 +28,15 @@ export function listingsIn(
     const id = isObject(entry) ? entry["id"] : undefined;
     const model = typeof id === "string" ? wanted.get(id) : undefined;
     if (model === undefined || typeof id !== "string" || !isObject(entry)) continue;
-    const { canonical_slug: canonical, expiration_date, context_length, top_provider } = entry;
+    const { canonical_slug: canonical, expiration_date } = entry;
     const expiresMs = typeof expiration_date === "string" ? Date.parse(expiration_date) : Number.NaN;
-    const contextTokens = tokenCountIn(context_length);
-    const maxOutputTokens = isObject(top_provider) ? tokenCountIn(top_provider["max_completion_tokens"]) : undefined;
     listings.set(id, {
       price: priceIn(entry["pricing"], model.free),
       ...(typeof canonical === "string" && canonical !== "" ? { canonical: canonical.slice(0, 200) } : {}),
       ...(Number.isNaN(expiresMs) ? {} : { expiresMs }),
-      ...(contextTokens === undefined ? {} : { contextTokens }),
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     });
   }
   return listings;
-}
-
-export function tokenCountIn(value: Json | undefined): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
 /** The price in a `pricing` object; undefined where it is invalid. `free`: whether a price of 0 is accepted. */
