@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
-import { eventually, startUpstream } from "../../test/harness/gateway.ts";
+import { postgresMigrations } from "#db/migrations.ts";
+import { migratePostgres, PostgresConnection } from "#db/postgres.ts";
+import { eventually, postChat, startUpstream } from "../../test/harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../../test/harness/postgres.ts";
-import { freePort, type GatewayProcess, serve } from "../../test/harness/process.ts";
+import { freePort, type GatewayProcess, root, serve, serveToEnd, startServing } from "../../test/harness/process.ts";
+import { audited, callers } from "./load.ts";
 
 /** Several gateways as processes on one PostgreSQL: what an operator does to them, and what happens to them. */
 const haproxy = Bun.which("haproxy", { PATH: `${process.env["PATH"]}:/usr/sbin` });
@@ -20,53 +22,6 @@ describe.skipIf(missing !== undefined)("a cluster", () => {
   }, 60_000);
   afterAll(() => postgres?.remove());
 
-  const audited = async (url: string) => {
-    const admin = await openLedgerAdmin(url);
-    const report = await admin.audit();
-    await admin.close();
-    return report;
-  };
-
-  /** One call after the other until it is told to stop. */
-  function callers(count: number, url: () => string, stream: boolean, patienceMs = 60_000) {
-    const results: string[] = [];
-    let stopped = false;
-    const body = JSON.stringify({
-      model: "smart-router-flash",
-      stream,
-      max_tokens: 40,
-      messages: [{ role: "user", content: "Count from one to ten." }],
-    });
-    const headers = { authorization: "Bearer cluster-test-token", "content-type": "application/json" };
-    const one = async () => {
-      while (!stopped) {
-        try {
-          const response = await fetch(`${url()}/v1/chat/completions`, {
-            method: "POST",
-            headers,
-            body,
-            signal: AbortSignal.timeout(patienceMs),
-          });
-          const text = await response.text();
-          const isWhole = !stream || (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'));
-          results.push(response.ok && isWhole ? "answered" : `${response.status} ${text.slice(-200)}`);
-        } catch (error) {
-          results.push(`cut: ${String(error)}`);
-        }
-      }
-    };
-    const running = Promise.all(Array.from({ length: count }, one));
-    const stop = async () => {
-      stopped = true;
-      await running;
-      return {
-        answered: results.filter((each) => each === "answered").length,
-        others: results.filter((each) => each !== "answered"),
-      };
-    };
-    return { stop, count: () => results.length };
-  }
-
   test("of ten nodes that start at once on an empty database all serve, and the schema is applied once", async () => {
     const url = await postgres.createDatabase();
     const nodes = await Promise.all(
@@ -77,6 +32,36 @@ describe.skipIf(missing !== undefined)("a cluster", () => {
     await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
     expect(await audited(url)).toMatchObject({ findings: [] });
   }, 120_000);
+
+  test("does not change the schema under a gateway of 1.0.0: it waits until that has stopped, and can be told not to wait", async () => {
+    const url = await postgres.createDatabase();
+    const database = new PostgresConnection(url, 5_000);
+    await migratePostgres(
+      url,
+      postgresMigrations.filter(({ version }) => version <= 10),
+    );
+    await database.run("INSERT INTO node SELECT 'old', 1, floor(extract(epoch FROM now()) * 1000)");
+    const beats = setInterval(
+      () => void database.run("UPDATE node SET heartbeat_ms = floor(extract(epoch FROM now()) * 1000)"),
+      1_000,
+    );
+    const refused = await serveToEnd({ DATABASE_URL: url, DATABASE_WAIT_MS: "0", LOG_FORMAT: "json" });
+    expect(refused.code).toBe(1);
+    expect(refused.output).toContain("gateways of an earlier release run on the database (old): stop them first");
+    const migrate = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "migrate"], {
+      env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url },
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    expect(await migrate.exited).toBe(1);
+
+    const { output, listening } = startServing({ DATABASE_URL: url, NODE_ID: "new" });
+    await eventually(() => output().includes("run on the database (old)"));
+    clearInterval(beats);
+    await database.run("UPDATE node SET heartbeat_ms = heartbeat_ms - 15000");
+    await using node = await listening;
+    expect((await postChat(node.url)).status).toBe(200);
+    await database.close();
+  }, 60_000);
 
   test("keeps its cap on the upstream's own bill while nodes are killed, frozen, and their database is away", async () => {
     const url = await postgres.createDatabase();

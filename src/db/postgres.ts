@@ -25,6 +25,11 @@ class PostgresTimeout extends Error {
   override readonly name = "PostgresTimeout";
 }
 
+/** Gateways write to a database that lacks migrations: they would fail on the new schema. */
+class GatewaysRunning extends Error {
+  override readonly name = "GatewaysRunning";
+}
+
 /**
  * One connection, opened by the first use and reopened after a failure. Statements are sent in the simple protocol, several in one
  * message, with no prepared statement and no session state, so that PgBouncer can be used in transaction mode. A message is sent
@@ -128,13 +133,14 @@ export function isConnectionUnusable(error: unknown): boolean {
 }
 
 /**
- * Whether a database may become available: it cannot be reached, is starting, in recovery, or has no connection to spare. Not so
- * where it answers that user, password or database are wrong, or that the schema is newer.
+ * Whether a database may become available: it cannot be reached, is starting, in recovery, has no connection to spare, or waits for
+ * gateways to stop. Not so where it answers that user, password or database are wrong, or that the schema is newer.
  */
 export function mayBecomeAvailable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return /^(?:08|53|57P)|^25006$/.test(state);
-  return error instanceof PostgresTimeout || (error instanceof Error && "code" in error && isNetworkCode(error.code));
+  if (error instanceof PostgresTimeout || error instanceof GatewaysRunning) return true;
+  return error instanceof Error && "code" in error && isNetworkCode(error.code);
 }
 
 function isNetworkCode(code: unknown): boolean {
@@ -197,10 +203,12 @@ export function statementWith(sql: string, values: readonly (string | number | b
 
 /** Names the migration among PostgreSQL's advisory locks. */
 const migrationLock = 7_310_246_001;
+/** A gateway whose last heartbeat is older, in milliseconds, has stopped: it has missed two. */
+const runningMs = 15_000;
 
 /**
  * Applies the missing migrations in one transaction. Of several nodes that start together one does it, and the others wait for its lock.
- * Rejects when the database is newer than this program.
+ * Rejects when the database is newer than this program, and while gateways run on a schema that would change.
  */
 export async function migratePostgres(
   url: string,
@@ -220,7 +228,9 @@ export async function migratePostgres(
     // Version 0 was a lock of 1.0.0.
     const [rows = []] = await connection.run("SELECT version FROM schema_migration WHERE version > 0");
     const applied = rows.map(({ version }) => Number(version));
-    for (const { version, name, sql } of pendingMigrations(applied, migrations)) {
+    const pending = pendingMigrations(applied, migrations);
+    if (applied.length > 0 && pending.length > 0) await requireNoneRunning(connection);
+    for (const { version, name, sql } of pending) {
       const noted = `INSERT INTO schema_migration (version, name) VALUES (${version}, ${textLiteral(name)})`;
       await connection.run(`${sql}; ${noted}`);
     }
@@ -229,4 +239,16 @@ export async function migratePostgres(
     // Which rolls back what was not committed.
     await connection.close();
   }
+}
+
+/** Statements of a gateway that runs would fail on the new schema, those that settle its calls too. */
+async function requireNoneRunning(connection: PostgresConnection): Promise<void> {
+  const [running = []] = await connection.run(
+    `SELECT id FROM node WHERE heartbeat_ms > extract(epoch FROM now()) * 1000 - ${runningMs} ORDER BY id`,
+  );
+  if (running.length === 0) return;
+  const names = running.map(({ id }) => id).join(", ");
+  throw new GatewaysRunning(
+    `the schema has to change, and gateways of an earlier release run on the database (${names}): stop them first; ${runningMs / 1_000} s after the last has stopped the schema is changed`,
+  );
 }

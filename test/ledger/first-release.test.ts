@@ -70,5 +70,22 @@ describe("a database of release 1.0.0 keeps ledger, holds and health", () => {
       await migratePostgres(postgres.url);
       await expectKept(postgres.url);
     });
+
+    test("is not migrated while a gateway of 1.0.0 runs on it, which goes on; afterwards that can admit nothing", async () => {
+      const url = await postgres.server.createDatabase();
+      await migratePostgres(url, released(postgresMigrations));
+      await postgres.run("INSERT INTO node SELECT 'old', 1, floor(extract(epoch FROM now()) * 1000)", url);
+      const admit = (id: string) =>
+        postgres.run(
+          `INSERT INTO reservation (id, request_id, attempt, goal_account, day_account, hold, state, model, node_id, node_epoch,
+             dispatched, created_ms, expires_ms) VALUES ('${id}', '${id}', 1, 'goal', 'day', 9, 'HELD', 'pro', 'old', 1, true, 1, 2)`,
+          url,
+        );
+      await expect(migratePostgres(url)).rejects.toThrow("gateways of an earlier release run on the database (old)");
+      await admit("before");
+      await postgres.run("UPDATE node SET heartbeat_ms = heartbeat_ms - 15000", url);
+      await migratePostgres(url);
+      await expect(admit("after")).rejects.toThrow("request_id");
+    });
   });
 });
