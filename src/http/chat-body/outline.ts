@@ -15,14 +15,15 @@ export interface ValueRange {
   readonly from: number;
   readonly to: number;
   /** What an earlier request has shown of it. */
-  readonly known: KnownPiece | undefined;
-  /** Members of objects in it, JSON values, and whether a number in it is odd, unless it is known. */
-  readonly members: number;
+  readonly known?: KnownPiece | undefined;
+  /** JSON values in it. */
   readonly values: number;
-  readonly hasOddNumbers: boolean;
+  /** Whether it asks the upstream to write to its prompt cache; unset until it has been parsed. */
+  writesCache?: boolean;
 }
 
 export interface MemberRange extends ValueRange {
+  /** Undefined where it is long, or written with escapes. */
   readonly name: string | undefined;
   /** Where the quote before the name stands. */
   readonly start: number;
@@ -32,9 +33,11 @@ export interface MemberRange extends ValueRange {
 export interface Outline {
   readonly members: readonly MemberRange[];
   readonly messages: readonly ValueRange[];
+  /** Members of objects at any depth, but for those in what is known. */
+  readonly memberCount: number;
+  /** Whether a number would be written in another way once it is parsed. */
+  readonly hasOddNumbers: boolean;
 }
-
-const noPieces: readonly ValueRange[] = [];
 
 /** Smaller pieces are parsed and scanned in less time than it takes to look for them. */
 const minMessageBytes = 64;
@@ -42,28 +45,37 @@ const minMemberBytes = 1_024;
 
 /** Whether what is found in a piece is kept: a message, or a large member that agents send with each of them. */
 export function isCached(kind: string | undefined, bytes: number): kind is string {
-  if (kind === "messages") return bytes >= minMessageBytes;
-  return bytes >= minMemberBytes && (kind === "tools" || kind === "functions" || kind === "response_format");
+  return kind === "messages" ? bytes >= minMessageBytes : bytes >= minMemberBytes && isCachedKind(kind);
+}
+
+export function isCachedKind(member: string | undefined): boolean {
+  return member === "tools" || member === "functions" || member === "response_format";
 }
 
 /** @returns an empty outline for JSON that is no object */
 export function outlineOf(bytes: Uint8Array, limits: JsonLimits, cache: PieceCache | undefined): Outline | JsonProblem {
   const outliner = new Outliner(bytes, limits, cache);
-  return outliner.read() ? outliner : outliner.scanner.problem;
+  return outliner.read() ? outliner.outline() : outliner.scanner.problem;
 }
 
-class Outliner implements Outline {
-  readonly members: MemberRange[] = [];
-  messages: readonly ValueRange[] = noPieces;
+class Outliner {
   readonly scanner: JsonScanner;
   readonly #bytes: Uint8Array;
   readonly #cache: PieceCache | undefined;
+  readonly #members: MemberRange[] = [];
+  #messages: ValueRange[] = [];
   #at = 0;
 
   constructor(bytes: Uint8Array, limits: JsonLimits, cache: PieceCache | undefined) {
     this.#bytes = bytes;
     this.#cache = cache;
     this.scanner = new JsonScanner(bytes, limits);
+  }
+
+  outline(): Outline {
+    const { members, hasOddNumbers } = this.scanner;
+    const memberCount = members + this.#members.length;
+    return { members: this.#members, messages: this.#messages, memberCount, hasOddNumbers };
   }
 
   read(): boolean {
@@ -96,7 +108,7 @@ class Outliner implements Outline {
       const isMessages = this.#next() === OPEN_BRACKET && name === "messages";
       const value = isMessages ? this.#readMessages() : this.#readValue(name, 1, undefined);
       if (value === undefined) return false;
-      this.members.push({ ...value, name, start });
+      this.#members.push({ name, start, from: value.from, to: value.to, known: value.known, values: value.values });
       const next = this.#next();
       this.#at++;
       if (next === CLOSE_BRACE) return true;
@@ -109,7 +121,7 @@ class Outliner implements Outline {
     const { scanner } = this;
     const from = this.#at;
     const messages: ValueRange[] = [];
-    this.messages = messages;
+    this.#messages = messages;
     if (!scanner.addValues(1)) return undefined;
     this.#at++;
     if (this.#next() === CLOSE_BRACKET) this.#at++;
@@ -127,7 +139,7 @@ class Outliner implements Outline {
         this.#next();
       }
     }
-    return { from, to: this.#at, known: undefined, members: 0, values: 0, hasOddNumbers: false };
+    return { from, to: this.#at, values: 0 };
   }
 
   /** The value that begins here, in so many containers. Where it is the message that followed the previous one before, its end is known. */
@@ -142,26 +154,18 @@ class Outliner implements Outline {
       const known = cache?.find(kind, bytes, from, guess);
       if (known !== undefined) {
         this.#at = guess;
-        return scanner.addValues(known.values) ? rangeOfKnown(from, guess, known) : undefined;
+        return scanner.addValues(known.values) ? { from, to: guess, known, values: known.values } : undefined;
       }
     }
     const { members, values } = scanner;
-    scanner.hasOddNumbers = false;
     const to = scanner.endOfValue(from, depth);
     if (to < 0) return undefined;
     this.#at = to;
-    if (isCached(kind, to - from) && (first === OPEN_BRACE || first === OPEN_BRACKET)) {
-      const known = cache?.find(kind, bytes, from, to);
-      if (known !== undefined) return rangeOfKnown(from, to, known);
-    }
-    return {
-      from,
-      to,
-      known: undefined,
-      members: scanner.members - members,
-      values: scanner.values - values,
-      hasOddNumbers: scanner.hasOddNumbers,
-    };
+    let known: KnownPiece | undefined;
+    if (isCached(kind, to - from) && (first === OPEN_BRACE || first === OPEN_BRACKET))
+      known = cache?.find(kind, bytes, from, to);
+    if (known !== undefined) scanner.members = members;
+    return { from, to, known, values: scanner.values - values };
   }
 
   /** The first byte that is no white space, from here on; NaN at the end. */
@@ -177,10 +181,6 @@ class Outliner implements Outline {
       at++;
     }
   }
-}
-
-function rangeOfKnown(from: number, to: number, known: KnownPiece): ValueRange {
-  return { from, to, known, members: 0, values: known.values, hasOddNumbers: known.hasOddNumbers };
 }
 
 /** A name of plain ASCII as it is written; undefined for all others, which nobody looks for here. */

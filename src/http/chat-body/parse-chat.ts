@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import {
   type CallerKey,
@@ -9,13 +8,11 @@ import {
   type Json,
   type JsonObject,
 } from "#domain/chat.ts";
-import { keepOddNumbers } from "#domain/raw-json.ts";
 import type { Alias } from "#domain/routing.ts";
 import type { Writable } from "#domain/writable.ts";
 import { gatewayFields, noMetadata } from "./gateway-fields.ts";
-import { type Outline, outlineOf } from "./outline.ts";
 import type { PieceCache } from "./piece-cache.ts";
-import { parseReceived, ReceivedJson } from "./received-json.ts";
+import { type ReceivedJson, receiveJson } from "./received-json.ts";
 import type { Metadata } from "./schema.ts";
 import {
   infiniteNumber,
@@ -31,9 +28,6 @@ import {
  * The check of `POST /v1/chat/completions` on the hot path, written by hand: a coding agent's body of hundreds of messages is
  * checked at every turn. The published schema is `ChatCompletionsBody`; a property test holds the two to the same verdict.
  */
-
-/** Deepest nesting of objects and arrays that a body may have. */
-export const maxJsonDepth = 64;
 
 export interface ChatInput {
   /** The body as received; not changed while the request lasts. */
@@ -61,53 +55,25 @@ const minCachedBytes = 2_048;
 export function parseChatRequest(input: ChatInput): ParsedChat {
   const { bytes, maxValues } = input;
   const cache = bytes.length < minCachedBytes ? undefined : input.cache;
-  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, cache);
-  if (outline === "too_deep") return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
-  if (outline === "too_many_values") return refused(413, undefined, tooManyValues(maxValues));
-  if (outline === "not_json") return refused(400, undefined, notJson(bytes));
-  let value: unknown;
-  try {
-    value = parseReceived(bytes, outline);
-  } catch {
-    return refused(400, undefined, notJson(bytes));
-  }
+  const json = receiveJson(bytes, maxValues, cache);
+  if ("status" in json) return json;
+  const { value } = json;
   if (!isObject(value)) return refused(400, undefined, "The body must be a JSON object.");
-  const json = new ReceivedJson(bytes, outline, value);
-  const problem = problemOfBody(value, json, outline);
+  const problem = problemOfBody(value, json);
   if (problem !== undefined) return problem;
   const routing = gatewayFields((value["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
   if ("status" in routing) return routing;
-  const body = (json.hasOddNumbers ? withOddNumbers(value, bytes, outline) : value) as Checked; // checked above, field by field
+  const body = json.withOddNumbers() as Checked; // checked above, field by field
   if (cache !== undefined) json.remember(cache, body);
   return { kind: "ok", request: chatRequest(body, json, input, routing) };
 }
 
 /** What is wrong with a body, in the order in which it is to be named. */
-function problemOfBody(body: JsonObject, json: ReceivedJson, outline: Outline): Problem | undefined {
+function problemOfBody(body: JsonObject, json: ReceivedJson): Problem | undefined {
   if (json.isInfinite) return infiniteNumber(body);
-  const messages = problemOfMessages(body["messages"], outline.messages);
+  const messages = problemOfMessages(body["messages"], json.messages);
   if (messages?.status === 400) return messages;
   return problemOfModel(body["model"]) ?? messages ?? problemOfFields(body) ?? problemOfMetadata(body["metadata"]);
-}
-
-/** The body with its odd numbers as they are written, but for its own: these are read as numbers, and sent on as they came. */
-function withOddNumbers(body: JsonObject, bytes: Uint8Array, outline: Outline): JsonObject {
-  const exact = parseReceived(bytes, outline, keepOddNumbers) as JsonObject; // as it was before
-  for (const key of Object.keys(body)) {
-    const value = body[key];
-    if (typeof value === "number") exact[key] = value;
-  }
-  return exact;
-}
-
-/** Why bytes are refused that do not parse. The parser's message quotes the body, so it stays with the parser. */
-export function notJson(bytes: Uint8Array): string {
-  return isUtf8(bytes) ? "The body is not valid JSON." : "The body is not valid JSON: it is not UTF-8.";
-}
-
-/** Why a body of too many values is refused. */
-export function tooManyValues(maxValues: number): string {
-  return `The body holds more than ${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES).`;
 }
 
 /** What the checks have established. */

@@ -10,9 +10,6 @@ export interface KnownPiece {
   readonly role: MessageRole | undefined;
   /** JSON values in it. */
   readonly values: number;
-  /** Whether its bytes say nothing but what was parsed, to whatever reader: no key stands twice in an object. */
-  readonly isExact: boolean;
-  readonly hasOddNumbers: boolean;
   /** Whether it asks the upstream to write to its prompt cache. */
   readonly writesCache: boolean;
   readonly facts: Facts;

@@ -1,132 +1,103 @@
-import {
-  type ByteRange,
-  type ChatMessage,
-  isObject,
-  type JsonObject,
-  type MessageRole,
-  type ReceivedBody,
-} from "#domain/chat.ts";
-import { attachFacts, knownMessage, type MessageSource } from "#domain/known-message.ts";
+import { isUtf8 } from "node:buffer";
+import { type ByteRange, type ChatMessage, isObject, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
+import { attachFacts, knownMessage } from "#domain/known-message.ts";
 import { keepOddNumbers } from "#domain/raw-json.ts";
-import { isCached, type MemberRange, type Outline, type ValueRange } from "./outline.ts";
+import type { JsonProblem } from "#platform/json/json-scan.ts";
+import { isCached, isCachedKind, type Outline, outlineOf, type ValueRange } from "./outline.ts";
 import type { KnownPiece, PieceCache } from "./piece-cache.ts";
+import { type Problem, refused } from "./validate.ts";
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** Deepest nesting of objects and arrays that a body may have. */
+const maxJsonDepth = 64;
 
-/**
- * The JSON of a body whose members and messages have been found in its bytes. Messages that are known are not parsed.
- * @param reviver as `JSON.parse` takes it
- * @throws TypeError for bytes that are no UTF-8, SyntaxError for what is no JSON
- */
-export function parseReceived(bytes: Uint8Array, { messages }: Outline, reviver?: Reviver): unknown {
-  // Each run of known messages is left out, and a number stands in its place.
-  let text = "";
-  let at = 0;
-  let previous: ValueRange | undefined;
-  for (const range of messages) {
-    if (range.known !== undefined) {
-      if (previous?.known === undefined) text += `${utf8.decode(bytes.subarray(at, range.from))}0`;
-      at = range.to;
-    }
-    previous = range;
-  }
-  text += utf8.decode(at === 0 ? bytes : bytes.subarray(at));
-  const value: unknown = JSON.parse(text, reviver);
-  if (at > 0 && isObject(value) && Array.isArray(value["messages"])) {
-    const parsed = value["messages"];
-    const all: ChatMessage[] = [];
-    let index = 0;
-    let isInRun = false;
-    for (const range of messages) {
-      const { known } = range;
-      if (known === undefined)
-        all.push(parsed[index++] as ChatMessage); // it is checked later
-      else {
-        if (!isInRun) index++;
-        all.push(knownMessage(known.role ?? "user", known.facts, new UnparsedMessage(bytes, range)));
-      }
-      isInRun = known !== undefined;
-    }
-    value["messages"] = all;
-  }
-  return value;
-}
+const firstOfByteOrderMark = 0xef;
+/** Leaves a byte order mark out, which only a whole body may have. */
+const utf8Body = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-type Reviver = NonNullable<Parameters<typeof JSON.parse>[1]>;
-
-/** A known message in the bytes of this body. */
-class UnparsedMessage implements MessageSource {
-  readonly #bytes: Uint8Array;
-  readonly #range: ValueRange;
-
-  constructor(bytes: Uint8Array, range: ValueRange) {
-    this.#bytes = bytes;
-    this.#range = range;
-  }
-
-  parse(): ChatMessage {
-    const { from, to, known } = this.#range;
-    const text = utf8.decode(this.#bytes.subarray(from, to));
-    return JSON.parse(text, known?.hasOddNumbers === true ? keepOddNumbers : undefined); // as it was before
+/** The JSON of a body, or why it is refused. The parser's message quotes the body, so it stays with the parser. */
+export function receiveJson(
+  bytes: Uint8Array,
+  maxValues: number,
+  cache: PieceCache | undefined,
+): ReceivedJson | Problem {
+  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, cache);
+  if (typeof outline === "string") return problemOfJson(outline, bytes, maxValues);
+  try {
+    return new ReceivedJson(bytes, outline);
+  } catch {
+    return problemOfJson("not_json", bytes, maxValues);
   }
 }
 
-/** What is found in the values that were parsed, and what of the body's bytes may be sent on. */
+function problemOfJson(problem: JsonProblem, bytes: Uint8Array, maxValues: number): Problem {
+  if (problem === "too_deep") return refused(400, undefined, `The body nests deeper than ${maxJsonDepth} levels.`);
+  if (problem === "not_json") {
+    return refused(400, undefined, `The body is not valid JSON${isUtf8(bytes) ? "" : ": it is not UTF-8"}.`);
+  }
+  const what = `${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES)`;
+  return refused(413, undefined, `The body holds more than ${what}.`);
+}
+
+/** A parsed body, what is found in the values that were parsed, and what of the body's bytes may be sent on. */
 export class ReceivedJson {
+  readonly value: unknown;
   /** Some number is too large for a double (`1e400`): it was parsed as infinite, and would be written as `null`. */
   isInfinite = false;
-  /** Some number that was parsed is written in an unusual way. */
-  hasOddNumbers = false;
+  /** It asks the upstream to write to its prompt cache: aggregators treat the two keys alike. */
+  writesCache = false;
+  /** Whether the bytes say nothing but what was parsed, to whatever reader: no key stands twice in an object. */
+  readonly #isExact: boolean;
   readonly #bytes: Uint8Array;
   readonly #outline: Outline;
-  readonly #members = new Map<string, MemberRange>();
-  /** Where a key stands twice in an object, so that not all that stands in the bytes was parsed. */
-  readonly #inexact = new Set<ValueRange>();
-  readonly #cacheWriters = new Set<ValueRange>();
   #memberCount = 0;
   #cacheKeys = 0;
 
-  constructor(bytes: Uint8Array, outline: Outline, value: unknown) {
+  /** @throws TypeError for bytes that are no UTF-8, SyntaxError for what is no JSON */
+  constructor(bytes: Uint8Array, outline: Outline) {
     this.#bytes = bytes;
     this.#outline = outline;
-    for (const member of outline.members) if (member.name !== undefined) this.#members.set(member.name, member);
-    if (!isObject(value)) this.#visit(value);
-    else this.#inspectMembers(value);
+    this.value = this.#parse();
+    if (isObject(this.value)) this.#inspectMembers(this.value);
+    else this.#visit(this.value);
+    this.writesCache ||= this.#cacheKeys > 0;
+    this.#isExact = this.#memberCount === outline.memberCount;
   }
 
-  /** It asks the upstream to write to its prompt cache: aggregators treat the two keys alike. */
-  get writesCache(): boolean {
-    return this.#cacheKeys > 0 || this.#cacheWriters.size > 0;
+  get messages(): Outline["messages"] {
+    return this.#outline.messages;
   }
 
-  /** What of a body may be sent on as it came; undefined where a key of its own stands twice. `parsed` is the same body. */
+  /** The value, with numbers that would be written in another way as they are written; but for its own, which are read as numbers. */
+  withOddNumbers(): unknown {
+    if (!this.#outline.hasOddNumbers || !isObject(this.value)) return this.value;
+    const exact = this.#parse(keepOddNumbers) as JsonObject; // as it was before
+    for (const [key, value] of Object.entries(this.value)) if (typeof value === "number") exact[key] = value;
+    return exact;
+  }
+
+  /** What of a body may be sent on as it came; undefined where a key stands twice. `parsed` is the same body. */
   receivedBody(parsed: ReceivedBody["parsed"]): ReceivedBody | undefined {
-    const { members, messages } = this.#outline;
-    if (members.length !== Object.keys(parsed).length || this.#bytes[0] === firstOfByteOrderMark) return undefined;
+    if (!this.#isExact || this.#bytes[0] === firstOfByteOrderMark) return undefined;
     const ranges = new Map<string, ByteRange & { readonly index: number }>();
-    for (const [index, member] of members.entries()) {
-      const { name, start, to } = member;
-      if (name !== undefined && !this.#inexact.has(member)) ranges.set(name, { index, from: start, to });
+    for (const [index, { name, start, to }] of this.#outline.members.entries()) {
+      if (name !== undefined) ranges.set(name, { index, from: start, to });
     }
-    if (this.#inexact.size === 0) return { bytes: this.#bytes, parsed, members: ranges, messages };
-    const exact = messages.map((range) => (this.#inexact.has(range) ? undefined : range));
-    if (exact.includes(undefined)) ranges.delete("messages");
-    return { bytes: this.#bytes, parsed, members: ranges, messages: exact };
+    return { bytes: this.#bytes, parsed, members: ranges, messages: this.#outline.messages };
   }
 
   /** Keeps what a later request with the same pieces can use. Only of a body that was accepted. */
   remember(cache: PieceCache, { messages, ...members }: ReceivedBody["parsed"]): void {
+    if (!this.#isExact) return;
     for (const range of this.#outline.members) {
       const { name, from, to } = range;
-      if (!isCached(name, to - from)) continue;
-      const value = members[name];
-      if (typeof value === "object" && value !== null)
+      const value = name === undefined ? undefined : members[name];
+      if (isCached(name, to - from) && typeof value === "object" && value !== null)
         attachFacts(value, this.#known(name, range, undefined, cache).facts);
     }
     let previous: KnownPiece | undefined;
-    let index = 0;
-    for (const range of this.#outline.messages) {
-      const message = messages[index++];
+    for (const [index, range] of this.#outline.messages.entries()) {
+      const message = messages[index];
       const length = range.to - range.from;
       if (message === undefined || !isCached("messages", length)) previous = undefined;
       else {
@@ -138,42 +109,58 @@ export class ReceivedJson {
     }
   }
 
-  #known(kind: string, range: ValueRange, role: MessageRole | undefined, cache: PieceCache): KnownPiece {
+  #known(kind: string, range: ValueRange, role: KnownPiece["role"], cache: PieceCache): KnownPiece {
     if (range.known !== undefined) return range.known;
-    const { from, to, values, hasOddNumbers } = range;
-    const isExact = !this.#inexact.has(range);
-    const writesCache = this.#cacheWriters.has(range);
-    return cache.add(this.#bytes, from, to, { kind, role, values, isExact, hasOddNumbers, writesCache, facts: [] });
+    const { from, to, values, writesCache = false } = range;
+    return cache.add(this.#bytes, from, to, { kind, role, values, writesCache, facts: [] });
+  }
+
+  /** The value of the whole body. Where messages are known these are not parsed, and the others one by one. */
+  #parse(reviver?: Reviver): unknown {
+    const bytes = this.#bytes;
+    const { messages } = this.#outline;
+    const [first] = messages;
+    const last = messages.at(-1);
+    if (first === undefined || last === undefined || messages.every(({ known }) => known === undefined))
+      return JSON.parse(utf8Body.decode(bytes), reviver);
+    const rest = utf8Body.decode(bytes.subarray(0, first.from)) + utf8.decode(bytes.subarray(last.to));
+    const value: unknown = JSON.parse(rest, reviver);
+    if (isObject(value)) {
+      value["messages"] = messages.map(({ from, to, known }): ChatMessage => {
+        const parse = (by: Reviver | undefined) => JSON.parse(utf8.decode(bytes.subarray(from, to)), by);
+        if (known === undefined) return parse(reviver); // it is checked later
+        return knownMessage(known.role ?? "user", known.facts, { parse: () => parse(keepOddNumbers) });
+      });
+    }
+    return value;
   }
 
   #inspectMembers(body: JsonObject): void {
-    const { messages } = this.#outline;
+    const { members, messages } = this.#outline;
     for (const key of Object.keys(body)) {
       const value = body[key];
+      this.#memberCount += 1;
       if (key === "messages" && Array.isArray(value) && value.length === messages.length) {
         let index = 0;
         for (const range of messages) this.#inspect(value[index++], range);
+      } else if (isCachedKind(key)) {
+        const range = members.findLast(({ name }) => name === key);
+        this.#inspect(value, range);
       } else {
         if (isCacheKey(key)) this.#cacheKeys += 1;
-        this.#inspect(value, this.#members.get(key));
+        this.#visit(value);
       }
     }
   }
 
   #inspect(value: unknown, range: ValueRange | undefined): void {
-    const known = range?.known;
-    if (range !== undefined && known !== undefined) {
-      if (known.writesCache) this.#cacheWriters.add(range);
-      if (!known.isExact) this.#inexact.add(range);
+    if (range?.known !== undefined) {
+      this.writesCache ||= range.known.writesCache;
       return;
     }
-    const members = this.#memberCount;
     const cacheKeys = this.#cacheKeys;
     this.#visit(value);
-    if (range === undefined) return;
-    if (this.#memberCount - members !== range.members) this.#inexact.add(range);
-    if (this.#cacheKeys > cacheKeys) this.#cacheWriters.add(range);
-    this.hasOddNumbers ||= range.hasOddNumbers;
+    if (range !== undefined) range.writesCache = this.#cacheKeys > cacheKeys;
   }
 
   #visit(value: unknown): void {
@@ -191,7 +178,7 @@ export class ReceivedJson {
   }
 }
 
-const firstOfByteOrderMark = 0xef;
+type Reviver = NonNullable<Parameters<typeof JSON.parse>[1]>;
 
 function isCacheKey(key: string): boolean {
   return key === "cache_control" || key === "prompt_cache_breakpoint";

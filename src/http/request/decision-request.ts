@@ -1,9 +1,7 @@
 import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/input-bound.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
-import { outlineOf } from "#http/chat-body/outline.ts";
-import { maxJsonDepth, notJson, tooManyValues } from "#http/chat-body/parse-chat.ts";
-import { parseReceived, ReceivedJson } from "#http/chat-body/received-json.ts";
+import { receiveJson } from "#http/chat-body/received-json.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/ask.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
@@ -41,18 +39,10 @@ export async function parseDecisionRequest(
 }
 
 function readDecisionRequest(bytes: Uint8Array, maxValues: number): ParsedDecisionRequest {
-  const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, undefined);
-  if (outline === "too_deep") return invalid(`The body nests deeper than ${maxJsonDepth} levels.`);
-  if (outline === "too_many_values") return invalid(tooManyValues(maxValues), 413);
-  if (outline === "not_json") return invalid(notJson(bytes));
-  let body: unknown;
-  try {
-    body = parseReceived(bytes, outline);
-  } catch {
-    return invalid(notJson(bytes));
-  }
-  if (new ReceivedJson(bytes, outline, body).isInfinite)
-    return invalid("The body holds a number that is too large for a double (such as 1e400).");
+  const json = receiveJson(bytes, maxValues, undefined);
+  if ("status" in json) return invalid(json.detail, json.status === 413 ? 413 : 422);
+  const body = json.value;
+  if (json.isInfinite) return invalid("The body holds a number that is too large for a double (such as 1e400).");
   if (!isObject(body)) return invalid("The body must be a JSON object with `task` and, if there is one, `runtime`.");
   const given = withoutNulls({ task: withoutNulls(body["task"]), runtime: withoutNulls(body["runtime"]) });
   const parsed = DecisionRequest.safeParse(given);
