@@ -14,20 +14,7 @@ import { gatewayFields, noMetadata } from "./gateway-fields.ts";
 import type { PieceCache } from "./piece-cache.ts";
 import { type ReceivedJson, receiveJson } from "./received-json.ts";
 import type { Metadata } from "./schema.ts";
-import {
-  infiniteNumber,
-  type Problem,
-  problemOfFields,
-  problemOfMessages,
-  problemOfMetadata,
-  problemOfModel,
-  refused,
-} from "./validate.ts";
-
-/**
- * The check of `POST /v1/chat/completions` on the hot path, written by hand: a coding agent's body of hundreds of messages is
- * checked at every turn. The published schema is `ChatCompletionsBody`; a property test holds the two to the same verdict.
- */
+import { infiniteNumber, type Problem, problemOfFields, problemOfMessages, refused } from "./validate.ts";
 
 export interface ChatInput {
   /** The body as received; not changed while the request lasts. */
@@ -73,7 +60,7 @@ function problemOfBody(body: JsonObject, json: ReceivedJson): Problem | undefine
   if (json.isInfinite) return infiniteNumber(body);
   const messages = problemOfMessages(body["messages"], json.messages);
   if (messages?.status === 400) return messages;
-  return problemOfModel(body["model"]) ?? messages ?? problemOfFields(body) ?? problemOfMetadata(body["metadata"]);
+  return problemOfFields(body) ?? messages;
 }
 
 /** What the checks have established. */

@@ -7,8 +7,8 @@ export const idPattern = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 const id = z.string().regex(idPattern, "must be 1 to 256 characters without control characters");
 
 /** No model writes more; a larger number would only make a reservation that no budget allows. */
-export const maxOutputTokens = 2_147_483_647;
-export const maxChoices = 128;
+const maxOutputTokens = 2_147_483_647;
+const maxChoices = 128;
 
 const TextPart = z.looseObject({ type: z.literal("text"), text: z.string() });
 const RefusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
@@ -45,7 +45,10 @@ export const Metadata = z
 
 const outputTokens = z.int().min(0).max(maxOutputTokens).nullish().describe("0 counts as not set.");
 
-/** The published schema of `POST /v1/chat/completions`; `parseChatRequest` gives the same verdict on the hot path. */
+/**
+ * The published schema of `POST /v1/chat/completions`. Its fields are checked with it, but for the messages, of which there are
+ * hundreds at every turn of an agent: `problemOfMessages` gives the same verdict.
+ */
 export const ChatCompletionsBody = z
   .looseObject({
     model: Alias.describe("One of the four routing aliases."),
@@ -58,12 +61,12 @@ export const ChatCompletionsBody = z
     best_of: z.int().min(1).max(maxChoices).nullish().describe("How many answers are written, and paid for."),
     max_tokens: outputTokens,
     max_completion_tokens: outputTokens,
-    stop: z.union([z.string(), z.array(z.string())]).nullish(),
+    stop: z.union([z.string(), z.array(z.string())], "must be a string or an array of strings").nullish(),
     tools: z
       .array(z.looseObject({}))
       .nullish()
       .describe("Function-calling tool definitions, forwarded unchanged. Tools of another type are refused."),
-    tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
+    tool_choice: z.union([z.string(), z.looseObject({})], "must be a string or an object").nullish(),
     response_format: z.looseObject({}).nullish(),
     user: z.string().nullish(),
     metadata: Metadata.nullish(),

@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import { isObject } from "#domain/chat.ts";
 
 /** As many problems as one wants to read at once. */
 const maxProblems = 8;
@@ -32,6 +31,7 @@ export function requirement(issue: z.core.$ZodIssue, given: unknown): string {
       return issue.origin === "string"
         ? `must have at most ${issue.maximum} characters`
         : `must be at most ${issue.maximum}`;
+    case "invalid_union":
     case "invalid_format":
       return issue.message;
     default:
@@ -46,13 +46,14 @@ const typeNames: Readonly<Record<string, string>> = {
   boolean: "true or false",
   object: "an object",
   record: "an object",
+  array: "an array",
 };
 
 function isAbsent(path: readonly PropertyKey[], given: unknown): boolean {
   let at = given;
   for (const key of path) {
-    if (!isObject(at) || !Object.hasOwn(at, key)) return true;
-    at = at[String(key)];
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return true;
+    at = at[key as keyof typeof at];
   }
   return at === undefined;
 }
