@@ -1,3 +1,4 @@
+import ledger from "./migrations/0001-ledger.sql" with { type: "text" };
 import health from "./migrations/0010-health.sql" with { type: "text" };
 import release from "./migrations/0220-release-1-1.sql" with { type: "text" };
 import postgresLedger from "./migrations/postgres/0001-ledger.sql" with { type: "text" };
@@ -14,18 +15,18 @@ export interface Migration {
 }
 
 export const sqliteMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", sql: sqliteLedger },
+  { version: 1, name: "ledger", sql: ledger + sqliteLedger },
   { version: 10, name: "health", sql: health },
   { version: 220, name: "release-1-1", sql: release + sqliteRelease },
 ];
 
 export const postgresMigrations: readonly Migration[] = [
-  { version: 1, name: "ledger", sql: postgresLedger },
+  { version: 1, name: "ledger", sql: inPostgres(ledger) + postgresLedger },
   { version: 10, name: "health", sql: inPostgres(health) },
   { version: 220, name: "release-1-1", sql: inPostgres(release) + postgresRelease },
 ];
 
-/** SQL in SQLite's words in PostgreSQL's. Released migrations are made by it, so it does not change what it says of them. */
+/** SQLite's words in PostgreSQL's. Released migrations are made by it, so it does not change what it makes of them. */
 function inPostgres(sql: string): string {
   return sql
     .replaceAll(" WITHOUT ROWID", "")

@@ -70,8 +70,8 @@ export class PostgresConnection {
     const running = client.unsafe(statements).execute();
     try {
       // A message of one statement answers its rows, one of several an array of such answers.
-      const answer = (await Promise.race([running, overdue])) as PostgresRow[] | PostgresRow[][];
-      return isManyAnswers(answer) ? answer : [answer as PostgresRow[]];
+      const answer = await Promise.race([running, overdue]);
+      return (Array.isArray(answer[0]) ? answer : [answer]) as PostgresRow[][];
     } catch (error) {
       running.catch(() => {}); // It fails with its connection; the caller gets the time-out instead.
       if (this.#client === client && isConnectionUnusable(error)) this.drop();
@@ -115,10 +115,6 @@ export class PostgresConnection {
   }
 }
 
-function isManyAnswers(answer: PostgresRow[] | PostgresRow[][]): answer is PostgresRow[][] {
-  return Array.isArray(answer[0]);
-}
-
 /**
  * Classes of SQLSTATE after which a connection is of no use: 08 connection exceptions, 28 and 3D refused at its start, 53 out of
  * resources (too many connections), 57P shut down or not up yet, 58 system errors. 25P03: idle in a transaction too long.
@@ -140,11 +136,8 @@ export function mayBecomeAvailable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return /^(?:08|53|57P)|^25006$/.test(state);
   if (error instanceof PostgresTimeout || error instanceof GatewaysRunning) return true;
-  return error instanceof Error && "code" in error && isNetworkCode(error.code);
-}
-
-function isNetworkCode(code: unknown): boolean {
-  return /^(?:ERR_POSTGRES_CONNECTION|E[A-Z]+$|FailedToOpenSocket$)/.test(String(code));
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return /^(?:ERR_POSTGRES_CONNECTION|E[A-Z]+$|FailedToOpenSocket$)/.test(code);
 }
 
 /** The five-character SQLSTATE of an error that the server reported. */
@@ -154,33 +147,24 @@ export function sqlStateOf(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(state) ? state : undefined;
 }
 
-const plainText = /^[A-Za-z0-9 _./:@#+,=~()-]*$/;
+/** All but the characters that no setting of the server and no encoding gives a meaning within a literal. */
+const notPlain = /[^A-Za-z0-9 _./:@#+,=~(){}"-]/g;
 
 /**
- * Text as an SQL literal of plain ASCII: whatever is not on a short list of harmless characters is written as its code,
- * so that no setting of the server and no encoding can make it end early. NUL and lone surrogates, which PostgreSQL cannot
- * store, become U+FFFD.
+ * Text as an SQL literal of plain ASCII: whatever is not on a short list of harmless characters is written as its code. NUL and lone
+ * surrogates, which PostgreSQL cannot store, become U+FFFD.
  */
 export function textLiteral(text: string | null): string {
   if (text === null) return "NULL";
-  if (plainText.test(text)) return `'${text}'`;
-  const wellFormed = text.toWellFormed().replaceAll("\0", "\ufffd");
-  let escaped = "";
-  for (let i = 0; i < wellFormed.length; i++) {
-    const unit = wellFormed.charAt(i);
-    escaped += plainText.test(unit) ? unit : `\\u${wellFormed.charCodeAt(i).toString(16).padStart(4, "0")}`;
-  }
-  return `E'${escaped}'`;
+  const codeOf = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escaped = text.toWellFormed().replaceAll("\0", "\ufffd").replace(notPlain, codeOf);
+  return escaped.includes("\\") ? `E'${escaped}'` : `'${escaped}'`;
 }
 
-const plainElement = /^(?!null$)[A-Za-z0-9_./:@-]+$/i;
-
-/** Texts as an SQL array: in its short form where all are plain words. */
+/** Texts as an SQL array. */
 export function textArrayLiteral(texts: readonly (string | null)[]): string {
-  if (texts.every((text) => text === null || plainElement.test(text))) {
-    return `CAST('{${texts.map((text) => text ?? "NULL").join(",")}}' AS text[])`;
-  }
-  return `CAST(ARRAY[${texts.map(textLiteral).join(",")}] AS text[])`;
+  const elements = texts.map((text) => (text === null ? "NULL" : `"${text.replace(/["\\]/g, "\\$&")}"`));
+  return `CAST(${textLiteral(`{${elements.join(",")}}`)} AS text[])`;
 }
 
 /** A whole number as an SQL literal; anything else is a defect. */

@@ -27,7 +27,7 @@ async function appliedMigrations(location: DatabaseLocation): Promise<readonly n
   if (location.kind === "sqlite") {
     if (location.path === inMemoryPath || !existsSync(location.path)) return [];
     using db = new Database(location.path, { readonly: true });
-    return appliedIn(db) ?? [];
+    return appliedIn(db);
   }
   const { PostgresConnection, sqlStateOf } = await import("./postgres.ts");
   const connection = new PostgresConnection(location.url, answerLimitMs);

@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import { type Migration, pendingMigrations, sqliteMigrations } from "./migrations.ts";
 
 /** Below this, SQLite's WAL reset could lose committed pages under concurrent checkpoints. */
-const oldestSqlite = [3, 51, 3] as const;
-export const oldestSqliteVersion = oldestSqlite.join(".");
+export const oldestSqliteVersion = "3.51.3";
 /** How long one statement waits for another process that writes. */
 const busyTimeoutMs = 1_000;
 /** The same while opening, where another process may be changing the schema. */
@@ -59,14 +58,13 @@ function createPrivately(path: string): void {
  * done. Where none is missing, nobody who only reads waits for the lock.
  */
 function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
-  const before = appliedIn(db);
-  if (before !== undefined && pendingMigrations(before, migrations).length === 0) return;
+  if (pendingMigrations(appliedIn(db), migrations).length === 0) return;
   const migrate = db.transaction(() => {
     db.run(
       "CREATE TABLE IF NOT EXISTS schema_migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)",
     );
     const noted = "INSERT INTO schema_migration (version, name, applied_at) VALUES (?, ?, datetime('now'))";
-    for (const { version, name, sql } of pendingMigrations(appliedIn(db) ?? [], migrations)) {
+    for (const { version, name, sql } of pendingMigrations(appliedIn(db), migrations)) {
       db.run(sql);
       db.run(noted, [version, name]);
     }
@@ -74,9 +72,9 @@ function migrateSqlite(db: Database, migrations: readonly Migration[]): void {
   migrate.immediate();
 }
 
-/** The numbers of the migrations that it has; undefined where no gateway has used it. */
-export function appliedIn(db: Database): readonly number[] | undefined {
-  if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migration'").get() === null) return undefined;
+/** The numbers of the migrations that it has; none where no gateway has used it. */
+export function appliedIn(db: Database): readonly number[] {
+  if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migration'").get() === null) return [];
   const rows = db.query<{ version: number }, []>("SELECT version FROM schema_migration").all();
   return rows.map(({ version }) => version);
 }
@@ -108,9 +106,7 @@ function requirePragma(db: Database, name: string, value: string, expected: stri
 /** The version of the SQLite library, and whether it is safe to use. */
 export function sqliteVersionOf(db: Database): { readonly version: string; readonly supported: boolean } {
   const version = db.query<{ version: string }, []>("SELECT sqlite_version() AS version").get()?.version ?? "0";
-  const numbers = version.split(".").map(Number);
-  const first = oldestSqlite.findIndex((oldest, index) => (numbers[index] ?? 0) !== oldest);
-  return { version, supported: first === -1 || (numbers[first] ?? 0) > (oldestSqlite[first] ?? 0) };
+  return { version, supported: Bun.semver.order(version, oldestSqliteVersion) >= 0 };
 }
 
 /** How often, and how many milliseconds apart, a write is retried that another connection's transaction blocks. */

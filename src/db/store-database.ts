@@ -51,45 +51,40 @@ async function migratedPostgres(url: string) {
 /**
  * The same for a store of many rows: long readings hold up neither requests nor its own writes. `sharedWrite` writes over the ledger's
  * connection to an SQLite file: it has one writer at a time, and a second connection would make the ledger wait and read its rows anew.
+ * Without it the store is not for a process that serves requests: an SQLite file is read and written here.
  */
 export async function openLargeStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<StoreDatabase> {
   const location = databaseLocationOf(databaseUrl);
-  if (location.kind === "sqlite") {
-    const thread = await openThread(location.path, sharedWrite === undefined ? "write" : "read");
-    return {
-      kind: "sqlite",
-      read: (...statements) => thread.call({ call: "read", statements }),
-      async write(...statements) {
-        await (sharedWrite?.(statements) ?? thread.call({ call: "write", statements }));
-        return [];
-      },
-      async close() {
-        await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.
-        thread.terminate("the store is closed");
-      },
-    };
+  if (location.kind === "postgres") {
+    const { connect } = await migratedPostgres(location.url);
+    return postgresDatabase(connect(readManyMs), connect(writeManyMs), manyLimits);
   }
-  const { connect } = await migratedPostgres(location.url);
-  return postgresDatabase(connect(readManyMs), connect(writeManyMs), manyLimits);
+  if (sharedWrite === undefined) return sqliteDatabase(openSqlite(location.path));
+  const worker = new Worker(new URL("./sqlite-thread.ts", import.meta.url), { name: "sqlite" });
+  const thread = new ThreadCalls<ThreadRequest>(worker);
+  const close = async () => {
+    await thread.call({ call: "close" }).catch(() => {}); // A thread that died has closed it.
+    thread.terminate("the store is closed");
+  };
+  await thread.call({ call: "open", path: location.path }).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    kind: "sqlite",
+    read: (...statements) => thread.call({ call: "read", statements }),
+    async write(...statements) {
+      await sharedWrite(statements);
+      return [];
+    },
+    close,
+  };
 }
 
 export type ThreadRequest =
-  | { readonly call: "open"; readonly path: string; readonly access: "write" | "read" }
-  | { readonly call: "read" | "write"; readonly statements: readonly Statement[] }
+  | { readonly call: "open"; readonly path: string }
+  | { readonly call: "read"; readonly statements: readonly Statement[] }
   | { readonly call: "close" };
-
-/** A thread with a connection of its own to an SQLite file. Rejects when the file cannot be opened. */
-async function openThread(path: string, access: "write" | "read"): Promise<ThreadCalls<ThreadRequest>> {
-  const worker = new Worker(new URL("./sqlite-thread.ts", import.meta.url), { name: "sqlite" });
-  const thread = new ThreadCalls<ThreadRequest>(worker);
-  try {
-    await thread.call({ call: "open", path, access });
-    return thread;
-  } catch (error) {
-    thread.terminate("the file cannot be opened");
-    throw error;
-  }
-}
 
 /** Over an open connection, which it closes with itself. The event loop never waits for another writer: writes are tried again. */
 export function sqliteDatabase(db: Sqlite): StoreDatabase {

@@ -4,12 +4,10 @@
 -- Calls whose outcome is unknown or was guessed, and that the aggregator can be asked about by its own id of them.
 CREATE TABLE generation_lookup (
   reservation_id TEXT PRIMARY KEY,
-  generation_id TEXT NOT NULL,
-  hold INTEGER NOT NULL,
+  generation_id TEXT NOT NULL, hold INTEGER NOT NULL,
   tries INTEGER NOT NULL DEFAULT 0,
   next_ms INTEGER NOT NULL -- When it may be asked next.
 ) WITHOUT ROWID;
-
 CREATE INDEX generation_lookup_next ON generation_lookup (next_ms);
 
 -- The part of what was charged that is the hold of a call whose cost stayed unknown.
@@ -26,7 +24,7 @@ CREATE TABLE price_book (
   source TEXT NOT NULL, -- The aggregator's base URL.
   upstream_id TEXT NOT NULL, -- Its id of the model.
   entry TEXT NOT NULL, -- The price as JSON: nano-USD per million tokens and per call.
-  read_ms INTEGER NOT NULL, -- When the list last named it, in milliseconds since the Unix epoch.
+  read_ms INTEGER NOT NULL, -- When the list last named it.
   PRIMARY KEY (source, upstream_id)
 ) WITHOUT ROWID;
 
@@ -84,11 +82,8 @@ CREATE TABLE decision_sum (
 CREATE TABLE decision_store (salt INTEGER NOT NULL);
 
 -- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
-CREATE TABLE decision_config (
-  hash TEXT PRIMARY KEY,
-  at_ms INTEGER NOT NULL, -- When it was first in force, in milliseconds since the Unix epoch.
-  config TEXT NOT NULL -- JSON: policy, models with their prices, caps.
-);
+-- `at_ms`: when it was first in force, in milliseconds since the Unix epoch. JSON: policy, models with their prices, learned weights.
+CREATE TABLE decision_config (hash TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, config TEXT NOT NULL);
 
 -- What operators have changed by hand: who, when, what. Few rows; they are kept.
 CREATE TABLE operator_action (

@@ -1,5 +1,3 @@
--- The part of the release's migration that only PostgreSQL needs.
-
 -- An id is its request and its attempt, so it is unique as they are. Money is held for calls that are dispatched at once.
 ALTER TABLE reservation DROP COLUMN request_id, DROP COLUMN attempt, DROP COLUMN dispatched,
   -- Of the caller's key, where that has a cap of its own.

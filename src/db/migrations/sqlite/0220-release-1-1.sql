@@ -1,5 +1,3 @@
--- The part of the release's migration that only SQLite needs.
-
 -- Rows that cost less to write: half of the processor time of one row for each entry, in trees by their keys. What moved in one
 -- batch, and why, is one row. Changed only by retention, which takes out the entries of old reservations.
 CREATE TABLE ledger_batch (
