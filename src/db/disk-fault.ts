@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 
 /** About what a batch adds to the write-ahead log. */
 const probeBytes = 64 * 1_024;
@@ -13,7 +13,7 @@ export function diskFaultOf(path: string): string | undefined {
     // Left behind by a process that was killed; and a link that somebody has put there is not followed.
     rmSync(probe, { force: true });
     const ends = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-    writeProbe(openSync(probe, "wx", 0o600), Math.max(...ends));
+    writeProbe(openSync(probe, "ax", 0o600), Math.max(...ends));
     return undefined;
   } catch (error) {
     // As the operating system says it: `ENOSPC: no space left on device, write`.
@@ -29,10 +29,8 @@ export function diskFaultOf(path: string): string | undefined {
 
 function writeProbe(file: number, from: number): void {
   try {
-    // A write may end early at a limit; the one behind it names the cause.
-    for (let written = 0; written < probeBytes; ) {
-      written += writeSync(file, new Uint8Array(probeBytes - written), 0, probeBytes - written, from + written);
-    }
+    ftruncateSync(file, from);
+    writeFileSync(file, new Uint8Array(probeBytes));
   } finally {
     closeSync(file);
   }

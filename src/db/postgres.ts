@@ -21,13 +21,9 @@ export interface TransactionLimits {
 const stallMs = 200;
 const afterStallMs = 50;
 
-class PostgresTimeout extends Error {
-  override readonly name = "PostgresTimeout";
-}
-
-/** Gateways write to a database that lacks migrations: they would fail on the new schema. */
-class GatewaysRunning extends Error {
-  override readonly name = "GatewaysRunning";
+/** It has not answered in time, or gateways write to it that would fail on the new schema. */
+class DatabaseUnavailable extends Error {
+  override readonly name = "DatabaseUnavailable";
 }
 
 /**
@@ -59,7 +55,7 @@ export class PostgresConnection {
     const client = this.#client;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const overdue = new Promise<never>((_, reject) => {
-      const giveUp = () => reject(new PostgresTimeout(`PostgreSQL did not answer in ${limitMs} ms`));
+      const giveUp = () => reject(new DatabaseUnavailable(`PostgreSQL did not answer in ${limitMs} ms`));
       const dueMs = performance.now() + limitMs;
       timer = setTimeout(() => {
         if (performance.now() - dueMs < stallMs) giveUp();
@@ -135,7 +131,7 @@ export function isConnectionUnusable(error: unknown): boolean {
 export function mayBecomeAvailable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return /^(?:08|53|57P)|^25006$/.test(state);
-  if (error instanceof PostgresTimeout || error instanceof GatewaysRunning) return true;
+  if (error instanceof DatabaseUnavailable) return true;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^(?:ERR_POSTGRES_CONNECTION|E[A-Z]+$|FailedToOpenSocket$)/.test(code);
 }
@@ -232,7 +228,7 @@ async function requireNoneRunning(connection: PostgresConnection): Promise<void>
   );
   if (running.length === 0) return;
   const names = running.map(({ id }) => id).join(", ");
-  throw new GatewaysRunning(
+  throw new DatabaseUnavailable(
     `the schema has to change, and gateways of an earlier release run on the database (${names}): stop them first; ${runningMs / 1_000} s after the last has stopped the schema is changed`,
   );
 }

@@ -101,11 +101,7 @@ export function sqliteDatabase(db: Sqlite): StoreDatabase {
 
 /** The rows of each statement. */
 export function runSqlite(db: Sqlite, statements: readonly Statement[]): StoreRow[][] {
-  return statements.map(([sql, ...values]) => db.query<StoreRow, StoreValue[]>(sql).all(...values.map(numbered)));
-}
-
-function numbered(value: StoreValue): StoreValue {
-  return typeof value === "boolean" ? Number(value) : value;
+  return statements.map(([sql, ...values]) => db.query<StoreRow, StoreValue[]>(sql).all(...values));
 }
 
 /**

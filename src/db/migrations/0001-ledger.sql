@@ -18,19 +18,14 @@ CREATE TABLE reservation (
   id TEXT PRIMARY KEY,
   request_id TEXT NOT NULL,
   attempt INTEGER NOT NULL CHECK (attempt >= 1),
-  goal_account TEXT NOT NULL,
-  day_account TEXT NOT NULL,
+  goal_account TEXT NOT NULL, day_account TEXT NOT NULL,
   hold INTEGER NOT NULL CHECK (hold >= 0),
   actual INTEGER CHECK (actual >= 0),
   source TEXT,
   state TEXT NOT NULL CHECK (state IN ('HELD', 'UNRESOLVED', 'SETTLED', 'RELEASED', 'EXPIRED_CHARGED', 'CORRECTED')),
-  model TEXT NOT NULL,
-  node_id TEXT NOT NULL,
-  node_epoch INTEGER NOT NULL,
+  model TEXT NOT NULL, node_id TEXT NOT NULL, node_epoch INTEGER NOT NULL,
   dispatched INTEGER NOT NULL CHECK (dispatched IN (0, 1)),
-  created_ms INTEGER NOT NULL,
-  expires_ms INTEGER NOT NULL,
-  closed_ms INTEGER,
+  created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, closed_ms INTEGER,
   UNIQUE (request_id, attempt)
 ) WITHOUT ROWID;
 
@@ -38,9 +33,7 @@ CREATE TABLE reservation (
 CREATE TABLE ledger_entry (
   reservation_id TEXT NOT NULL,
   event TEXT NOT NULL CHECK (event IN ('admitted', 'unresolved', 'settled', 'released', 'expired_charged', 'corrected')),
-  held INTEGER NOT NULL,
-  spent INTEGER NOT NULL,
-  overrun INTEGER NOT NULL,
+  held INTEGER NOT NULL, spent INTEGER NOT NULL, overrun INTEGER NOT NULL,
   reason TEXT NOT NULL,
   node_id TEXT NOT NULL,
   at_ms INTEGER NOT NULL,

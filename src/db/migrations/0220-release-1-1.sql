@@ -89,8 +89,7 @@ CREATE TABLE decision_config (hash TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, con
 CREATE TABLE operator_action (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   at_ms INTEGER NOT NULL, -- milliseconds since the epoch
-  operator TEXT NOT NULL,
-  action TEXT NOT NULL,
+  operator TEXT NOT NULL, action TEXT NOT NULL,
   target TEXT NOT NULL, -- an account, a reservation or a model
   detail TEXT NOT NULL
 );

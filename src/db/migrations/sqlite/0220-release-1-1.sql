@@ -14,20 +14,15 @@ CREATE TABLE ledger_batch (
 CREATE TABLE new_reservation (
   seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
-  goal_account TEXT NOT NULL,
-  day_account TEXT NOT NULL,
+  goal_account TEXT NOT NULL, day_account TEXT NOT NULL,
   key_account TEXT, -- Of the caller's key, where that has a cap of its own.
   hold INTEGER NOT NULL CHECK (hold >= 0),
   actual INTEGER CHECK (actual >= 0),
   source TEXT,
   state TEXT NOT NULL CHECK (state = 'HELD' OR state = 'SETTLED' OR state = 'RELEASED' OR state = 'UNRESOLVED'
     OR state = 'EXPIRED_CHARGED' OR state = 'CORRECTED'),
-  model TEXT NOT NULL,
-  node_id TEXT NOT NULL,
-  node_epoch INTEGER NOT NULL,
-  created_ms INTEGER NOT NULL,
-  expires_ms INTEGER NOT NULL,
-  closed_ms INTEGER,
+  model TEXT NOT NULL, node_id TEXT NOT NULL, node_epoch INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, closed_ms INTEGER,
   last_entry INTEGER NOT NULL -- The batch with the newest entry of this reservation.
 );
 
