@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
+import { z } from "zod";
 
 /**
  * Renders the chart for many values. Helm comes with `go install helm.sh/helm/v3/cmd/helm@v3.17.4`; manifests are held against the
- * schemas of Kubernetes where `pip install kubernetes-validate` has brought them.
+ * schemas of Kubernetes where `pip install kubernetes-validate` has brought them, those of its extensions against the definitions
+ * in their Go modules: `go mod download -json MODULE@VERSION`, once for each of `definitions`.
  */
 const chart = join(import.meta.dir, "..", "chart");
 const helm = Bun.which("helm") ?? Bun.which("helm", { PATH: `${process.env["HOME"]}/go/bin` });
@@ -14,6 +16,18 @@ const validator = Bun.which("kubernetes-validate");
 if (helm === null) console.warn("The chart is not tested: helm is not installed.");
 else if (validator === null)
   console.warn("Manifests are not held against schemas: kubernetes-validate is not installed.");
+
+const modules = `${process.env["HOME"]}/go/pkg/mod`;
+const gatewayApi = "sigs.k8s.io/gateway-api@v1.3.0";
+const operator = "github.com/prometheus-operator/prometheus-operator@v0.83.0";
+const definitions: Readonly<Record<string, string>> = {
+  HTTPRoute: `${gatewayApi}/config/crd/standard/gateway.networking.k8s.io_httproutes.yaml`,
+  ServiceMonitor: `${operator}/example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml`,
+  PrometheusRule: `${operator}/example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml`,
+};
+const undefinedKinds = Object.keys(definitions).filter((kind) => !existsSync(join(modules, definitions[kind] ?? "")));
+if (helm !== null && undefinedKinds.length > 0)
+  console.warn(`Not held against their definitions, which are not downloaded: ${undefinedKinds.join(", ")}.`);
 
 // biome-ignore lint/suspicious/noExplicitAny: manifests of a dozen kinds; what is asserted of them says enough
 type Manifest = any;
@@ -25,6 +39,24 @@ function render(...set: readonly string[]): { error: string; text: string; manif
   const text = stdout.toString();
   const error = stderr.toString().replace(/^walk\.go.*\n/gm, "");
   return { error, text, manifests: parseAllDocuments(text).map((document) => document.toJS() as Manifest) };
+}
+
+/** The schema of a custom resource, from its definition. Unknown fields are refused, as `kubectl apply` does. */
+function definitionOf(kind: string) {
+  const { spec } = parse(readFileSync(join(modules, definitions[kind] ?? ""), "utf8"));
+  const served = spec.versions.find(({ name }: Manifest) => name === "v1").schema.openAPIV3Schema;
+  served.properties.metadata.additionalProperties = true;
+  return z.fromJSONSchema(strict(served));
+}
+
+function strict(schema: Manifest): Manifest {
+  if (Array.isArray(schema)) return schema.map(strict);
+  if (schema === null || typeof schema !== "object") return schema;
+  // JavaScript has no such flag at the beginning of a pattern; without it the pattern accepts less.
+  if (typeof schema.pattern === "string") schema.pattern = schema.pattern.replace("(?i)", "");
+  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, strict(value)]));
+  const isClosed = schema.type === "object" && schema.properties !== undefined;
+  return isClosed ? { additionalProperties: false, ...inner } : inner;
 }
 
 const postgres = ["database.kind=postgres", "secrets.name=gateway-secrets"];
@@ -77,6 +109,16 @@ describe.skipIf(helm === null)("the chart", () => {
     const checked = Bun.spawnSync([validator, "--strict", "-k", "1.33", "--quiet", join(folder, "manifests.yaml")]);
     rmSync(folder, { recursive: true });
     expect(checked.exitCode, checked.stdout.toString() + checked.stderr.toString()).toBe(0);
+  });
+
+  test.each(Object.keys(definitions).filter((kind) => !undefinedKinds.includes(kind)))("renders a valid %s", (kind) => {
+    const values = ["httpRoute.enabled=true", "httpRoute.parentRefs[0].name=edge", "httpRoute.hosts[0]=a.example"];
+    const { manifests } = render(...values, ...monitoring, "monitoring.labels.release=prometheus");
+    const found = manifests.filter((manifest) => manifest.kind === kind);
+    expect(found).toHaveLength(1);
+    const schema = definitionOf(kind);
+    expect(schema.safeParse(found[0]).error).toBeUndefined();
+    expect(schema.safeParse({ ...found[0], spec: { ...found[0].spec, unknown: 1 } }).success).toBe(false);
   });
 
   const workload = (...values: readonly string[]): Manifest =>
