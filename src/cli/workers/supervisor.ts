@@ -33,14 +33,100 @@ const collectWithinMs = 1_000;
  * after a pause that grows. Ends when all have ended: 0 after a signal to stop, else the exit code of those that could not
  * start. Throws when the port is taken.
  */
-export function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
+export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEnv, log: Log): Promise<number> {
   claimPort(settings.host, settings.port);
-  const supervisor = new Supervisor(settings, env, log);
-  process.on("SIGTERM", () => supervisor.stop("SIGTERM"));
+  const wanted = settings.workers;
+  const startedMs = performance.now();
+  const processes = new Set<WorkerProcess>();
+  const stopped = Promise.withResolvers<void>();
+  let stopping = false;
+  let exitCode = 0;
+  /** Starts in a row, of any worker, that never served. */
+  let failedStarts = 0;
+  /** The counters of processes that have exited. */
+  let retired: readonly MetricSnapshot[] = [];
+  const serving = () => [...processes].filter((worker) => worker.serving);
+  const count = () => ({ wanted, serving: serving().length });
+  /** Of the supervisor itself: starts and exits of workers. */
+  const metrics = createMetrics();
+  metrics.observe({ version, workers: count });
+
+  const forward = (signal: NodeJS.Signals) => {
+    for (const { child } of processes) child.kill(signal);
+  };
+  /** Stops restarting, and passes the signal on. */
+  const stop = (signal: NodeJS.Signals | undefined) => {
+    stopping = true;
+    stopped.resolve();
+    if (signal !== undefined) forward(signal);
+  };
+  process.on("SIGTERM", () => stop("SIGTERM"));
   // At a terminal Ctrl-C reaches the workers by itself, and a second signal would make them skip the drain.
-  process.on("SIGINT", () => supervisor.stop(process.stdin.isTTY === true ? undefined : "SIGINT"));
-  process.on("SIGHUP", () => supervisor.forward("SIGHUP"));
-  return supervisor.run();
+  process.on("SIGINT", () => stop(process.stdin.isTTY === true ? undefined : "SIGINT"));
+  process.on("SIGHUP", () => forward("SIGHUP"));
+
+  /** The metrics of a worker that does not answer in time are those that were last read. */
+  const reportOfAll = async (): Promise<Report> => {
+    const reports = await Promise.all(serving().map((worker) => worker.read(collectWithinMs)));
+    // Nothing is awaited between here and the sum: what a process has counted is in it once.
+    const all = [metrics.snapshot(), ...[...processes].map((worker) => worker.metrics), retired];
+    const health = reports.flatMap((report) => report?.health ?? []);
+    const answering = { wanted, serving: health.length };
+    return { metrics: mergeMetrics(all), health: worstReport(health, answering, performance.now() - startedMs) };
+  };
+
+  const keepRunning = async (number: number): Promise<void> => {
+    const own = { [workerVariable]: String(number), NODE_ID: `${settings.nodeId}.${number}` };
+    for (let early = 0; !stopping; ) {
+      const begunMs = performance.now();
+      const worker = new WorkerProcess(number, { ...env, ...own }, reportOfAll, () => {
+        failedStarts = 0;
+      });
+      processes.add(worker);
+      const { child } = worker;
+      const code = await child.exited;
+      const livedMs = performance.now() - begunMs;
+      processes.delete(worker);
+      worker.channel.close();
+      retired = mergeMetrics([retired, withoutGauges(worker.metrics)]);
+      if (stopping) return;
+
+      early = livedMs < steadyMs ? early + 1 : 1;
+      if (!worker.serving) failedStarts += 1;
+      metrics.count("smart_gateway_worker_exits_total", 1, String(worker.serving));
+      const failsAgain = code === badConfiguration || failedStarts >= maxFailedStarts * wanted;
+      const givenUp = !worker.serving && failsAgain && serving().length === 0;
+      const pauseMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(early - 1, 10));
+      log("worker_exited", {
+        worker: number,
+        pid: child.pid,
+        code,
+        ...(child.signalCode === null ? {} : { signal: logId(String(child.signalCode)) }),
+        started: worker.serving,
+        lived_ms: Math.round(livedMs),
+        ...(givenUp ? {} : { restart_in_ms: pauseMs }),
+      });
+      if (givenUp) {
+        exitCode = code === 0 ? 1 : code;
+        return stop("SIGTERM");
+      }
+      await Promise.race([Bun.sleep(pauseMs), stopped.promise]);
+    }
+  };
+
+  const polling = setInterval(() => {
+    for (const worker of serving()) {
+      void worker.isHanging().then((hangs) => {
+        // A draining worker may be busy with its last requests.
+        if (!hangs || stopping || !processes.has(worker)) return;
+        log("worker_unresponsive", { worker: worker.number, pid: worker.child.pid });
+        worker.child.kill("SIGKILL");
+      });
+    }
+  }, pollEveryMs);
+  await Promise.all(Array.from({ length: wanted }, (_, at) => keepRunning(at + 1)));
+  clearInterval(polling);
+  return exitCode;
 }
 
 /**
@@ -55,171 +141,43 @@ function claimPort(hostname: string, port: number): void {
   Bun.listen({ hostname, port, exclusive: true, socket }).stop(true);
 }
 
-/** One of the workers, over all of its processes. */
-class Worker {
+/** One of the workers, until it exits. */
+class WorkerProcess {
   readonly number: number;
+  readonly child: Bun.Subprocess<"ignore", "inherit", "inherit">;
   readonly channel: Channel;
-  child: Bun.Subprocess<"ignore", "inherit", "inherit"> | undefined;
   serving = false;
   /** Polls in a row without an answer. */
-  unanswered = 0;
+  #unanswered = 0;
   /** Its counters when they were last read. */
   metrics: readonly MetricSnapshot[] = [];
 
-  constructor(number: number, reportOfAll: () => Promise<Report>) {
+  constructor(number: number, env: NodeJS.ProcessEnv, reportOfAll: () => Promise<Report>, onServing: () => void) {
     this.number = number;
-    this.channel = new Channel((message) => this.child?.send(message), reportOfAll);
+    this.channel = new Channel((message) => this.child.send(message), reportOfAll);
+    this.child = Bun.spawn([process.execPath, ...programArguments], {
+      env,
+      stdio: ["ignore", "inherit", "inherit"],
+      ipc: (message: Message) => {
+        void this.channel.received(message);
+        if (message.kind !== "serving") return;
+        this.serving = true;
+        onServing();
+      },
+    });
   }
 
   /** What it says of itself; undefined where it does not answer in time. */
   async read(withinMs: number): Promise<Report | undefined> {
     const report = await this.channel.ask(withinMs);
-    if (report !== undefined && this.serving) this.metrics = report.metrics;
+    if (report !== undefined) this.metrics = report.metrics;
     return report;
   }
 
-  /** Forgets a process that has exited. Returns what outlives it: its counters. */
-  reset(): readonly MetricSnapshot[] {
-    const counters = withoutGauges(this.metrics);
-    this.child = undefined;
-    this.serving = false;
-    this.unanswered = 0;
-    this.metrics = [];
-    this.channel.close();
-    return counters;
-  }
-}
-
-class Supervisor {
-  readonly #settings: Settings;
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #log: Log;
-  readonly #workers: readonly Worker[];
-  readonly #startedMs = performance.now();
-  /** Of the supervisor itself: starts and exits of workers. */
-  readonly #metrics = createMetrics();
-  readonly #stopped = Promise.withResolvers<void>();
-  #stopping = false;
-  /** The counters of processes that have exited. */
-  #retired: readonly MetricSnapshot[] = [];
-  #everServed = false;
-  /** Starts in a row, of any worker, that never served. */
-  #failedStarts = 0;
-  #exitCode = 0;
-
-  constructor(settings: Settings, env: NodeJS.ProcessEnv, log: Log) {
-    this.#settings = settings;
-    this.#env = env;
-    this.#log = log;
-    this.#workers = Array.from({ length: settings.workers }, (_, at) => new Worker(at + 1, () => this.#reportOfAll()));
-    this.#metrics.observe({ version, workers: () => this.#count() });
-  }
-
-  /** Resolves with the exit code once all workers have ended for good. */
-  async run(): Promise<number> {
-    const polling = setInterval(() => {
-      for (const worker of this.#serving()) void this.#poll(worker);
-    }, pollEveryMs);
-    await Promise.all(this.#workers.map((worker) => this.#keepRunning(worker)));
-    clearInterval(polling);
-    return this.#exitCode;
-  }
-
-  /** Stops restarting, and passes the signal on. */
-  stop(signal: NodeJS.Signals | undefined): void {
-    this.#stopping = true;
-    this.#stopped.resolve();
-    if (signal !== undefined) this.forward(signal);
-  }
-
-  forward(signal: NodeJS.Signals): void {
-    for (const { child } of this.#workers) child?.kill(signal);
-  }
-
-  async #keepRunning(worker: Worker): Promise<void> {
-    for (let early = 0; !this.#stopping; ) {
-      const startedMs = performance.now();
-      const child = this.#start(worker);
-      const code = await child.exited;
-      const livedMs = performance.now() - startedMs;
-      const started = worker.serving;
-      this.#retired = mergeMetrics([this.#retired, worker.reset()]);
-      if (this.#stopping) return;
-
-      early = livedMs < steadyMs ? early + 1 : 1;
-      if (!started) this.#failedStarts += 1;
-      this.#metrics.count("smart_gateway_worker_exits_total", 1, String(started));
-      const givenUp = this.#isHopeless(code);
-      const pauseMs = Math.min(restartMaxMs, restartBaseMs * 2 ** Math.min(early - 1, 10));
-      this.#log("worker_exited", {
-        worker: worker.number,
-        pid: child.pid,
-        code,
-        ...(child.signalCode === null ? {} : { signal: logId(String(child.signalCode)) }),
-        started,
-        lived_ms: Math.round(livedMs),
-        ...(givenUp ? {} : { restart_in_ms: pauseMs }),
-      });
-      if (givenUp) {
-        this.#exitCode = code === 0 ? 1 : code;
-        return this.stop("SIGTERM");
-      }
-      await Promise.race([Bun.sleep(pauseMs), this.#stopped.promise]);
-    }
-  }
-
-  #start(worker: Worker) {
-    const { nodeId } = this.#settings;
-    worker.child = Bun.spawn([process.execPath, ...programArguments], {
-      env: { ...this.#env, [workerVariable]: String(worker.number), NODE_ID: `${nodeId}.${worker.number}` },
-      stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message: Message) => {
-        void worker.channel.received(message);
-        if (message.kind !== "serving") return;
-        worker.serving = true;
-        this.#everServed = true;
-        this.#failedStarts = 0;
-      },
-    });
-    return worker.child;
-  }
-
-  /** Whether the next start would fail as well. */
-  #isHopeless(code: number): boolean {
-    if (!this.#everServed && code === badConfiguration) return true;
-    return this.#serving().length === 0 && this.#failedStarts >= maxFailedStarts * this.#workers.length;
-  }
-
-  /** The system still gives connections to a worker that hangs, and nobody answers them: it is replaced. */
-  async #poll(worker: Worker): Promise<void> {
-    const { child } = worker;
-    const report = await worker.read(pollEveryMs);
-    if (child === undefined || worker.child !== child) return;
-    worker.unanswered = report === undefined ? worker.unanswered + 1 : 0;
-    // A draining worker may be busy with its last requests.
-    if (worker.unanswered < maxUnanswered || this.#stopping) return;
-    this.#log("worker_unresponsive", { worker: worker.number, pid: child.pid });
-    child.kill("SIGKILL");
-  }
-
-  /** The metrics of a worker that does not answer in time are those that were last read. */
-  async #reportOfAll(): Promise<Report> {
-    const reports = await Promise.all(this.#serving().map((worker) => worker.read(collectWithinMs)));
-    // Nothing is awaited between here and the sum: what a process has counted is in it once.
-    const metrics = [this.#metrics.snapshot(), ...this.#workers.map((worker) => worker.metrics), this.#retired];
-    const health = reports.flatMap((report) => report?.health ?? []);
-    const count = { ...this.#count(), serving: health.length };
-    return {
-      metrics: mergeMetrics(metrics),
-      health: worstReport(health, count, performance.now() - this.#startedMs),
-    };
-  }
-
-  #serving(): readonly Worker[] {
-    return this.#workers.filter(({ serving }) => serving);
-  }
-
-  #count(): { readonly wanted: number; readonly serving: number } {
-    return { wanted: this.#workers.length, serving: this.#serving().length };
+  /** Reads its counters. The system still gives connections to a worker that hangs, and nobody answers them. */
+  async isHanging(): Promise<boolean> {
+    const report = await this.read(pollEveryMs);
+    this.#unanswered = report === undefined ? this.#unanswered + 1 : 0;
+    return this.#unanswered >= maxUnanswered;
   }
 }
