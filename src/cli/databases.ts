@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import type { Policy } from "#config/policy.ts";
+import { loadPolicy } from "#config/load-policy.ts";
 import type { Settings } from "#config/settings.ts";
 import {
   type DatabaseLocation,
@@ -10,7 +10,7 @@ import {
   parseDatabaseUrl,
 } from "#db/database-url.ts";
 import { PostgresConnection, sqlStateOf } from "#db/postgres.ts";
-import { postgresDatabase, type StoreDatabase, sqliteDatabase } from "#db/store-database.ts";
+import { postgresDatabase, sqliteDatabase } from "#db/store-database.ts";
 import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { isMissingSchema } from "#ledger/postgres/connection.ts";
@@ -76,26 +76,22 @@ export function withRecords<T>(work: (store: RecordStore) => Promise<T>): Promis
   return withStore("The decision records could not be read", openRecordStore, work);
 }
 
-/** The database as it is: to be read, neither created nor migrated. */
-function openUnchanged(location: DatabaseLocation): StoreDatabase {
-  return location.kind === "sqlite"
-    ? sqliteDatabase(new Database(location.path, { readonly: true, strict: true }))
-    : postgresDatabase(new PostgresConnection(location.url, 3_000));
-}
-
 /**
- * The prices that gateways on this database have read from the aggregator's list: `undefined` where the policy has switched the price
- * book off, empty where there is none yet. Only reads: changes and creates nothing.
+ * The prices that gateways on this database have read from the aggregator's list; none where the policy has switched the price book
+ * off or is invalid. Only reads: changes and creates nothing.
  */
-export async function storedPrices(
-  { upstream, databaseUrl }: Pick<Settings, "upstream" | "databaseUrl">,
-  { upstream: rules }: Pick<Policy, "upstream">,
-): Promise<PriceBook | undefined> {
-  if (!isEnabled(rules.price_book, upstream.kind === "demo" ? undefined : upstream.baseUrl)) return undefined;
+export async function storedPrices({ upstream, databaseUrl, policyPath }: Settings): Promise<PriceBook> {
+  const loaded = loadPolicy(policyPath);
+  const baseUrl = upstream.kind === "demo" ? undefined : upstream.baseUrl;
   const location = parseDatabaseUrl(databaseUrl);
+  if (loaded.kind === "invalid" || !isEnabled(loaded.policy.upstream.price_book, baseUrl)) return emptyPriceBook;
   if (location === undefined || (location.kind === "sqlite" && !existsSync(location.path))) return emptyPriceBook;
   try {
-    const store = priceBookStore(openUnchanged(location));
+    const database =
+      location.kind === "sqlite"
+        ? sqliteDatabase(new Database(location.path, { readonly: true, strict: true }))
+        : postgresDatabase(new PostgresConnection(location.url, 3_000));
+    const store = priceBookStore(database);
     return await store.load(priceSourceOf(upstream)).finally(() => store.close());
   } catch {
     return emptyPriceBook; // whatever is wrong with the database has a check of its own (`doctor`)

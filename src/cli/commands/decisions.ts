@@ -1,3 +1,4 @@
+import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, Option } from "commander";
 import { withRecords } from "#cli/databases.ts";
 import { type CommandSpec, checkSpan, type OptionSpec, time, wholeNumber } from "#cli/options.ts";
@@ -124,19 +125,16 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
 
 async function exportRecords(options: FilterOptions) {
   checkSpan(options);
-  const output = process.stdout;
   await withRecords(async (store) => {
-    let open = true;
-    output.once("error", () => {
-      open = false;
-    });
-    for await (const records of store.export(filterFrom(options))) {
-      const text = records.map((record) => JSON.stringify(record)).join("\n");
-      // Waits until the text was taken, so that a slow reader does not fill the memory; an error ends the wait too.
-      const waits = !output.write(`${text}\n`);
-      if (waits && open) await new Promise((resolve) => output.once("drain", resolve).once("error", resolve));
-      if (!open) break;
+    async function* lines() {
+      for await (const records of store.export(filterFrom(options)))
+        yield records.map((record) => `${JSON.stringify(record)}\n`).join("");
     }
+    // Waits for a slow reader, so that it does not fill the memory.
+    await pipeline(lines, process.stdout, { end: false }).catch((error: { readonly code?: string }) => {
+      // The reader has closed the pipe (`| head`).
+      if (error.code !== "EPIPE") throw error;
+    });
   });
 }
 

@@ -9,7 +9,7 @@ import type { Policy } from "#config/policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import { fitBenefit } from "#learning/fit/benefit-model.ts";
-import { type CrossValidation, crossValidate, type Estimate, rankedIn } from "#learning/fit/cross-validation.ts";
+import { type CrossValidation, crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
 import { trialsIn } from "#learning/fit/observations.ts";
 import type { ProseBound } from "#learning/prose-bound.ts";
 import { loadRegistry } from "#models/load-registry.ts";
@@ -113,24 +113,16 @@ function proseText(prose: ProseBound | undefined): string {
 }
 
 function comparison({ asks, rescuedRank, proShare, solvedFirst, cost }: CrossValidation): string {
-  const row = (measure: string, change: Estimate, now?: number, learned?: number) => ({
-    measure,
-    now: now?.toFixed(3),
-    learned: learned?.toFixed(3),
-    change: change.value.toFixed(3),
-    from: change.low.toFixed(3),
-    to: change.high.toFixed(3),
-  });
+  const row = (measure: string, { shipped, learned, change }: Partial<CrossValidation["proShare"]>) => {
+    const figures = { now: shipped, learned, change: change?.value, from: change?.low, to: change?.high };
+    const shown = Object.entries(figures).map(([name, figure]) => [name, figure?.toFixed(3)]);
+    return { measure, ...Object.fromEntries(shown) };
+  };
   const table = textTable([
-    row(
-      "rank of asks that only pro solved (0.5: chance)",
-      rescuedRank.change,
-      rescuedRank.shipped,
-      rescuedRank.learned,
-    ),
-    row("share of asks routed to pro", proShare.change, proShare.shipped, proShare.learned),
-    row("share of asks solved by the first model", solvedFirst),
-    row("cost, with retries on pro, as a share of that now", cost),
+    row("rank of asks that only pro solved (0.5: chance)", rescuedRank),
+    row("share of asks routed to pro", proShare),
+    row("share of asks solved by the first model", { change: solvedFirst }),
+    row("cost, with retries on pro, as a share of that now", { change: cost }),
   ]);
   return `Judged on ${asks} asks, each with weights fitted to other records; FROM and TO are the 95 % interval of the change:\n${table}`;
 }

@@ -2,7 +2,6 @@ import { stringify } from "yaml";
 import { storedPrices } from "#cli/databases.ts";
 import { aggregatorSettings } from "#cli/options.ts";
 import { exitCodes, failed, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
-import { loadPolicy } from "#config/load-policy.ts";
 import type { Model, ModelRegistry, Price, Rates } from "#domain/model.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
@@ -31,8 +30,7 @@ async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]>
   if (reply.kind === "failed") throw failed(`the aggregator's list could not be read: ${reply.detail}`);
   const models = [...registry.models.values()];
   const listings = listingsIn(reply.list, new Map(models.map(({ upstreamId, free }) => [upstreamId, { free }])));
-  const policy = loadPolicy(settings.policyPath);
-  const book = policy.kind === "ok" ? await storedPrices(settings, policy.policy) : undefined;
+  const book = await storedPrices(settings);
   const keyed = apiKey === undefined ? connection : { ...connection, apiKey };
   const diffs: ModelDiff[] = [];
   for (const model of models) {
@@ -42,7 +40,7 @@ async function readDiffs(registry: ModelRegistry): Promise<readonly ModelDiff[]>
       listing === undefined || !enabled
         ? { kind: "ok", hosts: [] }
         : hostsRead(await readModelHosts(keyed, upstreamId), model);
-    diffs.push(diffOf(model, listing, hosts, book?.get(upstreamId)?.canonical, Date.now()));
+    diffs.push(diffOf(model, listing, hosts, book.get(upstreamId)?.canonical, Date.now()));
   }
   return diffs;
 }

@@ -2,13 +2,12 @@ import { hostname } from "node:os";
 import { storedPrices, withStore } from "#cli/databases.ts";
 import { type CommandSpec, fileOr, userName } from "#cli/options.ts";
 import { badUsage, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
-import { loadPolicy } from "#config/load-policy.ts";
 import { nearest } from "#config/problem.ts";
 import { parseSettings } from "#config/settings.ts";
 import type { Model } from "#domain/model.ts";
 import { type OverrideAction, openHealthStore } from "#health/store/health-store.ts";
 import { loadRegistry, modelFields } from "#models/load-registry.ts";
-import { emptyPriceBook, type PriceBook, withPriceBook } from "#models/price-book/price-book.ts";
+import { emptyPriceBook, withPriceBook } from "#models/price-book/price-book.ts";
 import { priceRecord, sync } from "./models-sync.ts";
 
 /** An operator's word about a model, stored for every gateway on the database. */
@@ -57,7 +56,10 @@ export const commands: readonly CommandSpec[] = [
 
 async function list(file: string | undefined, options: OutputOptions): Promise<void> {
   const loaded = valid(loadRegistry(fileOr(file, "MODEL_REGISTRY_PATH")));
-  const { models, byRole } = withPriceBook(loaded.registry, await bookInForce());
+  const parsed = parseSettings(process.env);
+  // Other commands report invalid settings.
+  const book = parsed.kind === "ok" ? await storedPrices(parsed.settings) : emptyPriceBook;
+  const { models, byRole } = withPriceBook(loaded.registry, book);
   const records = [...models.values()].map((model) => ({ ...recordOf(model), used: byRole[model.role] === model }));
   const rows = records.map(({ prices, price_source, context_tokens, ...record }) => ({
     ...record,
@@ -74,14 +76,6 @@ async function list(file: string | undefined, options: OutputOptions): Promise<v
   const legend =
     "\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.";
   print(records, options, textTable(rows, columns) + legend);
-}
-
-/** The stored price book; empty where settings or policy are invalid, which other commands report. */
-async function bookInForce(): Promise<PriceBook> {
-  const parsed = parseSettings(process.env);
-  if (parsed.kind === "invalid") return emptyPriceBook;
-  const policy = loadPolicy(parsed.settings.policyPath);
-  return (policy.kind === "ok" && (await storedPrices(parsed.settings, policy.policy))) || emptyPriceBook;
 }
 
 function recordOf(model: Model) {

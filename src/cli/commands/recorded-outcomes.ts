@@ -1,44 +1,27 @@
 import type { ModelRegistry } from "#domain/model.ts";
-import { type OutcomeRecord, outcomesIn, type RoutedCall } from "#learning/outcomes.ts";
-import { type ProseBound, proseBound } from "#learning/prose-bound.ts";
+import { outcomesIn, type RoutedCall } from "#learning/outcomes.ts";
+import { type ProseCall, proseBound } from "#learning/prose-bound.ts";
 import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import { propensityOf } from "#pipeline/decide/rules/affinity.ts";
 import { shippedScoreOf } from "#pipeline/decide/rules/score.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 
-/** What the records show from a moment on, and callers' reports. */
-interface Recorded {
-  readonly outcomes: readonly OutcomeRecord[];
-  /** What the worker model's runs wrote; undefined with too few. */
-  readonly prose: ProseBound | undefined;
-}
-
 /**
+ * What the records show from a moment on, and callers' reports: the outcomes of asks, and what the worker model's runs wrote.
  * @param fromMs in milliseconds since the epoch
  * @param proseCalls over how many calls prose was summed up
  */
-export async function readRecorded(
-  store: RecordStore,
-  fromMs: number,
-  registry: ModelRegistry,
-  proseCalls: number,
-): Promise<Recorded> {
-  const calls: (RoutedCall & { readonly prose: number })[] = [];
+export async function readRecorded(store: RecordStore, fromMs: number, registry: ModelRegistry, proseCalls: number) {
+  const calls: (RoutedCall & ProseCall)[] = [];
   for await (const records of store.export({ fromMs }))
     for (const record of records) {
       const call = routedCallIn(record, registry);
-      if (call !== undefined) calls.push({ ...call, prose: record.inputs?.prose ?? 0 });
+      if (call !== undefined) calls.push({ ...call, model: call.decision.model, prose: record.inputs?.prose ?? 0 });
     }
   // Records are in the order in which requests ended.
   calls.sort((a, b) => a.atMs - b.atMs);
-  const ofRuns = calls.map(({ conversation, continuation, prose, decision: { model } }) => ({
-    conversation,
-    continuation,
-    model,
-    prose,
-  }));
-  return { outcomes: outcomesIn(calls), prose: proseBound(ofRuns, registry.byRole.worker?.key ?? "", proseCalls) };
+  return { outcomes: outcomesIn(calls), prose: proseBound(calls, registry.byRole.worker?.key ?? "", proseCalls) };
 }
 
 /** The call that a record stands for; undefined where nothing was routed to flash or pro, and for housekeeping, which teaches nothing. */

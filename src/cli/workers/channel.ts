@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import type { Gateway } from "#gateway/start.ts";
 import type { WorkersView } from "#gateway/start-http.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
@@ -16,28 +17,29 @@ export type Message =
   /** `report` is absent where there is none yet. */
   | { readonly kind: "answer"; readonly report?: Report | undefined };
 
-/** Two processes that ask each other for their reports. Those who ask while a question is open share its answer. */
-export class Channel {
+/** Two processes that ask each other for their reports. An answer is for all who wait for one. */
+export class Channel extends EventEmitter {
   readonly #send: (message: Message) => void;
   readonly #report: () => Report | undefined | Promise<Report>;
-  #asked: PromiseWithResolvers<Report | undefined> | undefined;
 
   constructor(send: (message: Message) => void, report: () => Report | undefined | Promise<Report>) {
+    super();
     this.#send = send;
     this.#report = report;
   }
 
   /** The other side's report; undefined when none comes in time, or the channel is closed. */
   ask(withinMs: number): Promise<Report | undefined> {
-    if (this.#asked === undefined) {
-      this.#asked = Promise.withResolvers();
-      this.#trySend({ kind: "question" });
-    }
-    return Promise.race([this.#asked.promise, Bun.sleep(withinMs).then(() => undefined)]);
+    this.#trySend({ kind: "question" });
+    const answer = once(this, "answer", { signal: AbortSignal.timeout(withinMs) });
+    return answer.then(
+      ([report]) => report,
+      () => undefined,
+    );
   }
 
   async received(message: Message): Promise<void> {
-    if (message.kind === "answer") this.close(message.report);
+    if (message.kind === "answer") this.emit("answer", message.report);
     if (message.kind === "question") this.#trySend({ kind: "answer", report: await this.#report() });
   }
 
@@ -50,9 +52,8 @@ export class Channel {
   }
 
   /** Ends all that waits for an answer. */
-  close(report?: Report): void {
-    this.#asked?.resolve(report);
-    this.#asked = undefined;
+  close(): void {
+    this.emit("answer", undefined);
   }
 }
 
