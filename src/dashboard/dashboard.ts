@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
-import { errorResponse } from "#http/errors.ts";
 import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
@@ -109,7 +108,8 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
       return await answer(request, common);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return errorResponse(error.error, request, { ...common, "cache-control": "no-store" });
+      const headers = { ...securityHeaders(request), "cache-control": "no-store", ...error.error.headers };
+      return { ...error.error, headers };
     }
   };
 }

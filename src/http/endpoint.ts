@@ -1,12 +1,17 @@
 import type { CallerKey } from "#domain/chat.ts";
+import type { HttpError } from "./errors.ts";
 
-/** An endpoint. `common` holds the headers that every response of this request has; `key` is the caller's line of `AUTH_KEYS_FILE`. */
+/**
+ * An endpoint. `common` holds the headers that every response of this request has; `key` is the caller's line of `AUTH_KEYS_FILE`.
+ * An error is returned: whoever called answers with it, in the form that the caller reads.
+ */
 export type Handler = (
   request: Request,
   requestId: string,
   common: Record<string, string>,
   key?: CallerKey,
-) => Response | Promise<Response>;
+) => Answer | Promise<Answer>;
+export type Answer = Response | HttpError;
 
 /** The endpoints as metrics and log name them. */
 export type RouteLabel =
@@ -19,13 +24,18 @@ export type RouteLabel =
   | "dashboard"
   | "other";
 
+/** What is checked before anything of a body is read: the token; whether there is room; and whether the ledger is on time. */
+export type Admission = "open" | "token" | "room" | "ledger";
+
 export interface Endpoint {
   /** GET stands for HEAD too: the same without its body, which the runtime leaves out. */
   readonly method: "GET" | "POST";
   readonly label: RouteLabel;
+  /** Each includes those before it. */
+  readonly admission: Admission;
   readonly handler: Handler;
   /** Orchestrators ask every few seconds: a 503 is what it has to say, and no rejection. */
-  readonly isProbe?: true;
+  readonly isProbe?: boolean;
 }
 
 /** By path: the router, the 404 and the 405 read the same table. */

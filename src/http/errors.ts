@@ -42,16 +42,7 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
   const all: Record<string, string> = { ...headers, ...error.headers, "content-type": "application/json" };
   // What is wrong with the request itself stays wrong; SDKs try some of these again unless told not to.
   if (error.status < 500 && !("retry-after" in all)) all["x-should-retry"] = "false";
-  const response = new Response(JSON.stringify(body), { status: error.status, headers: all });
-  if (error.code !== undefined) codes.set(response, error.code);
-  return response;
-}
-
-const codes = new WeakMap<Response, ErrorCode>();
-
-/** The code of the error that a response was made of, for its record: bodies without an `error` object do not have it. */
-export function codeOf(response: Response): ErrorCode | undefined {
-  return codes.get(response);
+  return new Response(JSON.stringify(body), { status: error.status, headers: all });
 }
 
 /**

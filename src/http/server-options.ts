@@ -10,12 +10,14 @@ import type { HealthReport } from "./endpoints/health.ts";
 import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import type { HealthAnswer } from "./openapi/schemas.ts";
 
-/** What a part that answers a whole folder of paths needs of the server. */
+/** What an endpoint needs of the server beside the request. */
 export interface ServerConnection {
   /** The peer's address, as the socket has it; "" when it has gone. */
   addressOf(request: Request): string;
-  /** For streams, which are idle most of the time. */
+  /** For a caller who waits for an answer, and for streams, which are idle most of the time. */
   liftIdleTimeout(request: Request): void;
+  /** Before the last part of the answer is sent: afterwards the runtime no longer knows the request. */
+  restoreIdleTimeout(request: Request): void;
   readonly bodies: BodiesInFlight;
 }
 

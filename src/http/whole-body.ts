@@ -8,36 +8,17 @@ const maxCopied = 1_048_576;
 /** Most bytes of a UTF-16 unit in UTF-8. */
 const maxBytesPerUnit = 3;
 
-/**
- * The body of a response whose text is known, in the form that leaves in one piece with its head. The parts of a long text are
- * written one by one: joining them would copy it.
- */
-export function wholeBody(body: string | Uint8Array | readonly string[]): string | Uint8Array | ReadableStream {
-  if (body instanceof Uint8Array) return leavesWhole(body.length) ? body : streamOf([body], body.length);
-  const isText = typeof body === "string";
-  const parts = isText ? [body] : body;
-  let units = 0;
-  for (const part of parts) units += part.length;
-  if (units * maxBytesPerUnit > sentTogether) {
-    let length = 0;
-    for (const part of parts) length += Buffer.byteLength(part);
-    if (!leavesWhole(length)) return streamOf(parts, length);
-  }
-  return isText ? body : body.join("");
-}
-
-/** Whether the runtime sends head and body of so many bytes together, or else copying the body would cost more than the sends. */
-function leavesWhole(bytes: number): boolean {
-  return bytes <= sentTogether || bytes > maxCopied;
-}
-
-/** What is written to a direct stream and fits below its mark is sent when it closes, with its length in the head. */
-function streamOf(parts: readonly (string | Uint8Array)[], length: number): ReadableStream {
+/** The body of a response whose text is known, in the form that leaves in one piece with its head. */
+export function wholeBody(text: string): string | ReadableStream {
+  if (text.length * maxBytesPerUnit <= sentTogether) return text;
+  const length = Buffer.byteLength(text);
+  if (length <= sentTogether || length > maxCopied) return text;
+  // What is written to a direct stream and fits below its mark is sent when it closes, with its length in the head.
   return new ReadableStream(
     {
       type: "direct",
       pull(sink: ReadableStreamDirectController) {
-        for (const part of parts) void sink.write(part);
+        void sink.write(text);
         sink.close();
       },
     },

@@ -1,5 +1,4 @@
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
-import { errorResponse } from "#http/errors.ts";
 import type { RecordsPort } from "#http/server-options.ts";
 
 export const decisionRecordPath = "/v1/route/decisions/:id";
@@ -14,16 +13,12 @@ export function decisionRecordEndpoint(records: Pick<RecordsPort, "explained">):
     const record = id === undefined ? undefined : await records.explained(id).catch(() => null);
     if (record === null) {
       const detail = "The decision records cannot be read: the database does not answer. Try again shortly.";
-      return errorResponse(
-        { status: 503, detail, code: "records_unavailable", headers: { "retry-after": "1" } },
-        request,
-        common,
-      );
+      return { status: 503, detail, code: "records_unavailable", headers: { "retry-after": "1" } };
     }
     if (record !== undefined) return jsonResponse(record, { ...common, "cache-control": "no-store" });
     const detail =
       "No such decision is recorded: the id is X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, at least a second old, within the retention (policy: records).";
-    return errorResponse({ status: 404, detail, code: "unknown_decision" }, request, common);
+    return { status: 404, detail, code: "unknown_decision" };
   };
 }
 

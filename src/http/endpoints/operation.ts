@@ -1,5 +1,4 @@
 import { type EndpointTable, type Handler, jsonResponse } from "#http/endpoint.ts";
-import { errorResponse } from "#http/errors.ts";
 import type { OpenRequests } from "#http/limits/open-requests.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 import type { Ports } from "#pipeline/ports.ts";
@@ -41,12 +40,12 @@ export function readinessEndpoint(
 
 /** `GET /metrics`. */
 export function metricsEndpoint({ metricsText }: Pick<ServerOptions, "metricsText">): Handler {
-  return async (request, _, common) => {
+  return async (_request, _, common) => {
     const text = await metricsText();
     if (text === undefined) {
       // The figures of one worker alone would look as if every counter had gone down.
       const detail = "The workers of this gateway did not answer in time. Scrape again.";
-      return errorResponse({ status: 503, detail, headers: { "retry-after": "1" } }, request, common);
+      return { status: 503, detail, headers: { "retry-after": "1" } };
     }
     return new Response(text, { headers: { ...common, "content-type": "text/plain; version=0.0.4; charset=utf-8" } });
   };

@@ -1,6 +1,6 @@
 import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
-import { errorResponse, type HttpError } from "#http/errors.ts";
+import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
 import { isJsonContentType } from "#http/request/headers.ts";
@@ -13,10 +13,9 @@ import { takeSnapshot } from "#pipeline/take-snapshot.ts";
 export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptions, bodies: BodiesInFlight): Handler {
   const { maxRequestBytes, maxRequestValues } = settings;
   return async (request, _, common) => {
-    const refuse = (error: HttpError) => errorResponse(error, request, common);
-    const invalid = (detail: string, status = 422) => refuse({ status, detail, code: "invalid_request" });
+    const invalid = (detail: string, status = 422): HttpError => ({ status, detail, code: "invalid_request" });
     const body = await readBytes(request, maxRequestBytes, bodies);
-    if (body.kind === "refused") return refuse(body.error);
+    if (body.kind === "refused") return body.error;
     try {
       if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
       const configuration = ports.config();
@@ -31,7 +30,7 @@ export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptio
       onDryRun(decision, ports.clock.monotonic() - startedMs);
       return jsonResponse(decision, common);
     } finally {
-      body.held.release();
+      bodies.resize(body, 0);
     }
   };
 }

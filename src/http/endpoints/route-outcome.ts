@@ -3,7 +3,7 @@ import { isObject } from "#domain/chat.ts";
 import { outcomes } from "#domain/routing.ts";
 import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import type { Handler } from "#http/endpoint.ts";
-import { errorResponse, type HttpError } from "#http/errors.ts";
+import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
 import { bodyProblems } from "#http/request/body-problems.ts";
 import { readJson } from "#http/request/read-body.ts";
@@ -26,10 +26,9 @@ const maxOutcomeBytes = 16_384;
 /** `POST /v1/route/outcome`: what became of an answer, for `policy learn`. It changes no routing by itself. */
 export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">, bodies: BodiesInFlight): Handler {
   return async (request, _, common) => {
-    const refuse = (error: HttpError) => errorResponse(error, request, common);
-    const invalid = (detail: string) => refuse({ status: 422, detail, code: "invalid_request" });
+    const invalid = (detail: string): HttpError => ({ status: 422, detail, code: "invalid_request" });
     const body = await readJson(request, maxOutcomeBytes, bodies);
-    if (body.kind === "refused") return refuse(body.error);
+    if (body.kind === "refused") return body.error;
     const given = body.value;
     if (!isObject(given)) return invalid("The body must be a JSON object with `decision_id` and `outcome`.");
     const parsed = OutcomeReport.safeParse(given);
@@ -40,11 +39,11 @@ export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">
     const known = await records.reportOutcome({ decisionId, outcome, score }).catch(() => undefined);
     if (known === undefined) {
       const detail = "The outcome could not be written: the database does not answer. Try again shortly.";
-      return refuse({ status: 503, detail, code: "outcome_store_unavailable", headers: { "retry-after": "1" } });
+      return { status: 503, detail, code: "outcome_store_unavailable", headers: { "retry-after": "1" } };
     }
     if (known) return new Response(null, { status: 204, headers: common });
     const detail =
       "No such decision is recorded: decision_id is X-Smart-Gateway-Decision-Id of an answer (not of housekeeping) within the retention (policy: records).";
-    return refuse({ status: 404, detail, code: "unknown_decision" });
+    return { status: 404, detail, code: "unknown_decision" };
   };
 }

@@ -1,7 +1,6 @@
 import { goalIdOf } from "#domain/goal.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
-import { errorResponse } from "#http/errors.ts";
 import type { ServerOptions } from "#http/server-options.ts";
 
 const maxIdLength = 256;
@@ -17,7 +16,7 @@ export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "p
     ] as const) {
       if (value !== null && (value === "" || value.length > maxIdLength)) {
         const detail = `${name}: must have 1 to ${maxIdLength} characters.`;
-        return errorResponse({ status: 422, detail, code: "invalid_request", param: name }, request, common);
+        return { status: 422, detail, code: "invalid_request", param: name };
       }
     }
     const goal = goalIdOf({
@@ -27,8 +26,7 @@ export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "p
     const spend = await ports.ledger.read(goal);
     if (spend === undefined) {
       const detail = "The budget store does not answer. Try again shortly.";
-      const headers = { "retry-after": "2" };
-      return errorResponse({ status: 503, detail, code: "budget_store_unavailable", headers }, request, common);
+      return { status: 503, detail, code: "budget_store_unavailable", headers: { "retry-after": "2" } };
     }
     const { caps, registry } = ports.config();
     const last = lastModel(goal);

@@ -18,42 +18,21 @@ export class BodiesInFlight {
     return this.#bytes;
   }
 
-  /** Accounts for a body of that many bytes; undefined when there is no room. */
-  hold(bytes: number): HeldBytes | undefined {
-    const held = new HeldBytes(this);
-    return held.growTo(bytes) ? held : undefined;
-  }
-
-  /** Accounts for a body that was so long as one of another length; false when there is no room. */
-  change(held: number, wanted: number): boolean {
-    const large = wanted > largeBodyBytes ? wanted : 0;
-    if (this.#bytes - held + wanted > this.#maxBytes && this.#bytes > held) return false;
+  /** Accounts for a body as one of so many bytes, 0 once it is released; false when there is no room for that. */
+  resize(body: HeldBody, bytes: number): boolean {
+    const held = body.heldBytes;
+    const large = bytes > largeBodyBytes ? bytes : 0;
+    if (this.#bytes - held + bytes > this.#maxBytes && this.#bytes > held) return false;
     const otherLarge = this.#largeBytes - (held > largeBodyBytes ? held : 0);
     if (large > 0 && otherLarge > 0 && otherLarge + large > this.#maxBytes / 4) return false;
-    this.#bytes += wanted - held;
+    this.#bytes += bytes - held;
     this.#largeBytes = otherLarge + large;
+    body.heldBytes = bytes;
     return true;
   }
 }
 
-/** Bytes of one request body that are accounted for until `release`. */
-export class HeldBytes {
-  readonly #all: BodiesInFlight;
-  #bytes = 0;
-
-  constructor(all: BodiesInFlight) {
-    this.#all = all;
-  }
-
-  /** The body turns out to be this long; false when there is no room for that. */
-  growTo(bytes: number): boolean {
-    if (!this.#all.change(this.#bytes, bytes)) return false;
-    this.#bytes = bytes;
-    return true;
-  }
-
-  /** Calling it again does nothing. */
-  release(): void {
-    this.growTo(0);
-  }
+/** A request body, and the bytes that are accounted for it. */
+export interface HeldBody {
+  heldBytes: number;
 }

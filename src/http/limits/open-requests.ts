@@ -1,33 +1,17 @@
-import type { OpenSse } from "#http/sse/sse-response.ts";
+import type { SseBody } from "#http/sse/sse-response.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
 /** One chat request under way. */
-export class OpenRequest {
-  readonly #all: OpenRequests;
+export interface OpenRequest {
   /** Aborts it. */
   readonly caller: AbortControllerLike;
   /** Its answer, once that has become a stream. */
-  sse: OpenSse | undefined;
+  sse: SseBody | undefined;
   /** A drain has ended it: the caller may still be there. */
-  isEnded = false;
+  isEnded: boolean;
   /** Its index in the list; -1 once removed. */
   index: number;
-
-  constructor(all: OpenRequests, caller: AbortControllerLike, index: number) {
-    this.#all = all;
-    this.caller = caller;
-    this.index = index;
-  }
-
-  attachStream(sse: OpenSse): void {
-    this.sse = sse;
-  }
-
-  /** It has been answered; calling it again does nothing. */
-  close(): void {
-    this.#all.remove(this);
-  }
 }
 
 /**
@@ -50,13 +34,13 @@ export class OpenRequests {
     return this.#open.reduce((count, { sse }) => (sse === undefined ? count : count + 1), 0);
   }
 
-  /** Adds a request; `caller` aborts it. */
   add(caller: AbortControllerLike): OpenRequest {
-    const request = new OpenRequest(this, caller, this.#open.length);
+    const request: OpenRequest = { caller, sse: undefined, isEnded: false, index: this.#open.length };
     this.#open.push(request);
     return request;
   }
 
+  /** It has been answered; calling it again does nothing. */
   remove(request: OpenRequest): void {
     if (request.index < 0) return;
     const last = this.#open.pop();

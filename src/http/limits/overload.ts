@@ -1,7 +1,5 @@
-import type { Handler } from "#http/endpoint.ts";
-import { errorResponse } from "#http/errors.ts";
-import { outageOf } from "#ledger/ledger.ts";
-import type { Ports } from "#pipeline/ports.ts";
+import type { HttpError } from "#http/errors.ts";
+import { type LedgerStatus, outageOf } from "#ledger/ledger.ts";
 import { openFileLimit } from "#platform/open-file-limit.ts";
 import type { Clock } from "#platform/time.ts";
 
@@ -85,28 +83,15 @@ export function shedReason(load: Load): ShedReason | undefined {
   return load.ledgerOldestMs > maxLedgerEntryAgeMs ? "ledger_slow" : undefined;
 }
 
-/**
- * Refuses requests of `handler` before anything of the body is read while there is a reason.
- * @param spends whether the handler needs the ledger
- */
-export function withOverloadCheck(
-  handler: Handler,
-  spends: boolean,
-  reasonNow: () => ShedReason | undefined,
-  { ledger }: Pick<Ports, "ledger">,
-): Handler {
-  return (request, requestId, common, key) => {
-    const reason = reasonNow();
-    if (reason === undefined || (reason === "ledger_slow" && !spends)) return handler(request, requestId, common, key);
-    if (reason === "ledger_slow") {
-      // Not the gateway is overloaded: its store is slow, or not reachable.
-      const { detail, retryAfterS } = outageOf(ledger.status());
-      const headers: Record<string, string> =
-        retryAfterS === undefined ? { "x-should-retry": "false" } : { "retry-after": String(retryAfterS) };
-      return errorResponse({ status: 503, detail, code: "budget_store_unavailable", headers }, request, common);
-    }
+/** The error for a request that is turned away before anything of its body is read. */
+export function overloadError(reason: ShedReason, ledger: LedgerStatus): HttpError {
+  if (reason !== "ledger_slow") {
     const detail = `The gateway is overloaded (${reason}). Try again shortly.`;
-    const headers = { "retry-after": "1" };
-    return errorResponse({ status: 503, detail, code: "overloaded", headers }, request, common);
-  };
+    return { status: 503, detail, code: "overloaded", headers: { "retry-after": "1" } };
+  }
+  // Not the gateway is overloaded: its store is slow, or not reachable.
+  const { detail, retryAfterS } = outageOf(ledger);
+  const headers: Record<string, string> =
+    retryAfterS === undefined ? { "x-should-retry": "false" } : { "retry-after": String(retryAfterS) };
+  return { status: 503, detail, code: "budget_store_unavailable", headers };
 }

@@ -1,21 +1,19 @@
 import type { HttpError } from "#http/errors.ts";
-import type { BodiesInFlight, HeldBytes } from "#http/limits/bodies-in-flight.ts";
+import type { BodiesInFlight, HeldBody } from "#http/limits/bodies-in-flight.ts";
 import { largeBodyBytes, nextLargeTask } from "#platform/event-loop.ts";
 import { isJsonContentType } from "./headers.ts";
 
-export interface BodyBytes {
-  readonly kind: "ok";
-  /** As received. */
-  readonly bytes: Uint8Array;
-  /** To be released once nothing is left of the body. */
-  readonly held: HeldBytes;
-}
-/** The body is larger than allowed, there is no room for it now, or it did not arrive whole. */
+/** Why there is no body: it is larger than allowed, there is no room for it now, it did not arrive whole, or is not what it must be. */
 interface RefusedBody {
   readonly kind: "refused";
   readonly error: HttpError;
 }
-type ReadBytes = BodyBytes | RefusedBody;
+
+/** A body as received. It is released once nothing is left of it. */
+export interface BodyBytes extends HeldBody {
+  readonly kind: "ok";
+  readonly bytes: Uint8Array;
+}
 
 /** Smaller ones share pages of the allocator with other objects. */
 const minFreedBytes = 65_536;
@@ -24,7 +22,7 @@ const minFreedBytes = 65_536;
  * Gives the memory of a body back at once, for the next body to use: the collector would find it only after many more, which would
  * get memory that the system has to clear first. Afterwards all views of the bytes are empty.
  */
-export function freeBytes({ bytes }: BodyBytes): void {
+export function freeBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;
   // Not where the buffer may hold something else too.
   if (bytes.byteLength < minFreedBytes || buffer.byteLength !== bytes.byteLength) return;
@@ -33,22 +31,20 @@ export function freeBytes({ bytes }: BodyBytes): void {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * The body as text. One that is not UTF-8, as JSON has to be, is refused: invalid bytes would become replacement characters.
- */
+/** The body as text. One that is not UTF-8, as JSON has to be, is refused: invalid bytes would become replacement characters. */
 export async function readText(
   request: Request,
   maxBytes: number,
   inFlight: BodiesInFlight,
 ): Promise<{ readonly kind: "ok"; readonly text: string } | RefusedBody> {
-  const read = await readBytes(request, maxBytes, inFlight);
-  if (read.kind === "refused") return read;
+  const body = await readBytes(request, maxBytes, inFlight);
+  if (body.kind === "refused") return body;
   try {
-    return { kind: "ok", text: utf8.decode(read.bytes) };
+    return { kind: "ok", text: utf8.decode(body.bytes) };
   } catch {
-    return invalid("The body is not valid JSON: it is not UTF-8.");
+    return refused(422, "The body is not valid JSON: it is not UTF-8.");
   } finally {
-    read.held.release();
+    inFlight.resize(body, 0);
   }
 }
 
@@ -60,50 +56,56 @@ export async function readJson(
 ): Promise<{ readonly kind: "ok"; readonly value: unknown } | RefusedBody> {
   const read = await readText(request, maxBytes, inFlight);
   if (read.kind === "refused") return read;
-  if (!isJsonContentType(request.headers)) return invalid("Content-Type must be application/json.");
+  if (!isJsonContentType(request.headers)) return refused(422, "Content-Type must be application/json.");
   try {
     return { kind: "ok", value: JSON.parse(read.text === "" ? "{}" : read.text) };
   } catch {
-    return invalid("The body is not valid JSON."); // the parser's message quotes the body
+    return refused(422, "The body is not valid JSON."); // the parser's message quotes the body
   }
 }
 
 /**
  * The body as bytes. Room is reserved before the body is read or, without a declared length, while it is read, up to the limit.
  */
-export async function readBytes(request: Request, maxBytes: number, inFlight: BodiesInFlight): Promise<ReadBytes> {
+export async function readBytes(
+  request: Request,
+  maxBytes: number,
+  inFlight: BodiesInFlight,
+): Promise<BodyBytes | RefusedBody> {
   const length = Number(request.headers.get("content-length") ?? 0);
   // The runtime refuses an invalid length; the byte count must stay correct in any case.
   const declared = Number.isSafeInteger(length) ? length : 0;
   if (declared > maxBytes) return tooLarge(maxBytes);
-  const held = inFlight.hold(declared);
-  if (held === undefined) return noRoom;
-  let read: ReadBytes;
+  const held: HeldBody = { heldBytes: 0 };
+  if (!inFlight.resize(held, declared)) return noRoom;
+  let read: Uint8Array | RefusedBody;
   try {
-    if (declared > 0) {
-      const bytes = await request.bytes();
-      if (declared > largeBodyBytes) await nextLargeTask();
-      read = { kind: "ok", bytes, held };
-    } else {
-      read = await readCounting(request, maxBytes, held);
-    }
+    read = declared > 0 ? await request.bytes() : await readChunks(request, maxBytes, inFlight, held);
   } catch {
-    read = incomplete;
+    read = refused(400, "The request body did not arrive whole."); // the connection closed before
   }
-  if (read.kind !== "ok") held.release();
-  return read;
+  if (!(read instanceof Uint8Array)) {
+    inFlight.resize(held, 0);
+    return read;
+  }
+  if (read.length > largeBodyBytes) await nextLargeTask();
+  return { kind: "ok", bytes: read, heldBytes: held.heldBytes };
 }
 
-async function readCounting(request: Request, maxBytes: number, held: HeldBytes): Promise<ReadBytes> {
-  if (request.body === null) return { kind: "ok", bytes: new Uint8Array(0), held };
-  const reader = request.body.getReader();
+async function readChunks(
+  request: Request,
+  maxBytes: number,
+  inFlight: BodiesInFlight,
+  held: HeldBody,
+): Promise<Uint8Array | RefusedBody> {
   const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for (;;) {
+  if (request.body === null) return new Uint8Array(0);
+  const reader = request.body.getReader();
+  for (let bytes = 0; ; ) {
     const step = await reader.read();
-    if (step.done) break;
+    if (step.done) return Buffer.concat(parts);
     bytes += step.value.byteLength;
-    const refusal = bytes > maxBytes ? tooLarge(maxBytes) : held.growTo(bytes) ? undefined : noRoom;
+    const refusal = bytes > maxBytes ? tooLarge(maxBytes) : inFlight.resize(held, bytes) ? undefined : noRoom;
     if (refusal !== undefined) {
       // What is left of it is discarded behind the answer.
       reader.releaseLock();
@@ -111,34 +113,24 @@ async function readCounting(request: Request, maxBytes: number, held: HeldBytes)
     }
     parts.push(step.value);
   }
-  if (bytes > largeBodyBytes) await nextLargeTask();
-  return { kind: "ok", bytes: Buffer.concat(parts), held };
 }
 
-function invalid(detail: string, status = 422): RefusedBody {
-  return { kind: "refused", error: { status, code: "invalid_request", detail } };
+function refused(
+  status: number,
+  detail: string,
+  code: HttpError["code"] = "invalid_request",
+  headers = {},
+): RefusedBody {
+  return { kind: "refused", error: { status, code, detail, headers } };
 }
-
-/** The connection closed before. */
-const incomplete = invalid("The request body did not arrive whole.", 400);
 
 function tooLarge(maxBytes: number): RefusedBody {
-  return {
-    kind: "refused",
-    error: {
-      status: 413,
-      code: "request_too_large",
-      detail: `The request body is larger than ${maxBytes} bytes (MAX_REQUEST_BYTES).`,
-    },
-  };
+  return refused(413, `The request body is larger than ${maxBytes} bytes (MAX_REQUEST_BYTES).`, "request_too_large");
 }
 
-const noRoom: RefusedBody = {
-  kind: "refused",
-  error: {
-    status: 503,
-    code: "overloaded",
-    detail: "The gateway holds as many bytes of request bodies as it may (MAX_BYTES_IN_FLIGHT). Try again shortly.",
-    headers: { "retry-after": "1" },
-  },
-};
+const noRoom = refused(
+  503,
+  "The gateway holds as many bytes of request bodies as it may (MAX_BYTES_IN_FLIGHT). Try again shortly.",
+  "overloaded",
+  { "retry-after": "1" },
+);

@@ -10,30 +10,19 @@ export interface SseOptions {
   readonly keepaliveMs: number;
   /** A caller that takes nothing for so long is cut off. */
   readonly writeStallMs: number;
+  /** Is sent before the first event. */
+  readonly comment?: string | undefined;
   readonly onClose: () => void;
-}
-
-/** A stream under way to its caller. */
-export interface OpenSse {
-  /** A stream of the runtime's direct type, which writes without a queue; to be given to the server unchanged. */
-  readonly body: ReadableStream;
-  /** Ends the stream with an error event that says why. */
-  endWithError(failure: UpstreamFailure): void;
 }
 
 /** The runtime sends a text of so many characters when it is written. Flushing it would only make a promise for each event. */
 const sentAtOnce = 256;
 
-/** Opens the body of a streamed answer. */
-export function openSse(stream: CallerStream, options: SseOptions): OpenSse {
-  return new SseBody(stream, options);
-}
-
 /**
  * The body of a streamed answer. Text is read only when the caller has taken the text before it, so a slow caller slows
  * the upstream and nothing is queued here. A caller that disconnects cancels the upstream call.
  */
-class SseBody implements OpenSse, Receiver<string> {
+export class SseBody implements Receiver<string> {
   #open = true;
   /** Where to write; provided by the server when it sends the answer. */
   #sink: ReadableStreamDirectController | undefined;
@@ -42,6 +31,7 @@ class SseBody implements OpenSse, Receiver<string> {
   /** Which side the stream waits for, and since when: the upstream to send, or the caller to read. */
   #waitsFor: "upstream" | "caller" = "upstream";
   #sinceMs: number;
+  /** A stream of the runtime's direct type, which writes without a queue; to be given to the server unchanged. */
   readonly body: ReadableStream;
   readonly #stream: CallerStream;
   readonly #options: SseOptions;
@@ -60,13 +50,15 @@ class SseBody implements OpenSse, Receiver<string> {
       type: "direct",
       pull: (sink) => {
         this.#sink = sink;
-        if (this.#open) this.#stream.read(this);
-        else this.#finish(sink, this.#finalText);
+        if (!this.#open) this.#finish(sink, this.#finalText);
+        else if (options.comment !== undefined) this.onValue(options.comment);
+        else stream.read(this);
       },
       cancel: () => this.#cancel(),
     });
   }
 
+  /** Ends the stream with an error event that says why. */
   endWithError(failure: UpstreamFailure): void {
     if (!this.#open) return;
     // Closed before: what the abort makes of the stream is not to be sent besides.
