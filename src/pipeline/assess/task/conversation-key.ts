@@ -20,8 +20,7 @@ function hashOfBeginning(messages: readonly ChatMessage[]): string {
     const text = textOf(content);
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
-    if (role !== "user" || userFacts(message).isEmpty) continue;
-    break;
+    if (role === "user" && !userFacts(message).isEmpty) break;
   }
   // Nodes share these names: the algorithm is a published one, not the runtime's own choice.
   return Bun.hash.xxHash3(beginning).toString(16);
