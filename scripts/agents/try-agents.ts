@@ -11,7 +11,7 @@ import { type Agent, agents } from "./agents.ts";
 import { cacheFolder, install } from "./install.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 import { type AgentReport, reportOf, tableOf } from "./report.ts";
-import { scriptedAnswer } from "./scripted-model.ts";
+import { scriptedAnswer, thinkingHostRefusal, thinkingRegistry } from "./scripted-model.ts";
 import { type AgentSettings, documentedAddress, policyFile, settingsIn } from "./settings.ts";
 
 /**
@@ -26,6 +26,7 @@ const { values: options, positionals: wanted } = parseArgs({
     list: { type: "boolean" },
     record: { type: "string" },
     seconds: { type: "string" },
+    thinking: { type: "boolean" },
   },
 });
 if (options.help === true) {
@@ -34,6 +35,8 @@ if (options.help === true) {
   --list          the names of the agents, and their versions
   --record DIR    writes what each agent sent, got and printed to DIR; it holds whole prompts
   --seconds N     time for one agent's run; default 180
+  --thinking      several turns with tools, and hosts that answer 400 where messages come back without their reasoning, as DeepSeek's
+                  does, or with it; each is down for one turn
 
 Agents are installed in ${cacheFolder} and kept there.`);
   process.exit(0);
@@ -129,16 +132,21 @@ async function startScripted(
   let gateway: Gateway | undefined;
   const models = () => [...(gateway?.ports.config().registry.models.values() ?? [])];
   const isScout = (id: unknown) => models().some((model) => model.role === "scout" && model.upstreamId === id);
+  const thinking = options.thinking === true;
+  const turns = thinking ? 4 : 1;
   const simulator = await startSimulator({
     models,
     clock: systemClock,
     random: Math.random,
     timers: timerWheel({ clock: systemClock }),
-    script: (request) => scriptedAnswer(request, isScout),
+    script: (request) =>
+      (thinking ? thinkingHostRefusal(request) : undefined) ?? scriptedAnswer(request, isScout, turns),
   });
   const policy = files.find(({ path }) => path === policyFile);
   if (policy !== undefined) writeFileSync(join(scratch, "policy.yaml"), policy.text);
+  if (thinking) writeFileSync(join(scratch, "models.yaml"), thinkingRegistry);
   const parsed = parseSettings({
+    ...(thinking ? { MODEL_REGISTRY_PATH: join(scratch, "models.yaml") } : {}),
     ...(policy === undefined ? {} : { ROUTING_POLICY_PATH: join(scratch, "policy.yaml") }),
     PORT: "0",
     DATABASE_URL: `sqlite:${join(scratch, "gateway.db")}`,

@@ -6,7 +6,7 @@ import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { type Log, logId } from "#telemetry/log/log.ts";
-import { isEnabled, wantsReasoning } from "#upstream/aggregator.ts";
+import { isEnabled, wantedReasoning } from "#upstream/aggregator.ts";
 
 /** What the policy may leave to the upstream: on with a known aggregator. */
 type Choice = "price_book" | "price_limit" | "key_usage" | "generation_lookup";
@@ -17,7 +17,7 @@ export class LiveConfiguration {
   readonly #log: Log;
   /** Asked for every answer; parsing the base URL is the expensive part, so it is done once. */
   readonly #isKnownAggregator: boolean;
-  readonly #wantsReasoning: boolean;
+  readonly #wantedReasoning: Configuration["wantedReasoning"];
   #loaded: Config | undefined;
   #inForce: Configuration | undefined;
   #book: PriceBook = emptyPriceBook;
@@ -33,7 +33,7 @@ export class LiveConfiguration {
     // In demo mode `auto` means off: the simulator offers what an aggregator does, but only where the policy says `on`.
     const baseUrl = settings.upstream.kind === "demo" ? undefined : settings.upstream.baseUrl;
     this.#isKnownAggregator = isEnabled("auto", baseUrl);
-    this.#wantsReasoning = baseUrl !== undefined && wantsReasoning(baseUrl);
+    this.#wantedReasoning = baseUrl === undefined ? undefined : wantedReasoning(baseUrl);
   }
 
   /** Applies files that were read. The privacy engine that their policy makes also knows our own secrets. */
@@ -50,7 +50,7 @@ export class LiveConfiguration {
       privacy,
       priceLimit,
       failedCallsFree: billed === "auto" ? this.#isKnownAggregator : billed === "never",
-      wantsReasoning: this.#wantsReasoning,
+      wantedReasoning: this.#wantedReasoning,
     };
     this.applyPrices(this.#book);
     this.#onChange();

@@ -81,7 +81,7 @@ export const ModelRecord = z.strictObject({
     .enum(["as_received", "auto", "required", "refused"])
     .default("as_received")
     .describe(
-      "What happens to `reasoning_content` of assistant messages in runs with tools. `required`: an empty one is added where it is missing, because the host answers 400 without it. `auto`: the same, at OpenRouter and at DeepSeek only. `refused`: all reasoning is taken out of the messages.",
+      "What happens to `reasoning_content` of assistant messages in runs with tools. `required`: it is added where it is missing, with the text of `reasoning` or empty, because the host answers 400 without it. `auto`: the same, at OpenRouter and at DeepSeek only. `refused`: all reasoning is taken out of the messages.",
     ),
   timeouts_ms: z
     .strictObject({

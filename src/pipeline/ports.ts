@@ -55,6 +55,7 @@ export interface Configuration {
   readonly priceLimit?: boolean;
   /** The upstream does not bill calls that it answers with an error. Absent: it may. */
   readonly failedCallsFree?: boolean;
-  /** The upstream is known to refuse tool runs without reasoning, for models that leave that to it. Absent: no. */
-  readonly wantsReasoning?: boolean;
+  /** The upstream is known to refuse tool runs without reasoning, for models that leave that to it: without `reasoning_content`, or
+   * without any reasoning. */
+  readonly wantedReasoning?: "required" | "any_name" | undefined;
 }

@@ -8,9 +8,10 @@ import type { Clock, Timers } from "#platform/time.ts";
 import { awaitedBy, transportFailure } from "./failures.ts";
 import { usageReport } from "./usage.ts";
 
-/** Whether DeepSeek's models behind a base URL refuse tool runs whose messages come back without reasoning. */
-export function wantsReasoning(baseUrl: string): boolean {
-  return isOpenRouter(baseUrl) || new URL(baseUrl).hostname === "api.deepseek.com";
+/** How DeepSeek's models behind a base URL want the reasoning of tool runs back: the host knows one name, the aggregator several. */
+export function wantedReasoning(baseUrl: string): "required" | "any_name" | undefined {
+  if (isOpenRouter(baseUrl)) return "any_name";
+  return new URL(baseUrl).hostname === "api.deepseek.com" ? "required" : undefined;
 }
 
 /** Whether a base URL is OpenRouter's: the aggregator whose price limit and price list are known. */

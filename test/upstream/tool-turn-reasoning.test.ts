@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
 import type { RecordedRequest } from "#simulator/simulated-exchange.ts";
-import { wantsReasoning } from "#upstream/aggregator.ts";
+import { wantedReasoning } from "#upstream/aggregator.ts";
 import { type Answer, authorization, call, start, upstreamIds } from "../harness/gateway.ts";
 
 /** Hosts as strict as they come: DeepSeek's own wants reasoning in each message with tool calls, another one wants none. */
@@ -10,7 +10,8 @@ const isDeepSeek = ({ body }: RecordedRequest) => String(body?.["model"]).starts
 const script = (request: RecordedRequest) => {
   const messages = (request.body?.["messages"] ?? []) as JsonObject[];
   const ofAssistant = messages.filter(({ role }) => role === "assistant");
-  const has = (message: JsonObject) => typeof message["reasoning_content"] === "string";
+  const has = ({ reasoning, reasoning_content: content }: JsonObject) =>
+    typeof content === "string" && (reasoning === undefined || reasoning === content);
   if (!isDeepSeek(request)) return ofAssistant.some(has) ? fails(400, "reasoning_content is not supported") : undefined;
   const isMissing = ofAssistant.some((message) => message["tool_calls"] !== undefined && !has(message));
   if (isMissing) return fails(400, "The `reasoning_content` in the thinking mode must be passed back to the API.");
@@ -32,14 +33,14 @@ const user = { role: "user", content: "look" };
 
 test("an agent's tool loop that leaves reasoning out is answered, on each model of the chain", async () => {
   await using gateway = await start({ script, models });
-  const messages = [user, asking, result, { role: "assistant", content: "Nothing there." }, user];
-  const thinking = [user, { ...asking, reasoning_content: "I should look." }, result];
+  const sentBack = [{}, { reasoning_content: "I look." }, { reasoning_content: null }, { reasoning: "I look." }];
   for (const down of [[], ["vendor_v4_flash"], ["vendor_v4_flash", "vendor_v4_pro"]]) {
     isDown.clear();
     for (const key of down) isDown.add(upstreamIds[key] ?? "");
     for (const stream of [false, true])
-      for (const sent of [messages, thinking, [user, { ...asking, reasoning_content: null }, result]]) {
-        const response = await gateway.chat({ stream, tools, messages: sent });
+      for (const reasoning of sentBack) {
+        const messages = [user, { ...asking, ...reasoning }, result, { role: "assistant", content: "Nothing." }, user];
+        const response = await gateway.chat({ stream, tools, messages });
         expect([down, response.status]).toEqual([down, 200]);
         await response.text();
       }
@@ -70,5 +71,5 @@ test("an upstream that is not known to insist on it gets the messages as they ca
   const sent: Answer = gateway.upstream.requests.at(-1)?.body;
   expect(sent.messages).toEqual([user, asking, result]);
   const known = ["https://openrouter.ai/api/v1", "https://api.deepseek.com/v1", "https://models.example.com/v1"];
-  expect(known.map(wantsReasoning)).toEqual([true, true, false]);
+  expect(known.map(wantedReasoning)).toEqual(["any_name", "required", undefined]);
 });

@@ -25,7 +25,7 @@ export function forwardedBody(
   model: Model,
   outputBound: number,
   priceLimit?: PriceLimit,
-  reasoning?: "required" | "refused",
+  reasoning?: ReasoningRule,
 ): JsonObject {
   // A spread, because assigning key by key would take a key named `__proto__` for the prototype.
   const body: JsonObject = { ...redactedBody, model: model.upstreamId };
@@ -99,23 +99,21 @@ function inUsd(nano: number): number {
   return nano / 1_000_000_000;
 }
 
+type ReasoningRule = NonNullable<Configuration["wantedReasoning"]> | "refused";
+
 /** The rule for a model's messages; undefined where they go out as they were received. */
-export function toolTurnRule(
-  { toolTurnReasoning: rule }: Model,
-  { wantsReasoning }: Configuration,
-): "required" | "refused" | undefined {
-  if (rule !== "auto") return rule;
-  return wantsReasoning === true ? "required" : undefined;
+export function toolTurnRule({ toolTurnReasoning: rule }: Model, { wantedReasoning }: Configuration) {
+  return rule === "auto" ? wantedReasoning : rule;
 }
 
 /** The messages of a body with the reasoning that the model insists on, or without what it refuses; the same list if none changes. */
-function withToolTurnReasoning(rule: "required" | "refused", { messages, tools }: JsonObject): ChatMessage[] {
+function withToolTurnReasoning(rule: ReasoningRule, { messages, tools }: JsonObject): ChatMessage[] {
   const received = messages as ChatMessage[]; // validated at the edge
   const offersTools = Array.isArray(tools) && tools.length > 0;
   let changed: ChatMessage[] | undefined;
   for (const [index, message] of received.entries()) {
     if (message.role !== "assistant") continue;
-    const after = rule === "refused" ? withoutReasoning(message) : withReasoning(message, offersTools);
+    const after = rule === "refused" ? withoutReasoning(message) : withReasoning(message, offersTools, rule);
     if (after === message) continue;
     changed ??= [...received];
     changed[index] = after;
@@ -133,10 +131,14 @@ const reasoningIn = memoizeByMessage((message) => ({
 }));
 
 /** Hosts want it in each message of a run with tools, also in those that call none. */
-function withReasoning(message: ChatMessage, offersTools: boolean): ChatMessage {
+function withReasoning(message: ChatMessage, offersTools: boolean, rule: ReasoningRule): ChatMessage {
   const { calls, content, other } = reasoningIn(message);
-  if (content === "text" || other || !(calls || offersTools)) return message;
-  if (content === "null") return { ...wholeMessage(message), reasoning_content: "" };
+  if (content === "text" || (other && rule === "any_name") || !(calls || offersTools)) return message;
+  if (content === "null" || other) {
+    const whole = wholeMessage(message);
+    const { reasoning } = whole;
+    return { ...whole, reasoning_content: typeof reasoning === "string" ? reasoning : "" };
+  }
   // It stands for a message: the few who read the body behind this point serialize it.
   return new WithEmptyReasoning(message) as unknown as ChatMessage;
 }
