@@ -1,17 +1,16 @@
+import { openLargeStore } from "#db/store-database.ts";
 import type { Ledger, SharedConnection } from "#ledger/ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { redactId } from "#pipeline/redact-request.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord, type PreviousAnswer } from "#records/build-record.ts";
-import { ConfigNames } from "#records/config-names.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import { explain, explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { ReportedOutcome } from "#records/records.ts";
-import { type Rejection, RejectionRecords } from "#records/rejections.ts";
-import { readConfiguration } from "#records/replay/replay.ts";
-import { openRecordStore } from "#records/store/record-store.ts";
+import { type Rejection, rejectionRecords } from "#records/rejections.ts";
+import { configurationNames, readConfiguration } from "#records/replay/configuration.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { loggedError, operatorText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
@@ -33,14 +32,14 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   const { clock, timers } = time;
   const stored = openStoredRecords(ledger, context);
   const enabled = () => configuration.policy().records.enabled;
-  const names = new ConfigNames(
+  const nameConfiguration = configurationNames(
     (config) => stored.addConfig(config),
     () => clock.now(),
   );
-  const rejections = new RejectionRecords(
+  const rejections = rejectionRecords(
     clock,
     () => Bun.randomUUIDv7(),
-    (record) => stored.append(record),
+    (record) => stored.add(record),
   );
   const openCosts = new LruMap<string, true>();
   const sessions = new LruMap<string, string>();
@@ -56,7 +55,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   const recordOf = (record: RequestRecord) => {
     const { routed } = record;
     const policyHash =
-      routed === undefined ? null : names.nameOf(routed.snapshot.policy, routed.snapshot.registry, routed.learned);
+      routed === undefined ? null : nameConfiguration(routed.snapshot.policy, routed.snapshot.registry, routed.learned);
     const before = conversations.get(routed?.conversationKey ?? "");
     return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId), before });
   };
@@ -69,7 +68,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
   let cancelFlush = () => {};
   const flushRejections = () => {
     rejections.flush();
-    if (enabled()) stored.correctOpenCosts();
+    if (enabled()) stored.checkOpenCosts();
     cancelFlush = timers.after(flushRejectionsMs, flushRejections);
   };
   flushRejections();
@@ -79,7 +78,7 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     await stored.close();
   });
   const holdClosed = (notice: LedgerNotice) => {
-    if (notice.kind === "resolved" && enabled()) stored.correct(notice);
+    if (notice.kind === "resolved" && enabled()) stored.addCorrection(notice);
   };
   context.onLedgerEvent.push((event) => {
     // An attempt of unknown outcome has no cost yet.
@@ -93,11 +92,11 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     /** The `policy_hash` of decisions made now; null while no records are kept. */
     policyHash() {
       const { policy, registry, learned } = configuration.current();
-      return enabled() ? names.nameOf(policy, registry, learned) : null;
+      return enabled() ? nameConfiguration(policy, registry, learned) : null;
     },
     requestFinished(record: RequestRecord) {
       if (!enabled()) return;
-      stored.append(recordOf(record), record.routed?.conversationKey);
+      stored.add(recordOf(record), record.routed?.conversationKey);
       rememberAnswer(record);
       if (!record.attempts.some(({ costNanoUsd }) => costNanoUsd === undefined)) return;
       openCosts.set(record.decisionId, true);
@@ -120,8 +119,8 @@ export function openRecords(ledger: Ledger & SharedConnection, context: GatewayC
     async explained(id: string): Promise<ExplainedDecision | undefined> {
       const record = await stored.get(id);
       if (record === undefined) return undefined;
-      const config = record.policy_hash === null ? undefined : await stored.configuration(record.policy_hash);
-      return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+      const config = record.policy_hash === null ? undefined : await stored.config(record.policy_hash);
+      return { ...record, explanation: explain(record, readConfiguration(config)) };
     },
     /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
     explainNow: (record: RequestRecord): object => explainedNow(recordOf(record), record.routed),
@@ -132,7 +131,7 @@ function openStoredRecords(ledger: SharedConnection, context: GatewayContext): S
   const { settings, configuration, time, log, metrics } = context;
   return new StoredRecords({
     ...time,
-    openStore: () => openRecordStore(settings.databaseUrl, ledger.sharedWrite),
+    openDatabase: () => openLargeStore(settings.databaseUrl, ledger.sharedWrite),
     kind: settings.databaseUrl.startsWith("sqlite:") ? "sqlite" : "postgres",
     rules: () => configuration.policy().records,
     taskLimits: () => configuration.policy().tasks,

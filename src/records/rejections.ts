@@ -13,41 +13,35 @@ export interface Rejection {
 
 /** This many rejections of a kind have a record each until the next flush; the others share one. */
 const ownRecords = 20;
-/** A kind is a route with a status and a code. All three are our own words, so there are few. */
-const maxKinds = 500;
 
 /** Makes the records of rejections. Of a flood of one kind most share one record, which is written by the next flush. */
-export class RejectionRecords {
-  readonly #clock: Pick<Clock, "now">;
-  readonly #newId: () => string;
-  readonly #append: (record: DecisionRecord) => void;
-  readonly #kinds = new Map<string, { count: number; shared?: DecisionRecord }>();
-
-  constructor(clock: Pick<Clock, "now">, newId: () => string, append: (record: DecisionRecord) => void) {
-    this.#clock = clock;
-    this.#newId = newId;
-    this.#append = append;
-  }
-
-  add(rejection: Rejection): void {
-    const nowMs = this.#clock.now();
-    const name = `${rejection.route} ${rejection.status} ${rejection.code ?? ""}`;
-    if (this.#kinds.size >= maxKinds && !this.#kinds.has(name)) this.flush();
-    const kind = this.#kinds.get(name) ?? { count: 0 };
-    this.#kinds.set(name, kind);
-    kind.count += 1;
-    if (kind.shared !== undefined) {
-      kind.shared.repeated += 1;
-      kind.shared.recorded_ms = nowMs;
-      kind.shared.request_id = rejection.requestId;
-    } else if (kind.count > ownRecords) kind.shared = recordOf(rejection, this.#newId(), nowMs);
-    else this.#append(recordOf(rejection, this.#newId(), nowMs));
-  }
-
-  flush(): void {
-    for (const { shared } of this.#kinds.values()) if (shared !== undefined) this.#append(shared);
-    this.#kinds.clear();
-  }
+export function rejectionRecords(
+  clock: Pick<Clock, "now">,
+  newId: () => string,
+  append: (record: DecisionRecord) => void,
+) {
+  /** By route, status and code. All three are our own words, so there are few. */
+  const kinds = new Map<string, { count: number; shared?: DecisionRecord }>();
+  return {
+    add(rejection: Rejection): void {
+      const nowMs = clock.now();
+      const name = `${rejection.route} ${rejection.status} ${rejection.code ?? ""}`;
+      const kind = kinds.get(name) ?? { count: 0 };
+      kinds.set(name, kind);
+      kind.count += 1;
+      if (kind.count <= ownRecords) append(rejectionRecord(rejection, newId(), nowMs));
+      else if (kind.shared === undefined) kind.shared = rejectionRecord(rejection, newId(), nowMs);
+      else {
+        kind.shared.repeated += 1;
+        kind.shared.recorded_ms = nowMs;
+        kind.shared.request_id = rejection.requestId;
+      }
+    },
+    flush(): void {
+      for (const { shared } of kinds.values()) if (shared !== undefined) append(shared);
+      kinds.clear();
+    },
+  };
 }
 
 /** A record in which each field is null, empty or 0, as its schema allows: there was no decision. */
@@ -58,7 +52,11 @@ const blank = Object.fromEntries(
   ]),
 );
 
-function recordOf({ requestId, route, status, code }: Rejection, decisionId: string, atMs: number): DecisionRecord {
+function rejectionRecord(
+  { requestId, route, status, code }: Rejection,
+  decisionId: string,
+  atMs: number,
+): DecisionRecord {
   return {
     ...(blank as unknown as DecisionRecord), // but for the fields below, which may not be empty
     at_ms: atMs,

@@ -2,13 +2,14 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openLargeStore, type StoreDatabase } from "#db/store-database.ts";
 import { type ManualTime, manualTime } from "#platform/testing/manual-time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { aDecisionRecord } from "./fixtures.ts";
 import type { RecordFilter } from "./records.ts";
 import { recordStoreContract } from "./store/record-store.contract.ts";
-import { openRecordStore, type RecordStore } from "./store/record-store.ts";
-import { StoredRecords, type StoredRecordsOptions } from "./stored-records.ts";
+import { openRecordStore } from "./store/record-store.ts";
+import { StoredRecords } from "./stored-records.ts";
 
 const dayMs = 86_400_000;
 const opened: StoredRecords[] = [];
@@ -17,30 +18,16 @@ afterEach(async () => {
 });
 
 function append(records: StoredRecords, all: readonly DecisionRecord[]): void {
-  for (const record of all) records.append(record);
+  for (const record of all) records.add(record);
 }
 
-interface Node {
-  readonly store: RecordStore;
-  readonly random?: number;
-  readonly rules?: StoredRecordsOptions["rules"];
-  /** Stands in for methods of the store. */
-  readonly instead: Partial<RecordStore>;
-}
-
-/** The records of one process over a store, some of whose methods are replaced. */
-function recordsOver({ store, random = 0.5, rules, instead }: Node, time: ManualTime) {
+/** The records of one process over a database. */
+function recordsOver(database: StoreDatabase, time: ManualTime, random = 0.5) {
   const events = { dropped: [] as number[], states: [] as string[] };
-  const replaced = new Proxy(store, {
-    get(target, name) {
-      const member = Reflect.get(instead, name) ?? Reflect.get(target, name, target);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
   const records = new StoredRecords({
-    openStore: async () => replaced,
+    openDatabase: async () => database,
     kind: "sqlite",
-    rules: rules ?? (() => ({ enabled: true, retention_days: 30, max_bytes: 1_000_000_000 })),
+    rules: () => ({ enabled: true, retention_days: 30, max_bytes: 1_000_000_000 }),
     taskLimits: () => ({ remembered: 100, remembered_ms: 3_600_000 }),
     clock: time.clock,
     timers: time.timers,
@@ -52,26 +39,23 @@ function recordsOver({ store, random = 0.5, rules, instead }: Node, time: Manual
   return { records, ...events };
 }
 
-/** Records over a store in memory that can be unavailable, or lose its answers. */
-async function someRecords(maxBytes = 1_000_000_000) {
+/** Records over a database in memory that can be unavailable, or lose its answers. */
+async function someRecords() {
   const time = manualTime();
-  const store = await openRecordStore("sqlite::memory:");
+  const database = await openLargeStore("sqlite::memory:");
   let mode: "up" | "away" | "loses_answers" = "up";
-  const batches: number[] = [];
-  const instead: Partial<RecordStore> = {
-    async append(batch) {
+  const unreliable: StoreDatabase = {
+    ...database,
+    async write(...statements) {
       if (mode === "away") throw new Error("away");
-      batches.push(batch.length);
-      await store.append(batch);
+      const answer = await database.write(...statements);
       if (mode === "loses_answers") throw new Error("the answer was lost");
+      return answer;
     },
   };
-  const rules = () => ({ enabled: true, retention_days: 30, max_bytes: maxBytes });
   return {
     time,
-    store,
-    batches,
-    ...recordsOver({ store, rules, instead }, time),
+    ...recordsOver(unreliable, time),
     at: (n: number, given: Partial<DecisionRecord> = {}) =>
       aDecisionRecord(n, { recorded_ms: time.clock.now(), ...given }),
     setMode(to: typeof mode) {
@@ -127,30 +111,20 @@ const folder = mkdtempSync(join(tmpdir(), "stored-records-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
-/** Two nodes over one database. */
+/** Two nodes over one database, which can be unavailable on the first of them. */
 async function twoNodes() {
   const time = manualTime();
   const url = `sqlite:${join(folder, `${++files}.db`)}`;
   let isAway = false;
-  let polls = 0;
-  const node = async (random: number) => {
-    const store = await openRecordStore(url);
-    const follow = () => {
-      const follower = store.follow();
-      const read: typeof follower.read = () => {
-        polls += 1;
-        return isAway ? Promise.reject(new Error("away")) : follower.read();
-      };
-      return Object.assign(Object.create(follower), { read });
-    };
-    return recordsOver({ store, random, instead: { follow } }, time).records;
-  };
-  const [own, other] = [await node(0.25), await node(0.75)];
+  const database = await openLargeStore(url);
+  const read: StoreDatabase["read"] = (...statements) =>
+    isAway ? Promise.reject(new Error("away")) : database.read(...statements);
+  const own = recordsOver({ ...database, read }, time, 0.25).records;
+  const other = recordsOver(await openLargeStore(url), time, 0.75).records;
   let made = 0;
   return {
     time,
     own,
-    polls: () => polls,
     setAway(to: boolean) {
       isAway = to;
     },
@@ -163,10 +137,10 @@ async function twoNodes() {
       await other.save();
       return records.map(({ decision_id }) => decision_id);
     },
-    /** Lets the next poll happen. Reads are answered in order, so a read sent after it is answered after it. */
+    /** Lets the next poll happen. */
     async poll(): Promise<void> {
+      await time.advanceAsync(0);
       await time.advanceAsync(400);
-      for (let page = 0; page < 4; page++) await own.query({}, { limit: 1 }).catch(() => undefined);
       await time.advanceAsync(0);
     },
   };
@@ -222,7 +196,7 @@ test("a record that the ledger booked on the day before counts there", async () 
 });
 
 test("records older than the retention are deleted in chunks, but not their sums", async () => {
-  const { time, store, records, at } = await someRecords();
+  const { time, records, at } = await someRecords();
   const begunMs = time.clock.now();
   append(
     records,
@@ -232,7 +206,7 @@ test("records older than the retention are deleted in chunks, but not their sums
   time.advance(31 * dayMs);
   append(records, [at(1_000)]);
   for (let round = 0; round < 4; round++) await records.save();
-  expect((await store.size()).rows).toBe(1);
+  expect((await records.size()).rows).toBe(1);
   expect((await records.summary({ fromMs: begunMs, toMs: begunMs + dayMs })).requests).toBe(600);
 });
 
@@ -247,7 +221,7 @@ test("a cost that the ledger learns later reaches the record, also one that stil
       attempts: open.attempts.map((attempt) => ({ ...attempt, cost_nano_usd: null })),
     },
   ]);
-  records.correct({ requestId: "d1", attempt: 2, charged: 9_000_000, state: "EXPIRED_CHARGED" });
+  records.addCorrection({ requestId: "d1", attempt: 2, charged: 9_000_000, state: "EXPIRED_CHARGED" });
   await records.save();
   expect(await records.get("d1")).toMatchObject({ cost_nano_usd: 9_000_000, cost_state: "estimated" });
   const now = time.clock.now();

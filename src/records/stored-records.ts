@@ -1,17 +1,17 @@
+import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import { conversationName } from "./build-record.ts";
 import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
-import type { PageRequest, RecordFilter, ReportedOutcome, StoredConfig, TimeRange } from "./records.ts";
+import type { RecordFilter, ReportedOutcome, RollupFilter, SeriesRequest, StoredConfig, TimeRange } from "./records.ts";
 import { seqPerMs } from "./store/blocks.ts";
-import type { RecordStore } from "./store/record-store.ts";
-import type { Follower } from "./store/search.ts";
+import { RecordStore } from "./store/record-store.ts";
 import type { TaskStates } from "./task-memory.ts";
 
 export interface StoredRecordsOptions {
-  readonly openStore: () => Promise<RecordStore>;
+  readonly openDatabase: () => Promise<StoreDatabase>;
   readonly kind: "sqlite" | "postgres";
   readonly rules: () => { readonly enabled: boolean; readonly retention_days: number; readonly max_bytes: number };
   /** How many tasks are kept, and for how many milliseconds after their last change. */
@@ -41,27 +41,24 @@ const maxCorrections = 100;
 const maxSideWrites = 1_000;
 
 /**
- * Decision records in the database, written behind the requests in batches. Reading rejects when the store cannot be reached; writing
- * never waits and never fails.
+ * Decision records in the database, written behind the requests in batches. The database is opened by its first use. Reading rejects when
+ * it cannot be reached; what is added never waits and never fails.
  */
-export class StoredRecords implements TaskStates {
+export class StoredRecords extends RecordStore implements TaskStates {
   readonly #options: StoredRecordsOptions;
-  readonly #store: LazyStore<RecordStore>;
   #saving: Promise<void> | undefined;
   #cancelSave: (() => void) | undefined;
   #closed = false;
-  /** The name of a conversation needs the store's salt, which is read when the store is opened. */
+  /** The name of a conversation needs the store's salt. */
   #waiting: { readonly record: DecisionRecord; readonly conversationKey: string | undefined }[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly DecisionRecord[] = [];
   #mayBeWritten = false;
   /** What waits beside records, by what it is. */
-  readonly #side = new Map<string, (store: RecordStore) => Promise<unknown>>();
+  readonly #side = new Map<string, () => Promise<unknown>>();
   #corrections: ClosedReservation[] = [];
-  readonly #listeners = new Map<(records: readonly DecisionRecord[]) => void, RecordFilter>();
-  #cancelPoll: (() => void) | undefined;
   #lastSeq = 0;
-  readonly #salt: number;
+  readonly #ownPlace: number;
   #pruneDueMs = Number.NEGATIVE_INFINITY;
   #sumsPrunedMs = Number.NEGATIVE_INFINITY;
   #ok = true;
@@ -71,14 +68,20 @@ export class StoredRecords implements TaskStates {
   #size: { readonly rows: number; readonly bytes: number } | undefined;
 
   constructor(options: StoredRecordsOptions) {
+    const lazy = new LazyStore(options.openDatabase);
+    super({
+      kind: options.kind,
+      read: async (...statements) => (await lazy.opened()).read(...statements),
+      write: async (...statements) => (await lazy.opened()).write(...statements),
+      close: () => lazy.close(),
+    });
     this.#options = options;
-    this.#store = new LazyStore(options.openStore);
     // So that two nodes seldom give two records of one millisecond the same number.
-    this.#salt = Math.floor(options.random() * seqPerMs);
+    this.#ownPlace = Math.floor(options.random() * seqPerMs);
   }
 
   /** Queues a record to be written; the name of its conversation is made then. What does not fit is dropped and counted. */
-  append(record: DecisionRecord, conversationKey?: string): void {
+  add(record: DecisionRecord, conversationKey?: string): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
@@ -91,69 +94,46 @@ export class StoredRecords implements TaskStates {
 
   /** Keeps a configuration that records name. */
   addConfig(config: StoredConfig): void {
-    this.#writeLater(`config ${config.hash}`, (store) => store.saveConfig(config));
-  }
-
-  saveTask(key: string, value: string): void {
-    this.#writeLater(`task ${key}`, (store) => store.saveTask(key, value, this.#options.clock.now()));
-  }
-
-  async loadTask(key: string): Promise<string | undefined> {
-    const store = await this.#store.opened().catch(() => undefined);
-    return store?.task(key).catch(() => undefined);
+    this.#writeLater(`config ${config.hash}`, () => this.saveConfig(config));
   }
 
   /** Corrects the cost of a record, which may still wait itself. */
-  correct(closed: ClosedReservation): void {
+  addCorrection(closed: ClosedReservation): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(closed);
     this.#schedule(writeEveryMs);
   }
 
   /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
-  correctOpenCosts(): void {
-    this.#writeLater("open costs", (store) => store.correctOpenCosts());
+  checkOpenCosts(): void {
+    this.#writeLater("open costs", () => this.correctOpenCosts());
+  }
+
+  saveTask(key: string, value: string): void {
+    this.#writeLater(`task ${key}`, () => this.writeTask(key, value, this.#options.clock.now()));
+  }
+
+  loadTask(key: string): Promise<string | undefined> {
+    return this.task(key).catch(() => undefined);
   }
 
   /** In the place of what waits under the same name. */
-  #writeLater(name: string, write: (store: RecordStore) => Promise<unknown>): void {
+  #writeLater(name: string, write: () => Promise<unknown>): void {
     if (this.#side.size < maxSideWrites || this.#side.has(name)) this.#side.set(name, write);
     this.#schedule(writeEveryMs);
   }
 
-  async query(filter: RecordFilter, page: PageRequest) {
-    const limit = Math.min(1_000, Math.max(1, page.limit));
-    return (await this.#store.opened()).query(filter, { ...page, limit });
+  override summary(range: TimeRange, filter: RollupFilter = {}) {
+    return super.summary(range, filter, this.#options.clock.now());
   }
 
-  async get(id: string) {
-    return (await this.#store.opened()).get(id);
+  override series(request: SeriesRequest) {
+    return super.series(request, this.#options.clock.now());
   }
 
-  async summary(range: TimeRange, filter = {}) {
-    return (await this.#store.opened()).summary(range, filter, this.#options.clock.now());
-  }
-
-  async series(request: Parameters<RecordStore["series"]>[0]) {
-    return (await this.#store.opened()).series(request, this.#options.clock.now());
-  }
-
-  async groups(...given: Parameters<RecordStore["groups"]>) {
-    return (await this.#store.opened()).groups(...given);
-  }
-
-  async configuration(hash: string): Promise<string | undefined> {
-    return (await this.#store.opened()).config(hash);
-  }
-
-  /** Keeps what a caller reports of a decision; false for an unknown one. */
-  async reportOutcome(report: ReportedOutcome): Promise<boolean> {
+  override async reportOutcome(report: ReportedOutcome): Promise<boolean> {
     // The record may still wait.
     await this.save();
-    return (await this.#store.opened()).reportOutcome(report);
-  }
-
-  async *export(filter: RecordFilter): AsyncIterable<readonly DecisionRecord[]> {
-    yield* (await this.#store.opened()).export(filter);
+    return super.reportOutcome(report);
   }
 
   status() {
@@ -170,14 +150,13 @@ export class StoredRecords implements TaskStates {
   }
 
   /** Writes what it can and closes the store; what it cannot write is dropped. Never rejects. */
-  async close(): Promise<void> {
-    this.#cancelPoll?.();
+  override async close(): Promise<void> {
     do await this.save();
     while (this.#ok && this.#waiting.length > 0);
     this.#closed = true;
     // The last save may have failed, and scheduled another.
     this.#cancelSave?.();
-    await this.#store.close().catch(() => undefined); // the end of the process closes it
+    await super.close().catch(() => undefined); // the end of the process closes it
     const left = this.#waiting.length + this.#batch.length;
     this.#waiting = [];
     this.#batch = [];
@@ -215,24 +194,23 @@ export class StoredRecords implements TaskStates {
     try {
       // Not what comes meanwhile: under load that would be one small batch after the other, each as expensive as a whole one.
       let due = this.#waiting.length + this.#batch.length;
-      const store = await this.#store.opened();
+      const salt = await this.salt();
       do {
-        if (this.#batch.length === 0) this.#takeBatch(store.salt);
+        if (this.#batch.length === 0) this.#takeBatch(salt);
         due -= this.#batch.length;
         // First: records name configurations.
         for (const [name, write] of this.#side) {
-          await write(store);
+          await write();
           if (this.#side.get(name) === write) this.#side.delete(name);
         }
-        await this.#writeBatch(store);
-        this.#setOk(true);
+        await this.#writeBatch();
+        await this.#pruneIfDue();
       } while (due > 0);
       // The rest is written behind the records that have come meanwhile.
       const corrections = this.#corrections.slice(0, maxCorrections);
-      await store.correct(corrections);
+      await this.correct(corrections);
       this.#corrections.splice(0, corrections.length);
       if (this.#corrections.length > 0) this.#schedule(writeEveryMs);
-      if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
       this.#setOk(true);
     } catch (error) {
       this.#setOk(false, error);
@@ -259,35 +237,35 @@ export class StoredRecords implements TaskStates {
 
   #nextSeq(recordedMs: number): number {
     const place = Math.floor(recordedMs) * seqPerMs;
-    const own = place + this.#salt;
+    const own = place + this.#ownPlace;
     // The record belongs to an earlier time, because the ledger counts it on the day before.
     if (own + seqPerMs * 1_000 < this.#lastSeq) return place + Math.floor(this.#options.random() * seqPerMs);
     this.#lastSeq = Math.max(this.#lastSeq + 1, own);
     return this.#lastSeq;
   }
 
-  async #writeBatch(store: RecordStore): Promise<void> {
+  async #writeBatch(): Promise<void> {
     const [first] = this.#batch;
     if (first === undefined) return;
     // After a failed write the batch may be in the store nevertheless: all of it or none.
-    const isWritten = this.#mayBeWritten && (await store.get(first.decision_id)) !== undefined;
+    const isWritten = this.#mayBeWritten && (await this.get(first.decision_id)) !== undefined;
     this.#mayBeWritten = true;
-    if (!isWritten) await store.append(this.#batch);
+    if (!isWritten) await this.append(this.#batch);
     this.#written += this.#batch.length;
     this.#batch = [];
-    if (this.#options.clock.now() >= this.#pruneDueMs) await this.#prune(store);
   }
 
   /** Deletes one chunk of records beyond the retention, and schedules the next while there are more. */
-  async #prune(store: RecordStore): Promise<void> {
-    const { clock, rules } = this.#options;
-    const { retention_days, max_bytes } = rules();
+  async #pruneIfDue(): Promise<void> {
+    const { clock, rules, taskLimits } = this.#options;
     const nowMs = clock.now();
+    if (nowMs < this.#pruneDueMs) return;
+    const { retention_days, max_bytes } = rules();
     const fromMs = nowMs - retention_days * 86_400_000;
-    const deleted = await store.prune(fromMs, max_bytes);
-    this.#size = await store.size();
+    const deleted = await this.prune(fromMs, max_bytes);
+    this.#size = await this.size();
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
-      await store.pruneOthers(fromMs, nowMs, this.#options.taskLimits());
+      await this.pruneOthers(fromMs, nowMs, taskLimits());
       this.#sumsPrunedMs = nowMs;
     }
     // A chunk is more than a batch adds, so the rest is deleted with the next batches.
@@ -297,40 +275,23 @@ export class StoredRecords implements TaskStates {
 
   /**
    * Calls back with each new record that passes the filter, within a second; also with those of other processes with the same store.
-   * Returns a function that ends the subscription.
+   * While the store does not answer it is tried again. Returns a function that ends the subscription.
    */
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
-    this.#listeners.set(onRecords, filter);
-    if (this.#cancelPoll === undefined) this.#follow();
-    return () => {
-      this.#listeners.delete(onRecords);
-      if (this.#listeners.size > 0) return;
-      this.#cancelPoll?.();
-      this.#cancelPoll = undefined;
-    };
-  }
-
-  /** Gives out what any process writes from now on, as long as there are listeners. While the store does not answer it is tried again. */
-  #follow(): void {
-    let follower: Follower | undefined;
+    const follower = this.follow();
+    let ended = false;
+    let cancel = () => {};
     const poll = async () => {
-      const store = await this.#store.opened();
-      follower ??= store.follow();
-      const records = await follower.read();
-      for (const [onRecords, filter] of this.#listeners) {
-        const wanted = records.filter((record) => matchesFilter(record, filter));
-        if (wanted.length > 0) onRecords(wanted);
-      }
+      const records = await follower.read().catch(() => []);
+      if (ended || this.#closed) return;
+      const wanted = records.filter((record) => matchesFilter(record, filter));
+      if (wanted.length > 0) onRecords(wanted);
+      cancel = this.#options.timers.after(pollEveryMs, poll);
     };
-    const next = () => {
-      const cancel = this.#options.timers.after(pollEveryMs, async () => {
-        await poll().catch(() => {});
-        // Otherwise nobody follows any more, or somebody who came meanwhile has begun polls anew.
-        if (this.#cancelPoll === cancel) next();
-      });
-      this.#cancelPoll = cancel;
+    void poll();
+    return () => {
+      ended = true;
+      cancel();
     };
-    poll().catch(() => {});
-    next();
   }
 }

@@ -8,7 +8,7 @@ import type { DecisionRecord, ExplainedDecision } from "#records/decision-record
 import { explain } from "#records/explain/explain.ts";
 import { matchesFilter } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
-import { readConfiguration } from "#records/replay/replay.ts";
+import { readConfiguration } from "#records/replay/configuration.ts";
 import { decisionLines, explanationText } from "./decision-text.ts";
 
 const idHelp = "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer";
@@ -148,7 +148,7 @@ function explainedRecord(id: string): Promise<ExplainedDecision> {
         continue;
       }
       const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
-      return { ...record, explanation: explain(record, config === undefined ? undefined : readConfiguration(config)) };
+      return { ...record, explanation: explain(record, readConfiguration(config)) };
     }
     throw failed(`Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`);
   });

@@ -189,7 +189,7 @@ async function replay(
     registry: current.registry,
     learned: weightsFor(checked.policy, current),
     records: inSteps(records.export(range)),
-    configuration: (hash) => records.configuration(hash),
+    configuration: (hash) => records.config(hash),
   });
   stream.send({ kind: "result", result, took_ms: Math.round(clock.monotonic() - begunMs) });
 }

@@ -2,7 +2,8 @@ import { capsOf, type Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
-import { type DecisionConfiguration, decideAgain, decideInputOf, readConfiguration } from "#records/replay/replay.ts";
+import { type DecisionConfiguration, readConfiguration } from "#records/replay/configuration.ts";
+import { decideAgain, decideInputOf } from "#records/replay/replay.ts";
 import { BacktestReport, type BacktestResult } from "./backtest-report.ts";
 import { Conversations, costUnder } from "./cost-under.ts";
 
@@ -39,7 +40,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
     options.signal?.throwIfAborted();
     for (const hash of new Set(batch.map(({ policy_hash }) => policy_hash))) {
       if (hash === null || configurations.has(hash)) continue;
-      const recorded = readConfiguration((await configuration(hash)) ?? "");
+      const recorded = readConfiguration(await configuration(hash));
       const models = recorded?.registry ?? registry;
       configurations.set(hash, { policy, registry: models, caps: capsOf(policy), learned });
     }

@@ -14,7 +14,10 @@ interface Change {
   readonly changed: DecideInput;
 }
 
-type Decided = Pick<RoutingDecision, "model" | "cause" | "evidence"> & { readonly rule: string | null };
+interface Decided extends Pick<RoutingDecision, "model" | "cause" | "evidence"> {
+  readonly rule: string | null;
+  readonly hasRedactions: boolean;
+}
 
 const most = 6;
 
@@ -26,19 +29,15 @@ export function findCounterfactuals(
   input: DecideInput,
   decision: Decided,
   ledgerSpend: DecisionInputs["ledger_spend"],
-  hasRedactions: boolean,
 ): Counterfactual[] {
   const here = destination(decision, input);
   const changes = [
-    ...statementChanges(input, hasRedactions),
+    ...statementChanges(input, decision.hasRedactions),
     ...counterChanges(input),
     ...goalChanges(input, decision),
-  ];
+  ].toSorted((a, b) => Number(hasDecided(b.input, decision)) - Number(hasDecided(a.input, decision)));
   const found: Counterfactual[] = [];
-  for (const { input: name, from, to, changed } of [
-    ...changes.filter((change) => hasDecided(change.input, decision)),
-    ...changes.filter((change) => !hasDecided(change.input, decision)),
-  ]) {
+  for (const { input: name, from, to, changed } of changes) {
     if (found.length === most) break;
     // The ledger's refusal stays for every change but that of the cap.
     const then = decideAgain(changed, name.startsWith("budget") ? null : ledgerSpend, true);
@@ -120,10 +119,8 @@ function counterChanges(input: DecideInput): readonly Change[] {
   return counters.flatMap(([name, limit]): Change[] => {
     const value = runtime[name];
     const to = value >= limit ? limit - 1 : limit;
-    if (to < 0) return [];
-    return [
-      { input: name, from: String(value), to: String(to), changed: { ...input, runtime: { ...runtime, [name]: to } } },
-    ];
+    const changed = { ...input, runtime: { ...runtime, [name]: to } };
+    return to < 0 ? [] : [{ input: name, from: String(value), to: String(to), changed }];
   });
 }
 

@@ -10,8 +10,8 @@ interface CauseTexts {
   readonly stage: DecisionStage["stage"];
   /** The inputs that it depends on, by the beginning of their names. Hard rules have the names of their inputs. */
   readonly inputs: readonly string[];
-  /** The end of "Went to pro because …". */
-  readonly because: string | ((record: Known) => string);
+  /** The end of "Went to pro because …"; keys of the evidence stand in braces. */
+  readonly because: string | ((known: Known) => string);
 }
 
 const scored = { stage: "score", inputs: ["score"] } as const;
@@ -20,6 +20,9 @@ const route = { stage: "rules", inputs: ["explicit_route"] } as const;
 const hint = { stage: "rules", inputs: ["hint"] } as const;
 const budget = { stage: "budget", inputs: ["budget"] } as const;
 
+const nearer = (tier: string) => (known: Known) =>
+  `${difficulty(known.evidence)}: between flash and pro, ${tier === "" ? "where the scout decides" : `nearer to ${tier}`}`;
+
 /** What there is to say of each cause. */
 export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   privacy_free_denied: { ...free, because: (known) => `a free model was asked for and ${freeModelObstacle(known)}` },
@@ -27,10 +30,9 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   attempts_exhausted: {
     stage: "rules",
     inputs: ["attempts"],
-    because: ({ evidence }) =>
-      `the task has failed too often (${fact(evidence, "attempts")} attempts of ${fact(evidence, "max_attempts")})`,
+    because: "the task has failed too often ({attempts} attempts of {max_attempts})",
   },
-  hard_pro_rule: { stage: "rules", inputs: [], because: ({ rule, evidence }) => ruleReasons(rule, evidence) },
+  hard_pro_rule: { stage: "rules", inputs: [], because: ruleReasons },
   explicit_pro: { stage: "rules", inputs: ["explicit_route", "pro"], because: "the caller asked for pro" },
   reasoning_high: { stage: "rules", inputs: ["reasoning"], because: "the caller asked for high reasoning" },
   explicit_free: { ...route, because: "the caller asked for the free model" },
@@ -41,26 +43,12 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   hint_free: { ...hint, because: "the caller hinted at the free model" },
   score_flash: { ...scored, because: ({ evidence }) => difficulty(evidence) },
   score_pro: { ...scored, because: ({ evidence }) => difficulty(evidence) },
-  gray_zone_scout: {
-    stage: "score",
-    inputs: ["score", "scout"],
-    because: ({ evidence }) => `${difficulty(evidence)}: between flash and pro, where the scout decides`,
-  },
-  gray_zone_flash: {
-    ...scored,
-    because: ({ evidence }) => `${difficulty(evidence)}: between flash and pro, nearer to flash`,
-  },
-  gray_zone_pro: {
-    ...scored,
-    because: ({ evidence }) => `${difficulty(evidence)}: between flash and pro, nearer to pro`,
-  },
+  gray_zone_scout: { stage: "score", inputs: ["score", "scout"], because: nearer("") },
+  gray_zone_flash: { ...scored, because: nearer("flash") },
+  gray_zone_pro: { ...scored, because: nearer("pro") },
   affinity: { stage: "rules", inputs: ["affinity"], because: "its conversation has its context cached there" },
   exploration: { stage: "rules", inputs: ["score"], because: "it was drawn to learn how the other tier does" },
-  budget_soft_cap: {
-    ...budget,
-    because: ({ evidence }) =>
-      `a soft cap is reached (${fact(evidence, "budget_cap")?.replace("_soft", "") ?? "budget"}), and nothing requires pro`,
-  },
+  budget_soft_cap: { ...budget, because: "a soft cap is reached ({budget_cap}), and nothing requires pro" },
   budget_hard_cap_exceeded: {
     ...budget,
     because({ evidence }) {
@@ -71,9 +59,14 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   all_models_unhealthy: { stage: "health", inputs: ["health"], because: "no model that may answer it can serve" },
 };
 
-function reasonOf(cause: Cause, known: Known): string {
+function reason(cause: Cause, known: Known): string {
   const { because } = causeTexts[cause];
-  return typeof because === "string" ? because : because(known);
+  return typeof because === "string" ? withFacts(because, known.evidence) : because(known);
+}
+
+/** A text with values of the evidence in place of their keys. */
+function withFacts(text: string, evidence: readonly string[]): string {
+  return text.replace(/\{(\w+)\}/g, (_, key: string) => fact(evidence, key) ?? "unknown");
 }
 
 /** How hard the ask is, beside others; a stated task's difficulty has no such share. */
@@ -92,43 +85,39 @@ function freeModelObstacle({ evidence, hasRedactions }: Known): string {
   return "the request is sensitive";
 }
 
-const ruleSentences: Readonly<Record<string, (evidence: readonly string[]) => string>> = {
-  guarded_kind: (evidence) =>
-    `it is ${fact(evidence, "kind")} work of ${fact(evidence, "risk_level")?.toLowerCase()} risk (\`guarded_kind\`)`,
-  critical_risk: () => "its risk is critical (`critical_risk`)",
-  critical_blast_radius: () => "its blast radius is critical (`critical_blast_radius`)",
-  structural_failure: () => "the failure is structural (`structural_failure`)",
-  same_error_count: (evidence) =>
-    `the same error came back ${fact(evidence, "same_error_count")} times (\`same_error_count\`)`,
-  flash_attempts: (evidence) => `flash has failed ${fact(evidence, "flash_attempts")} times (\`flash_attempts\`)`,
-  files_touched: (evidence) => `the task touches ${fact(evidence, "files_touched")} files (\`files_touched\`)`,
-  tool_depth: (evidence) => `the run is ${fact(evidence, "tool_depth")} tool calls deep (\`tool_depth\`)`,
+const ruleTexts: Readonly<Record<string, string>> = {
+  guarded_kind: "it is {kind} work of {risk_level} risk",
+  critical_risk: "its risk is critical",
+  critical_blast_radius: "its blast radius is critical",
+  structural_failure: "the failure is structural",
+  same_error_count: "the same error came back {same_error_count} times",
+  flash_attempts: "flash has failed {flash_attempts} times",
+  files_touched: "the task touches {files_touched} files",
+  tool_depth: "the run is {tool_depth} tool calls deep",
 };
 
-function ruleReasons(rule: string | null, evidence: readonly string[]): string {
-  const names = rule === null ? [] : rule.split(", ");
-  return names.map((name) => ruleSentences[name]?.(evidence) ?? name).join(", and ") || "a hard rule fired";
+function ruleReasons({ rule, evidence }: Known): string {
+  const named = (name: string) => `${withFacts(ruleTexts[name] ?? "a rule fired", evidence)} (\`${name}\`)`;
+  return rule === null ? "a hard rule fired" : rule.split(", ").map(named).join(", and ");
 }
 
 /** What a decision that nothing was done with would do, and why. */
-export function wouldSentenceOf(
+export function drySentence(
   { action, model, cause }: Pick<RoutingDecision, "action" | "model" | "cause">,
   tier: Tier | null,
   known: Known,
 ): string {
-  const why = reasonOf(cause, known);
-  if (model === null) return `Would be refused because ${why}.`;
-  if (action === "SCOUT") return `Would ask the scout first because ${why}.`;
-  return `Would go to ${tier ?? model} ${replacementIn(known.evidence)}because ${why}.`;
+  const destination = action === "SCOUT" ? "ask the scout first" : `go to ${tier ?? model}`;
+  const would = model === null ? "be refused" : `${destination}${replacementIn(known.evidence)}`;
+  return `Would ${would} because ${reason(cause, known)}.`;
 }
 
 /** Which model the rule chose, where another one was decided on: the cause is the reason for that choice only. */
 function replacementIn(evidence: readonly string[]): string {
   const role = fact(evidence, "role_without_model");
-  if (role !== undefined) return `instead of a ${role}, a role that no model has. A ${role} was chosen `;
-  const replaced = fact(evidence, "replaced");
-  if (replaced === undefined) return "";
-  return `instead of ${replaced} (\`${fact(evidence, "replaced_because")}\`), which was chosen `;
+  if (role !== undefined) return ` instead of a ${role}, a role that no model has. A ${role} was chosen`;
+  if (fact(evidence, "replaced") === undefined) return "";
+  return withFacts(" instead of {replaced} (`{replaced_because}`), which was chosen", evidence);
 }
 
 /** The same where not the decision's model answered, but a fallback. */
@@ -136,7 +125,7 @@ function failOverIn({ model, served_by, attempts, health }: DecisionRecord): str
   if (served_by === null || served_by === model || model === null) return "";
   const failed = attempts.some((attempt) => attempt.model === model);
   const why = health[model] === "DEGRADED" ? ", which is degraded and sheds a share of its requests" : "";
-  return `${failed ? `after ${model} failed` : `instead of ${model}${why}`}. ${model} was chosen `;
+  return ` ${failed ? `after ${model} failed` : `instead of ${model}${why}`}. ${model} was chosen`;
 }
 
 /** What the privacy gate has found, by rule; undefined where that is nothing. */
@@ -156,7 +145,7 @@ const runInputs = [
 const defaults: ReadonlySet<unknown> = new Set(["LOW", "AUTO", "auto", "NONE", "OTHER", 0, false, null, undefined]);
 
 /** What a person can act on: what was asked for, by whom, at which risk, and what the run has done. */
-export function givenIn({ alias, goal, kind, inputs }: GivenSource): DecisionExplanation["given"] {
+export function givenIn({ alias, goal, kind, inputs }: DecisionRecord): DecisionExplanation["given"] {
   const named: readonly (readonly [string, unknown])[] = [
     ["model", alias],
     ["goal", goal],
@@ -166,25 +155,19 @@ export function givenIn({ alias, goal, kind, inputs }: GivenSource): DecisionExp
   ];
   return named.filter(([, value]) => !defaults.has(value)).map(([name, value]) => ({ name, value: String(value) }));
 }
-type GivenSource = Pick<DecisionRecord, "alias" | "goal" | "kind" | "inputs">;
 
-/** What happened, in few sentences. Without a decision: that there was none, and why. `cost`: whether the cost is said. */
-export function sentenceOf(record: DecisionRecord, cost: "with_cost" | "without_cost"): string {
+/** What happened, in few sentences. Without a decision: that there was none, and why. */
+export function sentences(record: DecisionRecord, withCost: boolean): string {
   if (record.cause === null) {
     const times = record.repeated > 1 ? ` ${record.repeated} times` : "";
     return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
   }
-  const why = reasonOf(record.cause, { ...record, hasRedactions: record.redactions.length > 0 });
+  const why = reason(record.cause, { ...record, hasRedactions: record.redactions.length > 0 });
   if (record.model === null) return `Refused because ${why}.`;
-  const went = endedAtScout(record) ? "The scout was asked" : `Went to ${record.tier ?? record.model}`;
-  const sentence = `${went} ${failOverIn(record)}${replacementIn(record.evidence)}because ${why}.`;
-  const money = cost === "with_cost" && record.hold_nano_usd > 0 ? ` ${moneyIn(record)}` : "";
-  return `${sentence}${endIn(record)}${money}`;
-}
-
-/** The request ended before the scout's verdict. */
-function endedAtScout({ action, inputs }: DecisionRecord): boolean {
-  return action === "SCOUT" && inputs !== null && inputs.verdict === null;
+  const endedAtScout = record.action === "SCOUT" && record.inputs?.verdict === null;
+  const went = endedAtScout ? "The scout was asked" : `Went to ${record.tier ?? record.model}`;
+  const sentence = `${went}${failOverIn(record)}${replacementIn(record.evidence)} because ${why}.`;
+  return `${sentence}${endIn(record)}${withCost && record.hold_nano_usd > 0 ? moneyIn(record) : ""}`;
 }
 
 /** How it ended, where no whole answer came. */
@@ -203,8 +186,8 @@ function endIn({ outcome, error_class, status }: DecisionRecord): string {
 function moneyIn({ cost_state, cost_nano_usd, hold_nano_usd }: DecisionRecord): string {
   const held = dollarText(hold_nano_usd);
   return cost_state === "unknown"
-    ? `What it cost is not known yet; ${held} was held.`
-    : `Cost ${dollarText(cost_nano_usd)} of the ${held} held.`;
+    ? ` What it cost is not known yet; ${held} was held.`
+    : ` Cost ${dollarText(cost_nano_usd)} of the ${held} held.`;
 }
 
 /** The value of a key of the evidence. */

@@ -20,9 +20,9 @@ import {
 import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
-import { ConfigNames } from "#records/config-names.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
-import { decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
+import { configurationNames, readConfiguration } from "./configuration.ts";
+import { decideAgain, decideInputOf } from "./replay.ts";
 
 const { features } = readAskText("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
 const weights = learnedWeights(0.4);
@@ -106,13 +106,13 @@ test("a record has all inputs of its decision: from its JSON the same decision i
   const policy = aPolicy({ routing: { exploration: 0.2, flash_below: 40, pro_from: 60 } });
   const registry = aRegistry();
   let kept = "";
-  const names = new ConfigNames(
+  const nameConfiguration = configurationNames(
     ({ config }) => {
       kept = config;
     },
     () => 0,
   );
-  names.nameOf(policy, registry, weights);
+  nameConfiguration(policy, registry, weights);
   const configuration = readConfiguration(kept)!;
 
   const causes = new Set<string>();

@@ -1,6 +1,3 @@
-import { capsOf, Policy } from "#config/policy.ts";
-import { LearnedWeights } from "#domain/learned-weights.ts";
-import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
 import { type Caps, lowerCap } from "#domain/money/caps.ts";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
@@ -12,27 +9,7 @@ import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import { renamed } from "#records/build-record.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
-
-/** What decisions are made by. */
-export interface DecisionConfiguration {
-  readonly policy: Policy;
-  readonly registry: ModelRegistry;
-  readonly caps: Caps;
-  readonly learned?: LearnedWeights | undefined;
-}
-
-/** A configuration as it was kept with the records; undefined when this release cannot read it any more. */
-export function readConfiguration(json: string): DecisionConfiguration | undefined {
-  try {
-    const { policy: written, models, learned } = JSON.parse(json);
-    const policy = Policy.parse({ ...written, privacy: {} });
-    // This program wrote the models from a valid registry, so they are not checked.
-    const weights = learned == null ? undefined : LearnedWeights.parse(learned);
-    return { policy, registry: modelRegistry(models), caps: capsOf(policy), learned: weights };
-  } catch {
-    return undefined;
-  }
-}
+import type { DecisionConfiguration } from "./configuration.ts";
 
 /** The part of a record that its decision can be made from again. */
 export type Replayable = { readonly inputs: DecisionInputs } & Pick<

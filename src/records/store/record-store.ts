@@ -1,4 +1,4 @@
-import { openLargeStore, type Statement, type StoreDatabase, type WriteTransaction } from "#db/store-database.ts";
+import { openLargeStore, type Statement, type StoreDatabase } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { MemoryLimits } from "#platform/lru-map.ts";
 import { type ClosedReservation, correctedRecord } from "#records/cost-correction.ts";
@@ -38,32 +38,26 @@ const deletesAtOnce = 8;
 /** How often a change is tried whose block another process changes at the same time. */
 const changeTries = 4;
 
-/**
- * The store of decision records in the database that a URL names. `sharedWrite` writes over the ledger's connection to the same
- * SQLite file. Rejects when the database cannot be reached.
- */
-export async function openRecordStore(databaseUrl: string, sharedWrite?: WriteTransaction): Promise<RecordStore> {
-  const db = await openLargeStore(databaseUrl, sharedWrite);
-  try {
-    const [rows] = await db.read(["SELECT salt FROM decision_store"]);
-    return new RecordStore(db, Number(rows?.[0]?.["salt"] ?? 0));
-  } catch (error) {
-    await db.close();
-    throw error;
-  }
+/** The records in the database that a URL names. Rejects when it cannot be reached. */
+export async function openRecordStore(databaseUrl: string): Promise<RecordStore> {
+  return new RecordStore(await openLargeStore(databaseUrl));
 }
 
-/** The records of all nodes in a database. Every method rejects when the database does not answer. */
+/** The records of all nodes in a database, which it closes with itself. Every method rejects when the database does not answer. */
 export class RecordStore {
   readonly #db: StoreDatabase;
   /** The last block of this process, while it has room. Undefined while nobody knows whether it was written. */
   #unfilled: Block | undefined;
-  /** Salt of the hashes that stand for conversations; different in each database. */
-  readonly salt: number;
+  #salt: number | undefined;
 
-  constructor(db: StoreDatabase, salt: number) {
+  constructor(db: StoreDatabase) {
     this.#db = db;
-    this.salt = salt;
+  }
+
+  /** Salt of the hashes that stand for conversations and tasks; different in each database. */
+  async salt(): Promise<number> {
+    this.#salt ??= Number(await this.#text("SELECT salt AS text FROM decision_store"));
+    return this.#salt;
   }
 
   /** Writes new records with their sums, in one transaction. */
@@ -198,27 +192,28 @@ export class RecordStore {
     return this.#text("SELECT config AS text FROM decision_config WHERE hash = ?", hash);
   }
 
-  async saveTask(key: string, value: string, nowMs: number): Promise<void> {
+  async writeTask(key: string, value: string, nowMs: number): Promise<void> {
+    const hash = await this.#taskHash(key);
     await this.#write([
       `INSERT INTO task_state (key_hash, value, changed_ms) VALUES (?, ?, ?)
        ON CONFLICT (key_hash) DO UPDATE SET value = excluded.value, changed_ms = excluded.changed_ms`,
-      ...[this.#taskHash(key), value, Math.round(nowMs)],
+      ...[hash, value, Math.round(nowMs)],
     ]);
   }
 
-  task(key: string): Promise<string | undefined> {
-    return this.#text("SELECT value AS text FROM task_state WHERE key_hash = ?", this.#taskHash(key));
+  async task(key: string): Promise<string | undefined> {
+    return this.#text("SELECT value AS text FROM task_state WHERE key_hash = ?", await this.#taskHash(key));
   }
 
-  async #text(sql: string, key: string): Promise<string | undefined> {
-    const [rows] = await this.#db.read([sql, key]);
+  async #text(...statement: Statement): Promise<string | undefined> {
+    const [rows] = await this.#db.read(statement);
     const text = rows?.[0]?.["text"];
     return text === undefined ? undefined : String(text);
   }
 
   /** Half a SHA-256: nobody who reads the store can tell ids from it without trying them with the salt. */
-  #taskHash(key: string): string {
-    return Bun.SHA256.hash(`${this.salt}\n${key}`, "hex").slice(0, 32);
+  async #taskHash(key: string): Promise<string> {
+    return Bun.SHA256.hash(`${await this.salt()}\n${key}`, "hex").slice(0, 32);
   }
 
   /** Keeps what a caller reports, in place of an earlier report; false where no answer to a user's work is known by that id. */
