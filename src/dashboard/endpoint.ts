@@ -48,7 +48,14 @@ export class Refusal extends Error {
   }
 }
 
-/** The same object, whose promises reject with a 503: a driver's message may hold the database's address. */
+/** For what a store rejects with: a driver's message may hold the database's address. */
+export const unavailable =
+  (detail: string, code: ErrorCode = "store_unavailable") =>
+  (): never => {
+    throw new Refusal(503, detail, code);
+  };
+
+/** The same object, whose promises reject with a 503. */
 export function answering<T extends object>(source: T, detail: string, code: ErrorCode): T {
   return new Proxy(source, {
     get(target, name) {
@@ -56,10 +63,7 @@ export function answering<T extends object>(source: T, detail: string, code: Err
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown => {
         const result: unknown = Reflect.apply(value, target, args);
-        if (!(result instanceof Promise)) return result;
-        return result.catch(() => {
-          throw new Refusal(503, detail, code);
-        });
+        return result instanceof Promise ? result.catch(unavailable(detail, code)) : result;
       };
     },
   });

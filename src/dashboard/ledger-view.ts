@@ -7,7 +7,7 @@ import { emptyAccount } from "#ledger/rules/accounts.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
-import { Refusal } from "./endpoint.ts";
+import { unavailable } from "./endpoint.ts";
 import { hourMs, utcDayRange } from "./query.ts";
 import type { DashboardSources } from "./sources.ts";
 
@@ -34,17 +34,15 @@ export async function readLedger(sources: DashboardSources): Promise<LedgerSnaps
     admin.holds({ limit: maxRows }),
     sources.ledger.read(adhocGoal),
   ] as const);
-  const [{ accounts, more }, { holds, totals }, spend] = await read.catch(unavailable);
+  const [{ accounts, more }, { holds, totals }, spend] = await read.catch(ledgerUnavailable);
   return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(sources.clock.now()) };
 }
 
+const ledgerUnavailable = unavailable("The budget store does not answer. Try again shortly.");
+
 /** Opens the ledger's administration. Rejects with a `Refusal` when its store does not answer. */
 export async function openAdmin({ admin }: Pick<DashboardSources, "admin">) {
-  return admin().catch(unavailable);
-}
-
-function unavailable(): never {
-  throw new Refusal(503, "The budget store does not answer. Try again shortly.", "store_unavailable");
+  return admin().catch(ledgerUnavailable);
 }
 
 export function holdTotals(totals: readonly HoldTotal[]) {

@@ -11,7 +11,7 @@ import type { Clock, Timers } from "#platform/time.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
 import type { OperatorAction, OperatorActions } from "./audit.ts";
-import { type Operator, Refusal } from "./endpoint.ts";
+import { type Operator, unavailable } from "./endpoint.ts";
 import type { DriftNotice, RecentNotices } from "./notices.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
@@ -41,7 +41,8 @@ export interface DashboardSources {
   readonly health: Pick<ProcessHealthRegistry, "view" | "status">;
   readonly overrides: Overrides;
   readonly notices: RecentNotices;
-  readonly actions: OperatorActions;
+  /** The audit log. Rejects when it does not answer. */
+  readonly actions: () => Promise<OperatorActions>;
   /** What the aggregator's list of models, as last read, differs in from the registry. */
   readonly drifts: () => readonly DriftNotice[];
   /** When it was last read; undefined: not yet, or nobody wants it. */
@@ -71,7 +72,8 @@ export async function writeAudit(
   { name, by }: Operator,
   action: Pick<OperatorAction, "action" | "target" | "detail">,
 ): Promise<void> {
-  await actions.add({ atMs: clock.now(), operator: `${name} (${by})`, ...action }).catch(() => {
-    throw new Refusal(503, "It is done, but could not be written into the audit log.", "audit_unavailable");
-  });
+  const entry = { atMs: clock.now(), operator: `${name} (${by})`, ...action };
+  await actions()
+    .then((log) => log.add(entry))
+    .catch(unavailable("It is done, but could not be written into the audit log.", "audit_unavailable"));
 }

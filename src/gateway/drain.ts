@@ -1,28 +1,28 @@
 import type { HttpServer } from "#http/server.ts";
-import type { Timers } from "#platform/time.ts";
-import type { Log } from "#telemetry/log/log.ts";
-
-export interface DrainOptions {
-  readonly http: HttpServer;
-  readonly timers: Timers;
-  readonly log: Log;
-  /** How long further requests are still accepted, so that load balancers notice first. */
-  readonly acceptMs: number;
-  /** How long requests in progress may continue after that. */
-  readonly streamsMs: number;
-  /** Aborting it skips the waiting; the ledger is still flushed. */
-  readonly forceSignal: AbortSignal;
-}
+import type { GatewayContext } from "./gateway-context.ts";
 
 const reportEveryMs = 30_000;
 
-/** Stops serving: no new requests, time for those in progress, an error for the rest. */
-export async function drainRequests(options: DrainOptions): Promise<void> {
-  const { http, timers, log, acceptMs, streamsMs, forceSignal } = options;
+/**
+ * Stops serving: no new requests, time for those in progress, an error for the rest. For `acceptMs` further requests are still
+ * accepted, so that load balancers notice first; after that those in progress may continue for `streamsMs`. Aborting `forceSignal`
+ * skips the waiting.
+ */
+export async function drainRequests(
+  http: HttpServer,
+  { time, log }: GatewayContext,
+  acceptMs: number,
+  streamsMs: number,
+  forceSignal: AbortSignal,
+): Promise<void> {
   const { streams } = http;
-  const wait = (ms: number) => waitFor(ms, timers, forceSignal);
+  const forced = new Promise<void>((resolve) => {
+    if (forceSignal.aborted) resolve();
+    forceSignal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const wait = (ms: number) => Promise.race([forced, new Promise<void>((resolve) => time.timers.after(ms, resolve))]);
   http.drain();
-  if (streams.count > 0 || acceptMs > 0) await wait(acceptMs);
+  if (acceptMs > 0) await wait(acceptMs);
   http.stopListening();
   for (let leftMs = streamsMs; leftMs > 0 && streams.count > 0 && !forceSignal.aborted; leftMs -= reportEveryMs) {
     if (leftMs < streamsMs)
@@ -39,17 +39,4 @@ export async function drainRequests(options: DrainOptions): Promise<void> {
   // Aborted requests are settled in the following ticks of the event loop.
   await Promise.race([streams.whenEmpty(), wait(1_000)]);
   await http.stop();
-}
-
-function waitFor(ms: number, timers: Timers, forceSignal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (ms <= 0 || forceSignal.aborted) return resolve();
-    const done = () => {
-      cancel();
-      forceSignal.removeEventListener("abort", done);
-      resolve();
-    };
-    const cancel = timers.after(ms, done);
-    forceSignal.addEventListener("abort", done, { once: true });
-  });
 }

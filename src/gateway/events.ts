@@ -1,27 +1,26 @@
-import type { RecentNotices } from "#dashboard/notices.ts";
 import type { HealthChange } from "#health/health.ts";
+import type { RejectedRequest } from "#http/server-options.ts";
 import type { Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
-import type { KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
-import type { PriceBookEvent } from "#models/price-book/price-book-reader.ts";
+import { differenceOf, isNotable, type KeyUsageEvent } from "#ledger/reconcile/key-usage-watch.ts";
+import { StoreFailure } from "#ledger/store.ts";
+import type { PriceBookEvent, PriceBookReader } from "#models/price-book/price-book-reader.ts";
+import { createBatcher } from "#platform/batcher.ts";
 import type { RequestRecord } from "#records/record.ts";
-import { type Log, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
-import type { Metrics } from "#telemetry/metrics/metrics.ts";
+import type { Rejection } from "#records/rejections.ts";
+import { loggedError, logId, operatorText, requestFields } from "#telemetry/log/log.ts";
+import type { GatewayContext } from "./gateway-context.ts";
 
 /** What the events of the gateway's parts mean for the log, the metrics and the dashboard. */
 
-interface Outputs {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly notices: RecentNotices;
-}
 type Event = { readonly kind: string };
-type Reports<E extends Event> = { readonly [K in E["kind"]]: (event: Extract<E, { kind: K }>, to: Outputs) => void };
+type Reports<E extends Event> = {
+  readonly [K in E["kind"]]: (event: Extract<E, { kind: K }>, to: GatewayContext) => void;
+};
 
 /** Reports an event as the table of its kind says. */
-export function report<E extends Event>(reports: Reports<E>, event: E, to: Outputs): void {
-  (reports[event.kind as E["kind"]] as (event: E, to: Outputs) => void)(event, to); // of this event's kind
+export function report<E extends Event>(reports: Reports<E>, event: E, to: GatewayContext): void {
+  (reports[event.kind as E["kind"]] as (event: E, to: GatewayContext) => void)(event, to); // of this event's kind
 }
 
 export const ledgerReports: Reports<LedgerEvent> = {
@@ -61,12 +60,15 @@ export const ledgerReports: Reports<LedgerEvent> = {
   pruned: ({ reservations }, { log }) => log("records_pruned", { deleted: reservations }),
 };
 
-export const priceReports: Reports<PriceBookEvent & { readonly priceVersion: string }> = {
-  read: ({ listed, models, priceVersion }, { log }) =>
-    log("price_book_read", { listed, models, price_version: logId(priceVersion) }),
+export const priceReports: Reports<PriceBookEvent> = {
+  read({ listed, models }, { log, configuration }) {
+    const { priceVersion = "" } = configuration.current().registry;
+    log("price_book_read", { listed, models, price_version: logId(priceVersion) });
+  },
   unavailable: ({ detail }, { log }) =>
     log("price_book_unavailable", { detail: operatorText(`the list of models: ${detail}`) }),
-  store_failed: ({ error }, { log }) => log("price_book_unavailable", { detail: storeFailure(error) }),
+  store_failed: ({ error }, { log }) =>
+    log("price_book_unavailable", { detail: operatorText(`the store: ${storeProblem(error)}`) }),
   drift({ model, reason, detail }, { log, metrics }) {
     metrics.count("smart_gateway_price_drift_total", 1, model, reason);
     const unit = reason.startsWith("list_") ? " (USD per million tokens, or per request)" : "";
@@ -76,7 +78,8 @@ export const priceReports: Reports<PriceBookEvent & { readonly priceVersion: str
 
 export const keyUsageReports: Reports<KeyUsageEvent> = {
   unavailable: ({ detail }, { log }) => log("key_usage_unavailable", { detail: operatorText(detail) }),
-  store_failed: ({ error }, { log }) => log("key_usage_unavailable", { detail: storeFailure(error) }),
+  store_failed: ({ error }, { log }) =>
+    log("key_usage_unavailable", { detail: operatorText(`the store: ${storeProblem(error)}`) }),
   read({ lastOfDay, reconciliation }, { log }) {
     if (!lastOfDay) return;
     log(isNotable(reconciliation) ? "ledger_differs" : "ledger_reconciled", {
@@ -89,9 +92,15 @@ export const keyUsageReports: Reports<KeyUsageEvent> = {
   },
 };
 
-function storeFailure(problem: unknown) {
-  const { error, code } = loggedError(problem);
-  return operatorText(`the store: ${code ?? error}`);
+/** SQLSTATE of PostgreSQL: connection, read-only, out of resources, locks, ended by an operator, system error. */
+const isOfServer = /^(?:08|25|53|55|57|58)[0-9A-Z]{3}$/;
+
+/** Why a database has not answered. Other messages of PostgreSQL could repeat values of a row. */
+export function storeProblem(problem: unknown): string {
+  if (problem instanceof StoreFailure) return problem.message;
+  const { code, error } = loggedError(problem);
+  if (problem instanceof Error && isOfServer.test(code ?? "")) return `${code}: ${problem.message}`;
+  return code ?? error;
 }
 
 export const healthReports: Reports<HealthChange> = {
@@ -105,7 +114,7 @@ export const healthReports: Reports<HealthChange> = {
 };
 
 /** Reports calls that were refused while our prices were their limit, and other models that have answered; whether there was one of the first. */
-export function reportAttempts(record: RequestRecord, { log, metrics, notices }: Outputs): boolean {
+function reportAttempts(record: RequestRecord, { log, metrics, notices }: GatewayContext): boolean {
   const { decisionId, attempts, atMs } = record;
   let filtered = false;
   for (const { model, outcome, priceLimited, otherModel, costStated } of attempts) {
@@ -128,8 +137,44 @@ export function reportAttempts(record: RequestRecord, { log, metrics, notices }:
 }
 
 /** Counts the answer to a reservation. */
-export function countReservation({ amount }: Reservation, reply: ReserveReply, metrics: Metrics): void {
+export function countReservation({ amount }: Reservation, reply: ReserveReply, { metrics }: GatewayContext): void {
   const answer = reply.kind === "refused" ? `refused_${reply.binding}` : reply.kind;
   metrics.count("smart_gateway_reservations_total", 1, answer);
   if (reply.kind === "held") metrics.count("smart_gateway_held_usd_total", amount);
+}
+
+/** A request was answered with an error, and has no record of its own. */
+export function reportRejection(
+  rejected: RejectedRequest,
+  kept: { requestRejected(rejection: Rejection): void },
+  { log, metrics }: GatewayContext,
+): void {
+  const { requestId, route, method, status, code } = rejected;
+  // A path that is no route says nothing about the gateway's own work: browsers and scanners ask for many.
+  if (code !== "not_found" && code !== "method_not_allowed") kept.requestRejected({ requestId, route, status, code });
+  metrics.count("smart_gateway_rejections_total", 1, route, String(status));
+  log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
+}
+
+/** Passes the records of finished requests on to the metrics and the log, in batches. */
+export function finishedRequests(
+  prices: PriceBookReader,
+  kept: { requestFinished(record: RequestRecord): void },
+  context: GatewayContext,
+) {
+  const { log, metrics, closing } = context;
+  const finished = createBatcher<RequestRecord>({
+    size: 32,
+    withinMs: 20,
+    onFlush(records) {
+      for (const record of records) metrics.requestFinished(record);
+      for (const record of records) kept.requestFinished(record);
+      for (const record of records) {
+        log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
+        if (reportAttempts(record, context)) prices.suspect();
+      }
+    },
+  });
+  closing.add(() => finished.flush());
+  return finished;
 }

@@ -1,15 +1,14 @@
 import type { Settings } from "#config/settings.ts";
 import type { RecentNotices } from "#dashboard/notices.ts";
-import type { Ledger } from "#ledger/ledger.ts";
-import type { LedgerEvent } from "#ledger/open-ledger.ts";
+import type { BillingLookups, Ledger, SharedConnection } from "#ledger/ledger.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";
-import type { Closing } from "./closing.ts";
 import type { LiveConfiguration } from "./live-configuration.ts";
 
 /** What all parts of one gateway share. */
 export interface GatewayContext {
+  readonly version: string;
   readonly settings: Settings;
   readonly configuration: LiveConfiguration;
   /** Every part takes these, so they are passed on as one. */
@@ -19,10 +18,42 @@ export interface GatewayContext {
   /** Events that the dashboard shows later. */
   readonly notices: RecentNotices;
   /** Replaces the ledger of the settings. */
-  readonly ledger?: Ledger;
-  /** Called with each event of the ledger, after it was reported. */
-  readonly onLedgerEvent: ((event: LedgerEvent) => void)[];
+  readonly ledger?: GatewayLedger;
   readonly closing: Closing;
   /** Whether other processes may use the same database. */
   readonly sharesDatabase: boolean;
+}
+
+export type GatewayLedger = Ledger & BillingLookups & SharedConnection;
+
+/** How long the parts with a timeout may delay the end of the process, together. Their last writes may be lost. */
+const closeTimeoutMs = 3_000;
+
+/** Closes the parts of the gateway in the reverse order of their opening. */
+export class Closing {
+  readonly #parts = new AsyncDisposableStack();
+  readonly #timers: Timers;
+  #limit: Promise<void> | undefined;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** Adds a part whose closing is always awaited, such as the ledger. */
+  add(close: () => void | Promise<void>): void {
+    this.#parts.defer(close);
+  }
+
+  /** Adds a part whose closing is awaited for `closeTimeoutMs` only: a database that does not answer must not block the end. */
+  addWithTimeout(close: () => void | Promise<void>): void {
+    this.#parts.defer(() => {
+      // The time counts from the first part that has a timeout.
+      this.#limit ??= new Promise((resolve) => void this.#timers.after(closeTimeoutMs, resolve));
+      return Promise.race([close(), this.#limit]);
+    });
+  }
+
+  async closeAll(): Promise<void> {
+    await this.#parts.disposeAsync();
+  }
 }

@@ -18,15 +18,16 @@ export class LiveConfiguration {
   /** Asked for every answer; parsing the base URL is the expensive part, so it is done once. */
   readonly #isKnownAggregator: boolean;
   readonly #wantedReasoning: Configuration["wantedReasoning"];
-  #loaded: Config | undefined;
-  #inForce: Configuration | undefined;
+  #loaded: Config;
+  #inForce: Configuration;
   #book: PriceBook = emptyPriceBook;
-  #onChange: () => void = () => {};
   /** The key that calls go out with. */
   upstreamKey: string | undefined;
-  onUpstreamKey: () => void = () => {};
+  /** Called after each `apply`. */
+  onChange: () => void = () => {};
+  onUpstreamKey: (key: string) => void = () => {};
 
-  constructor(settings: Settings, log: Log) {
+  constructor(settings: Settings, log: Log, config: Config) {
     this.#settings = settings;
     this.#log = log;
     this.upstreamKey = settings.upstream.kind === "aggregator" ? settings.upstream.apiKey : undefined;
@@ -34,83 +35,72 @@ export class LiveConfiguration {
     const baseUrl = settings.upstream.kind === "demo" ? undefined : settings.upstream.baseUrl;
     this.#isKnownAggregator = isEnabled("auto", baseUrl);
     this.#wantedReasoning = baseUrl === undefined ? undefined : wantedReasoning(baseUrl);
+    this.#loaded = config;
+    this.#inForce = this.#combined();
   }
 
-  /** Applies files that were read. The privacy engine that their policy makes also knows our own secrets. */
+  /** Applies files that were read. */
   apply(config: Config): void {
     this.#loaded = config;
-    const { policy } = config;
-    const privacy = privacyEngine(policy.privacy, this.#ownSecrets());
-    for (const rule of privacy.disabledRules) this.#log("privacy_rule_disabled", { rule: logId(rule) });
-    const priceLimit = this.isChosen("price_limit");
-    const billed = policy.upstream.failed_calls_billed;
-    this.#inForce = {
-      ...config,
-      fields: fieldRulesOf(policy),
-      privacy,
-      priceLimit,
-      failedCallsFree: billed === "auto" ? this.#isKnownAggregator : billed === "never",
-      wantedReasoning: this.#wantedReasoning,
-    };
-    this.applyPrices(this.#book);
-    this.#onChange();
+    this.#inForce = this.#combined();
+    this.onChange();
   }
 
   /** Calls go out with another key from now on. Throws where no header can carry it. */
   applyUpstreamKey(key: string): void {
-    const before = this.upstreamKey;
+    this.onUpstreamKey(key);
     this.upstreamKey = key;
-    try {
-      this.onUpstreamKey();
-    } catch (error) {
-      this.upstreamKey = before;
-      throw error;
-    }
     // The privacy engine knows our own secrets.
-    this.apply(this.loaded());
+    this.apply(this.#loaded);
   }
 
   /** Applies another price book, where the policy wants one. */
   applyPrices(book: PriceBook): void {
     this.#book = book;
-    const registry = withPriceBook(this.loaded().registry, this.isChosen("price_book") ? book : emptyPriceBook);
-    this.#inForce = { ...this.current(), registry };
-  }
-
-  #ownSecrets() {
-    const key = this.upstreamKey;
-    const { dashboardToken } = this.#settings;
-    return [
-      ...(key === undefined ? [] : [{ rule: "gateway_upstream_api_key", value: key, sentUpstream: true as const }]),
-      ...(dashboardToken === undefined ? [] : [{ rule: "gateway_dashboard_token", value: dashboardToken }]),
-    ];
-  }
-
-  /** Called after each `apply` from now on. */
-  onChange(listener: () => void): void {
-    this.#onChange = listener;
+    this.#inForce = { ...this.#inForce, registry: this.#pricedRegistry() };
   }
 
   current(): Configuration {
-    return applied(this.#inForce);
+    return this.#inForce;
   }
 
   /** The files as read, without the price book. */
   loaded(): Config {
-    return applied(this.#loaded);
+    return this.#loaded;
   }
 
   policy(): Policy {
-    return this.loaded().policy;
+    return this.#loaded.policy;
   }
 
   isChosen(choice: Choice): boolean {
     const chosen = this.policy().upstream[choice];
     return chosen === "auto" ? this.#isKnownAggregator : chosen === "on";
   }
-}
 
-function applied<T>(configuration: T | undefined): T {
-  if (configuration === undefined) throw new Error("unreachable: applied before the parts are made");
-  return configuration;
+  /** The privacy engine that the policy makes also knows our own secrets. */
+  #combined(): Configuration {
+    const { policy } = this.#loaded;
+    const { dashboardToken } = this.#settings;
+    const key = this.upstreamKey;
+    const privacy = privacyEngine(policy.privacy, [
+      ...(key === undefined ? [] : [{ rule: "gateway_upstream_api_key", value: key, sentUpstream: true as const }]),
+      ...(dashboardToken === undefined ? [] : [{ rule: "gateway_dashboard_token", value: dashboardToken }]),
+    ]);
+    for (const rule of privacy.disabledRules) this.#log("privacy_rule_disabled", { rule: logId(rule) });
+    const billed = policy.upstream.failed_calls_billed;
+    return {
+      ...this.#loaded,
+      registry: this.#pricedRegistry(),
+      fields: fieldRulesOf(policy),
+      privacy,
+      priceLimit: this.isChosen("price_limit"),
+      failedCallsFree: billed === "auto" ? this.#isKnownAggregator : billed === "never",
+      wantedReasoning: this.#wantedReasoning,
+    };
+  }
+
+  #pricedRegistry() {
+    return withPriceBook(this.#loaded.registry, this.isChosen("price_book") ? this.#book : emptyPriceBook);
+  }
 }

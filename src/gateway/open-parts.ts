@@ -1,9 +1,8 @@
-import type { Overrides } from "#dashboard/sources.ts";
 import { HealthSync } from "#health/health-sync.ts";
 import { ProcessHealthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/health-store.ts";
-import { adhocGoal, type BillingLookups, type Ledger, type SharedConnection } from "#ledger/ledger.ts";
-import { openLedger } from "#ledger/open-ledger.ts";
+import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
+import { type LedgerEvent, openLedger } from "#ledger/open-ledger.ts";
 import { startBillingLookup } from "#ledger/reconcile/billing-lookup.ts";
 import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
@@ -16,13 +15,17 @@ import { priceSourceOf, readGeneration, readKeyUsage, readModelList, spentInDay 
 import { UpstreamClient } from "#upstream/client.ts";
 import type { Upstream } from "#upstream/upstream.ts";
 import { healthReports, keyUsageReports, ledgerReports, priceReports, report } from "./events.ts";
-import type { GatewayContext } from "./gateway-context.ts";
+import type { GatewayContext, GatewayLedger } from "./gateway-context.ts";
 
 /** The parts behind the ports: each is opened with the adapter that the settings choose, and closed with the gateway. */
 
-export async function openGatewayLedger(context: GatewayContext): Promise<Ledger & SharedConnection> {
-  const { settings, configuration, time, onLedgerEvent, closing } = context;
-  const ledger: Ledger & SharedConnection =
+/** `onEvent` is called with each event of the ledger, after it was reported. */
+export async function openGatewayLedger(
+  context: GatewayContext,
+  onEvent: (event: LedgerEvent) => void,
+): Promise<GatewayLedger> {
+  const { settings, configuration, time, closing } = context;
+  const ledger =
     context.ledger ??
     (await openLedger(settings.databaseUrl, {
       ...time,
@@ -31,7 +34,7 @@ export async function openGatewayLedger(context: GatewayContext): Promise<Ledger
       requireMigrated: settings.databaseMigrations === "require",
       log(event) {
         report(ledgerReports, event, context);
-        for (const listener of onLedgerEvent) listener(event);
+        onEvent(event);
       },
       retentionDays: () => configuration.policy().records.retention_days,
       expectExisting: () => configuration.policy().budget.expect_ledger,
@@ -59,12 +62,13 @@ export async function openHealth(context: GatewayContext) {
   const sync = new HealthSync({ ...time, registry, store, nodeId, shared, onStore });
   closing.add(() => sync.close());
   await sync.start();
-  /** Overrides of the models' health by operators. */
-  const overrides: Overrides = {
-    set: (model, action, by) => sync.override(model, action, by),
-    list: async () => (await store.load()).overrides,
+  return {
+    registry,
+    overrides: {
+      set: sync.override.bind(sync),
+      list: async () => (await store.load()).overrides,
+    },
   };
-  return { registry, overrides };
 }
 
 /** The built-in upstream of demo mode; undefined with an aggregator. */
@@ -77,21 +81,20 @@ export async function openSimulator({ settings, configuration, time, closing }: 
 }
 
 /** Where calls go, and with which key: another one, once its file has changed. */
-export interface UpstreamAddress {
-  readonly baseUrl: string;
-  readonly apiKey?: string;
-}
+export type UpstreamAddress = () => { readonly baseUrl: string; readonly apiKey?: string };
 
-export function upstreamAddress({ settings, configuration }: GatewayContext, simulator: Simulator | undefined) {
-  const { upstream } = settings;
-  if (upstream.kind !== "aggregator") return (): UpstreamAddress => ({ baseUrl: simulator?.url ?? "" });
-  return (): UpstreamAddress => {
-    const { upstreamKey } = configuration;
-    return { baseUrl: upstream.baseUrl, ...(upstreamKey === undefined ? {} : { apiKey: upstreamKey }) };
+export function upstreamAddress(
+  { settings: { upstream }, configuration }: GatewayContext,
+  simulator: Simulator | undefined,
+): UpstreamAddress {
+  const baseUrl = upstream.kind === "aggregator" ? upstream.baseUrl : (simulator?.url ?? "");
+  return () => {
+    const { upstreamKey: apiKey } = configuration;
+    return apiKey === undefined ? { baseUrl } : { baseUrl, apiKey };
   };
 }
 
-export function openPrices(address: () => UpstreamAddress, context: GatewayContext): PriceBookReader {
+export function openPrices(address: UpstreamAddress, context: GatewayContext): PriceBookReader {
   const { settings, configuration, time, metrics, closing } = context;
   const reader = new PriceBookReader({
     ...time,
@@ -101,10 +104,7 @@ export function openPrices(address: () => UpstreamAddress, context: GatewayConte
     readList: (signal) => readModelList({ ...time, baseUrl: address().baseUrl, signal }),
     openStore: () => openPriceBookStore(settings.databaseUrl),
     onChange: (book) => configuration.applyPrices(book),
-    onEvent(event) {
-      const priceVersion = configuration.current().registry.priceVersion ?? "";
-      report(priceReports, { ...event, priceVersion }, context);
-    },
+    onEvent: (event) => report(priceReports, event, context),
   });
   closing.addWithTimeout(() => reader.close());
   metrics.observe({ priceBookReadMs: () => reader.readMs, priceDrifts: () => reader.drifts });
@@ -112,7 +112,7 @@ export function openPrices(address: () => UpstreamAddress, context: GatewayConte
 }
 
 /** Compares the aggregator's own count of the day with the ledger's, in the background. Without a key there is no count. */
-export function openKeyUsage(address: () => UpstreamAddress, ledger: Ledger, context: GatewayContext) {
+export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
   const { settings, configuration, time, metrics, closing } = context;
   if (address().apiKey === undefined) return undefined;
   const watch = new KeyUsageWatch({
@@ -140,23 +140,22 @@ export function openKeyUsage(address: () => UpstreamAddress, ledger: Ledger, con
   return watch;
 }
 
-export function openUpstream(address: () => UpstreamAddress, ledger: Ledger, context: GatewayContext): Upstream {
+export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, context: GatewayContext): Upstream {
   const { configuration, time, metrics, closing } = context;
   const asksBilling = () => configuration.isChosen("generation_lookup");
-  if (hasLookups(ledger)) {
-    const stopLookup = startBillingLookup({
+  closing.add(
+    startBillingLookup({
       ...time,
       ledger,
       ask: (id) => readGeneration({ ...address(), ...time }, id),
       enabled: asksBilling,
       maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.policy().budget.absurd_cost_factor),
       onAnswer: (answer) => metrics.count("smart_gateway_billing_lookups_total", 1, answer),
-    });
-    closing.add(stopLookup);
-  }
-  const clientNow = () =>
+    }),
+  );
+  const clientTo = (given: ReturnType<UpstreamAddress>) =>
     new UpstreamClient({
-      ...address(),
+      ...given,
       ...time,
       asksBilling,
       limits() {
@@ -164,14 +163,9 @@ export function openUpstream(address: () => UpstreamAddress, ledger: Ledger, con
         return { maxAnswerBytes: max_answer_bytes, maxValues: max_answer_values, maxEventBytes: max_event_bytes };
       },
     });
-  let client = clientNow();
-  configuration.onUpstreamKey = () => {
-    client = clientNow();
+  let client = clientTo(address());
+  configuration.onUpstreamKey = (apiKey) => {
+    client = clientTo({ ...address(), apiKey });
   };
   return { send: (call, signal) => client.send(call, signal) };
-}
-
-/** A ledger that a test hands in need not keep pending billing lookups. */
-function hasLookups(ledger: Ledger): ledger is Ledger & BillingLookups {
-  return "takeLookups" in ledger;
 }

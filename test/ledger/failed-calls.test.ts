@@ -45,10 +45,9 @@ describe("a failed call at an aggregator that does not bill what it answers with
 test("without a word of the policy, such an aggregator is OpenRouter", () => {
   const isFree = (baseUrl: string, failed_calls_billed: "auto" | "always" | "never") => {
     const settings = { upstream: { kind: "aggregator", baseUrl, apiKey: undefined } } as unknown as Settings; // the part that is read
-    const configuration = new LiveConfiguration(settings, () => {});
     const policy = Policy.parse({ upstream: { failed_calls_billed } });
-    configuration.apply({ policy, registry: { models: new Map(), byRole: {} } } as never); // no model is asked for
-    return configuration.current().failedCallsFree;
+    const config = { policy, registry: { models: new Map(), byRole: {} } } as never; // no model is asked for
+    return new LiveConfiguration(settings, () => {}, config).current().failedCallsFree;
   };
   const [openRouter, other] = ["https://openrouter.ai/api/v1", "https://models.example.com/v1"] as const;
   expect([isFree(openRouter, "auto"), isFree(openRouter, "always")]).toEqual([true, false]);

@@ -94,9 +94,9 @@ export function openTelemetry(options: TracingOptions) {
   const tracer = tracers.getTracer(scope, version);
   const histograms = createHistograms(meters.getMeter(scope, version));
   return {
-    /** Begins the span of a request that a caller has sent; `parent` is the caller's own context. */
-    startRequest: (start: { readonly method: string; readonly route: string }, parent: TraceContext | undefined) =>
-      startRequest(tracer, start, parent),
+    /** Begins the span of a request that a caller has sent; its headers may have the caller's own context. */
+    startRequest: (start: { readonly method: string; readonly route: string }, headers: Record<string, string>) =>
+      startRequest(tracer, start, headers),
     /** Begins the span of one call to a model. */
     startCall: (start: CallStart, parent: TraceContext | undefined) => new OpenCall(tracer, histograms, start, parent),
     /** Sends what is left. Never rejects. */
@@ -129,7 +129,7 @@ function createHistograms(meter: Meter) {
 function startRequest(
   tracer: Tracer,
   { method, route }: { method: string; route: string },
-  parent: TraceContext | undefined,
+  headers: Record<string, string>,
 ) {
   const span = tracer.startSpan(
     `${method} ${route}`,
@@ -137,7 +137,7 @@ function startRequest(
       kind: SpanKind.SERVER,
       attributes: { "http.request.method": method, "http.route": route, "url.path": route, "url.scheme": "http" },
     },
-    readContext(parent),
+    readContext(headers),
   );
   return {
     /** What the calls of this request have as their parent. */
@@ -242,8 +242,8 @@ class OpenCall {
 
 const propagator = new W3CTraceContextPropagator();
 
-const readContext = (parent: TraceContext | undefined): Context =>
-  propagator.extract(ROOT_CONTEXT, parent ?? {}, defaultTextMapGetter);
+const readContext = (headers: TraceContext | Record<string, string> = {}): Context =>
+  propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
 
 /** The headers that carry a span's context. */
 function writeContext(span: Span): TraceContext {

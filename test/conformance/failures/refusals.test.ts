@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Ledger } from "#ledger/ledger.ts";
+import type { BillingLookups, Ledger } from "#ledger/ledger.ts";
 import { completes, fails } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
 import { type Answer, type Reply, start, upstreamIds } from "../../harness/gateway.ts";
@@ -113,7 +113,7 @@ describe("stop for a human", () => {
 
 describe("the budget store is unavailable", () => {
   /** A ledger whose store never answers. */
-  const away: Ledger = {
+  const away: Ledger & BillingLookups = {
     reserve: async () => ({ kind: "unavailable", reason: "no answer within 1 s" }),
     resolve: async () => undefined,
     resolveInBackground: () => undefined,
@@ -123,6 +123,8 @@ describe("the budget store is unavailable", () => {
     heldMoney: async () => undefined,
     status: () => ({ kind: "sqlite", ok: false, queued: 0, oldestMs: 0 }),
     oldestMs: () => 0,
+    takeLookups: async () => [],
+    dropLookups: async () => undefined,
     close: async () => undefined,
   };
 

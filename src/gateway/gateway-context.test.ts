@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualTime } from "#platform/testing/manual-time.ts";
-import { Closing } from "./closing.ts";
+import { Closing } from "./gateway-context.ts";
 
 const never = () => new Promise<void>(() => {});
 
