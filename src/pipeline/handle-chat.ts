@@ -73,7 +73,8 @@ export async function handleChat(received: ChatRequest, ports: Ports, caller: Ab
   }
   if (decided.kind === "store_unavailable")
     return recordRefusal(recorder, storeUnavailable(head, ports.ledger.status()));
-  if (decision.model === null) return recordRefusal(recorder, refusedDecision(head, decided.retryAdvice, findings));
+  if (decision.model === null)
+    return recordRefusal(recorder, refusedDecision(head, decided.snapshot.caps, decided.retryAdvice, findings));
 
   const plan = requestPlan(context, decided, ports, decision.action === "SCOUT" ? 2 : 1);
   const executing = execute(plan, ports, caller.signal);

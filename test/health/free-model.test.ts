@@ -23,10 +23,10 @@ test("while the free model is out a paid one answers and says so; a policy key r
   expect((await served.chat(ask)).headers.get("x-smart-gateway-instead-of")).toBeNull();
 });
 
-test("a refusal at the cap of requests without a goal says what that goal is, and how to name another", async () => {
-  await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 1e-7, per_goal_soft_usd: 1e-7 } } });
+test("a refusal at the cap of requests without a goal says what that goal is, its caps, and how to name another", async () => {
+  await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 2e-7, per_goal_soft_usd: 1e-7 } } });
   const adhoc = await (await gateway.chat()).json();
-  for (const part of ["`adhoc`", "2 USD soft, 5 USD hard", "X-Smart-Gateway-Session"])
+  for (const part of ["`adhoc`", "0.0000001 USD soft, 0.0000002 USD hard", "X-Smart-Gateway-Session"])
     expect(adhoc.detail).toContain(part);
   const own = await (await gateway.chat({}, { "x-smart-gateway-session": "s", "x-smart-gateway-goal": "g" })).json();
   expect(own.detail).not.toContain("adhoc");

@@ -5,10 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "#domain/chat.ts";
 import { utcDayOf } from "#platform/time.ts";
+import { backtest } from "#records/backtest/backtest.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
 import { completes } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
 import { runCommand } from "../harness/command-line.ts";
-import { type Answer, eventually, start, token } from "../harness/gateway.ts";
+import { type Answer, eventually, type Reply, start, token } from "../harness/gateway.ts";
 
 // Flash: 0.28 USD per million output tokens. 100,000 tokens are 0.028 USD, and a little for the prompt.
 const large = { max_tokens: 100_000 };
@@ -40,13 +42,17 @@ test("a key's day_hard_usd is a cap over all its tokens, goals and requests; oth
   expect(detail).toMatch(
     /cap of the caller's key .* spent 0 USD, held 0\.028.* cap 0\.05 USD \(day_hard_usd in AUTH_KEYS_FILE\)/,
   );
-  const id = refused.headers.get("x-smart-gateway-decision-id");
-  let record: Answer;
-  await eventually(async () => {
-    const reply = await gateway.get(`/v1/route/decisions/${id}`, { authorization: `Bearer ${plain}` });
-    record = await reply.json();
-    return reply.status === 200;
-  });
+  const recordOf = async (reply: Reply): Promise<Answer> => {
+    const id = reply.headers.get("x-smart-gateway-decision-id");
+    let record: Answer;
+    await eventually(async () => {
+      const found = await gateway.get(`/v1/route/decisions/${id}`, { authorization: `Bearer ${plain}` });
+      record = await found.json();
+      return found.status === 200;
+    });
+    return record;
+  };
+  const record = await recordOf(refused);
   expect(record.evidence).toContain("budget_cap=key_hard");
   expect(record.inputs.spend.key).toMatchObject({ spent: 0, hard: 50_000_000 });
   expect(record.explanation.sentence).toContain("hard cap of the caller's key");
@@ -57,6 +63,20 @@ test("a key's day_hard_usd is a cap over all its tokens, goals and requests; oth
   expect(await Promise.all([running, ...others].map(async (reply) => (await reply).status))).toEqual([200, 200, 200]);
   await gateway.ledger();
   expect((await chat(laptop, large, "two")).status).toBe(200);
+
+  // Several at once: the ledger, not the decision, finds that they do not fit together.
+  const together = await Promise.all([1, 2, 3, 4].map((goal) => chat(ci, large, `${goal}`)));
+  const late = together.filter(({ status }) => status === 403);
+  expect(late.length).toBeGreaterThan(0);
+  const records = await Promise.all(late.map(recordOf));
+  expect(records.flatMap(({ evidence }) => evidence)).toContain("refused_by=ledger_key");
+  // Decided again by the same policy, all of them are refused again.
+  const store = await openRecordStore(url);
+  const { policy, registry } = gateway.gateway.ports.config();
+  const configuration = (hash: string) => store.config(hash);
+  const again = await backtest({ records: store.export({}), policy, registry, configuration });
+  expect([again.changes, again.before.refused]).toEqual([[], 1 + late.length]);
+  await store.close();
 
   const account = `key/ci/${utcDayOf(Date.now())}`;
   const shown: Answer = JSON.parse((await runCommand(["budgets", "show", "--json"], { env: options.env })).out);

@@ -1,3 +1,4 @@
+import type { Caps } from "#domain/money/caps.ts";
 import { formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf } from "#ledger/ledger.ts";
@@ -60,6 +61,7 @@ function refusal(
 /** A decision that is neither ROUTE nor SCOUT. */
 export function refusedDecision(
   head: Head,
+  caps: Caps,
   advice: RetryAdvice = { shouldRetry: false },
   findings: readonly Finding[] = [],
 ): Refusal {
@@ -67,7 +69,7 @@ export function refusedDecision(
   const { shouldRetry, retryAfterS } = advice;
   const detail =
     cause === "budget_hard_cap_exceeded"
-      ? budgetSentence(evidence, advice, head.goal)
+      ? budgetSentence(evidence, advice, head.goal === "adhoc" ? sharedGoal(caps) : "")
       : (sentences[cause]?.(evidence, findings) ?? `The request was refused: ${cause}.`);
   return refusal(403, cause, detail, { head, shouldRetry, retryAfterS });
 }
@@ -138,7 +140,7 @@ export function refusedExecution(
   switch (execution.kind) {
     case "refused": {
       const decision = deniedByLedger(execution, context, routed, head.decision);
-      return refusedDecision({ ...head, decision }, execution.retryAdvice);
+      return refusedDecision({ ...head, decision }, routed.snapshot.caps, execution.retryAdvice);
     }
     case "unavailable":
       return storeUnavailable(head, ports.ledger.status());
@@ -183,12 +185,17 @@ function deniedByLedger(
   return decision;
 }
 
-const withoutGoal =
-  "All requests without a goal share the goal `adhoc`, which begins anew each UTC day (as shipped 2 USD soft, 5 USD hard). " +
-  "For a budget of its own name a goal and its session: X-Smart-Gateway-Goal, X-Smart-Gateway-Session. ";
+/** What requests without a goal draw on. */
+function sharedGoal({ goalSoft, goalHard }: Caps): string {
+  const caps = `${formatUsd(goalSoft)} USD soft, ${formatUsd(goalHard)} USD hard`;
+  return (
+    `All requests without a goal share the goal \`adhoc\`, which begins anew each UTC day (${caps}). ` +
+    "For a budget of its own name a goal and its session: X-Smart-Gateway-Goal, X-Smart-Gateway-Session. "
+  );
+}
 
 /** The binding cap with its numbers, read from the decision's own evidence: the dry run shows the same. */
-function budgetSentence(evidence: readonly string[], advice: RetryAdvice, goal: string): string {
+function budgetSentence(evidence: readonly string[], advice: RetryAdvice, aboutGoal: string): string {
   const facts = new Map(
     evidence.map((entry) => {
       const at = entry.indexOf("=");
@@ -203,7 +210,7 @@ function budgetSentence(evidence: readonly string[], advice: RetryAdvice, goal: 
     `The hard budget cap of the ${owner} would be passed: spent ${number(`budget_${account}_spent_usd`)} USD, ` +
     `held ${number(`budget_${account}_held_usd`)} USD, this request at most ${number("cost_bound_usd")} USD, ` +
     `cap ${number(`budget_${account}_hard_usd`)} USD (${setting}). ` +
-    (account === "goal" && goal === "adhoc" ? withoutGoal : "") +
+    (account === "goal" ? aboutGoal : "") +
     adviceOn(advice)
   );
 }

@@ -60,7 +60,7 @@ class Simulation {
   readonly #more = new Map<string, number>();
 
   add(record: DecisionRecord, configuration: DecisionConfiguration | undefined): void {
-    const { inputs, tokens, outcome, goal } = record;
+    const { inputs, tokens, outcome, goal, label } = record;
     if (inputs === null || record.cause === null || configuration === undefined) {
       this.report.skip(record);
       return;
@@ -70,7 +70,8 @@ class Simulation {
       this.#typical.tokens += tokens.completion;
     }
     const day = Math.floor(record.recorded_ms / 86_400_000);
-    const accounts = { goal: goal === "adhoc" ? `adhoc ${day}` : `goal ${goal}`, day: `day ${day}` };
+    const key = label === null ? "" : `key ${label} ${day}`;
+    const accounts = { goal: goal === "adhoc" ? `adhoc ${day}` : `goal ${goal}`, day: `day ${day}`, key };
     const spend = this.#spendUnder(inputs, accounts);
     const seen = { ...inputs, ...spend, affinity: this.#conversations.affinityUnder(record) };
     const endedAtScout = record.action === "SCOUT" && inputs.verdict === null;
@@ -91,13 +92,15 @@ class Simulation {
   /** The recorded spend, with what the other policy would have changed until then. */
   #spendUnder(
     { spend, ledger_spend }: DecisionInputs,
-    accounts: { readonly goal: string; readonly day: string },
+    accounts: { readonly goal: string; readonly day: string; readonly key: string },
   ): Pick<DecisionInputs, "spend" | "ledger_spend"> {
-    const goal = this.#more.get(accounts.goal) ?? 0;
-    const day = this.#more.get(accounts.day) ?? 0;
-    const move = (recorded: DecisionInputs["spend"]) => ({
-      goal: { ...recorded.goal, spent: Math.max(0, recorded.goal.spent + goal) },
-      day: { ...recorded.day, spent: Math.max(0, recorded.day.spent + day) },
+    const moved = <T extends { readonly spent: number }>(recorded: T, account: string): T => {
+      return { ...recorded, spent: Math.max(0, recorded.spent + (this.#more.get(account) ?? 0)) };
+    };
+    const move = ({ goal, day, key }: DecisionInputs["spend"]) => ({
+      goal: moved(goal, accounts.goal),
+      day: moved(day, accounts.day),
+      ...(key === undefined ? {} : { key: moved(key, accounts.key) }),
     });
     return { spend: move(spend), ledger_spend: ledger_spend === null ? null : move(ledger_spend) };
   }

@@ -34,6 +34,7 @@ const rarely = (most: number) => fc.oneof({ weight: 4, arbitrary: fc.constant(0)
 const money = fc.oneof(fc.constant(0), fc.nat(6_000_000_000), fc.nat(60_000_000_000)).map(nanoUsd);
 const little = fc.constant(nanoUsd(0));
 const account = fc.oneof(fc.record({ spent: little, held: little }), fc.record({ spent: money, held: money }));
+const keyAccount = fc.record({ spent: money, held: little, hard: money });
 const models = [scoutModel, workerModel, seniorModel, emergencyModel];
 
 const tasks = fc.record({
@@ -122,7 +123,7 @@ test("a record has all inputs of its decision: from its JSON the same decision i
       runtimes,
       health,
       size,
-      fc.record({ goal: account, day: account }),
+      fc.record({ goal: account, day: account, key: keyAccount }, { requiredKeys: ["goal", "day"] }),
       views,
       (given, runtimeGiven, healthView, sizeGiven, spend, view) => {
         const task = aTask(given);
