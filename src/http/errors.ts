@@ -15,13 +15,9 @@ export interface HttpError {
 }
 
 const types: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
   401: "authentication_error",
   403: "permission_error",
   404: "not_found_error",
-  405: "invalid_request_error",
-  413: "invalid_request_error",
-  422: "invalid_request_error",
   429: "rate_limit_error",
 };
 
@@ -32,7 +28,7 @@ export function errorResponse(error: HttpError, request: Request, headers: Recor
         detail: error.detail,
         error: {
           message: error.detail,
-          type: types[error.status] ?? "api_error",
+          type: types[error.status] ?? (error.status < 500 ? "invalid_request_error" : "api_error"),
           code: readsOnlyNumbers(request.headers) ? error.status : (error.code ?? null),
           param: error.param ?? null,
         },
@@ -53,15 +49,13 @@ const sdkAgents = /(?:^|[\s(])(?:ai|ai-sdk(?:-[\w-]{1,40})?)\/|openrouter/i;
 
 function wantsErrorObject(headers: Headers): boolean {
   if (headers.has("x-stainless-lang")) return true;
-  if (isOpenAiForm(headers.get("x-smart-gateway-errors") ?? "")) return true;
+  if (openAiForm.test(headers.get("x-smart-gateway-errors") ?? "")) return true;
   const agent = headers.get("user-agent");
   return agent !== null && sdkAgents.test(agent);
 }
 
-/** Whether a value of `X-Smart-Gateway-Errors` asks for the `error` object. */
-export function isOpenAiForm(value: string): boolean {
-  return value.trim().toLowerCase() === "openai";
-}
+/** The value of `X-Smart-Gateway-Errors` that asks for the `error` object. */
+export const openAiForm = /^\s*openai\s*$/i;
 
 /** OpenRouter's SDK takes an error whose code is text for a malformed answer, and shows nothing of it. */
 function readsOnlyNumbers(headers: Headers): boolean {

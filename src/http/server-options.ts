@@ -6,7 +6,6 @@ import type { Outcome, RoutingDecision } from "#domain/routing.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { Handler, RouteLabel } from "./endpoint.ts";
-import type { HealthReport } from "./endpoints/health.ts";
 import type { BodiesInFlight } from "./limits/bodies-in-flight.ts";
 import type { HealthAnswer } from "./openapi/schemas.ts";
 
@@ -66,7 +65,7 @@ export interface ServerOptions {
   /** Of all workers together, where there are several; undefined when it is not available now. */
   readonly metricsText: () => Promise<string | undefined>;
   /** The report of all workers together, where there are several; undefined when it is not available now. */
-  readonly gatewayHealth?: (() => Promise<HealthReport | undefined>) | undefined;
+  readonly gatewayHealth?: (() => Promise<{ status: number; body: HealthAnswer } | undefined>) | undefined;
   /** Present where requests are traced. */
   readonly traces?: RequestTraces | undefined;
   /** Answers everything under `/dashboard`, all methods. */

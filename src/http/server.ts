@@ -4,7 +4,7 @@ import { PieceCache } from "./chat-body/piece-cache.ts";
 import { type Answer, type Endpoint, type EndpointTable, jsonResponse } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
-import { type HealthReport, healthReport } from "./endpoints/health.ts";
+import { healthReport } from "./endpoints/health.ts";
 import { modelsEndpoint } from "./endpoints/models.ts";
 import {
   livenessEndpoint,
@@ -77,7 +77,7 @@ export function startServer(options: ServerOptions) {
     pieces: state.pieces,
     load: state.load,
     /** The health report of this process alone. */
-    health: () => ownHealth(options, state),
+    health: () => healthReport(options, state.startedMs),
     /** From now on `/readyz` answers 503; requests are still served. */
     drain() {
       state.isDraining = true;
@@ -123,7 +123,7 @@ function endpointTable(options: ServerOptions, state: ServerState, connection: S
   const open = (handler: Endpoint["handler"], isProbe = false): Endpoint => {
     return { method: "GET", label: "other", admission: "open", handler, isProbe };
   };
-  const health = async () => (await options.gatewayHealth?.()) ?? ownHealth(options, state);
+  const health = async () => (await options.gatewayHealth?.()) ?? healthReport(options, state.startedMs);
   const table: EndpointTable = {
     "/": open(rootEndpoint(() => table)),
     "/v1/chat/completions": post("chat_completions", "ledger", chatEndpoint({ ...options, ...state, connection })),
@@ -142,18 +142,6 @@ function endpointTable(options: ServerOptions, state: ServerState, connection: S
     "/openapi.json": open(openApiEndpoint()),
   };
   return table;
-}
-
-function ownHealth({ ports, configStatus, records, version }: ServerOptions, { startedMs }: ServerState): HealthReport {
-  return healthReport({
-    view: ports.health.view(),
-    seniorChain: ports.config().policy.health.senior_fallback_chain,
-    ledger: ports.ledger.status(),
-    records: records.health(),
-    config: configStatus(),
-    version,
-    uptimeMs: ports.clock.monotonic() - startedMs,
-  });
 }
 
 /** Why a request may not be served now, in the order of the checks; else the line of its token. */
@@ -188,7 +176,7 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
   const admit = admissionCheck(options, state);
   const isDemo = settings.upstream.kind === "demo";
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
-  const lingering = { timers: ports.timers, maxBytes: 4 * settings.maxRequestBytes };
+  const maxLingeringBytes = 4 * settings.maxRequestBytes;
   return ({ handler, label, admission, isProbe }) =>
     async (request) => {
       const { headers, method } = request;
@@ -214,7 +202,9 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
         !(isProbe === true && status === 503)
       )
         onRejected({ requestId, route: label, method, status, code: error?.code });
-      return leavesBody(request, response) ? withLingeringClose(request, response, lingering) : response;
+      return leavesBody(request, response)
+        ? withLingeringClose(request, response, ports.timers, maxLingeringBytes)
+        : response;
     };
 }
 

@@ -8,37 +8,26 @@ export interface OriginRules {
   readonly allowedHosts: readonly string[];
 }
 
-/** Why a request may not come in from where it comes; undefined when it may. */
-export type OriginCheck = (headers: Headers) => HttpError | undefined;
-
-/** Accepted `Host` values that are remembered, so that they are parsed once. */
-const remembered = 64;
-
 /**
  * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1 (DNS
  * rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no browsers
  * send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know, so there
  * nothing is checked unless `ALLOWED_HOSTS` lists them.
  */
-export function originCheck({ host, allowedHosts }: OriginRules): OriginCheck {
+export function originCheck({ host, allowedHosts }: OriginRules): (headers: Headers) => HttpError | undefined {
   if (!isLoopback(host) && allowedHosts.length === 0) return () => undefined;
   const own = canonicalHost(host);
   const names = new Set(["localhost", "127.0.0.1", "[::1]", ...allowedHosts, ...(own === undefined ? [] : [own])]);
-  const accepted = new Set<string>();
-
-  const isAccepted = (value: string): boolean => {
-    if (accepted.has(value)) return true;
-    const name = nameIn(value);
-    if (name === undefined || !names.has(name)) return false;
-    if (accepted.size >= remembered) accepted.clear();
-    accepted.add(value);
-    return true;
-  };
-
+  /** The value of the last accepted request, which is not parsed again. */
+  let accepted = "";
   return (headers) => {
     const given = headers.get("host");
     // Only HTTP/1.0 may leave it out, which no browser speaks.
-    if (given !== null && !isAccepted(given)) return foreignHost;
+    if (given !== null && given !== accepted) {
+      const name = nameIn(given);
+      if (name === undefined || !names.has(name)) return foreignHost;
+      accepted = given;
+    }
     return sameOriginProblem(headers);
   };
 }

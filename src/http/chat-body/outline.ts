@@ -82,64 +82,62 @@ class Outliner {
     const bytes = this.#bytes;
     // A byte order mark, which the decoder leaves out.
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#at = 3;
-    if (this.#next() === OPEN_BRACE) return this.#readMembers() && Number.isNaN(this.#next());
-    const end = this.scanner.endOfValue(this.#at, 0);
-    if (end < 0) return false;
-    this.#at = end;
+    if (this.#next() === OPEN_BRACE) return this.#readItems(CLOSE_BRACE, () => this.#readMember()) && this.#isAtEnd();
+    this.#at = this.scanner.endOfValue(this.#at, 0);
+    return this.#at >= 0 && this.#isAtEnd();
+  }
+
+  #isAtEnd(): boolean {
     return Number.isNaN(this.#next());
   }
 
-  #readMembers(): boolean {
+  /** The items of the object or array that begins here, up to the bracket that closes it. */
+  #readItems(close: number, readItem: () => boolean): boolean {
     if (!this.scanner.addValues(1)) return false;
     this.#at++;
-    if (this.#next() === CLOSE_BRACE) {
+    if (this.#next() === close) {
       this.#at++;
       return true;
     }
     for (;;) {
-      const start = this.#at;
-      if (this.#next() !== QUOTE) return false;
-      const keyEnd = endOfString(this.#bytes, this.#at + 1);
-      if (keyEnd < 0) return false;
-      const name = nameIn(this.#bytes, this.#at + 1, keyEnd);
-      this.#at = keyEnd + 1;
-      if (this.#next() !== COLON) return false;
-      this.#at++;
-      const isMessages = this.#next() === OPEN_BRACKET && name === "messages";
-      const value = isMessages ? this.#readMessages() : this.#readValue(name, 1, undefined);
-      if (value === undefined) return false;
-      this.#members.push({ name, start, from: value.from, to: value.to, known: value.known, values: value.values });
+      if (!readItem()) return false;
       const next = this.#next();
       this.#at++;
-      if (next === CLOSE_BRACE) return true;
+      if (next === close) return true;
       if (next !== COMMA || !this.scanner.addValues(1)) return false;
       this.#next();
     }
   }
 
+  #readMember(): boolean {
+    const start = this.#at;
+    if (this.#next() !== QUOTE) return false;
+    const keyEnd = endOfString(this.#bytes, this.#at + 1);
+    if (keyEnd < 0) return false;
+    const name = nameIn(this.#bytes, this.#at + 1, keyEnd);
+    this.#at = keyEnd + 1;
+    if (this.#next() !== COLON) return false;
+    this.#at++;
+    const isMessages = this.#next() === OPEN_BRACKET && name === "messages";
+    const value = isMessages ? this.#readMessages() : this.#readValue(name, 1, undefined);
+    if (value === undefined) return false;
+    this.#members.push({ name, start, from: value.from, to: value.to, known: value.known, values: value.values });
+    return true;
+  }
+
   #readMessages(): ValueRange | undefined {
-    const { scanner } = this;
     const from = this.#at;
     const messages: ValueRange[] = [];
     this.#messages = messages;
-    if (!scanner.addValues(1)) return undefined;
-    this.#at++;
-    if (this.#next() === CLOSE_BRACKET) this.#at++;
-    else {
-      let previous: KnownPiece | undefined;
-      for (;;) {
-        const message = this.#readValue("messages", 2, previous);
-        if (message === undefined) return undefined;
-        messages.push(message);
-        previous = message.known;
-        const next = this.#next();
-        this.#at++;
-        if (next === CLOSE_BRACKET) break;
-        if (next !== COMMA || !scanner.addValues(1)) return undefined;
-        this.#next();
-      }
-    }
-    return { from, to: this.#at, values: 0 };
+    let previous: KnownPiece | undefined;
+    const isRead = this.#readItems(CLOSE_BRACKET, () => {
+      const message = this.#readValue("messages", 2, previous);
+      if (message === undefined) return false;
+      messages.push(message);
+      previous = message.known;
+      return true;
+    });
+    return isRead ? { from, to: this.#at, values: 0 } : undefined;
   }
 
   /** The value that begins here, in so many containers. Where it is the message that followed the previous one before, its end is known. */

@@ -58,7 +58,7 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
 /** What is wrong with a body, in the order in which it is to be named. */
 function problemOfBody(body: JsonObject, json: ReceivedJson): Problem | undefined {
   if (json.isInfinite) return infiniteNumber(body);
-  const messages = problemOfMessages(body["messages"], json.messages);
+  const messages = problemOfMessages(body["messages"], json.outline.messages);
   if (messages?.status === 400) return messages;
   return problemOfFields(body) ?? messages;
 }

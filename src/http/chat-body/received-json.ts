@@ -48,15 +48,15 @@ export class ReceivedJson {
   writesCache = false;
   /** Whether the bytes say nothing but what was parsed, to whatever reader: no key stands twice in an object. */
   readonly #isExact: boolean;
+  readonly outline: Outline;
   readonly #bytes: Uint8Array;
-  readonly #outline: Outline;
   #memberCount = 0;
   #cacheKeys = 0;
 
   /** @throws TypeError for bytes that are no UTF-8, SyntaxError for what is no JSON */
   constructor(bytes: Uint8Array, outline: Outline) {
     this.#bytes = bytes;
-    this.#outline = outline;
+    this.outline = outline;
     this.value = this.#parse();
     if (isObject(this.value)) this.#inspectMembers(this.value);
     else this.#visit(this.value);
@@ -64,13 +64,9 @@ export class ReceivedJson {
     this.#isExact = this.#memberCount === outline.memberCount;
   }
 
-  get messages(): Outline["messages"] {
-    return this.#outline.messages;
-  }
-
   /** The value, with numbers that would be written in another way as they are written; but for its own, which are read as numbers. */
   withOddNumbers(): unknown {
-    if (!this.#outline.hasOddNumbers || !isObject(this.value)) return this.value;
+    if (!this.outline.hasOddNumbers || !isObject(this.value)) return this.value;
     const exact = this.#parse(keepOddNumbers) as JsonObject; // as it was before
     for (const [key, value] of Object.entries(this.value)) if (typeof value === "number") exact[key] = value;
     return exact;
@@ -80,23 +76,23 @@ export class ReceivedJson {
   receivedBody(parsed: ReceivedBody["parsed"]): ReceivedBody | undefined {
     if (!this.#isExact || this.#bytes[0] === firstOfByteOrderMark) return undefined;
     const ranges = new Map<string, ByteRange & { readonly index: number }>();
-    for (const [index, { name, start, to }] of this.#outline.members.entries()) {
+    for (const [index, { name, start, to }] of this.outline.members.entries()) {
       if (name !== undefined) ranges.set(name, { index, from: start, to });
     }
-    return { bytes: this.#bytes, parsed, members: ranges, messages: this.#outline.messages };
+    return { bytes: this.#bytes, parsed, members: ranges, messages: this.outline.messages };
   }
 
   /** Keeps what a later request with the same pieces can use. Only of a body that was accepted. */
   remember(cache: PieceCache, { messages, ...members }: ReceivedBody["parsed"]): void {
     if (!this.#isExact) return;
-    for (const range of this.#outline.members) {
+    for (const range of this.outline.members) {
       const { name, from, to } = range;
       const value = name === undefined ? undefined : members[name];
       if (isCached(name, to - from) && typeof value === "object" && value !== null)
         attachFacts(value, this.#known(name, range, undefined, cache).facts);
     }
     let previous: KnownPiece | undefined;
-    for (const [index, range] of this.#outline.messages.entries()) {
+    for (const [index, range] of this.outline.messages.entries()) {
       const message = messages[index];
       const length = range.to - range.from;
       if (message === undefined || !isCached("messages", length)) previous = undefined;
@@ -118,7 +114,7 @@ export class ReceivedJson {
   /** The value of the whole body. Where messages are known these are not parsed, and the others one by one. */
   #parse(reviver?: Reviver): unknown {
     const bytes = this.#bytes;
-    const { messages } = this.#outline;
+    const { messages } = this.outline;
     const [first] = messages;
     const last = messages.at(-1);
     if (first === undefined || last === undefined || messages.every(({ known }) => known === undefined))
@@ -136,7 +132,7 @@ export class ReceivedJson {
   }
 
   #inspectMembers(body: JsonObject): void {
-    const { members, messages } = this.#outline;
+    const { members, messages } = this.outline;
     for (const key of Object.keys(body)) {
       const value = body[key];
       this.#memberCount += 1;

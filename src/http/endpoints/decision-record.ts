@@ -3,14 +3,11 @@ import type { RecordsPort } from "#http/server-options.ts";
 
 export const decisionRecordPath = "/v1/route/decisions/:id";
 
-/** Longer ids are nobody's. */
-const maxIdLength = 256;
-
 /** `GET /v1/route/decisions/{id}`: what is recorded of a decision, with its explanation. */
 export function decisionRecordEndpoint(records: Pick<RecordsPort, "explained">): Handler {
   return async (request, _, common) => {
-    const id = idIn(request.url);
-    const record = id === undefined ? undefined : await records.explained(id).catch(() => null);
+    const { id } = (request as Request & { params: { id: string } }).params; // set by the router
+    const record = await records.explained(id).catch(() => null);
     if (record === null) {
       const detail = "The decision records cannot be read: the database does not answer. Try again shortly.";
       return { status: 503, detail, code: "records_unavailable", headers: { "retry-after": "1" } };
@@ -20,15 +17,4 @@ export function decisionRecordEndpoint(records: Pick<RecordsPort, "explained">):
       "No such decision is recorded: the id is X-Smart-Gateway-Decision-Id or X-Request-Id of an answer, at least a second old, within the retention (policy: records).";
     return { status: 404, detail, code: "unknown_decision" };
   };
-}
-
-function idIn(url: string): string | undefined {
-  const path = URL.parse(url, "http://gateway")?.pathname ?? "";
-  const text = path.slice(path.lastIndexOf("/") + 1);
-  try {
-    const id = decodeURIComponent(text);
-    return id.length > 0 && id.length <= maxIdLength ? id : undefined;
-  } catch {
-    return undefined; // not an encoding of anything
-  }
 }

@@ -1,16 +1,20 @@
 import { expect, test } from "bun:test";
-import { type HealthSources, healthReport, worstReport } from "./health.ts";
+import { healthReport, worstReport } from "./health.ts";
 
-function reportWith(records?: HealthSources["records"]) {
-  return healthReport({
-    view: { pro: { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" } },
-    seniorChain: ["pro"],
-    ledger: { kind: "sqlite", ok: true, queued: 0, oldestMs: 0 },
-    records,
-    config: { state: "current", loadedAtMs: 0, hash: "h" },
-    version: "1",
-    uptimeMs: 0,
-  });
+type Sources = Parameters<typeof healthReport>[0];
+
+function reportWith(records?: ReturnType<Sources["records"]["health"]>) {
+  const ports = {
+    health: { view: () => ({ pro: { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" } }) },
+    config: () => ({ policy: { health: { senior_fallback_chain: ["pro"] } } }),
+    ledger: { status: () => ({ kind: "sqlite", ok: true, queued: 0, oldestMs: 0 }) },
+    clock: { monotonic: () => 0 },
+  } as unknown as Sources["ports"]; // what is read
+  const configStatus = () => ({ state: "current" as const, loadedAtMs: 0, hash: "h" });
+  return healthReport(
+    { ports, records: { health: () => records } as Sources["records"], configStatus, version: "1" },
+    0,
+  );
 }
 
 test("while decision records cannot be written the gateway is degraded, but not unavailable", () => {

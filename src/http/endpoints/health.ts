@@ -1,35 +1,26 @@
-import type { ConfigStatus } from "#config/live-config.ts";
-import type { ModelKey } from "#domain/model.ts";
 import { policyVersion } from "#domain/routing.ts";
-import type { HealthView } from "#health/health.ts";
 import type { HealthAnswer } from "#http/openapi/schemas.ts";
-import type { LedgerStatus } from "#ledger/ledger.ts";
+import type { ServerOptions } from "#http/server-options.ts";
 
 export interface HealthReport {
   readonly status: number;
   readonly body: HealthAnswer;
 }
 type Records = NonNullable<HealthAnswer["records"]>;
-
-export interface HealthSources {
-  readonly view: HealthView;
-  /** The policy's `health.senior_fallback_chain`: the models that sensitive requests may use. */
-  readonly seniorChain: readonly ModelKey[];
-  readonly ledger: LedgerStatus;
-  /** Undefined where no decision records are kept. */
-  readonly records: Records | undefined;
-  readonly config: ConfigStatus;
-  readonly version: string;
-  readonly uptimeMs: number;
-}
+type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
 
 /**
  * What `GET /healthz` says: unavailable when money cannot be counted or no model of the senior chain can serve, degraded when one
  * model cannot, decision records cannot be written, or the files say something else than what is in force. Free models are never in
  * the chain: what only they could serve, no sensitive request can use.
  */
-export function healthReport(sources: HealthSources): HealthReport {
-  const { view, seniorChain, ledger, records, config, version, uptimeMs } = sources;
+export function healthReport(sources: HealthSources, startedMs: number): HealthReport {
+  const { ports, version } = sources;
+  const view = ports.health.view();
+  const ledger = ports.ledger.status();
+  const records = sources.records.health();
+  const config = sources.configStatus();
+  const seniorChain = ports.config().policy.health.senior_fallback_chain;
   const models = Object.entries(view);
   const serving = seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
@@ -41,7 +32,7 @@ export function healthReport(sources: HealthSources): HealthReport {
       status,
       version,
       policy_version: policyVersion,
-      uptime_s: Math.floor(uptimeMs / 1_000),
+      uptime_s: Math.floor((ports.clock.monotonic() - startedMs) / 1_000),
       database: { kind: ledger.kind, ok: ledger.ok, failed: ledger.failed },
       records,
       config: {

@@ -15,11 +15,11 @@ export function rootEndpoint(table: () => EndpointTable): Handler {
 
 /** `GET /livez`: 503 when only a restart helps. */
 export function livenessEndpoint({ ledger }: Pick<Ports, "ledger">): Handler {
-  return (_request, _, common) =>
+  return (_request, _, common) => {
     // Only a new process can read what is really on the disk. A lost store is no reason: a restart would begin an empty one.
-    ledger.status().failed === "restart_needed"
-      ? jsonResponse({ status: "restart_needed" }, common, 503)
-      : jsonResponse({ status: "ok" }, common);
+    const isFailed = ledger.status().failed === "restart_needed";
+    return jsonResponse({ status: isFailed ? "restart_needed" : "ok" }, common, isFailed ? 503 : 200);
+  };
 }
 
 /** `GET /readyz`: 503 while draining, with what that waits for, or while the ledger is not available. */
@@ -32,9 +32,8 @@ export function readinessEndpoint(
       const { count, streaming } = state.streams;
       return jsonResponse({ status: "draining", requests_in_flight: count, streams: streaming }, common, 503);
     }
-    return ledger.status().ok
-      ? jsonResponse({ status: "ok" }, common)
-      : jsonResponse({ status: "unavailable" }, common, 503);
+    const { ok } = ledger.status();
+    return jsonResponse({ status: ok ? "ok" : "unavailable" }, common, ok ? 200 : 503);
   };
 }
 

@@ -1,4 +1,3 @@
-import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -22,8 +21,6 @@ export function routeDecisionEndpoint({ ports, settings, onDryRun }: ServerOptio
       const { privacy } = configuration;
       const parsed = await parseDecisionRequest(body.bytes, maxRequestValues, privacy);
       if (parsed.kind === "invalid") return invalid(parsed.detail, parsed.status);
-      const errorForm = errorFormProblem(request.headers);
-      if (errorForm !== undefined) return invalid(errorForm.detail);
       const startedMs = ports.clock.monotonic();
       const snapshot = takeSnapshot(configuration, ports.health.view(), parsed.size);
       const decision = decide(parsed.task, parsed.runtime, snapshot);

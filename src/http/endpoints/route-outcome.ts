@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { isObject } from "#domain/chat.ts";
 import { outcomes } from "#domain/routing.ts";
-import { errorFormProblem } from "#http/chat-body/gateway-fields.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { BodiesInFlight } from "#http/limits/bodies-in-flight.ts";
@@ -33,8 +32,6 @@ export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">
     if (!isObject(given)) return invalid("The body must be a JSON object with `decision_id` and `outcome`.");
     const parsed = OutcomeReport.safeParse(given);
     if (!parsed.success) return invalid(bodyProblems(parsed.error, given));
-    const errorForm = errorFormProblem(request.headers);
-    if (errorForm !== undefined) return invalid(errorForm.detail);
     const { decision_id: decisionId, outcome, score = null } = parsed.data;
     const known = await records.reportOutcome({ decisionId, outcome, score }).catch(() => undefined);
     if (known === undefined) {

@@ -9,20 +9,17 @@ const maxIdLength = 256;
 export function routeStatusEndpoint({ ports, lastModel }: Pick<ServerOptions, "ports" | "lastModel">): Handler {
   return async (request, _, common) => {
     const { searchParams } = new URL(request.url);
-    const [sessionId, goalId] = [searchParams.get("session"), searchParams.get("goal")];
-    for (const [name, value] of [
-      ["session", sessionId],
-      ["goal", goalId],
-    ] as const) {
-      if (value !== null && (value === "" || value.length > maxIdLength)) {
+    const ids: { sessionId?: string; goalId?: string } = {};
+    for (const name of ["session", "goal"] as const) {
+      const value = searchParams.get(name);
+      if (value === null) continue;
+      if (value === "" || value.length > maxIdLength) {
         const detail = `${name}: must have 1 to ${maxIdLength} characters.`;
         return { status: 422, detail, code: "invalid_request", param: name };
       }
+      ids[`${name}Id`] = value;
     }
-    const goal = goalIdOf({
-      ...(sessionId === null ? {} : { sessionId }),
-      ...(goalId === null ? {} : { goalId }),
-    });
+    const goal = goalIdOf(ids);
     const spend = await ports.ledger.read(goal);
     if (spend === undefined) {
       const detail = "The budget store does not answer. Try again shortly.";

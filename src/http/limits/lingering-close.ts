@@ -1,12 +1,6 @@
 import { largeBodyBytes } from "#platform/event-loop.ts";
 import type { Timers } from "#platform/time.ts";
 
-export interface LingeringCloseOptions {
-  readonly timers: Timers;
-  /** The rest of the body is read up to so many bytes. */
-  readonly maxBytes: number;
-}
-
 /** So long the rest of a body is read, in milliseconds. */
 const lingerMs = 5_000;
 /** The runtime discards the bodies of some methods itself, and does not say when they end. */
@@ -31,7 +25,8 @@ export function leavesBody(request: Request, response: Response): boolean {
 export async function withLingeringClose(
   request: Request,
   response: Response,
-  { timers, maxBytes }: LingeringCloseOptions,
+  timers: Timers,
+  maxBytes: number,
 ): Promise<Response> {
   if (response.headers.get("content-type") === "text/event-stream") return response;
   const answer = await response.bytes();

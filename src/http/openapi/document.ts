@@ -51,24 +51,22 @@ function describe(path: string, { id, summary, parameters, body, answers, errors
   const isDecided = path === "/v1/chat/completions";
   const responses: { [status: string]: object } = {};
   for (const status of [403, ...(wantsToken ? ([401] as const) : []), ...errors] as const) {
-    const headers = answerHeaders(isDecided, true);
-    responses[status] = { description: errorStatuses[status], headers, content: json("Error") };
+    const description = errorStatuses[status];
+    responses[status] = { description, headers: answerHeaders(isDecided, true), content: json("Error") };
   }
   for (const [status, [description, content]] of Object.entries(answers)) {
     const described = typeof content === "string" ? json(content) : content;
-    const headers = answerHeaders(isDecided, false);
-    responses[status] = { description, headers, ...(described === undefined ? {} : { content: described }) };
+    responses[status] = { description, headers: answerHeaders(isDecided, false), content: described };
   }
-  const { schema = "", example } = body ?? {};
+  const bodyContent = body && { "application/json": { schema: ref(body.schema), example: body.example } };
+  // What is undefined is left out of the JSON.
   return {
     operationId: id,
     tags: [wantsToken ? (path.startsWith("/v1/route/") ? "routing" : "chat") : "operation"],
     summary,
-    ...(parameters === undefined ? {} : { parameters }),
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: ref(schema), example } } } }),
-    ...(wantsToken ? { security: [{ bearer: [] }] } : {}),
+    parameters,
+    requestBody: bodyContent && { required: true, content: bodyContent },
+    security: wantsToken ? [{ bearer: [] }] : undefined,
     responses,
   };
 }

@@ -13,9 +13,7 @@ export function bodyProblems(error: z.ZodError, given: unknown): string {
     const field = issue.path.map(String).join(".");
     if (!byField.has(field)) byField.set(field, `${field}: ${requirement(issue, given)}`);
   }
-  const problems = [...byField.values()];
-  const shown = problems.slice(0, maxProblems).join("; ");
-  return problems.length > maxProblems ? `${shown}; and ${problems.length - maxProblems} more` : shown;
+  return [...byField.values()].slice(0, maxProblems).join("; ");
 }
 
 /** What a field must be, in words that do not repeat what was sent. */

@@ -103,6 +103,6 @@ describe("an invalid request", () => {
 
   test("with very many problems gets the first few", async () => {
     const task = Object.fromEntries(Object.keys(RoutingTask.shape).map((key) => [key, []]));
-    expect(await detailOf({ task })).toEndWith("; and 9 more");
+    expect((await detailOf({ task })).split("; ")).toHaveLength(8);
   });
 });

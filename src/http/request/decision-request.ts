@@ -27,18 +27,6 @@ export async function parseDecisionRequest(
   maxValues: number,
   privacy: Pick<PrivacyEngine, "redactLargeBody">,
 ): Promise<ParsedDecisionRequest> {
-  const parsed = readDecisionRequest(bytes, maxValues);
-  if (parsed.kind === "invalid" || parsed.task.sensitive) return parsed;
-  try {
-    const body = { messages: [{ role: "user" as const, content: parsed.task.instruction }] };
-    return (await privacy.redactLargeBody(body)).total === 0 ? parsed : asSensitive(parsed);
-  } catch {
-    // The error might quote the text. The gate fails closed.
-    return asSensitive(parsed);
-  }
-}
-
-function readDecisionRequest(bytes: Uint8Array, maxValues: number): ParsedDecisionRequest {
   const json = receiveJson(bytes, maxValues, undefined);
   if ("status" in json) return invalid(json.detail, json.status === 413 ? 413 : 422);
   const body = json.value;
@@ -48,13 +36,18 @@ function readDecisionRequest(bytes: Uint8Array, maxValues: number): ParsedDecisi
   const parsed = DecisionRequest.safeParse(given);
   if (!parsed.success) return invalid(bodyProblems(parsed.error, given));
   const { task, runtime } = parsed.data;
-  const asked = asksForHighReasoning(task.instruction) ? { ...task, reasoning: "HIGH" as const } : task;
-  return { kind: "ok", task: asked, runtime, size: sizeOf(task.instruction) };
+  if (asksForHighReasoning(task.instruction)) task.reasoning = "HIGH";
+  // What holds a credential is sensitive, whatever it says of itself.
+  task.sensitive ||= await holdsCredential(task.instruction, privacy);
+  return { kind: "ok", task, runtime, size: sizeOf(task.instruction) };
 }
 
-/** What holds a credential is sensitive, whatever it says of itself; and so is what could not be scanned. */
-function asSensitive<P extends { readonly task: RoutingTask }>(parsed: P): P {
-  return { ...parsed, task: { ...parsed.task, sensitive: true } };
+async function holdsCredential(content: string, privacy: Pick<PrivacyEngine, "redactLargeBody">): Promise<boolean> {
+  try {
+    return (await privacy.redactLargeBody({ messages: [{ role: "user", content }] })).total > 0;
+  } catch {
+    return true; // the error might quote the text, and the gate fails closed
+  }
 }
 
 const bytesPerToken = 4;

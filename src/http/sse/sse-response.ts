@@ -128,19 +128,16 @@ export class SseBody implements Receiver<string> {
     const { keepaliveMs, writeStallMs } = this.#options;
     const sink = this.#sink;
     if (!this.#open) return;
+    let nextMs = Math.min(keepaliveMs, writeStallMs);
     const waitedMs = this.#clock.monotonic() - this.#sinceMs;
     const limitMs = this.#waitsFor === "upstream" ? keepaliveMs : writeStallMs;
-    if (waitedMs < limitMs) {
-      this.#stopWatching = this.#watchIn(Math.min(limitMs - waitedMs, keepaliveMs, writeStallMs));
+    if (this.#waitsFor === "caller" && waitedMs >= limitMs) {
+      this.onError(new Error("the caller stopped reading"));
       return;
     }
-    if (this.#waitsFor === "caller") {
-      this.#cancel();
-      sink?.close(new Error("the caller stopped reading"));
-      return;
-    }
-    if (sink !== undefined) void this.#write(sink, keepAlive);
-    this.#stopWatching = this.#watchIn(Math.min(keepaliveMs, writeStallMs));
+    if (waitedMs < limitMs) nextMs = Math.min(nextMs, limitMs - waitedMs);
+    else if (sink !== undefined) void this.#write(sink, keepAlive);
+    this.#stopWatching = this.#watchIn(nextMs);
   }
 
   #cancel(): void {
