@@ -1,4 +1,4 @@
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 
 /** How amounts, durations, shares, counts, times and names are written on the page. */
 

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { isSection } from "#config/config-file.ts";
 import { formatProblems, type Invalid, type Problem } from "#config/problem.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 
 /** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;

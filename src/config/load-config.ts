@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import type { Caps } from "#domain/money/caps.ts";
+import type { Caps } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { readJsonFile } from "./config-file.ts";
 import { checkPolicy, loadPolicy } from "./load-policy.ts";

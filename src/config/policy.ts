@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { type Caps, lowerCap } from "#domain/money/caps.ts";
-import { type NanoUsd, usdToNano } from "#domain/money/money.ts";
+import { type Caps, lowerCap, type NanoUsd, usdToNano } from "#domain/money/money.ts";
 import { type TaskKind, taskKinds } from "#domain/routing.ts";
 import { choice, flag, Health, int, ms, num, section, Upstream, usd } from "./policy-sections.ts";
 

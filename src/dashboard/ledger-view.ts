@@ -1,5 +1,4 @@
-import { type Caps, lowerCap } from "#domain/money/caps.ts";
-import { nanoUsd } from "#domain/money/money.ts";
+import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
 import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
 import { hardCapOf, isOfPastDay } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";

@@ -1,5 +1,4 @@
-import type { NanoUsd } from "./money/money.ts";
-import type { Surcharge } from "./money/surcharge.ts";
+import type { NanoUsd, Surcharge } from "./money/money.ts";
 import type { Alias, RoutingTask } from "./routing.ts";
 
 /** JSON as it came over the wire. */

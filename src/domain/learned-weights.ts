@@ -14,9 +14,7 @@ const Knots = z
   .refine(
     (knots) =>
       knots.every(([x, y], at) => at === 0 || (x > (knots[at - 1]?.[0] ?? x) && y > (knots[at - 1]?.[1] ?? y))),
-    {
-      message: "both numbers of a pair must rise from one pair to the next",
-    },
+    "both numbers of a pair must rise from one pair to the next",
   );
 
 /**
@@ -58,10 +56,7 @@ export const LearnedWeights = z
   })
   .refine(
     ({ landmarks, scale }) => landmarks.every(({ length }) => length === scale.filter((spread) => spread > 0).length),
-    {
-      path: ["landmarks"],
-      message: "must have one number for each feature that is used",
-    },
+    { path: ["landmarks"], message: "must have one number for each feature that is used" },
   )
   .refine(({ landmarks, weights }) => landmarks.length === weights.length, {
     path: ["weights"],

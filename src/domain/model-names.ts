@@ -30,21 +30,7 @@ interface Parts {
   readonly free: boolean;
 }
 
-/** The names that were read last: every answer compares the same few. */
-const known = new Map<string, Parts>();
-const maxKnown = 256;
-
 function partsOf(model: string): Parts {
-  let parts = known.get(model);
-  if (parts === undefined) {
-    if (known.size >= maxKnown) known.clear();
-    parts = readParts(model);
-    known.set(model, parts);
-  }
-  return parts;
-}
-
-function readParts(model: string): Parts {
   const plain = model.toLowerCase();
   const slash = plain.lastIndexOf("/");
   const [named = "", ...suffixes] = plain.slice(slash + 1).split(":");

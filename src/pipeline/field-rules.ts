@@ -8,8 +8,7 @@ import {
   namesFreeTerms,
   policyGuardedField,
 } from "#domain/guarded-fields.ts";
-import { type NanoUsd, usdToNano, zeroUsd } from "#domain/money/money.ts";
-import type { Surcharge } from "#domain/money/surcharge.ts";
+import { type NanoUsd, type Surcharge, usdToNano, zeroUsd } from "#domain/money/money.ts";
 
 /** What the policy does with guarded fields of requests, made once per configuration. */
 export interface FieldRules {

@@ -1,7 +1,7 @@
 import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
-import type { Caps } from "#domain/money/caps.ts";
+import type { Caps } from "#domain/money/money.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
 import type { TaskMemory } from "#pipeline/assess/task/task-memory.ts";

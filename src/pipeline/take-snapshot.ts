@@ -1,6 +1,5 @@
 import type { CallerKey } from "#domain/chat.ts";
-import { lowerCap } from "#domain/money/caps.ts";
-import { type NanoUsd, zeroUsd } from "#domain/money/money.ts";
+import { lowerCap, type NanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";

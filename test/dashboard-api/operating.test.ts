@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AnswerOf } from "#dashboard/api.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import { fails } from "#simulator/behaviours.ts";
 import { disconnects } from "#simulator/testing/scripted.ts";
 import { eventually } from "../harness/gateway.ts";

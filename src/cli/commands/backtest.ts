@@ -2,7 +2,7 @@ import { withRecords } from "#cli/databases.ts";
 import { checkSpan, fileOr } from "#cli/options.ts";
 import { type OutputOptions, print, textOf, valid } from "#cli/output.ts";
 import { loadConfig } from "#config/load-config.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 
 interface BacktestOptions extends OutputOptions {

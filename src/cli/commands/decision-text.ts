@@ -1,5 +1,5 @@
 import { alignedLines, textOf, textTable } from "#cli/output.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 
 /** Durations as people read them: `2 ms`, `3.2 s`, `1 m 04 s`. */

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { Aggregator } from "#cli/options.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { getJson, type KeyUsage, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";

@@ -1,8 +1,7 @@
 import { withLedger, withRecords } from "#cli/databases.ts";
 import { userName } from "#cli/options.ts";
 import { badUsage, exitCodes, type OutputOptions, print, textOf, textTable } from "#cli/output.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
-import type { NanoUsd } from "#domain/money/money.ts";
+import { dollarText, type NanoUsd } from "#domain/money/money.ts";
 import { type ClosedHold, closeHold, type HoldEnding } from "#ledger/admin/close-hold.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 

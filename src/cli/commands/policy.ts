@@ -7,7 +7,7 @@ import { jsonSchemaOf } from "#config/json-schema.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
 import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
 import { Policy } from "#config/policy.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
 import { boundedId } from "#records/build-record.ts";
 import { runBacktest } from "./backtest.ts";

@@ -1,7 +1,7 @@
 import type { CapUse, Pace } from "#dashboard/ledger-view.ts";
 import type { DecisionFilter } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { formatUsd, nanoUsd, parseUsd, usdToNano } from "./money.ts";
+import fc from "fast-check";
+import { jsonLines } from "#platform/testing/json-lines.ts";
+import { dollarText, formatUsd, nanoUsd, parseUsd, usdToNano } from "./money.ts";
 
 describe("US dollars as text", () => {
   const cases: [string, number | undefined][] = [
@@ -58,5 +60,24 @@ describe("US dollars as text", () => {
     [-250_000_000, "-0.25"],
   ])("%p nano-dollars are printed as %p", (amount, text) => {
     expect(formatUsd(amount)).toBe(text);
+  });
+});
+
+describe("amounts as people read them", () => {
+  test.each(jsonLines<[number, string]>(import.meta.dir, "fixtures/dollar-texts.jsonl"))(
+    "%d nano-USD is formatted as %s",
+    (nano, text) => {
+      expect(dollarText(nano)).toBe(text);
+    },
+  );
+
+  test("an amount above zero is never written as zero, and differs by less than a thousandth below a cent", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 9_999_999 }), (nano) => {
+        const shown = Number(dollarText(nano).slice(1));
+        expect(shown).toBeGreaterThan(0);
+        expect(Math.abs(shown * 1e9 - nano)).toBeLessThanOrEqual(nano / 1_000 + 0.001);
+      }),
+    );
   });
 });

@@ -80,6 +80,51 @@ export function formatUsd(amount: number): string {
   return sign + (end === 1 ? String(whole) : `${whole}.${digits.slice(1, end)}`);
 }
 
+/**
+ * Nano-USD as people read them, on the page, in sentences and in tables of commands: at most four significant digits, cents from a
+ * dollar on, whole dollars from a hundred on. Something is never shown as `$0.00`.
+ */
+export function dollarText(nano: number): string {
+  if (nano === 0) return "$0";
+  const usd = Math.abs(nano) / 1_000_000_000;
+  const rounded = Number(usd.toPrecision(4));
+  const sign = nano < 0 ? "−" : "";
+  if (rounded < 1) return `${sign}$${rounded.toFixed(9).replace(/(\.\d\d+?)0+$/, "$1")}`;
+  if (rounded < 1_000) return `${sign}$${usd.toFixed(rounded < 100 ? 2 : 0)}`;
+  // With a comma between thousands. Not by `Intl`, whose tables take 1 MB of a gateway that rests.
+  return `${sign}$${rounded.toFixed(0).replace(/\B(?=(?:\d{3})+$)/g, ",")}`;
+}
+
 function safe(value: number): NanoUsd | undefined {
   return Number.isSafeInteger(value) ? (value as NanoUsd) : undefined;
+}
+
+/** The budget caps that apply to a request, in nano-USD; a soft cap is never above its hard cap. */
+export interface Caps {
+  readonly goalSoft: NanoUsd;
+  readonly goalHard: NanoUsd;
+  readonly daySoft: NanoUsd;
+  readonly dayHard: NanoUsd;
+}
+
+/** The lower of two caps. */
+export function lowerCap(a: NanoUsd, b: NanoUsd): NanoUsd {
+  return a < b ? a : b;
+}
+
+/** What a request may cost above our prices, because of fields that the operator's policy lets through. */
+export interface Surcharge {
+  /** Of the whole call, on top of everything. */
+  readonly fee: NanoUsd;
+  /** What the price of tokens is multiplied with; at least 1. */
+  readonly factor: number;
+  /** The fields it comes from; names of the operator's policy, never a caller's text. */
+  readonly fields: readonly string[];
+}
+
+/** `amount` with the surcharge, rounded up; too large a sum is `maxUsd`. */
+export function withSurcharge(amount: NanoUsd, surcharge: Surcharge | undefined): NanoUsd {
+  if (surcharge === undefined) return amount;
+  const sum = Math.ceil(amount * surcharge.factor) + surcharge.fee;
+  return sum < maxUsd ? nanoUsd(sum) : maxUsd;
 }

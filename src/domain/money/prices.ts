@@ -14,32 +14,9 @@ export interface TimeSpan {
  * when the call ends.
  */
 export function highestRates(price: Price, inputTokens: number): Rates {
-  if (price.bands === undefined) return price;
-  let table = highestRatesTables.get(price);
-  if (table === undefined) {
-    table = highestRatesTableOf(price, price.bands);
-    highestRatesTables.set(price, table);
-  }
-  for (let at = table.length - 1; at > 0; at--) {
-    const row = table[at];
-    if (row !== undefined && inputTokens >= row.fromInputTokens) return row.rates;
-  }
-  return table[0]?.rates ?? price;
-}
-
-/** The highest rates from so many prompt tokens on, ascending; built once for each price in force, read several times a request. */
-type HighestRatesTable = readonly { readonly fromInputTokens: number; readonly rates: Rates }[];
-const highestRatesTables = new WeakMap<Price, HighestRatesTable>();
-
-function highestRatesTableOf(price: Price, bands: readonly PriceBand[]): HighestRatesTable {
-  const starts = new Set([0, ...bands.map(({ fromInputTokens }) => fromInputTokens ?? 0)]);
-  return [...starts]
-    .toSorted((a, b) => a - b)
-    .map((fromInputTokens) => {
-      let rates: Rates = price;
-      for (const band of bands) if (reaches(band, fromInputTokens)) rates = withHigherRates(rates, band.rates);
-      return { fromInputTokens, rates };
-    });
+  let rates: Rates = price;
+  for (const band of price.bands ?? []) if (reaches(band, inputTokens)) rates = withHigherRates(rates, band.rates);
+  return rates;
 }
 
 /**
@@ -78,27 +55,13 @@ export function ratesOf(price: Price, inputTokens: number, during?: TimeSpan): R
  */
 export function priceWithCacheWrites(price: Price): Price {
   if (price.cacheWrite !== undefined) return price;
-  const known = withCacheWrites.get(price);
-  if (known !== undefined) return known;
-  const made: Price = {
-    ...price,
-    cacheWrite: doubled(price.input),
-    ...(price.bands === undefined
-      ? {}
-      : {
-          bands: price.bands.map((band) =>
-            band.rates.input === undefined || band.rates.cacheWrite !== undefined
-              ? band
-              : { ...band, rates: { ...band.rates, cacheWrite: doubled(band.rates.input) } },
-          ),
-        }),
-  };
-  withCacheWrites.set(price, made);
-  return made;
+  const bands = price.bands?.map((band) =>
+    band.rates.input === undefined || band.rates.cacheWrite !== undefined
+      ? band
+      : { ...band, rates: { ...band.rates, cacheWrite: doubled(band.rates.input) } },
+  );
+  return { ...price, cacheWrite: doubled(price.input), ...(bands && { bands }) };
 }
-
-/** Made once for each price in force. */
-const withCacheWrites = new WeakMap<Price, Price>();
 
 function doubled(rate: NanoUsdPerMTok): NanoUsdPerMTok {
   return (2 * rate) as NanoUsdPerMTok; // the same unit; the schema's bound leaves room

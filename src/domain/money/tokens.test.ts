@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Price } from "#domain/model.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "./money.ts";
-import { costOf, holdFor } from "./tokens.ts";
+import { costOf, inputBoundOf } from "./tokens.ts";
 
 const perMTok = (value: number) => value as NanoUsdPerMTok; // test prices are written by hand
 const price: Price = { input: perMTok(140_000_000), cachedInput: perMTok(2_800_000), output: perMTok(280_000_000) };
@@ -27,25 +28,24 @@ describe("what tokens cost", () => {
   });
 });
 
-describe("a hold", () => {
-  const tokens = fc.nat({ max: 2_000_000 });
-  const rate = fc.nat({ max: 1_000_000_000 }).map(perMTok);
-  const prices: fc.Arbitrary<Price> = fc.record({ input: rate, cachedInput: rate, output: rate });
+/** UTF-8 bytes of every string in a body, keys included: all text that a tokenizer could read. */
+function textBytes(value: Json): number {
+  if (typeof value === "string") return new TextEncoder().encode(value).length;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
+  if (value === null || typeof value !== "object") return 0;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + textBytes(key) + textBytes(item), 0);
+}
 
-  test("is at least the cost of any usage within its bounds", () => {
+describe("the bound on input tokens", () => {
+  test("is at least the bytes of all text sent, plus 8 per message and 64", () => {
+    const text = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(
-        prices,
-        tokens,
-        tokens,
-        fc.integer({ min: 1, max: 8 }),
-        fc.func(fc.nat({ max: 100 })),
-        (p, i, o, n, share) => {
-          const hold = holdFor({ inputTokens: i, outputTokens: o, choices: n }, p);
-          const part = (of: number, key: string) => Math.floor((of * share(key)) / 100);
-          const input = part(i, "input");
-          const usage = { input, cachedInput: part(input, "cached"), output: part(n * o, "output"), reasoning: 0 };
-          expect(costOf(usage, p)).toBeLessThanOrEqual(hold);
+        fc.array(fc.record({ role: fc.constant("user"), content: text })),
+        fc.jsonValue(),
+        (messages, tools) => {
+          const body = { messages, tools } as JsonObject; // fast-check's JSON type has other names for the same values
+          expect(inputBoundOf(body)).toBeGreaterThanOrEqual(textBytes(body) + 8 * messages.length + 64);
         },
       ),
     );

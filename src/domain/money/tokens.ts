@@ -1,3 +1,4 @@
+import type { JsonObject } from "#domain/chat.ts";
 import type { Price, Rates } from "#domain/model.ts";
 import { type NanoUsd, nanoUsd } from "./money.ts";
 import { highestRates, ratesOf, type TimeSpan } from "./prices.ts";
@@ -60,4 +61,21 @@ export function highestInputRateOf({ input, cachedInput, cacheWrite }: Rates): n
 /** Floats are exact up to 2^53, which nearly all sums are far below; above it they would lose whole units. */
 function exactly(millionths: bigint, request: number): NanoUsd {
   return nanoUsd(Number((millionths + 999_999n) / 1_000_000n) + request);
+}
+
+/** What a chat template may add around one message (role marks, separators), in tokens; generous. */
+const tokensPerMessage = 8;
+/** What a chat template may add around the whole prompt, in tokens. */
+const tokensPerRequest = 64;
+
+/**
+ * No tokenizer makes more input tokens of this body: a token of a byte-level tokenizer covers at least one byte, so the
+ * UTF-8 bytes of everything sent, and what chat templates add, bound the prompt from above.
+ *
+ * The bytes are counted on the serialized body, which is all text sent plus its JSON: escapes only make it longer, and no
+ * text is in the prompt that is not in the body. That one number covers every field, also those the gateway does not know.
+ */
+export function inputBoundOf(body: JsonObject): number {
+  const messages = Array.isArray(body["messages"]) ? body["messages"].length : 0;
+  return Buffer.byteLength(JSON.stringify(body), "utf8") + tokensPerMessage * messages + tokensPerRequest;
 }

@@ -1,5 +1,5 @@
 import { isObject } from "#domain/chat.ts";
-import { inputBoundOf } from "#domain/money/input-bound.ts";
+import { inputBoundOf } from "#domain/money/tokens.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { receiveJson } from "#http/chat-body/received-json.ts";
 import { asksForHighReasoning } from "#pipeline/assess/envelope/ask.ts";

@@ -1,5 +1,5 @@
 import type { StoreDatabase } from "#db/store-database.ts";
-import type { Caps } from "#domain/money/caps.ts";
+import type { Caps } from "#domain/money/money.ts";
 import type { Resolution } from "#ledger/ledger.ts";
 import { readAccount } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";

@@ -1,6 +1,6 @@
 import { type ChatRequest, isObject, type JsonObject } from "#domain/chat.ts";
 import { otherOutputLimits } from "#domain/guarded-fields.ts";
-import type { Surcharge } from "#domain/money/surcharge.ts";
+import type { Surcharge } from "#domain/money/money.ts";
 import { numberOf } from "#domain/raw-json.ts";
 import type { Writable } from "#domain/writable.ts";
 

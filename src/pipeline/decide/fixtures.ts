@@ -1,8 +1,7 @@
 import { Policy } from "#config/policy.ts";
 import { featureCount, featureVersion, LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelKey, type ModelRegistry, modelRegistry, type Role } from "#domain/model.ts";
-import { lowerCap } from "#domain/money/caps.ts";
-import { type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
+import { lowerCap, type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";

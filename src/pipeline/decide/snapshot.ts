@@ -1,7 +1,6 @@
 import type { Policy } from "#config/policy.ts";
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
-import type { Caps } from "#domain/money/caps.ts";
-import type { NanoUsd } from "#domain/money/money.ts";
+import type { Caps, NanoUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";

@@ -2,7 +2,7 @@ import type { Policy } from "#config/policy.ts";
 import { isObject, type JsonObject } from "#domain/chat.ts";
 import type { Model } from "#domain/model.ts";
 import { otherModel } from "#domain/model-names.ts";
-import { inputBoundOf } from "#domain/money/input-bound.ts";
+import { inputBoundOf } from "#domain/money/tokens.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";

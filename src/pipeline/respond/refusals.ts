@@ -1,5 +1,4 @@
-import type { Caps } from "#domain/money/caps.ts";
-import { formatUsd } from "#domain/money/money.ts";
+import { type Caps, formatUsd } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { type LedgerStatus, outageOf } from "#ledger/ledger.ts";
 import { addHardCapEvidence, deniedByHardCap } from "#pipeline/decide/select/budget.ts";

@@ -1,4 +1,4 @@
-import { dollarText } from "#domain/money/dollar-text.ts";
+import { dollarText } from "#domain/money/money.ts";
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import { onScale } from "#pipeline/decide/rules/score-scale.ts";
 import type { DecisionExplanation, DecisionRecord, DecisionStage, Tier } from "#records/decision-record.ts";

@@ -1,7 +1,7 @@
 import { capsOf, Policy } from "#config/policy.ts";
 import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
-import type { Caps } from "#domain/money/caps.ts";
+import type { Caps } from "#domain/money/money.ts";
 import type { StoredConfig } from "#records/records.ts";
 
 /** What decisions are made by. */

@@ -1,5 +1,4 @@
-import { type Caps, lowerCap } from "#domain/money/caps.ts";
-import { nanoUsd } from "#domain/money/money.ts";
+import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import type { Model, ModelKey } from "#domain/model.ts";
-import type { Caps } from "#domain/money/caps.ts";
+import type { Caps } from "#domain/money/money.ts";
 import { policyVersion } from "#domain/routing.ts";
 import { openFileLimit } from "#platform/open-file-limit.ts";
 import type { ReadMetric } from "./declarations.ts";

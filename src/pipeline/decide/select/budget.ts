@@ -1,7 +1,6 @@
 import type { Model, Price } from "#domain/model.ts";
-import { formatUsd, maxUsd, type NanoUsd } from "#domain/money/money.ts";
+import { formatUsd, maxUsd, type NanoUsd, withSurcharge } from "#domain/money/money.ts";
 import { highestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
-import { withSurcharge } from "#domain/money/surcharge.ts";
 import { highestInputRateOf, holdFor } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
