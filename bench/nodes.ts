@@ -1,16 +1,16 @@
 /**
  * What several nodes on one PostgreSQL cost: latency, processor time, and work of the database for each request, with the same load
- * on one node and spread over more. Linux only.
+ * on one node and spread over more; with `--per-node` that many connections to each node instead. Linux only.
  *
- * `bun bench/nodes.ts [--rounds 3] [--requests 1600] [--connections 16] [--nodes 1,2,4,8] [--warmup 3000]`
- * All nodes run all the time, in a round only the first of them get requests, and what they do at rest is measured first and left out.
+ * `bun bench/nodes.ts [--rounds 3] [--requests 1600] [--connections 16 | --per-node 8] [--nodes 1,2,4,8] [--fsync off]`
+ * All nodes run all the time; in a round only the first of them get requests, and what they do at rest is measured first and left out.
  * Nodes, database, upstream and callers share the machine. Lower quartiles of the rounds; in parentheses as a multiple of one node.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { SQL } from "bun";
 import { startPostgres } from "../test/harness/postgres.ts";
-import { treeTime } from "./support/counters.ts";
+import { processTree } from "./support/counters.ts";
 import { lowerQuartile } from "./support/quantiles.ts";
 import { type Gateway, type Load, Servers } from "./support/servers.ts";
 
@@ -19,19 +19,17 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "3" },
     requests: { type: "string", default: "1600" },
     connections: { type: "string", default: "16" },
+    "per-node": { type: "string" },
+    fsync: { type: "string", default: "on" },
     nodes: { type: "string", default: "1,2,4,8" },
-    warmup: { type: "string", default: "3000" },
-    "rest-seconds": { type: "string", default: "15" },
   },
 });
 const counts = options.nodes.split(",").map(Number);
-const [requests, connections] = [Number(options.requests), Number(options.connections)];
+const requests = Number(options.requests);
+const connectionsTo = (nodes: number) => nodes * Number(options["per-node"] ?? Number(options.connections) / nodes);
 
-const postgres = await startPostgres({
-  shared_preload_libraries: "pg_stat_statements",
-  "pg_stat_statements.track_utility": "on",
-  max_connections: "200",
-});
+const statistics = { shared_preload_libraries: "pg_stat_statements", track_wal_io_timing: "on" };
+const postgres = await startPostgres({ ...statistics, fsync: options.fsync, max_connections: "200" });
 await using servers = new Servers({ pinned: false });
 const url = await postgres.createDatabase();
 const sql = new SQL(url, { max: 1 });
@@ -41,27 +39,34 @@ const gateways: Gateway[] = [];
 for (let node = 1; node <= Math.max(...counts); node++)
   gateways.push(await servers.gateway(upstream, undefined, "", { DATABASE_URL: url, NODE_ID: `node-${node}` }));
 const server = Number(
-  /^PPid:\s+(\d+)/m.exec(
-    readFileSync(`/proc/${(await sql.unsafe("SELECT pg_backend_pid() AS pid"))[0].pid}/status`, "utf8"),
-  )?.[1],
+  readFileSync(`/proc/${(await sql.unsafe("SELECT pg_backend_pid() AS pid"))[0].pid}/stat`, "utf8").split(" ")[3],
 );
+
+/** Processor time of a process and those that it has started, also of ended ones, in milliseconds. */
+function processorMs(pid: number): number {
+  const ticks = (each: number) => {
+    const [, fields = ""] = readFileSync(`/proc/${each}/stat`, "utf8").split(") ");
+    const counts = fields.split(" ").slice(11, each === pid ? 15 : 13);
+    return counts.reduce((sum, count) => sum + Number(count), 0);
+  };
+  return processTree(pid).reduce((sum, each) => sum + ticks(each) * 10, 0);
+}
 
 /** Counters that only rise; times in milliseconds. `lock` is the statement that waits for the accounts, once for each batch. */
 async function counters() {
   const [row] = await sql.unsafe(`
-    SELECT sum(calls) FILTER (WHERE query IN ('COMMIT', 'ROLLBACK')) AS transactions, sum(calls) AS statements,
-      sum(rows) FILTER (WHERE query !~ '^(SELECT|SHOW)' OR query ~ '^WITH written') AS rows,
+    SELECT sum(calls) AS statements,
       sum(calls) FILTER (WHERE query ~ 'FROM account .*FOR UPDATE') AS batches,
       sum(total_exec_time) FILTER (WHERE query ~ 'FROM account .*FOR UPDATE') AS "lockMs",
       pg_current_wal_insert_lsn() - '0/0' AS "walBytes",
-      (SELECT sum(active_time) FROM pg_stat_database WHERE datname = current_database()) AS "activeMs",
-      (SELECT sum(idle_in_transaction_time) FROM pg_stat_database WHERE datname = current_database()) AS "awayMs"
-    FROM pg_stat_statements`);
-  const database = treeTime(server) / 1e6;
+      max(idle_in_transaction_time) AS "awayMs", max(tup_inserted + tup_updated + tup_deleted) AS rows,
+      (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal') AS syncs,
+      (SELECT sum(fsync_time) FROM pg_stat_io WHERE object = 'wal') AS "syncMs"
+    FROM pg_stat_statements, pg_stat_database WHERE datname = current_database()`);
   return {
     ...Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)])),
-    databaseMs: database,
-    gatewayMs: gateways.reduce((sum, { pid }) => sum + treeTime(pid), 0) / 1e6,
+    databaseMs: processorMs(server),
+    gatewayMs: gateways.reduce((sum, { pid }) => sum + processorMs(pid), 0),
   } as Record<string, number>;
 }
 
@@ -73,10 +78,12 @@ async function during(run: () => Promise<unknown>): Promise<Record<string, numbe
   return { ...Object.fromEntries(grown), seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-async function load(count: number, total: number, callers = connections) {
+async function load(count: number, total: number) {
   const each = (amount: number) => String(Math.max(1, Math.round(amount / count)));
   const results = await Promise.all(
-    gateways.slice(0, count).map(({ url }) => servers.load(url, "answers", each(callers), "600", each(total))),
+    gateways
+      .slice(0, count)
+      .map(({ url }) => servers.load(url, "answers", each(connectionsTo(count)), "600", each(total))),
   );
   const mean = (of: "p50Ms" | "p99Ms") => results.reduce((sum, result) => sum + result[of], 0) / count;
   const sum = (number: (of: Load) => number) => results.reduce((total, result) => total + number(result), 0);
@@ -84,19 +91,17 @@ async function load(count: number, total: number, callers = connections) {
   return { p50: mean("p50Ms"), p99: mean("p99Ms"), answers, refused: answers - sum((of) => of.statuses["200"] ?? 0) };
 }
 
-await load(gateways.length, Number(options.warmup) * gateways.length);
-const restSeconds = Number(options["rest-seconds"]);
+await load(gateways.length, 2_000 * gateways.length);
+const restSeconds = 15;
 const rest = await during(() => Bun.sleep(restSeconds * 1_000));
-const perNode = (name: string) => ((rest[name] ?? 0) / restSeconds / gateways.length).toFixed(2);
-console.log(
-  `A node at rest, each second: ${perNode("transactions")} transactions, ${perNode("statements")} statements, `,
-);
-console.log(`  ${perNode("walBytes")} bytes of WAL, ${perNode("databaseMs")} ms of the database's processor time.\n`);
+const perNode = (name: string) => ((rest[name] ?? 0) / restSeconds / gateways.length).toFixed(1);
+console.log(`A node at rest, each second: ${perNode("statements")} statements, ${perNode("walBytes")} bytes of WAL,`);
+console.log(`${perNode("databaseMs")} ms of the database's processor time.\n`);
 
 const figures = new Map(counts.map((count) => [count, [] as Record<string, number>[]]));
 for (let round = 0; round < Number(options.rounds); round++) {
   for (const count of counts) {
-    const alone = await servers.load(upstream.url, "answers", String(connections), "600", String(requests));
+    const alone = await servers.load(upstream.url, "answers", String(connectionsTo(count)), "600", String(requests));
     let answered = { p50: 0, p99: 0, answers: 1, refused: 0 };
     const grown = await during(async () => {
       answered = await load(count, requests);
@@ -112,14 +117,13 @@ for (let round = 0; round < Number(options.rounds); round++) {
       "requests per second": answered.answers / seconds,
       "gateways' processor time, µs": each("gatewayMs") * 1_000,
       "database's processor time, µs": each("databaseMs") * 1_000,
-      transactions: each("transactions"),
       statements: each("statements"),
       "rows written": each("rows"),
       "bytes of WAL": each("walBytes"),
       "ledger batches": each("batches"),
       "wait for the accounts, ms a batch": net("lockMs") / net("batches"),
       "open while the node decides, ms a batch": net("awayMs") / net("batches"),
-      "at work without that wait, ms a batch": (net("activeMs") - net("lockMs")) / net("batches"),
+      "sync of the WAL to the disk, ms": net("syncMs") / net("syncs"),
     });
   }
 }
