@@ -57,13 +57,13 @@ interface AnyEndpoint {
 export class ApiRouter {
   readonly #routes: readonly { readonly method: string; readonly path: RegExp; readonly endpoint: AnyEndpoint }[];
   readonly #timers: Timers;
-  readonly #connection: Pick<ServerConnection, "bodies" | "liftIdleTimeout">;
+  readonly #connection: Pick<ServerConnection, "bodies">;
   #streams = 0;
 
   constructor(
     endpoints: Readonly<Record<string, AnyEndpoint>>,
     timers: Timers,
-    connection: Pick<ServerConnection, "bodies" | "liftIdleTimeout">,
+    connection: Pick<ServerConnection, "bodies">,
   ) {
     this.#timers = timers;
     this.#connection = connection;
@@ -126,7 +126,6 @@ export class ApiRouter {
       stop?.();
     };
     const stream = openEventStream<never>(this.#timers, request.signal, onClose);
-    this.#connection.liftIdleTimeout(request);
     stop = endpoint.events?.(call, stream);
     if (closed) stop?.();
     return new Response(stream.body, { headers });

@@ -49,7 +49,7 @@ export function startServer(options: ServerOptions) {
     isDraining: false,
   };
   const table = endpointTable(options, state, connection);
-  const serve = requestGuard(options, state);
+  const serve = requestGuard(options, state, connection);
   const unknown = serve({ handler: (request) => notFound(request, table), label: "other", admission: "open" });
 
   const server: Bun.Server<undefined> = Bun.serve({
@@ -57,7 +57,7 @@ export function startServer(options: ServerOptions) {
     port: settings.port,
     // Several processes on one port (Linux).
     reusePort: settings.workers > 1,
-    // Closes connections that are idle or whose request arrives too slowly; lifted while a chat request waits for its answer.
+    // Closes connections that are idle or whose request arrives too slowly; lifted while an answer is awaited.
     idleTimeout: idleSeconds,
     // Far above our own limit, whose refusal explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -170,7 +170,7 @@ function admissionCheck({ settings, ports, keys }: ServerOptions, { load, stream
 type Serve = (endpoint: Omit<Endpoint, "method">) => (request: Request) => Promise<Response>;
 
 /** What applies to every request: its id, origin check and admission, the answer to an error, and the end of a body that nobody reads. */
-function requestGuard(options: ServerOptions, state: ServerState): Serve {
+function requestGuard(options: ServerOptions, state: ServerState, connection: ServerConnection): Serve {
   const { ports, settings, onCrash, onRejected } = options;
   const originProblem = originCheck(settings);
   const admit = admissionCheck(options, state);
@@ -188,6 +188,8 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
       let answer: Answer;
       try {
         const admitted = originProblem(headers) ?? admit(headers, admission);
+        // It may wait for the database longer than a connection may be idle.
+        if (method === "GET") connection.liftIdleTimeout(request);
         answer = "status" in admitted ? admitted : await handler(request, requestId, common, admitted.key);
       } catch (error) {
         onCrash(error, requestId);
@@ -196,6 +198,8 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
       const error = answer instanceof Response ? undefined : answer;
       const response = answer instanceof Response ? answer : errorResponse(answer, request, common);
       const { status } = response;
+      if (method === "GET" && !response.headers.get("content-type")?.startsWith("text/event-stream"))
+        connection.restoreIdleTimeout(request);
       if (
         status >= 400 &&
         !response.headers.has("x-smart-gateway-decision-id") &&

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PostgresConnection } from "#db/postgres.ts";
 import { recordStoreContract } from "#records/store/record-store.contract.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
-import { eventually, start } from "../harness/gateway.ts";
+import { authorization, eventually, start } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../harness/postgres.ts";
 
 const missing = postgresMissing();
@@ -28,6 +28,21 @@ if (missing !== undefined) {
       const store = await openRecordStore(url);
       await empty();
       return store;
+    });
+    const isLong = process.env["SMART_GATEWAY_LONG_TESTS"] === "1";
+    test.if(isLong)("a reading that takes longer than a connection may be idle is answered", async () => {
+      const own = await server.createDatabase();
+      const admin = new PostgresConnection(own, 20_000);
+      await using gateway = await start({ env: { DATABASE_URL: own }, overrides: { idleSeconds: 1 } });
+      // The runtime looks for idle connections every four seconds.
+      const locked = admin.run("BEGIN; LOCK TABLE decision_block; SELECT pg_sleep(9); COMMIT");
+      const looks = new PostgresConnection(own, 5_000);
+      const isLocked = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock'";
+      await eventually(async () => (await looks.run(isLocked))[0]?.length !== 0);
+      const reply = await gateway.get("/v1/route/decisions/unknown", authorization);
+      expect(reply.status).toBe(404);
+      await locked;
+      for (const connection of [admin, looks]) await connection.close();
     });
     test("a gateway on a server that takes no writes says why, and writes what waited when it does again", async () => {
       const own = await server.createDatabase();
