@@ -91,42 +91,6 @@ export const requestKeys = ["model", "tier", "cause", "outcome", "status", "refu
 /** What groups are made by; of attempts, by their model. Of `attempt` `requests` are calls, of `redaction` values. */
 export type GroupBy = "goal" | "session" | "attempt" | "redaction";
 
-/** Those from `attempts` on count calls of models, by `model`, `outcome` or `label`; redactions by `redaction` or `label`. */
-export const seriesMetrics = [
-  "requests",
-  "refusals",
-  "errors",
-  "cost_nano_usd",
-  "baseline_nano_usd",
-  "prompt_tokens",
-  "cached_tokens",
-  "completion_tokens",
-  "first_token_p50_ms",
-  "first_token_p95_ms",
-  "switches",
-  "switch_nano_usd",
-  "attempts",
-  "failed_attempts",
-  "retries",
-  "fail_overs",
-  "output_tokens_per_s",
-  "redactions",
-] as const;
-export type SeriesMetric = (typeof seriesMetrics)[number];
-
-export const seriesKeys = [...requestKeys, "redaction"] as const;
-export type SeriesKey = (typeof seriesKeys)[number];
-
-export interface SeriesRequest {
-  readonly metric: SeriesMetric;
-  /** One line per value of it; absent: one line, with the key "". */
-  readonly by?: SeriesKey;
-  readonly range: TimeRange;
-  readonly filter?: RollupFilter;
-  /** At most; 400 when absent. Buckets are whole hours, or minutes for ranges of a few hours. */
-  readonly maxPoints?: number;
-}
-
 /** A policy and a model registry that decisions were made by. */
 export interface StoredConfig {
   readonly hash: string;

@@ -5,9 +5,10 @@ import { conversationName } from "./build-record.ts";
 import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
-import type { RecordFilter, ReportedOutcome, RollupFilter, SeriesRequest, StoredConfig, TimeRange } from "./records.ts";
+import type { RecordFilter, ReportedOutcome, RollupFilter, StoredConfig, TimeRange } from "./records.ts";
 import { seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
+import type { SeriesRequest } from "./store/summaries.ts";
 import type { TaskStates } from "./task-memory.ts";
 
 export interface StoredRecordsOptions {

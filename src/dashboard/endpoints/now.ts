@@ -16,8 +16,14 @@ import {
 } from "#dashboard/query.ts";
 import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
 import { refusers } from "#records/decision-record.ts";
-import { type SeriesMetric, seriesKeys, seriesMetrics } from "#records/records.ts";
-import type { RecordSeries, RecordSummary, SummaryShare } from "#records/store/summaries.ts";
+import {
+  type RecordSeries,
+  type RecordSummary,
+  type SeriesMetric,
+  type SummaryShare,
+  seriesKeys,
+  seriesMetrics,
+} from "#records/store/summaries.ts";
 import { listNeeds } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */

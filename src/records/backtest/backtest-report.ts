@@ -1,14 +1,10 @@
 import { type ModelRegistry, tierOfRole } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
+import { utcDayOf } from "#platform/time.ts";
 import type { DecisionRecord, Tier } from "#records/decision-record.ts";
+import type { CostUnder } from "./cost-under.ts";
 
 export type BacktestResult = ReturnType<BacktestReport["result"]>;
-
-export interface CostUnder {
-  readonly nanoUsd: number;
-  /** The request was refused, so its tokens are not recorded: the size of its prompt and a typical answer are used. */
-  readonly estimated: boolean;
-}
 
 interface Replayed {
   readonly record: DecisionRecord;
@@ -47,8 +43,8 @@ export class BacktestReport {
     hard_to_flash: 0,
     easy_to_pro: 0,
   };
-  readonly #before = new Side();
-  readonly #after = new Side();
+  readonly #before = newSide();
+  readonly #after = newSide();
   readonly #days = new Map<string, ReturnType<typeof newDay>>();
   readonly #changes = new Map<string, ReturnType<typeof newChange>>();
 
@@ -57,62 +53,70 @@ export class BacktestReport {
   }
 
   add({ record, decision, registry, cost }: Replayed): void {
+    const { model, cause, recorded_ms, cost_nano_usd, reported } = record;
     const sums = this.#sums;
-    const delta = cost.nanoUsd - record.cost_nano_usd;
+    const tierOf = (key: string | null) => {
+      const role = registry.models.get(key ?? "")?.role;
+      return role === undefined ? null : tierOfRole[role];
+    };
     sums.requests += 1;
-    sums.from_ms ??= record.recorded_ms;
-    sums.to_ms = record.recorded_ms;
+    sums.from_ms ??= recorded_ms;
+    sums.to_ms = recorded_ms;
     if (cost.estimated) sums.estimated += 1;
-    this.#before.add(record.model, registry, record.cost_nano_usd);
-    this.#after.add(decision.model, registry, cost.nanoUsd);
-    this.#addToDay(record, decision, cost);
-    this.#addOutcome(record, decision, registry);
-    if (record.model !== decision.model) sums.changed += 1;
-    else if (record.cause !== decision.cause) sums.relabelled += 1;
-    else {
+    for (const [side, to, nanoUsd] of [
+      [this.#before, model, cost_nano_usd],
+      [this.#after, decision.model, cost.nanoUsd],
+    ] as const) {
+      side.cost += nanoUsd;
+      if (to === null) side.refused += 1;
+      else side.tiers.set(tierOf(to), (side.tiers.get(tierOf(to)) ?? 0) + 1);
+    }
+    const day = this.#days.get(utcDayOf(recorded_ms)) ?? newDay(utcDayOf(recorded_ms));
+    this.#days.set(day.day, day);
+    day.before_nano_usd += cost_nano_usd;
+    day.after_nano_usd += cost.nanoUsd;
+    if (capCauses.has(cause)) day.cap_hits_before += 1;
+    if (capCauses.has(decision.cause)) day.cap_hits_after += 1;
+    // Only what flash has answered tells what it could do.
+    if (reported !== null && tierOf(model) === "flash") {
+      const isHard = reported.outcome === "failed";
+      sums[isHard ? "hard" : "easy"] += 1;
+      if (isHard && tierOf(decision.model) === "flash") sums.hard_to_flash += 1;
+      if (!isHard && tierOf(decision.model) === "pro") sums.easy_to_pro += 1;
+    }
+    const delta = cost.nanoUsd - cost_nano_usd;
+    if (model === decision.model && cause === decision.cause) {
       sums.cache_delta_nano_usd += delta;
       return;
     }
-    const key = [record.model, record.cause, decision.model, decision.cause].join(" ");
+    sums[model === decision.model ? "relabelled" : "changed"] += 1;
+    const key = [model, cause, decision.model, decision.cause].join(" ");
     const change = this.#changes.get(key) ?? newChange(record, decision);
     this.#changes.set(key, change);
     change.requests += 1;
     change.delta_nano_usd += delta;
   }
 
-  /** Only what flash has answered tells what it could do. */
-  #addOutcome({ reported, model }: DecisionRecord, decision: RoutingDecision, registry: ModelRegistry): void {
-    if (reported === null || tierOf(model, registry) !== "flash") return;
-    const tier = tierOf(decision.model, registry);
-    if (reported.outcome === "failed") {
-      this.#sums.hard += 1;
-      if (tier === "flash") this.#sums.hard_to_flash += 1;
-    } else {
-      this.#sums.easy += 1;
-      if (tier === "pro") this.#sums.easy_to_pro += 1;
-    }
-  }
-
-  #addToDay(record: DecisionRecord, decision: RoutingDecision, cost: CostUnder): void {
-    const name = new Date(record.recorded_ms).toISOString().slice(0, 10);
-    const day = this.#days.get(name) ?? newDay(name);
-    this.#days.set(name, day);
-    day.before_nano_usd += record.cost_nano_usd;
-    day.after_nano_usd += cost.nanoUsd;
-    if (capCauses.has(record.cause)) day.cap_hits_before += 1;
-    if (capCauses.has(decision.cause)) day.cap_hits_after += 1;
-  }
-
   result() {
+    const routed = ({ tiers, refused, cost: cost_nano_usd }: ReturnType<typeof newSide>) => ({
+      by_tier: [...tiers].map(([tier, requests]) => ({ tier, requests })).toSorted((a, b) => b.requests - a.requests),
+      refused,
+      cost_nano_usd,
+    });
     return {
       ...this.#sums,
-      before: this.#before.result(),
-      after: this.#after.result(),
+      before: routed(this.#before),
+      after: routed(this.#after),
       days: [...this.#days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1)),
       /** Kinds of change, the most frequent first. */
       changes: [...this.#changes.values()].toSorted((a, b) => b.requests - a.requests).slice(0, maxChanges),
     };
   }
+}
+
+/** What was routed where; what was refused is in no tier. */
+function newSide() {
+  return { tiers: new Map<Tier | null, number>(), refused: 0, cost: 0 };
 }
 
 /** A UTC day; a cap hit is a request that a soft cap moved or a hard cap refused. */
@@ -130,29 +134,4 @@ function newChange(record: DecisionRecord, { model, cause }: RoutingDecision) {
     delta_nano_usd: 0,
     example_decision_id: record.decision_id,
   };
-}
-
-function tierOf(model: string | null, { models }: ModelRegistry): Tier | null {
-  const role = models.get(model ?? "")?.role;
-  return role === undefined ? null : tierOfRole[role];
-}
-
-/** What was routed where; what was refused is in no tier. */
-class Side {
-  readonly #tiers = new Map<Tier | null, number>();
-  #refused = 0;
-  #cost = 0;
-
-  add(model: string | null, registry: ModelRegistry, cost: number): void {
-    this.#cost += cost;
-    const tier = tierOf(model, registry);
-    if (model === null) this.#refused += 1;
-    else this.#tiers.set(tier, (this.#tiers.get(tier) ?? 0) + 1);
-  }
-
-  result() {
-    const tiers = [...this.#tiers].map(([tier, requests]) => ({ tier, requests }));
-    const by_tier = tiers.toSorted((a, b) => b.requests - a.requests);
-    return { by_tier, refused: this.#refused, cost_nano_usd: this.#cost };
-  }
 }

@@ -72,8 +72,17 @@ class Simulation {
     const day = Math.floor(record.recorded_ms / 86_400_000);
     const key = label === null ? "" : `key ${label} ${day}`;
     const accounts = { goal: goal === "adhoc" ? `adhoc ${day}` : `goal ${goal}`, day: `day ${day}`, key };
-    const spend = this.#spendUnder(inputs, accounts);
-    const seen = { ...inputs, ...spend, affinity: this.#conversations.affinityUnder(record) };
+    const spentMore = <T extends { readonly spent: number }>(recorded: T, account: string): T => {
+      return { ...recorded, spent: recorded.spent + (this.#more.get(account) ?? 0) };
+    };
+    const moved = (recorded: DecisionInputs["spend"]) => ({
+      goal: spentMore(recorded.goal, accounts.goal),
+      day: spentMore(recorded.day, accounts.day),
+      ...(recorded.key === undefined ? {} : { key: spentMore(recorded.key, accounts.key) }),
+    });
+    const spend = moved(inputs.spend);
+    const ledger_spend = inputs.ledger_spend === null ? null : moved(inputs.ledger_spend);
+    const seen = { ...inputs, spend, ledger_spend, affinity: this.#conversations.affinityUnder(record) };
     const endedAtScout = record.action === "SCOUT" && inputs.verdict === null;
     const input = decideInputOf({ ...record, inputs: seen }, configuration);
     const decision = decideAgain(input, seen.ledger_spend, endedAtScout);
@@ -87,21 +96,5 @@ class Simulation {
       if (delta !== 0) this.#more.set(account, (this.#more.get(account) ?? 0) + delta);
     }
     this.report.add({ record, decision, registry, cost });
-  }
-
-  /** The recorded spend, with what the other policy would have changed until then. */
-  #spendUnder(
-    { spend, ledger_spend }: DecisionInputs,
-    accounts: { readonly goal: string; readonly day: string; readonly key: string },
-  ): Pick<DecisionInputs, "spend" | "ledger_spend"> {
-    const moved = <T extends { readonly spent: number }>(recorded: T, account: string): T => {
-      return { ...recorded, spent: Math.max(0, recorded.spent + (this.#more.get(account) ?? 0)) };
-    };
-    const move = ({ goal, day, key }: DecisionInputs["spend"]) => ({
-      goal: moved(goal, accounts.goal),
-      day: moved(day, accounts.day),
-      ...(key === undefined ? {} : { key: moved(key, accounts.key) }),
-    });
-    return { spend: move(spend), ledger_spend: ledger_spend === null ? null : move(ledger_spend) };
   }
 }

@@ -3,7 +3,12 @@ import { costOf } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
-import type { CostUnder } from "./backtest-report.ts";
+
+export interface CostUnder {
+  readonly nanoUsd: number;
+  /** The request was refused, so its tokens are not recorded: the size of its prompt and a typical answer are used. */
+  readonly estimated: boolean;
+}
 
 /** What a request would have cost under another decision, in nano-USD. `typicalAnswer`: tokens of an answer that is not recorded. */
 export function costUnder(

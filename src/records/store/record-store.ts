@@ -11,7 +11,6 @@ import type {
   RecordPage,
   ReportedOutcome,
   RollupFilter,
-  SeriesRequest,
   StoredConfig,
   TimeRange,
 } from "#records/records.ts";
@@ -27,7 +26,7 @@ import {
   seqFrom,
 } from "./blocks.ts";
 import { blocksWith, Follower, findPage } from "./search.ts";
-import { minutesKeptMs, readGroups, readSeries, summarize } from "./summaries.ts";
+import { minutesKeptMs, readGroups, readSeries, type SeriesRequest, summarize } from "./summaries.ts";
 import { dayMs, hourMs, minuteMs, sumStatements } from "./sums.ts";
 
 /** How long sums by hour are kept, whatever the retention of the records. */

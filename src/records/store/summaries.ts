@@ -1,14 +1,6 @@
 import type { StoreDatabase, StoreRow } from "#db/store-database.ts";
 import { sumCondition } from "#records/filter.ts";
-import {
-  amountColumns,
-  type GroupBy,
-  type RollupFilter,
-  requestKeys,
-  type SeriesMetric,
-  type SeriesRequest,
-  type TimeRange,
-} from "#records/records.ts";
+import { amountColumns, type GroupBy, type RollupFilter, requestKeys, type TimeRange } from "#records/records.ts";
 import { seqPerMs } from "./blocks.ts";
 import { type Dimension, dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs } from "./sums.ts";
 
@@ -77,52 +69,69 @@ export async function readGroups(db: StoreDatabase, by: GroupBy, { fromMs, toMs 
   return rows.map((row) => ({ ...sumsIn(String(row["name"]), [row]), last_ms: Number(row["last_ms"]) }));
 }
 
+/**
+ * What a series reads: the columns of which sums. Calls of models are had by `model`, `outcome` or `label`, redactions by `redaction` or
+ * `label`.
+ */
+const seriesSources = {
+  requests: ["request", "requests"],
+  refusals: ["request", "refused"],
+  errors: ["request", "failed"],
+  cost_nano_usd: ["request", "cost_nano_usd"],
+  baseline_nano_usd: ["request", "baseline_nano_usd"],
+  prompt_tokens: ["request", "prompt_tokens"],
+  cached_tokens: ["request", "cached_tokens"],
+  completion_tokens: ["request", "completion_tokens"],
+  first_token_p50_ms: ["request", ...firstTokenColumns],
+  first_token_p95_ms: ["request", ...firstTokenColumns],
+  switches: ["request", "switches"],
+  switch_nano_usd: ["request", "switch_nano_usd"],
+  attempts: ["attempt", "requests"],
+  failed_attempts: ["attempt", "failed"],
+  retries: ["attempt", "retries"],
+  fail_overs: ["attempt", "fail_overs"],
+  output_tokens_per_s: ["attempt", "output_tokens", "output_ms"],
+  redactions: ["redaction", "requests"],
+} as const satisfies Readonly<Record<string, readonly [Dimension, ...string[]]>>;
+export type SeriesMetric = keyof typeof seriesSources;
+export const seriesMetrics = Object.keys(seriesSources) as readonly SeriesMetric[]; // its own keys
+export const seriesKeys = [...requestKeys, "redaction"] as const;
+
+export interface SeriesRequest {
+  readonly metric: SeriesMetric;
+  /** One line per value of it; absent: one line, with the key "". */
+  readonly by?: (typeof seriesKeys)[number];
+  readonly range: TimeRange;
+  /** At most. Buckets are whole hours, or minutes for ranges of a few hours. */
+  readonly maxPoints: number;
+}
 export type RecordSeries = Awaited<ReturnType<typeof readSeries>>;
 
 /** One number over time. The steps have no gaps; null: nothing was recorded in one. */
 export async function readSeries(db: StoreDatabase, request: SeriesRequest, nowMs: number) {
-  const { metric, by, filter = {}, maxPoints = 400 } = request;
-  const { dimension = "request", columns } = sources[metric] ?? { columns: [metric] };
+  const { metric, by, maxPoints } = request;
+  const [dimension, ...columns] = seriesSources[metric];
   const { span, fromMs, toMs } = spanned(request.range, nowMs);
   const bucketMs = span * Math.max(1, Math.ceil((toMs - fromMs) / span / maxPoints));
   const first = Math.floor(fromMs / bucketMs) * bucketMs;
-  const [condition, values] = sumCondition(filter);
   const name = by === undefined ? "''" : by === "redaction" ? "name" : by;
   const [rows = []] = await db.read([
     `SELECT CAST((at_ms - ?) / ? AS BIGINT) AS bucket, ${name} AS name, ${added(columns)} FROM decision_sum
-     WHERE dimension = ? AND span_ms = ? AND at_ms >= ? AND at_ms < ? AND ${condition} GROUP BY 1, 2`,
-    ...[first, bucketMs, dimension, span, fromMs, toMs, ...values],
+     WHERE dimension = ? AND span_ms = ? AND at_ms >= ? AND at_ms < ? GROUP BY 1, 2`,
+    ...[first, bucketMs, dimension, span, fromMs, toMs],
   ]);
-  const buckets = Math.max(1, Math.ceil((toMs - first) / bucketMs));
-  const lines = new Map<string, (number | null)[]>();
-  for (const row of rows) {
-    const key = String(row["name"]);
-    const line = lines.get(key) ?? new Array<number | null>(buckets).fill(null);
-    lines.set(key, line);
-    line[Math.floor(Number(row["bucket"]))] = valueIn(row, metric, columns);
-  }
-  return {
-    bucket_ms: bucketMs,
-    at_ms: Array.from({ length: buckets }, (_, index) => first + index * bucketMs),
-    lines: [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, line]) => ({ key, values: line })),
-  };
+  const at_ms = Array.from(
+    { length: Math.max(1, Math.ceil((toMs - first) / bucketMs)) },
+    (_, at) => first + at * bucketMs,
+  );
+  const groups = [...Map.groupBy(rows, (row) => String(row["name"]))].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const lines = groups.map(([key, group]) => {
+    const values = at_ms.map((): number | null => null);
+    for (const row of group) values[Math.floor(Number(row["bucket"]))] = valueIn(row, metric, columns);
+    return { key, values };
+  });
+  return { bucket_ms: bucketMs, at_ms, lines };
 }
-
-/** What a metric is read from: by default the requests' column of its name. */
-const sources: {
-  readonly [M in SeriesMetric]?: { readonly dimension?: Dimension; readonly columns: readonly string[] };
-} = {
-  refusals: { columns: ["refused"] },
-  errors: { columns: ["failed"] },
-  first_token_p50_ms: { columns: firstTokenColumns },
-  first_token_p95_ms: { columns: firstTokenColumns },
-  attempts: { dimension: "attempt", columns: ["requests"] },
-  failed_attempts: { dimension: "attempt", columns: ["failed"] },
-  retries: { dimension: "attempt", columns: ["retries"] },
-  fail_overs: { dimension: "attempt", columns: ["fail_overs"] },
-  output_tokens_per_s: { dimension: "attempt", columns: ["output_tokens", "output_ms"] },
-  redactions: { dimension: "redaction", columns: ["requests"] },
-};
 
 function valueIn(row: StoreRow, metric: SeriesMetric, columns: readonly string[]): number | null {
   if (metric === "first_token_p50_ms") return quantile(histogramIn([row]), 0.5);
