@@ -51,9 +51,13 @@ export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boo
   return record.recorded_ms >= fromMs && record.recorded_ms < toMs && hasWanted(record, wantedBy(filter));
 }
 
-/** All that filters can ask a record for: `field=value`. */
-export function termsIn(record: DecisionRecord): readonly string[] {
-  return fields.flatMap((field) => filterValues[field](record).map((value) => `${field}=${value}`));
+/** All that filters can ask these records for, once: `field=value`. */
+export function termsIn(records: readonly DecisionRecord[]): readonly string[] {
+  return fields.flatMap((field) => {
+    const values = new Set<string>();
+    for (const record of records) for (const value of filterValues[field](record)) values.add(value);
+    return [...values].map((value) => `${field}=${value}`);
+  });
 }
 
 /** What sums must meet to pass a filter: SQL over the columns of `decision_sum`, and its values. */

@@ -42,14 +42,13 @@ export function nextBlock(
 ): Block {
   const lines = [...(before?.lines ?? []), ...added.map((record) => JSON.stringify(record))];
   for (const [line, record] of changed) lines[line] = JSON.stringify(record);
-  const texts = new Set([...added, ...changed.values()].flatMap(termsIn));
   const numbers = added.map(({ seq }) => seq);
   return {
     id: before?.id ?? added[0]?.decision_id ?? "",
     version: (before?.version ?? 0) + 1,
     firstSeq: Math.min(before?.firstSeq ?? Number.MAX_SAFE_INTEGER, ...numbers),
     lastSeq: Math.max(before?.lastSeq ?? 0, ...numbers),
-    terms: new Set([...(before?.terms ?? []), ...[...texts].map(hashOf)]),
+    terms: new Set([...(before?.terms ?? []), ...termsIn([...added, ...changed.values()]).map(hashOf)]),
     lines,
   };
 }

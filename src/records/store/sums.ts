@@ -10,8 +10,8 @@ export const dayMs = 86_400_000;
 export const firstTokenBoundsMs = [100, 200, 350, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000] as const;
 export const firstTokenColumns = [...firstTokenBoundsMs, 0].map((_, index) => `first_${index}`);
 const sumColumns = [...amountColumns, ...firstTokenColumns];
+const noAmounts = sumColumns.map(() => 0);
 type Amounts = { [N in (typeof amountColumns)[number]]?: number };
-
 type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
 
 /**
@@ -19,13 +19,6 @@ type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
  * secrets by their rule, requests by goal and by session. The last two by hour only, because their names are many.
  */
 export type Dimension = "request" | "attempt" | "redaction" | "goal" | "session";
-const spansOf: { readonly [D in Dimension]: readonly number[] } = {
-  request: [minuteMs, hourMs],
-  attempt: [minuteMs, hourMs],
-  redaction: [minuteMs, hourMs],
-  goal: [hourMs],
-  session: [hourMs],
-};
 
 const keyColumns = ["dimension", "span_ms", "at_ms", ...requestKeys, "name"];
 const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(", ")}, last_ms)
@@ -34,8 +27,8 @@ const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(
     ${sumColumns.map((name) => `${name} = decision_sum.${name} + excluded.${name}`).join(", ")},
     last_ms = CASE WHEN excluded.last_ms > decision_sum.last_ms THEN excluded.last_ms ELSE decision_sum.last_ms END`;
 
-/** By their keys. */
-type Sums = Map<string, { readonly key: readonly StoreValue[]; readonly amounts: number[]; lastMs: number }>;
+type Key = readonly StoreValue[];
+type Sums = Map<string, { readonly key: Key; readonly amounts: number[]; lastMs: number }>;
 
 /** Adds records to the sums, and takes the records that they replace out of them. */
 export function sumStatements(
@@ -45,49 +38,62 @@ export function sumStatements(
   const sums: Sums = new Map();
   for (const record of records) addRecord(sums, record, 1);
   for (const record of replaced) addRecord(sums, record, -1);
+  // What is summed by minute is summed by hour too.
+  for (const { key, amounts, lastMs } of [...sums.values()]) {
+    const [dimension = "", span, atMs, ...names] = key;
+    if (span === minuteMs)
+      addSum(sums, [dimension, hourMs, spanStart(hourMs, Number(atMs)), ...names], amounts, lastMs);
+  }
   return [...sums.values()].map(({ key, amounts, lastMs }) => [upsert, ...key, ...amounts, lastMs]);
 }
 
 function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
   const { recorded_ms: atMs, model, served_by, cause, outcome, status, repeated } = record;
   const [tier, refused_by, label] = [record.tier ?? "", record.refused_by ?? "", record.label ?? ""];
-  const add = (dimension: Dimension, keys: Keys, given: Amounts, firstMs: number | null) => {
+  const add = (dimension: Dimension, keys: Keys, amounts: readonly number[]) => {
+    const span = dimension === "goal" || dimension === "session" ? hourMs : minuteMs;
     const names = [...requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : "")), keys.name ?? ""];
-    const name = names.join("\n");
-    const values = amountColumns.map((column) => sign * (given[column] ?? 0));
-    const bucket = firstMs === null ? undefined : amountColumns.length + bucketOf(firstMs);
-    for (const span of spansOf[dimension]) {
-      const spanMs = Math.floor(atMs / span) * span;
-      const id = `${dimension} ${span} ${spanMs}\n${name}`;
-      let row = sums.get(id);
-      if (row === undefined) {
-        row = { key: [dimension, span, spanMs, ...names], amounts: noAmounts.slice(), lastMs: 0 };
-        sums.set(id, row);
-      }
-      const { amounts } = row;
-      for (let at = 0; at < values.length; at++) amounts[at] = (amounts[at] ?? 0) + (values[at] ?? 0);
-      if (bucket !== undefined) amounts[bucket] = (amounts[bucket] ?? 0) + sign;
-      row.lastMs = Math.max(row.lastMs, Math.round(atMs));
-    }
+    addSum(sums, [dimension, span, spanStart(span, atMs), ...names], amounts, Math.round(atMs));
   };
-  const amounts = amountsIn(record);
-  const first = record.timings.first_token_ms;
+  const amounts = listed(amountsIn(record), record.timings.first_token_ms, sign);
   const happened = { model: served_by ?? model ?? "", tier, cause: cause ?? "", outcome, status, refused_by, label };
-  add("request", happened, amounts, first);
+  add("request", happened, amounts);
   for (const name of ["goal", "session"] as const) {
     const value = record[name];
-    if (value !== null) add(name, { name: value }, amounts, first);
+    if (value !== null) add(name, { name: value }, amounts);
   }
   for (const [at, attempt] of record.attempts.entries()) {
     const keys = { model: attempt.model, outcome: attempt.outcome, label };
-    add("attempt", keys, attemptAmounts(attempt, record, at), attempt.first_token_ms);
+    add("attempt", keys, listed(attemptAmounts(attempt, record, at), attempt.first_token_ms, sign));
   }
   for (const { rule, count } of record.redactions) {
-    add("redaction", { name: rule, label }, { requests: count * repeated }, null);
+    add("redaction", { name: rule, label }, listed({ requests: count * repeated }, null, sign));
   }
 }
 
-const noAmounts = sumColumns.map(() => 0);
+function addSum(sums: Sums, key: Key, added: readonly number[], lastMs: number): void {
+  const id = key.join("\n");
+  const sum = sums.get(id);
+  if (sum === undefined) {
+    sums.set(id, { key, amounts: added.slice(), lastMs });
+    return;
+  }
+  for (let at = 0; at < added.length; at++) sum.amounts[at] = (sum.amounts[at] ?? 0) + (added[at] ?? 0);
+  sum.lastMs = Math.max(sum.lastMs, lastMs);
+}
+
+function spanStart(span: number, atMs: number): number {
+  return Math.floor(atMs / span) * span;
+}
+
+/** In the order of the columns. */
+function listed(amounts: Amounts, firstMs: number | null, sign: 1 | -1): readonly number[] {
+  const values = noAmounts.slice();
+  let at = 0;
+  for (const column of amountColumns) values[at++] = sign * (amounts[column] ?? 0);
+  if (firstMs !== null) values[amountColumns.length + bucketOf(firstMs)] = sign;
+  return values;
+}
 
 function bucketOf(firstMs: number): number {
   const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
