@@ -6,7 +6,7 @@ import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
 import type { RecordFilter, ReportedOutcome, RollupFilter, StoredConfig, TimeRange } from "./records.ts";
-import { seqPerMs } from "./store/blocks.ts";
+import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
 import type { SeriesRequest } from "./store/summaries.ts";
 import type { TaskStates } from "./task-memory.ts";
@@ -28,8 +28,6 @@ export interface StoredRecordsOptions {
 
 /** Length of the queue; records that do not fit are dropped. At some kilobytes each it takes tens of megabytes at most. */
 const maxWaiting = 10_000;
-/** One block: the main thread makes it in some two milliseconds. */
-const maxBatch = 128;
 const writeEveryMs = 250;
 const retryMs = 5_000;
 /** While records are written: they pass the limit by what is written in that time. */
@@ -90,7 +88,7 @@ export class StoredRecords extends RecordStore implements TaskStates {
     this.#schedule(writeEveryMs);
     this.#waiting.push({ record, conversationKey });
     // Once for each whole batch: those that come before it is taken wait for the next one.
-    if (this.#waiting.length % maxBatch === 0 && this.#ok) void this.save();
+    if (this.#waiting.length % maxLines === 0 && this.#ok) void this.save();
   }
 
   /** Keeps a configuration that records name. */
@@ -227,7 +225,7 @@ export class StoredRecords extends RecordStore implements TaskStates {
   /** Takes the next batch from the queue and numbers its records. */
   #takeBatch(salt: number): void {
     // A settlement may wait a moment for its record's end, while later refusals are recorded at once.
-    const batch = this.#waiting.splice(0, maxBatch).sort((a, b) => a.record.recorded_ms - b.record.recorded_ms);
+    const batch = this.#waiting.splice(0, maxLines).sort((a, b) => a.record.recorded_ms - b.record.recorded_ms);
     for (const { record, conversationKey } of batch) {
       record.seq = this.#nextSeq(record.recorded_ms);
       if (conversationKey !== undefined) record.conversation = conversationName(conversationKey, salt);
@@ -279,11 +277,11 @@ export class StoredRecords extends RecordStore implements TaskStates {
    * While the store does not answer it is tried again. Returns a function that ends the subscription.
    */
   subscribe(filter: RecordFilter, onRecords: (records: readonly DecisionRecord[]) => void): () => void {
-    const follower = this.follow();
+    const read = this.follow();
     let ended = false;
     let cancel = () => {};
     const poll = async () => {
-      const records = await follower.read().catch(() => []);
+      const records = await read().catch(() => []);
       if (ended || this.#closed) return;
       const wanted = records.filter((record) => matchesFilter(record, filter));
       if (wanted.length > 0) onRecords(wanted);

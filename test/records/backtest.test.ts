@@ -102,7 +102,7 @@ describe("a backtest", () => {
     expect(result.requests + result.skipped).toBe(records.reduce((sum, { repeated }) => sum + repeated, 0));
     expect(result.skipped).toBe(0);
     expect(result.changes).toEqual([]);
-    expect(result).toMatchObject({ changed: 0, relabelled: 0, estimated: 0, cache_delta_nano_usd: 0 });
+    expect(result).toMatchObject({ changed: 0, relabelled: 0, estimated: 0 });
     expect(result.after).toEqual(result.before);
     for (const day of result.days) {
       expect(day.after_nano_usd).toBe(day.before_nano_usd);
@@ -124,7 +124,7 @@ describe("a backtest", () => {
     const [most] = result.changes.filter(({ to_cause }) => to_cause === "score_pro");
     expect(most).toMatchObject({ from_model: "vendor_v4_flash", to_model: "vendor_v4_pro" });
     expect(result.changes.reduce((sum, { requests }) => sum + requests, 0)).toBe(result.changed + result.relabelled);
-    expect(result.changes.reduce((sum, { delta_nano_usd }) => sum + delta_nano_usd, result.cache_delta_nano_usd)).toBe(
+    expect(result.changes.reduce((sum, { delta_nano_usd }) => sum + delta_nano_usd, 0)).toBe(
       result.after.cost_nano_usd - result.before.cost_nano_usd,
     );
   });

@@ -104,8 +104,8 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
     stopped = true;
   };
   await withRecords(async (store) => {
-    const follower = store.follow();
-    await follower.read();
+    const read = store.follow();
+    await read();
     const { records } = await store.query(filter, { limit: pollLimit });
     printAll(records.slice(0, options.lines).toReversed());
     if (!options.follow) return;
@@ -117,7 +117,7 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
     const printed = new Set(records.map(({ decision_id }) => decision_id));
     while (!stopped) {
       await Bun.sleep(pollMs);
-      const news = await follower.read();
+      const news = await read();
       printAll(news.filter((record) => matchesFilter(record, filter) && !printed.has(record.decision_id)));
     }
   });

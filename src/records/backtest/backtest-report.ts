@@ -2,9 +2,14 @@ import { type ModelRegistry, tierOfRole } from "#domain/model.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { utcDayOf } from "#platform/time.ts";
 import type { DecisionRecord, Tier } from "#records/decision-record.ts";
-import type { CostUnder } from "./cost-under.ts";
 
 export type BacktestResult = ReturnType<BacktestReport["result"]>;
+
+export interface CostUnder {
+  readonly nanoUsd: number;
+  /** The request was refused, so its tokens are not recorded: the size of its prompt and a typical answer are used. */
+  readonly estimated: boolean;
+}
 
 interface Replayed {
   readonly record: DecisionRecord;
@@ -29,11 +34,6 @@ export class BacktestReport {
     changed: 0,
     /** Requests that would have gone to the same model for another cause. */
     relabelled: 0,
-    /**
-     * Change of the cost of requests that stay on their model, because earlier requests of their conversation would have gone to
-     * another one: the context would then be cached there, not here. Negative: they would cost less.
-     */
-    cache_delta_nano_usd: 0,
     /** Requests whose cost under the other policy is an estimate, because they had no answer when they were recorded. */
     estimated: 0,
     /** Of the answers of flash whose outcome a caller has reported: those that failed, and those that solved the task. */
@@ -84,17 +84,13 @@ export class BacktestReport {
       if (isHard && tierOf(decision.model) === "flash") sums.hard_to_flash += 1;
       if (!isHard && tierOf(decision.model) === "pro") sums.easy_to_pro += 1;
     }
-    const delta = cost.nanoUsd - cost_nano_usd;
-    if (model === decision.model && cause === decision.cause) {
-      sums.cache_delta_nano_usd += delta;
-      return;
-    }
+    if (model === decision.model && cause === decision.cause) return;
     sums[model === decision.model ? "relabelled" : "changed"] += 1;
     const key = [model, cause, decision.model, decision.cause].join(" ");
     const change = this.#changes.get(key) ?? newChange(record, decision);
     this.#changes.set(key, change);
     change.requests += 1;
-    change.delta_nano_usd += delta;
+    change.delta_nano_usd += cost.nanoUsd - cost_nano_usd;
   }
 
   result() {

@@ -1,11 +1,12 @@
 import { capsOf, type Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
-import type { ModelRegistry } from "#domain/model.ts";
+import type { Model, ModelRegistry } from "#domain/model.ts";
+import { costOf } from "#domain/money/tokens.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 import { type DecisionConfiguration, readConfiguration } from "#records/replay/configuration.ts";
 import { decideAgain, decideInputOf } from "#records/replay/replay.ts";
-import { BacktestReport, type BacktestResult } from "./backtest-report.ts";
-import { Conversations, costUnder } from "./cost-under.ts";
+import { BacktestReport, type BacktestResult, type CostUnder } from "./backtest-report.ts";
 
 export type { BacktestResult } from "./backtest-report.ts";
 
@@ -27,8 +28,8 @@ export interface BacktestOptions {
 
 /**
  * Decides recorded requests again under another policy. What a decision depends on is followed: money that was spent or saved
- * changes the spend that later requests meet, and a conversation that goes to another model has its context cached there. Costs
- * are those of the recorded tokens at the prices of the day. What depends on the text (kind, dimensions, redactions) stays as it
+ * changes the spend that later requests meet, and a conversation that goes to another model stays there as the policy says. Costs
+ * are those of the recorded tokens, with the same share read from the cache, at the prices of the day. What depends on the text (kind, dimensions, redactions) stays as it
  * was recorded. Under the policy that the records were made by nothing changes.
  */
 export async function backtest(options: BacktestOptions): Promise<BacktestResult> {
@@ -51,9 +52,13 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
   return simulation.report.result();
 }
 
+/** Conversations are short; those longest without a request are forgotten. */
+const maxConversations = 50_000;
+
 class Simulation {
   readonly report = new BacktestReport();
-  readonly #conversations = new Conversations();
+  /** The model that each conversation's last request was routed to: as recorded, and as the backtest would have it. */
+  readonly #conversations = new LruMap<string, { readonly recorded: string | null; readonly model: string | null }>();
   /** Of the recorded answers, for requests that were refused. */
   readonly #typical = { answers: 0, tokens: 0 };
   /** By account, what more was spent than recorded (less, where negative). */
@@ -82,19 +87,52 @@ class Simulation {
     });
     const spend = moved(inputs.spend);
     const ledger_spend = inputs.ledger_spend === null ? null : moved(inputs.ledger_spend);
-    const seen = { ...inputs, spend, ledger_spend, affinity: this.#conversations.affinityUnder(record) };
-    const endedAtScout = record.action === "SCOUT" && inputs.verdict === null;
-    const input = decideInputOf({ ...record, inputs: seen }, configuration);
-    const decision = decideAgain(input, seen.ledger_spend, endedAtScout);
+    const affinity = this.#affinityUnder(record, inputs);
+    const input = decideInputOf({ ...record, inputs: { ...inputs, spend, ledger_spend, affinity } }, configuration);
+    const decision = decideAgain(input, ledger_spend, record.action === "SCOUT" && inputs.verdict === null);
+    this.#recordModel(record, decision.model);
 
     const { registry } = configuration;
     const typicalAnswer = Math.round(this.#typical.tokens / Math.max(1, this.#typical.answers));
-    const cost = costUnder(record, decision, registry, this.#conversations.get(record), typicalAnswer);
-    this.#conversations.recordModel(record, decision.model);
+    const cost = costUnder(record, registry.models.get(decision.model ?? ""), typicalAnswer);
     const delta = cost.nanoUsd - record.cost_nano_usd;
     for (const account of Object.values(accounts)) {
       if (delta !== 0) this.#more.set(account, (this.#more.get(account) ?? 0) + delta);
     }
     this.report.add({ record, decision, registry, cost });
   }
+
+  /** The affinity that the request would have met: the recorded one, unless its conversation has gone elsewhere. */
+  #affinityUnder({ conversation }: DecisionRecord, { affinity }: DecisionInputs): DecisionInputs["affinity"] {
+    const last = this.#conversations.get(conversation ?? "");
+    if (affinity === null || last === undefined || last.model === last.recorded) return affinity;
+    return last.model === null ? null : { ...affinity, model: last.model };
+  }
+
+  /** Refusals and housekeeping change nothing, and what was not answered leaves nothing in a cache. */
+  #recordModel({ conversation, housekeeping, served_by, model: recorded }: DecisionRecord, model: string | null): void {
+    if (conversation === null || housekeeping !== null || (served_by === null && recorded !== null)) return;
+    const last = this.#conversations.get(conversation) ?? { recorded: null, model: null };
+    this.#conversations.set(conversation, { recorded: recorded ?? last.recorded, model: model ?? last.model });
+    this.#conversations.trim(maxConversations);
+  }
+}
+
+/**
+ * What a request would have cost on another model: the same tokens, with the same share read from the cache. `typicalAnswer`: tokens of an
+ * answer that is not recorded.
+ */
+function costUnder(record: DecisionRecord, model: Model | undefined, typicalAnswer: number): CostUnder {
+  if (model === undefined) return { nanoUsd: 0, estimated: false };
+  const { tokens, inputs } = record;
+  const isSame = model.key === record.model;
+  // Without an answer (the upstream failed or the caller left) another model is taken to have the same cost.
+  if (isSame || (tokens === null && record.model !== null))
+    return { nanoUsd: record.cost_nano_usd, estimated: !isSame };
+  const prompt = Math.ceil(inputs?.size.input_tokens_estimate ?? 0);
+  const used = tokens ?? { prompt, cached: 0, cache_write: 0, completion: typicalAnswer, reasoning: 0 };
+  const cache = { cachedInput: used.cached, cacheWrite: used.cache_write };
+  const usage = { input: used.prompt, ...cache, output: used.completion, reasoning: used.reasoning };
+  const during = { fromMs: record.at_ms, toMs: record.at_ms + record.timings.total_ms };
+  return { nanoUsd: costOf(usage, model.price, during), estimated: tokens === null };
 }

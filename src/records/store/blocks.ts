@@ -25,7 +25,10 @@ export interface Block {
   readonly lines: readonly string[];
 }
 
-/** Records of a block. Fewer, and each batch writes more rows; more, and a single record takes longer to read. */
+/**
+ * Records of a block, which the main thread makes in some two milliseconds. Fewer, and each batch writes more rows; more, and a single
+ * record takes longer to read.
+ */
 export const maxLines = 128;
 /** Up to so many, and within an hour, a small batch is added to the block before. Each time all of its records are written again. */
 const maxLinesAgain = 64;

@@ -21,11 +21,10 @@ import {
   blockStatements,
   hasRoom,
   matchesIn,
-  maxLines,
   nextBlock,
   seqFrom,
 } from "./blocks.ts";
-import { blocksWith, Follower, findPage } from "./search.ts";
+import { blocksWith, findPage, follow } from "./search.ts";
 import { minutesKeptMs, readGroups, readSeries, type SeriesRequest, summarize } from "./summaries.ts";
 import { dayMs, hourMs, minuteMs, sumStatements } from "./sums.ts";
 
@@ -45,8 +44,8 @@ export async function openRecordStore(databaseUrl: string): Promise<RecordStore>
 /** The records of all nodes in a database, which it closes with itself. Every method rejects when the database does not answer. */
 export class RecordStore {
   readonly #db: StoreDatabase;
-  /** The last block of this process, while it has room. Undefined while nobody knows whether it was written. */
-  #unfilled: Block | undefined;
+  /** The last block of this process. Undefined while nobody knows whether it was written. */
+  #last: Block | undefined;
   #salt: number | undefined;
 
   constructor(db: StoreDatabase) {
@@ -59,33 +58,22 @@ export class RecordStore {
     return this.#salt;
   }
 
-  /** Writes new records with their sums, in one transaction. */
+  /** Writes new records, at most a block of them, with their sums, in one transaction. */
   async append(records: readonly DecisionRecord[]): Promise<void> {
-    const unfilled = this.#unfilled;
-    this.#unfilled = undefined;
-    const last = await this.#append(records, unfilled).catch((error: unknown) => {
+    const before = this.#last !== undefined && hasRoom(this.#last, records) ? this.#last : undefined;
+    const block = nextBlock(before, records);
+    this.#last = undefined;
+    try {
+      await this.#write(...blockStatements(block), ...sumStatements(records));
+    } catch (error) {
       // A record in that block has been changed meanwhile: then these get a block of their own.
-      if (unfilled === undefined || !isConflict(error)) throw error;
-      return this.#append(records, undefined);
-    });
-    this.#unfilled = last !== undefined && hasRoom(last, []) ? last : undefined;
-  }
-
-  /** Returns the last block. */
-  async #append(records: readonly DecisionRecord[], unfilled: Block | undefined): Promise<Block | undefined> {
-    const statements: Statement[] = [];
-    let last = unfilled;
-    for (let from = 0; from < records.length; from += maxLines) {
-      const group = records.slice(from, from + maxLines);
-      last = nextBlock(last !== undefined && hasRoom(last, group) ? last : undefined, group);
-      statements.push(...blockStatements(last));
+      if (before === undefined || !isConflict(error)) throw error;
+      return this.append(records);
     }
-    await this.#write(...statements, ...sumStatements(records));
-    return last;
+    this.#last = block;
   }
 
   async #write(...statements: readonly Statement[]): Promise<void> {
-    if (statements.length === 0) return;
     // Orders the nodes' transactions, so that two never wait for each other's rows, and blocks are numbered as they become visible.
     const lock: Statement = ["SELECT 1 FROM decision_store FOR UPDATE"];
     await this.#db.write(...(this.#db.kind === "postgres" ? [lock] : []), ...statements);
@@ -105,9 +93,9 @@ export class RecordStore {
     }
   }
 
-  /** Reads what any process writes from now on. */
-  follow(): Follower {
-    return new Follower(this.#db);
+  /** A function that reads what any process has written since its call before, from the first on. */
+  follow() {
+    return follow(this.#db);
   }
 
   /** By decision id, else the newest with that request id. */
@@ -152,7 +140,7 @@ export class RecordStore {
       bytes += Number(row["bytes"]);
     }
     if (records === 0) return 0;
-    if (this.#unfilled !== undefined && this.#unfilled.lastSeq <= upTo) this.#unfilled = undefined;
+    if (this.#last !== undefined && this.#last.lastSeq <= upTo) this.#last = undefined;
     await this.#write(["DELETE FROM decision_block WHERE last_seq <= ?", upTo]);
     return records;
   }
@@ -249,7 +237,7 @@ export class RecordStore {
           const next = nextBlock(block, [], new Map(changes.map(({ line, after }) => [line, after])));
           const [after, before] = [changes.map((each) => each.after), changes.map(({ record }) => record)];
           await this.#write(...blockStatements(next), ...sumStatements(after, before));
-          if (this.#unfilled?.id === block.id) this.#unfilled = next;
+          if (this.#last?.id === block.id) this.#last = next;
           count += changes.length;
         }
         return count;

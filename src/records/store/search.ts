@@ -112,44 +112,38 @@ async function* searchBlocks(db: StoreDatabase, search: Search): AsyncGenerator<
 
 /** Blocks that a follower knows: each process adds records to one at a time, and corrections write older ones again. */
 const maxKnown = 10_000;
+/** Blocks that one call reads. */
+const followsAtOnce = 32;
 
 /**
- * Reads what any process writes from its first reading on, each record once. Blocks are numbered as they are written, and records are
- * added at their ends, so no clock matters.
+ * A function that reads what any process has written since its call before, each record once, in the order of writing. The first call only
+ * says from where on; one that rejects is repeated by the next. Blocks are numbered as they are written, and records are added at their
+ * ends, so no clock matters.
  */
-export class Follower {
-  readonly #db: StoreDatabase;
+export function follow(db: StoreDatabase): () => Promise<readonly DecisionRecord[]> {
   /** The number of the last block that was read. */
-  #number: number | undefined;
+  let number: number | undefined;
   /** Lines that were read, by block. */
-  readonly #known = new LruMap<string, number>();
-
-  constructor(db: StoreDatabase) {
-    this.#db = db;
-  }
-
-  /** What is new since the reading before, in the order of writing. Rejects when the store does not answer; the next reading goes on there. */
-  async read(): Promise<readonly DecisionRecord[]> {
-    if (this.#number === undefined) {
+  const known = new LruMap<string, number>();
+  return async () => {
+    if (number === undefined) {
       const sql = "SELECT number, id, records FROM decision_block ORDER BY number DESC LIMIT ?";
-      const [rows = []] = await this.#db.read([sql, maxKnown]);
-      for (const row of rows) this.#known.set(String(row["id"]), Number(row["records"]));
-      this.#number = Number(rows[0]?.["number"] ?? 0);
+      const [rows = []] = await db.read([sql, maxKnown]);
+      for (const row of rows) known.set(String(row["id"]), Number(row["records"]));
+      number = Number(rows[0]?.["number"] ?? 0);
       return [];
     }
     const fresh: DecisionRecord[] = [];
-    for (;;) {
-      const sql = `SELECT ${blockColumns} FROM decision_block WHERE number > ? ORDER BY number LIMIT ?`;
-      const [rows = []] = await this.#db.read([sql, this.#number, opensAtOnce]);
-      for (const block of rows.map(blockIn)) {
-        const lines = block.lines.slice(this.#known.get(block.id) ?? 0);
-        fresh.push(...matchesIn({ ...block, lines }, []).map(({ record }) => record));
-        this.#known.set(block.id, block.lines.length);
-      }
-      this.#known.trim(maxKnown);
-      const last = rows.at(-1);
-      if (last === undefined) return fresh;
-      this.#number = Number(last["number"]);
+    const sql = `SELECT ${blockColumns} FROM decision_block WHERE number > ? ORDER BY number LIMIT ?`;
+    const [rows = []] = await db.read([sql, number, followsAtOnce]);
+    for (const row of rows) {
+      const block = blockIn(row);
+      const lines = block.lines.slice(known.get(block.id) ?? 0);
+      fresh.push(...matchesIn({ ...block, lines }, []).map(({ record }) => record));
+      known.set(block.id, block.lines.length);
+      number = Number(row["number"]);
     }
-  }
+    known.trim(maxKnown);
+    return fresh;
+  };
 }
