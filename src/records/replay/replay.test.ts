@@ -153,5 +153,5 @@ test("a record has all inputs of its decision: from its JSON the same decision i
     { numRuns: process.env["SMART_GATEWAY_LONG_TESTS"] === "1" ? 2_000 : 400 },
   );
   // The generated requests must meet most rules; otherwise the property proves little.
-  expect(causes.size).toBeGreaterThan(12);
+  expect(causes.size).toBeGreaterThan(9);
 });
