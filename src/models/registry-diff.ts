@@ -24,13 +24,13 @@ export function hostsIn(answer: Json, { free, price: limit }: Pick<Model, "free"
       name: String(provider_name ?? name ?? "unnamed").slice(0, 100),
       /** Undefined where it cannot be read as a price. */
       price,
-      within: price !== undefined && isWithinLimit(price, limit),
-      contextTokens: numberOrNull(endpoint["context_length"]),
-      maxOutputTokens: numberOrNull(endpoint["max_completion_tokens"]),
-      /** In percent, over the last half hour. */
-      uptime: numberOrNull(endpoint["uptime_last_30m"]),
+      within_price_limit: price !== undefined && isWithinLimit(price, limit),
       // 0 is in service; below it the aggregator has taken the host back, in steps.
-      down: typeof status === "number" && status < 0,
+      in_service: !(typeof status === "number" && status < 0),
+      /** Over the last half hour. */
+      uptime_percent: numberOrNull(endpoint["uptime_last_30m"]),
+      context_tokens: numberOrNull(endpoint["context_length"]),
+      max_output_tokens: numberOrNull(endpoint["max_completion_tokens"]),
     };
   });
 }

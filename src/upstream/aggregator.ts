@@ -60,10 +60,9 @@ export interface QueryOptions {
 export type AggregatorQuery = QueryOptions & Required<Pick<QueryOptions, "timeoutMs" | "maxBytes">>;
 
 export type JsonReply =
-  /** `date` is the answer's `Date` header. */
-  | { readonly kind: "ok"; readonly value: Json; readonly date?: string }
+  | { readonly kind: "ok"; readonly value: Json }
   /** The body is not read. */
-  | { readonly kind: "status"; readonly status: number; readonly date?: string }
+  | { readonly kind: "status"; readonly status: number }
   | FailedQuery;
 
 /**
@@ -96,11 +95,9 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
       "GET",
     );
     exchange = agent.get(head, () => undefined);
-    const { status, headers } = await exchange.head();
+    const { status } = await exchange.head();
     answered = true;
-    const date = headers.get("date");
-    const dated = date === undefined ? {} : { date };
-    if (status !== 200) return { kind: "status", status, ...dated };
+    if (status !== 200) return { kind: "status", status };
     const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
     if (body === undefined) return failed("its answer is compressed in a way that is not known");
     const parts: string[] = [];
@@ -110,7 +107,7 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
       if (bytes > maxBytes) return failed(`its answer is larger than ${maxBytes} bytes`);
       parts.push(read);
     }
-    return { kind: "ok", value: JSON.parse(parts.join("")), ...dated };
+    return { kind: "ok", value: JSON.parse(parts.join("")) };
   } catch (error) {
     // The parser's message quotes the answer, which must not be repeated.
     if (error instanceof SyntaxError) return failed("its answer is not JSON");
@@ -165,30 +162,28 @@ export interface KeyUsage {
   readonly limitRemaining?: NanoUsd;
 }
 
-export type KeyUsageReply = { readonly date?: string } & (
+export type KeyUsageReply =
   | { readonly kind: "ok"; readonly usage: KeyUsage }
   /** The key is not accepted. */
   | { readonly kind: "refused"; readonly status: number }
   /** The server answers, but has no such page. */
   | { readonly kind: "unknown_page"; readonly status: number }
-  | FailedQuery
-);
+  | FailedQuery;
 
 /** Asks the aggregator what was spent with the key today (`GET /key`). It costs nothing. Never rejects. */
 export async function readKeyUsage(options: QueryOptions): Promise<KeyUsageReply> {
   const reply = await getJson({ timeoutMs: 10_000, maxBytes: 65_536, ...options }, "/key");
   if (reply.kind === "failed") return reply;
-  const dated = reply.date === undefined ? {} : { date: reply.date };
   if (reply.kind === "status") {
     const { status } = reply;
-    if (status === 401 || status === 403) return { kind: "refused", status, ...dated };
-    if (status === 404 || status === 405) return { kind: "unknown_page", status, ...dated };
-    return { kind: "failed", detail: `it answered ${status}`, ...dated };
+    if (status === 401 || status === 403) return { kind: "refused", status };
+    if (status === 404 || status === 405) return { kind: "unknown_page", status };
+    return { kind: "failed", detail: `it answered ${status}` };
   }
   const usage = usageIn(reply.value);
   return usage === undefined
-    ? { kind: "failed", detail: "its answer does not say what was spent today", ...dated }
-    : { kind: "ok", usage, ...dated };
+    ? { kind: "failed", detail: "its answer does not say what was spent today" }
+    : { kind: "ok", usage };
 }
 
 function usageIn(answer: Json): KeyUsage | undefined {

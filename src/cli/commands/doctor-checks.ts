@@ -22,13 +22,6 @@ export const warn = (name: string, detail: string, advice: string): Check => ({ 
 export const fail = (name: string, detail: string, advice?: string): Check =>
   advice === undefined ? { name, status: "fail", detail } : { name, status: "fail", detail, advice };
 
-/** How far this clock is ahead of another. Days and deadlines depend on it. */
-function checkClock(aheadMs: number, whose: string): Check {
-  const detail = `this clock and ${whose} differ by ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s`;
-  const advice = "days and deadlines depend on it: run an NTP client on both";
-  return Math.abs(aheadMs) < 5_000 ? ok("clock", detail) : warn("clock", detail, advice);
-}
-
 /** The code of an error; its message may hold a connection string. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
@@ -72,21 +65,15 @@ export function checkSqlite(path: string): Check {
   }
 }
 
-export async function checkPostgres(url: string): Promise<readonly Check[]> {
+export async function checkPostgres(url: string): Promise<Check> {
   const connection = new PostgresConnection(url, 5_000);
   try {
     const before = Date.now();
-    const [rows] = await connection.run(
-      "SELECT current_setting('server_version') AS version, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS ms",
-    );
-    const after = Date.now();
-    return [
-      ok("database", `PostgreSQL ${String(rows?.[0]?.["version"])}, answered in ${after - before} ms`),
-      checkClock(Number(rows?.[0]?.["ms"]) - (before + after) / 2, "the database's"),
-    ];
+    const [rows] = await connection.run("SELECT current_setting('server_version') AS version");
+    return ok("database", `PostgreSQL ${String(rows?.[0]?.["version"])}, answered in ${Date.now() - before} ms`);
   } catch (error) {
     const advice = "check DATABASE_URL, that the server runs, and that this machine may reach it";
-    return [fail("database", `PostgreSQL does not answer: ${errorCode(error)}`, advice)];
+    return fail("database", `PostgreSQL does not answer: ${errorCode(error)}`, advice);
   } finally {
     await connection.close();
   }
@@ -102,27 +89,19 @@ export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<re
   const address = { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...timing };
   const usage = apiKey === undefined ? undefined : await readKeyUsage({ ...address, apiKey });
   const hasPage = usage !== undefined && usage.kind !== "unknown_page";
-  const begunMs = Date.now();
   const reply = hasPage ? usage : await getJson({ ...address, maxBytes: 32 * 1_048_576 }, "/models");
   if (reply.kind === "failed") {
     const advice = "check UPSTREAM_BASE_URL, the network, and any proxy";
     return [fail("upstream", `${baseUrl}: ${reply.detail}`, advice)];
   }
-  const theirs = Date.parse(reply.date ?? "");
-  const checks = [
-    ok("upstream", `${baseUrl} answers`),
-    // The header has whole seconds: half a second is the best estimate of the fraction.
-    ...(Number.isNaN(theirs) ? [] : [checkClock(theirs + 500 - (begunMs + Date.now()) / 2, "the upstream's")]),
-  ];
-  if ("usage" in reply) return [...checks, checkKey(reply.usage)];
+  const answers = ok("upstream", `${baseUrl} answers`);
+  if ("usage" in reply) return [answers, checkKey(reply.usage)];
   const status = "status" in reply ? reply.status : 200;
   if (reply.kind === "refused" || status === 401 || status === 403) {
     const advice = "set UPSTREAM_API_KEY to a key of this aggregator that is in force";
-    checks.push(fail("key", `the upstream does not accept the key (${status})`, advice));
-  } else if (apiKey !== undefined) {
-    checks.push(ok("key", "not refused; this upstream tells nothing more about it"));
+    return [answers, fail("key", `the upstream does not accept the key (${status})`, advice)];
   }
-  return checks;
+  return [answers, ...(apiKey === undefined ? [] : [ok("key", "not refused; this upstream tells no more about it")])];
 }
 
 function checkKey(usage: KeyUsage): Check {

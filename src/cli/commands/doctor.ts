@@ -1,5 +1,4 @@
 import { Database } from "bun:sqlite";
-import { existsSync } from "node:fs";
 import type { CommandSpec } from "#cli/options.ts";
 import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
@@ -51,7 +50,7 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
     ok("settings", upstream.kind === "demo" ? "demo mode, the upstream is simulated" : upstream.baseUrl),
     ...warnings.map((detail): Check => ({ name: "settings", status: "warn", detail })),
     ...local,
-    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
+    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : [await checkPostgres(database.url)]),
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];
@@ -103,37 +102,31 @@ async function checkGateway(settings: Settings, config: Config | undefined): Pro
   if (running === undefined) {
     return [warn("port", `${address} is taken by another program`, "end that program, or set PORT")];
   }
-  const { health, demo } = running;
-  const mode = demo ? "demo mode" : "with an upstream";
-  const about = `version ${health.version}, ${mode}, ${health.database.kind}, configuration ${health.config?.hash}, ${health.status}`;
-  const differences = differencesFrom(running, settings, config);
-  const advice = "run this where the gateway runs, with its environment, or restart the gateway with this one";
-  const refused = `it has refused the files and goes on with the last good ones: ${health.config?.reason}`;
+  const { state, reason } = running.health.config ?? {};
+  const refused = `it has refused the files and goes on with the last good ones: ${reason}`;
   return [
     ok("port", `a Smart Gateway answers at ${address}`),
-    differences.length === 0
-      ? ok("gateway", about)
-      : warn("gateway", [about, ...differences.map((line) => `it differs: ${line}`)].join("\n"), advice),
-    ...(health.config?.state === "refused" ? [warn("gateway", refused, "`policy check` says what is wrong")] : []),
+    checkRunning(running, settings, config),
+    ...(state === "refused" ? [warn("gateway", refused, "`policy check` says what is wrong")] : []),
   ];
 }
 
-/** What a running gateway is that this environment would not make it. */
-function differencesFrom({ health, demo }: RunningGateway, settings: Settings, config: Config | undefined): string[] {
-  const { upstream, databaseUrl } = settings;
-  const location = databaseLocationOf(databaseUrl);
-  const mode = (isDemo: boolean) => (isDemo ? "demo mode" : "an upstream");
-  const isMissing = location.kind === "sqlite" && location.kind === health.database.kind && !existsSync(location.path);
-  const hash = config === undefined ? undefined : configHash(config);
-  return [
-    health.version === version ? "" : `it is version ${health.version}, this command ${version}`,
-    demo === (upstream.kind === "demo") ? "" : `it has ${mode(demo)}, this environment ${mode(!demo)}`,
-    location.kind === health.database.kind ? "" : `its database is ${health.database.kind}, here ${location.kind}`,
-    isMissing ? "its database is another file: there is none where DATABASE_URL points to from here" : "",
-    hash === undefined || hash === health.config?.hash || health.config?.state === "refused"
-      ? ""
-      : `its configuration is ${health.config?.hash}, the files of this environment are ${hash}`,
-  ].filter((line) => line !== "");
+/** What the gateway that runs is, and that this environment would not make it. */
+function checkRunning({ health, demo }: RunningGateway, settings: Settings, config: Config | undefined): Check {
+  const { hash, state } = health.config ?? {};
+  const mode = (isDemo: boolean) => (isDemo ? "demo" : "with an upstream");
+  const facts: readonly (readonly [what: string, its: string | undefined, ours: string | undefined])[] = [
+    ["version", health.version, version],
+    ["mode", mode(demo), mode(settings.upstream.kind === "demo")],
+    ["database", health.database.kind, databaseLocationOf(settings.databaseUrl).kind],
+    ["configuration", hash, config === undefined || state === "refused" ? hash : configHash(config)],
+  ];
+  const about = [...facts.map(([what, its]) => `${what} ${its}`), health.status].join(", ");
+  const others = facts.filter(([, its, ours]) => its !== ours);
+  if (others.length === 0) return ok("gateway", about);
+  const differences = others.map(([what, its, ours]) => `\nit differs: its ${what} is ${its}, here ${ours}`);
+  const advice = "run this where the gateway runs, with its environment, or restart the gateway with this one";
+  return warn("gateway", about + differences.join(""), advice);
 }
 
 function lineOf({ name, status, detail, advice }: Check): string {

@@ -112,14 +112,9 @@ function recordOf({ model, listing, changes, notices, hosts, problem }: ModelDif
       listed: usdOrNull(listed),
     })),
     notices: notices.map(({ reason, detail }) => ({ reason, detail })),
-    hosts: hosts.map((host) => ({
-      name: host.name,
-      within_price_limit: host.within,
-      in_service: !host.down,
-      uptime_percent: host.uptime,
-      context_tokens: host.contextTokens,
-      max_output_tokens: host.maxOutputTokens,
-      prices: host.price === undefined ? null : priceRecord(host.price),
+    hosts: hosts.map(({ price, ...host }) => ({
+      ...host,
+      prices: price === undefined ? null : priceRecord(price),
     })),
     problem: problem ?? null,
   };
