@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { InvalidArgumentError, type Option } from "commander";
+import { type Config, loadConfig } from "#config/load-config.ts";
 import { type ParsedSettings, parseSettings, type Settings } from "#config/settings.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { utcDayOf } from "#platform/time.ts";
@@ -94,6 +96,22 @@ export function aggregatorSettings() {
 }
 
 export type Aggregator = Settings["upstream"] & { kind: "aggregator" };
+
+/** The policy and the models of these files, else of those that the settings name. */
+export function configIn(policyFile: string | undefined, modelsFile: string | undefined): Config {
+  const policyPath = fileOr(policyFile, "ROUTING_POLICY_PATH");
+  const loaded = loadConfig({ policyPath, registryPath: fileOr(modelsFile, "MODEL_REGISTRY_PATH") });
+  return valid(loaded).config;
+}
+
+/** The text of a file, or of standard input (`-`). */
+export function readInput(file: string): string {
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    throw badUsage(`cannot read ${file}: ${error instanceof Error ? error.message : "unknown error"}`);
+  }
+}
 
 /** A file that an argument or a setting names; an empty setting counts as unset. */
 export function fileOr(given: string | undefined, setting: "ROUTING_POLICY_PATH" | "MODEL_REGISTRY_PATH") {

@@ -1,7 +1,6 @@
 import { withRecords } from "#cli/databases.ts";
-import { checkSpan, fileOr } from "#cli/options.ts";
-import { type OutputOptions, print, textOf, valid } from "#cli/output.ts";
-import { loadConfig } from "#config/load-config.ts";
+import { checkSpan, configIn } from "#cli/options.ts";
+import { type OutputOptions, print, textOf } from "#cli/output.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
 
@@ -16,8 +15,7 @@ interface BacktestOptions extends OutputOptions {
 export async function runBacktest(file: string, options: BacktestOptions): Promise<void> {
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
-  const loaded = loadConfig({ policyPath: file, registryPath: fileOr(models, "MODEL_REGISTRY_PATH") });
-  const { policy, registry, learned } = valid(loaded).config;
+  const { policy, registry, learned } = configIn(file, models);
   await withRecords(async (store) => {
     const toMs = until ?? Date.now();
     const result = await backtest({

@@ -18,9 +18,9 @@ function timeText(ms: number): string {
   return new Date().toDateString() === at.toDateString() ? time : `${at.toLocaleDateString("sv")} ${time}`;
 }
 
-/** Control characters of an id could move a terminal's cursor. */
+/** Control characters of an id could move a terminal's cursor; line breaks are our own. */
 function plain(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, "?");
 }
 
 /** What a request has cost: `~` before an estimate, `?` where it is not known yet, `–` where no money was held. */
@@ -52,10 +52,6 @@ export function decisionLines(records: readonly DecisionRecord[]): string[] {
   return alignedLines(rows, usualWidths);
 }
 
-function givenText({ name, value }: ExplainedDecision["explanation"]["given"][number]): string {
-  return plain(`${name.replaceAll("_", " ")} ${value}`);
-}
-
 const attemptColumns = [
   ..."attempt model purpose outcome upstream_status started_ms duration_ms first_token_ms".split(" "),
   ..."hold_nano_usd cost_nano_usd tokens_in tokens_out host".split(" "),
@@ -66,7 +62,7 @@ export function explanationText(record: ExplainedDecision): string {
   const { explanation, attempts, timings } = record;
   const stages = explanation.stages.map(({ stage, verdict, decided, would, evidence }) => {
     const said = would === null ? verdict : `would have said: ${would}`;
-    const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${plain(evidence.join(" "))}`;
+    const seen = stage === "score" || evidence.length === 0 ? "" : `\n             ${evidence.join(" ")}`;
     return `${decided ? "▶" : " "} ${stage.padEnd(8)} ${said}${seen}`;
   });
   const rows = attempts.map(({ number, tokens, ...attempt }) => ({
@@ -87,17 +83,19 @@ export function explanationText(record: ExplainedDecision): string {
     policy_hash: record.policy_hash,
     reported: record.reported?.outcome,
   };
+  const given = explanation.given.map(({ name, value }) => `${name.replaceAll("_", " ")} ${value}`);
   const spent = [timings.decision_ms ?? 0, timings.ledger_ms ?? 0, timings.total_ms].map(durationText);
-  return [
+  const lines = [
     explanation.sentence,
     ...(explanation.findings === null ? [] : [explanation.findings]),
-    ...(explanation.given.length === 0 ? [] : [`Given: ${explanation.given.map(givenText).join(", ")}`]),
+    ...(given.length === 0 ? [] : [`Given: ${given.join(", ")}`]),
     "",
     ...stages,
     ...(explanation.would_change.length > 0 ? ["\nWhat would have changed it:"] : []),
     ...explanation.would_change.map(({ sentence }) => `  ${sentence}`),
     ...(rows.length === 0 ? [] : [`\nAttempts (decision ${spent[0]}, ledger ${spent[1]}, total ${spent[2]}):`]),
-    ...(rows.length === 0 ? [] : textTable(rows, attemptColumns).split("\n")).map((line) => `  ${plain(line)}`),
-    `\n${textOf(ids).split("\n").map(plain).join("\n")}`,
-  ].join("\n");
+    ...(rows.length === 0 ? [] : [textTable(rows, attemptColumns).replace(/^/gm, "  ")]),
+    `\n${textOf(ids)}`,
+  ];
+  return plain(lines.join("\n"));
 }

@@ -36,16 +36,16 @@ const span: readonly OptionSpec[] = [
   ["--until <moment>", "only requests that ended before this time (default: now)", time],
 ];
 
-export const commands: readonly CommandSpec[] = [
-  {
-    name: "explain",
-    arguments: [["<id>", idHelp]],
-    example: "smart-gateway explain my-request-1 --json | jq .explanation.would_change",
-    async run(id: string, options: OutputOptions) {
-      const record = await explainedRecord(id);
-      print(record, options, explanationText(record));
-    },
+const show: Pick<CommandSpec, "arguments" | "run"> = {
+  arguments: [["<id>", idHelp]],
+  async run(id: string, options: OutputOptions) {
+    const record = await explainedRecord(id);
+    print(record, options, explanationText(record));
   },
+};
+
+export const commands: readonly CommandSpec[] = [
+  { ...show, name: "explain", example: "smart-gateway explain my-request-1 --json | jq .explanation.would_change" },
   {
     name: "decisions tail",
     summary:
@@ -60,14 +60,10 @@ export const commands: readonly CommandSpec[] = [
     run: tail,
   },
   {
+    ...show,
     name: "decisions show",
     summary: "print one decision's record",
-    arguments: [["<id>", idHelp]],
     example: "smart-gateway decisions show my-request-1 --json",
-    async run(id: string, options: OutputOptions) {
-      const record = await explainedRecord(id);
-      print(record, options, `${decisionLines([record]).join("")}\n\n${explanationText(record)}`);
-    },
   },
   {
     name: "decisions export",

@@ -37,8 +37,8 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const files: ConfiguredFiles = parsed.kind === "invalid" ? parsed.files : parsed.settings;
   const loaded = loadConfig({ policyPath: files.policyPath, registryPath: files.registryPath });
   const config = loaded.kind === "ok" ? loaded.config : undefined;
-  const policy =
-    loaded.kind === "ok" ? checkPolicy(files, loaded.config) : fail("policy", formatProblems(loaded.problems));
+  const names = [files.policyPath ?? "default policy", files.registryPath ?? "shipped models"].join(", ");
+  const policy = loaded.kind === "ok" ? ok("policy", names) : fail("policy", formatProblems(loaded.problems));
   const local = [policy, ...checkKeys(files), ...checkRuntime()];
   if (parsed.kind === "invalid") {
     return [fail("settings", formatProblems(parsed.problems), "see docs/reference/settings.md"), ...local];
@@ -54,13 +54,6 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];
-}
-
-function checkPolicy({ policyPath, registryPath }: ConfiguredFiles, { caps, registry }: Config): Check {
-  const files = [policyPath ?? "default policy", registryPath ?? "shipped models"].join(", ");
-  return caps.goalHard === 0 || caps.dayHard === 0
-    ? warn("policy", `${files}: a hard cap is zero, so that nothing may be spent`, "raise budget.*_hard_usd")
-    : ok("policy", `${files}, ${registry.models.size} models`);
 }
 
 function checkKeys({ authKeysFile }: ConfiguredFiles): readonly Check[] {

@@ -11,27 +11,17 @@ import { emptyPriceBook, withPriceBook } from "#models/price-book/price-book.ts"
 import { priceRecord, sync } from "./models-sync.ts";
 
 /** An operator's word about a model, stored for every gateway on the database. */
-const overrides = (
-  [
-    ["disable", "stop sending traffic to a model until it is enabled again", "is disabled until `models enable`"],
-    [
-      "enable",
-      "undo `disable`; a model that the registry file disables stays disabled",
-      "is no longer disabled by hand",
-    ],
-    [
-      "reset",
-      "clear a model's pauses, trips and quarantine; if it was out of service, the next request probes it",
-      "is forgiven what it has done",
-    ],
-  ] as const
-).map(
-  ([action, summary, done]): CommandSpec => ({
+const overrides = Object.entries({
+  disable: "stop sending traffic to a model until it is enabled again",
+  enable: "undo `disable`; a model that the registry file disables stays disabled",
+  reset: "clear a model's pauses, trips and quarantine; if it was out of service, the next request probes it",
+} as const).map(
+  ([action, summary]): CommandSpec => ({
     name: `models ${action}`,
     summary,
     arguments: [["<key>", "key of the model in the registry"]],
     example: `smart-gateway models ${action} vendor_v4_pro`,
-    run: (key: string, options: OutputOptions) => override(action, key, done, options),
+    run: (key: string, options: OutputOptions) => override(action as OverrideAction, key, options), // a key of the table
   }),
 );
 
@@ -91,7 +81,7 @@ function recordOf(model: Model) {
   };
 }
 
-async function override(action: OverrideAction, key: string, done: string, options: OutputOptions): Promise<void> {
+async function override(action: OverrideAction, key: string, options: OutputOptions): Promise<void> {
   const { registry } = valid(loadRegistry(fileOr(undefined, "MODEL_REGISTRY_PATH")));
   const keys = [...registry.models.keys()];
   if (!keys.includes(key)) {
@@ -104,6 +94,6 @@ async function override(action: OverrideAction, key: string, done: string, optio
   await withStore("The database did not take it", openHealthStore, (store) =>
     store.override({ model: key, action, atMs, by }),
   );
-  const text = `${key} ${done}. Every gateway on this database follows within a second.`;
+  const text = `models ${action} ${key}: done. Every gateway on this database follows within a second.`;
   print({ ok: true, model: key, action, at_ms: atMs }, options, text);
 }

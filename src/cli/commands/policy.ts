@@ -1,10 +1,9 @@
 import { stringify } from "yaml";
-import { type CommandSpec, type ConfigOptions, fileOr, time } from "#cli/options.ts";
+import { type CommandSpec, type ConfigOptions, configIn, fileOr, time } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
 import { differences } from "#config/config-changes.ts";
 import { isSection } from "#config/config-file.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
-import { type Config, loadConfig } from "#config/load-config.ts";
 import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
 import { Policy } from "#config/policy.ts";
 import { dollarText } from "#domain/money/money.ts";
@@ -81,16 +80,8 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
-async function load(file: string | undefined, { models }: ConfigOptions): Promise<Config> {
-  const paths = {
-    policyPath: fileOr(file, "ROUTING_POLICY_PATH"),
-    registryPath: fileOr(models, "MODEL_REGISTRY_PATH"),
-  };
-  return valid(loadConfig(paths)).config;
-}
-
-async function checkPolicy(file: string | undefined, options: ConfigOptions): Promise<void> {
-  const { goalSoft, goalHard, daySoft, dayHard } = (await load(file, options)).caps;
+function checkPolicy(file: string | undefined, options: ConfigOptions): void {
+  const { goalSoft, goalHard, daySoft, dayHard } = configIn(file, options.models).caps;
   const lines = [
     `${fileOr(file, "ROUTING_POLICY_PATH") ?? defaultPolicyName}: ok`,
     `  per goal  soft ${dollarText(goalSoft)}  hard ${dollarText(goalHard)}`,
@@ -102,8 +93,8 @@ async function checkPolicy(file: string | undefined, options: ConfigOptions): Pr
   print({ ok: true, problems: [] }, options, lines.join("\n"));
 }
 
-async function showPolicy(file: string | undefined, options: ConfigOptions & { readonly changed?: true }) {
-  const policy = keysIn((await load(file, options)).policy);
+function showPolicy(file: string | undefined, options: ConfigOptions & { readonly changed?: true }) {
+  const policy = keysIn(configIn(file, options.models).policy);
   const shown = options.changed ? (changedFrom(Policy.parse({}), policy) ?? {}) : policy;
   print(shown, options, stringify(shown, { flowCollectionPadding: false }).trimEnd());
 }

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import type { CommandSpec } from "#cli/options.ts";
-import { failed, type OutputOptions, print } from "#cli/output.ts";
+import { type CommandSpec, readInput } from "#cli/options.ts";
+import { type OutputOptions, print } from "#cli/output.ts";
 import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -17,7 +16,7 @@ export const commands: readonly CommandSpec[] = [
 
 function scan(file: string, options: OutputOptions & { readonly personalData?: true }): void {
   const policy = Policy.parse({ privacy: { personal_data: options.personalData ?? false } });
-  const { text, findings } = privacyEngine(policy.privacy).redactText(textIn(file));
+  const { text, findings } = privacyEngine(policy.privacy).redactText(readInput(file));
   const total = findings.reduce((sum, { count }) => sum + count, 0);
   const lines = [
     ...findings.map(({ rule, count }) => `${count} × ${rule}`),
@@ -27,12 +26,4 @@ function scan(file: string, options: OutputOptions & { readonly personalData?: t
   ];
   const value = { text, findings: findings.map(({ rule, count }) => ({ rule, count })), total };
   print(value, options, lines.join("\n"));
-}
-
-function textIn(file: string): string {
-  try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (error) {
-    throw failed(`cannot read ${file}: ${error instanceof Error ? error.message : "unknown error"}`);
-  }
 }

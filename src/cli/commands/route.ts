@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "commander";
-import { type CommandSpec, fileOr } from "#cli/options.ts";
-import { invalid, type OutputOptions, print, textOf, valid } from "#cli/output.ts";
+import { type CommandSpec, configIn } from "#cli/options.ts";
+import { invalid, type OutputOptions, print, textOf } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
-import { type Config, loadConfig } from "#config/load-config.ts";
+import type { Config } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
@@ -11,7 +11,7 @@ import { decide } from "#pipeline/decide/decide.ts";
 import { contributionsOf, dryRun, evidenceOf, expectedCost, type Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { maxValues, type RouteInput, readInput } from "./route-input.ts";
+import { maxValues, type RouteInput, readRouteInput } from "./route-input.ts";
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -47,12 +47,8 @@ interface RouteOptions extends OutputOptions {
 
 async function route(words: readonly string[], options: RouteOptions): Promise<void> {
   const stated = options.fields ?? { task: {}, runtime: {} };
-  const input = valid(readInput(words.join(" "), options.file));
-  const loaded = loadConfig({
-    policyPath: fileOr(options.policy, "ROUTING_POLICY_PATH"),
-    registryPath: fileOr(options.models, "MODEL_REGISTRY_PATH"),
-  });
-  const { config } = valid(loaded);
+  const input = readRouteInput(words.join(" "), options.file);
+  const config = configIn(options.policy, options.models);
   // Stated fields are checked as those of a task, whatever they go with.
   const own = { kind: "task", body: { task: { task_id: "cli", instruction: "" } }, name: "arguments" } as const;
   const asTask = await routeTask(input.kind === "task" ? input : own, stated, config);
