@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
-import { userInfo } from "node:os";
 import { InvalidArgumentError, type Option } from "commander";
 import { type Config, loadConfig } from "#config/load-config.ts";
-import { type ParsedSettings, parseSettings, type Settings } from "#config/settings.ts";
+import { type ParsedSettings, parseSettings } from "#config/settings.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { badUsage, type OutputOptions, valid } from "./output.ts";
+import { badUsage, type CommandFailure, type OutputOptions, valid } from "./output.ts";
 
 /** A command as data; `--json` is an option of each. */
 export interface CommandSpec {
@@ -33,8 +32,6 @@ export interface ConfigOptions extends OutputOptions {
   /** The model registry file. */
   readonly models?: string;
 }
-
-/** Parsers of options' values, and the settings that commands share with the gateway. */
 
 /** An amount in US dollars; a cap is rounded down, what was paid up. */
 export function usd(rounding: "up" | "down") {
@@ -95,8 +92,6 @@ export function aggregatorSettings() {
   return { settings, upstream };
 }
 
-export type Aggregator = Settings["upstream"] & { kind: "aggregator" };
-
 /** The policy and the models of these files, else of those that the settings name. */
 export function configIn(policyFile: string | undefined, modelsFile: string | undefined): Config {
   const policyPath = fileOr(policyFile, "ROUTING_POLICY_PATH");
@@ -104,12 +99,12 @@ export function configIn(policyFile: string | undefined, modelsFile: string | un
   return valid(loaded).config;
 }
 
-/** The text of a file, or of standard input (`-`). */
-export function readInput(file: string): string {
+/** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */
+export function readInput(file: string, problem: (text: string) => CommandFailure): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {
-    throw badUsage(`cannot read ${file}: ${error instanceof Error ? error.message : "unknown error"}`);
+    throw problem(`cannot read ${file}: ${error instanceof Error ? error.message : "unknown error"}`);
   }
 }
 
@@ -118,15 +113,7 @@ export function fileOr(given: string | undefined, setting: "ROUTING_POLICY_PATH"
   return given ?? (process.env[setting] || undefined);
 }
 
-/** Who runs the command, as the system knows them: the runtime would read `$USER`, which anybody can set and services lack. */
+/** Who runs the command, as the environment says. */
 export function userName(): string {
-  if (process.env["SUDO_USER"]) return process.env["SUDO_USER"];
-  const uid = process.getuid?.();
-  try {
-    const { stdout, success } = Bun.spawnSync(["id", "-un"]);
-    if (success) return stdout.toString().trim();
-  } catch {
-    // an image without the program
-  }
-  return uid === undefined ? userInfo().username : `uid ${uid}`;
+  return process.env["SUDO_USER"] || process.env["USER"] || `uid ${process.getuid?.()}`;
 }

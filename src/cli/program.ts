@@ -9,7 +9,10 @@ interface Commands {
 /** Names, summaries, and where the commands are: only those that were asked for are loaded. */
 const groups: { readonly [name: string]: readonly [summary: string, load: () => Promise<Commands>] } = {
   serve: ["run the gateway; without settings in demo mode", () => import("./commands/serve.ts")],
-  init: ["write settings, policy and models to start from", () => import("./commands/init.ts")],
+  init: [
+    "write settings, policy and models to start from; takes key, base URL and port from the environment",
+    () => import("./commands/init.ts"),
+  ],
   doctor: ["check what a gateway depends on; say how to fix problems", () => import("./commands/doctor.ts")],
   healthcheck: ["ask the running gateway whether it can serve", () => import("./commands/healthcheck.ts")],
   route: ["print where a request would go and why; sends nothing", () => import("./commands/route.ts")],

@@ -58,8 +58,11 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
   const keys = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
   const problems = [config, keys].flatMap((read) => (read?.kind === "invalid" ? read.problems : []));
   if (config.kind === "invalid" || keys?.kind === "invalid") return { kind: "invalid", problems };
-  const unreadable = [policyPath, registryPath, authKeysFile].filter((path) => path !== undefined && !isFile(path));
-  if (unreadable.length > 0) return { kind: "invalid", problems: unreadable.map((file = "") => readOnce(file)) };
+  const paths = [policyPath, registryPath, authKeysFile].filter((path) => path !== undefined);
+  // A pipe is empty when it is read a second time, and the defaults would apply silently.
+  const message = "is not a regular file: a running gateway reads it again; name a file";
+  const unreadable = paths.filter((path) => !isFile(path)).map((file) => ({ file, path: "", message }));
+  if (unreadable.length > 0) return { kind: "invalid", problems: unreadable };
 
   const onReload = (report: ReloadReport) => {
     options.onReload?.(report.kind);
@@ -150,12 +153,6 @@ function joinReports(reports: readonly ReloadReport[]): ReloadReport {
 function placeOf({ file, line, path }: Problem): string {
   const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
   return path === "" ? `${place} is refused` : `${place} is refused: ${path}`;
-}
-
-/** A pipe is empty when it is read a second time, and the defaults would apply silently. */
-function readOnce(file: string): Problem {
-  const message = "is not a regular file: a running gateway reads it again";
-  return { file, path: "", message, suggestion: "name a file" };
 }
 
 function isFile(path: string): boolean {

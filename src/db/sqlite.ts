@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { type Migration, pendingMigrations, sqliteMigrations } from "./migrations.ts";
 
 /** Below this, SQLite's WAL reset could lose committed pages under concurrent checkpoints. */
-export const oldestSqliteVersion = "3.51.3";
+const oldestSqliteVersion = "3.51.3";
 /** How long one statement waits for another process that writes. */
 const busyTimeoutMs = 1_000;
 /** The same while opening, where another process may be changing the schema. */

@@ -76,35 +76,28 @@ describe("smart-gateway policy diff", () => {
 describe("smart-gateway init", () => {
   const env = (name: string) => readFileSync(join(folder, name, ".env"), "utf8");
 
-  test("writes the flags, and the key from the environment, into files that can be used", async () => {
-    const flags = [
-      "--port",
-      "9200",
-      "--per-day-usd",
-      "8",
-      "--per-goal-usd",
-      "2",
-      "--upstream-url",
-      "http://127.0.0.1:1/v1",
-    ];
-    const { code } = await run(["init", "flags", ...flags], { env: { UPSTREAM_API_KEY: "from-the-environment" } });
+  test("writes the flags, and settings of the environment, into files that can be used", async () => {
+    const given = {
+      UPSTREAM_API_KEY: "from-the-environment",
+      PORT: "9200",
+      UPSTREAM_BASE_URL: "http://127.0.0.1:1/v1",
+    };
+    const { code } = await run(["init", "flags", "--per-day-usd", "8", "--per-goal-usd", "2"], { env: given });
     expect(code).toBe(0);
-    for (const line of [
-      "UPSTREAM_API_KEY=from-the-environment",
-      "PORT=9200",
-      "UPSTREAM_BASE_URL=http://127.0.0.1:1/v1",
-    ])
-      expect(env("flags").split("\n")).toContain(line);
+    for (const [name, value] of Object.entries(given)) expect(env("flags").split("\n")).toContain(`${name}=${value}`);
     expect(env("flags")).toMatch(/^#DATABASE_URL=/m);
-    const shown = await run(["policy", "show", "flags/policy.yaml", "--changed", "--json"]);
-    expect(shown.json()).toEqual({
-      budget: { per_goal_soft_usd: 0.8, per_goal_hard_usd: 2, per_day_soft_usd: 3.2, per_day_hard_usd: 8 },
-    });
+    const { changes } = (await run(["policy", "diff", "flags/policy.yaml", "--json"])).json();
+    expect(changes.map(({ key, to }: Answer) => [key, to])).toEqual([
+      ["budget.per_day_hard_usd", 8],
+      ["budget.per_day_soft_usd", 3.2],
+      ["budget.per_goal_hard_usd", 2],
+      ["budget.per_goal_soft_usd", 0.8],
+    ]);
     const { code: usable } = await run(["doctor", "--offline"], {
       env: { PORT: "0", ROUTING_POLICY_PATH: "flags/policy.yaml", MODEL_REGISTRY_PATH: "flags/models.yaml" },
     });
     expect(usable).toBe(0);
-    const wrong = await run(["init", "never", "--port", "eighty"]);
+    const wrong = await run(["init", "never"], { env: { PORT: "eighty" } });
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("PORT: must be a whole number")]);
   });
 });

@@ -15,7 +15,7 @@ describe("privacy scan", () => {
     const file = join(folder, "a.txt");
     writeFileSync(file, `see ${token}\n`);
     const { out, code } = await run(["scan", file]);
-    expect(out).toBe("1 × github_token\n1 replaced\n\nsee [REDACTED:github_token:1]\n");
+    expect(out).toBe("RULE          COUNT\ngithub_token      1\n\nsee [REDACTED:github_token:1]\n");
     expect(code).toBe(0);
   });
 

@@ -8,7 +8,6 @@ import { ownCommand } from "#config/settings.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { dollarText, type NanoUsd } from "#domain/money/money.ts";
 import { hardCapOf } from "#ledger/admin/ledger-admin.ts";
-import { adhocGoal } from "#ledger/ledger.ts";
 import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
 import { dayAccountOf, goalAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
@@ -144,15 +143,13 @@ async function setCap(options: SetOptions): Promise<void> {
   if ((goal === undefined) === (day === undefined)) throw badUsage("say which cap: either --goal or --day");
   if ((hardUsd === null) === (clear === undefined))
     throw badUsage("say what it should be: either --hard-usd or --clear");
-  const { account, daily } = await withLedger(async (admin) => {
-    const today = await admin.today();
-    const account = accountNamed(options, today);
-    await admin.setCap(account, hardUsd);
-    return { account, daily: account === goalAccountOf(adhocGoal, today) };
+  const account = await withLedger(async (admin) => {
+    const named = accountNamed(options, await admin.today());
+    await admin.setCap(named, hardUsd);
+    return named;
   });
   const cap = hardUsd === null ? "the policy's cap again" : `hard cap ${dollarText(hardUsd)}`;
-  const note = daily ? "\nRequests without a goal start anew each UTC day, and so does their cap." : "";
-  print({ account, hard_cap_nano_usd: hardUsd }, options, `${account}: ${cap}${note}`);
+  print({ account, hard_cap_nano_usd: hardUsd }, options, `${account}: ${cap}`);
 }
 
 function accountNamed({ goal, session, day }: SetOptions, today: UtcDay): string {
@@ -194,9 +191,8 @@ async function countNow(baseUrl: string, apiKey: string | undefined) {
   const clock = systemClock;
   const reply = await readKeyUsage({ baseUrl, apiKey, clock, timers: timerWheel({ clock }) });
   if (reply.kind === "ok") return { spent: spentInDay(reply.usage), readMs: Date.now() };
-  if (reply.kind === "refused") throw failed(`the aggregator does not accept the key (${reply.status})`);
-  if (reply.kind === "failed") throw failed(`the aggregator's count could not be read: ${reply.detail}`);
-  throw failed(`the upstream does not tell what a key has spent (GET /key: ${reply.status})`);
+  const why = reply.kind === "failed" ? reply.detail : `GET /key answers ${reply.status}`;
+  throw failed(`the aggregator's count could not be read: ${why}`);
 }
 
 async function countThen(baseUrl: string, day: UtcDay) {

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Aggregator } from "#cli/options.ts";
+import type { Settings } from "#config/settings.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { dollarText } from "#domain/money/money.ts";
@@ -85,7 +85,10 @@ const timing = { clock: systemClock, timers: timerWheel({ clock: systemClock }),
  * Checks whether the upstream can be reached and accepts the key: with the HTTP client, proxies and certificates that calls use,
  * without a call that costs anything. Servers without a page about the key mostly require a key for their list of models.
  */
-export async function checkUpstream({ baseUrl, apiKey }: Aggregator): Promise<readonly Check[]> {
+export async function checkUpstream({
+  baseUrl,
+  apiKey,
+}: Settings["upstream"] & { kind: "aggregator" }): Promise<readonly Check[]> {
   const address = { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...timing };
   const usage = apiKey === undefined ? undefined : await readKeyUsage({ ...address, apiKey });
   const hasPage = usage !== undefined && usage.kind !== "unknown_page";

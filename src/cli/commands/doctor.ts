@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import type { CommandSpec } from "#cli/options.ts";
 import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
@@ -8,7 +7,6 @@ import { type Config, loadConfig } from "#config/load-config.ts";
 import { formatProblems } from "#config/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
-import { oldestSqliteVersion, sqliteVersionOf } from "#db/sqlite.ts";
 import { maxStreams } from "#http/limits/overload.ts";
 import { dependencies, version } from "../../../package.json";
 import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
@@ -64,17 +62,13 @@ function checkKeys({ authKeysFile }: ConfiguredFiles): readonly Check[] {
 }
 
 function checkRuntime(): readonly Check[] {
-  using db = new Database(":memory:");
-  const sqlite = sqliteVersionOf(db);
   const streams = maxStreams();
   const launcher = "start it with npm start or the smart-gateway command, which bring the pinned Bun";
-  const lossy = `SQLite ${sqlite.version} can lose committed pages: ${oldestSqliteVersion} or newer is needed`;
   const files = "raise the limit of open files: ulimit -n 65536, or LimitNOFILE= in the service";
   return [
     Bun.version === dependencies.bun
       ? ok("bun", `Bun ${Bun.version}`)
       : warn("bun", `Bun ${Bun.version}, tested with ${dependencies.bun}`, launcher),
-    sqlite.supported ? ok("sqlite", `SQLite ${sqlite.version}`) : fail("sqlite", lossy, launcher),
     (streams >= 1_000 ? ok : warn)("limits", `room for ${streams} streams at once`, files),
   ];
 }

@@ -75,20 +75,10 @@ async function close(ids: readonly string[] | undefined, options: CloseOptions, 
     const all = ids ?? (await admin.holds({ limit: maxHolds })).holds.filter(isOpen).map(({ id }) => id);
     for (const id of new Set(all)) results.push(await closeHold(admin, id, ending, operator));
   });
-  await correctRecords(results.flatMap(({ notice }) => notice ?? []));
+  const notices = results.flatMap(({ notice }) => notice ?? []);
+  // The records of the calls get their costs, so that their sums stay the ledger's.
+  if (notices.length > 0) await withRecords((store) => store.correct(notices));
   const shown = results.map(({ notice: _, ...result }) => result);
   print(shown, options, shown.length === 0 ? "There is no hold with an unknown outcome." : textOf(shown));
   if (shown.some(({ result }) => result === "running" || result === "not_found")) process.exitCode = exitCodes.failed;
-}
-
-/** The records of the calls get their costs, so that their sums stay the ledger's. */
-async function correctRecords(notices: readonly NonNullable<ClosedHold["notice"]>[]): Promise<void> {
-  if (notices.length === 0) return;
-  try {
-    await withRecords((store) => store.correct(notices));
-  } catch {
-    console.error(
-      "The holds are closed, but not all decision records have the costs yet; a running gateway adds them.",
-    );
-  }
 }

@@ -1,13 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type CommandSpec, usd } from "#cli/options.ts";
-import { failed, invalid, type OutputOptions, print } from "#cli/output.ts";
+import { failed, type OutputOptions, print, valid } from "#cli/output.ts";
 import { ownCommand, parseSettings, settingsTable } from "#config/settings.ts";
 import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 
 interface InitOptions extends OutputOptions {
-  readonly upstreamUrl?: string;
-  readonly port?: string;
   readonly perDayUsd: NanoUsd;
   readonly perGoalUsd: NanoUsd;
 }
@@ -18,24 +16,18 @@ export const commands: readonly CommandSpec[] = [
     name: "init",
     arguments: [["[directory]", "where to write", "."]],
     options: [
-      ["--upstream-url <url>", "base URL of the aggregator; OpenRouter's when absent"],
-      ["--port <port>", "port to listen on"],
       ["--per-day-usd <amount>", "hard cap of a UTC day, in US dollars", usd("down"), "50"],
       ["--per-goal-usd <amount>", "hard cap of a goal, in US dollars", usd("down"), "5"],
     ],
-    example: "UPSTREAM_API_KEY=… smart-gateway init gateway --per-day-usd 10",
+    example: "UPSTREAM_API_KEY=… PORT=9000 smart-gateway init gateway --per-day-usd 10",
     run: init,
   },
 ];
 
 function init(directory: string, options: InitOptions): void {
-  const chosen = {
-    UPSTREAM_API_KEY: process.env["UPSTREAM_API_KEY"] || undefined,
-    UPSTREAM_BASE_URL: options.upstreamUrl,
-    PORT: options.port,
-  };
-  const parsed = parseSettings({ ...chosen });
-  if (parsed.kind === "invalid") throw invalid(parsed.problems.map((problem) => ({ ...problem, file: "arguments" })));
+  const { UPSTREAM_API_KEY, UPSTREAM_BASE_URL, PORT } = process.env;
+  const chosen = { UPSTREAM_API_KEY, UPSTREAM_BASE_URL, PORT };
+  valid(parseSettings(chosen));
   const written: string[] = [];
   const kept: string[] = [];
   for (const [name, text, mode] of [
@@ -55,7 +47,7 @@ function init(directory: string, options: InitOptions): void {
       kept.push(path);
     }
   }
-  const keyFirst = chosen.UPSTREAM_API_KEY === undefined ? "put your aggregator's key into .env, then " : "";
+  const keyFirst = !UPSTREAM_API_KEY ? "put your aggregator's key into .env, then " : "";
   const own = ownCommandIn(directory);
   const lines = [
     ...written.map((path) => `written  ${path}`),
@@ -79,7 +71,7 @@ function ownCommandIn(directory: string): string {
 
 function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
   const settings = Object.entries(settingsTable).map(([name, { fallback, about }]) => {
-    const line = chosen[name] === undefined ? `#${name}=${fallback}` : `${name}=${chosen[name]}`;
+    const line = chosen[name] ? `${name}=${chosen[name]}` : `#${name}=${fallback}`;
     return `\n# ${about.replaceAll("`", "")}\n${line}\n`;
   });
   return `# Settings of Smart Gateway, read at start from the working directory. Keep this file out of version control.\n${settings.join("")}`;

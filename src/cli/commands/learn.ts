@@ -46,7 +46,7 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
     needed: policy.routing.learned.min_rescue_trials,
   };
   const few = `${counts.rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${counts.needed}`;
-  const result: Fitted =
+  const result =
     counts.rescue_trials < counts.needed ? { refused: few } : fitted(recorded, policy, registry, policyPath, options);
   const { held_back, written, refused } = result;
   const lines = [
@@ -62,21 +62,14 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
   if (refused !== undefined) process.exitCode = exitCodes.failed;
 }
 
-interface Fitted {
-  readonly held_back?: CrossValidation;
-  /** Where the weights were written. */
-  readonly written?: string;
-  /** Why nothing was fitted or written. */
-  readonly refused?: string;
-}
-
+/** The comparison, and where the weights were written, or why they were not. */
 function fitted(
   { outcomes: records, prose }: Awaited<ReturnType<typeof readRecorded>>,
   policy: Policy,
   registry: ModelRegistry,
   policyPath: string | undefined,
   { write }: LearnOptions,
-): Fitted {
+) {
   const nowMs = Date.now();
   const { flash_below, pro_from } = policy.routing;
   const proFrom = (flash_below + pro_from) / 2;

@@ -82,14 +82,14 @@ function diffText(records: readonly ReturnType<typeof recordOf>[]): string {
       .filter((line) => line !== null)
       .map((line) => `${key}: ${line}`),
   );
-  const sections = [
-    changes.length === 0 ? "Every price that the aggregator lists is the registry's." : "",
-    changes.length === 0 ? "" : textTable(changes, ["model", "rate", "band", "registry", "listed", "change"]),
-    hosts.length === 0 ? "" : `USD per million tokens. Calls with a price limit go only to the hosts within it.\n`,
-    hosts.length === 0 ? "" : textTable(hosts, hostColumns),
+  return [
+    changes.length === 0
+      ? "Every price that the aggregator lists is the registry's."
+      : textTable(changes, ["model", "rate", "band", "registry", "listed", "change"]),
+    `\nUSD per million tokens. Calls with a price limit go only to the hosts within it.\n`,
+    textTable(hosts, hostColumns),
     ...notices,
-  ];
-  return sections.filter((section) => section !== "").join("\n");
+  ].join("\n");
 }
 
 /** One model of `--json`; prices as text, so that nothing is rounded. */

@@ -56,9 +56,7 @@ async function list(file: string | undefined, options: OutputOptions): Promise<v
     input: prices.input,
     cached: prices.cached_input,
     output: `${prices.output}${"bands" in prices ? " *" : ""}`,
-    price_from: [price_source.kind.replace("_", " "), ...(price_source.at === undefined ? [] : [price_source.at])].join(
-      " ",
-    ),
+    price_from: [price_source.kind.replace("_", " "), price_source.at].join(" ").trim(),
     context: context_tokens,
     used: record.enabled ? (record.used ? "yes" : "no") : "disabled",
   }));

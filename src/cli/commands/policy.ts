@@ -2,7 +2,6 @@ import { stringify } from "yaml";
 import { type CommandSpec, type ConfigOptions, configIn, fileOr, time } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
 import { differences } from "#config/config-changes.ts";
-import { isSection } from "#config/config-file.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
 import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
 import { Policy } from "#config/policy.ts";
@@ -28,9 +27,8 @@ export const commands: readonly CommandSpec[] = [
   {
     name: "policy show",
     summary: "print the policy in force: the file merged over the defaults, as YAML",
-    arguments: paths.arguments,
-    options: [["--changed", "only the keys that differ from the defaults"], ...paths.options],
-    example: "smart-gateway policy show policy.yaml --changed",
+    ...paths,
+    example: "smart-gateway policy show policy.yaml",
     run: showPolicy,
   },
   {
@@ -93,10 +91,9 @@ function checkPolicy(file: string | undefined, options: ConfigOptions): void {
   print({ ok: true, problems: [] }, options, lines.join("\n"));
 }
 
-function showPolicy(file: string | undefined, options: ConfigOptions & { readonly changed?: true }) {
+function showPolicy(file: string | undefined, options: ConfigOptions): void {
   const policy = keysIn(configIn(file, options.models).policy);
-  const shown = options.changed ? (changedFrom(Policy.parse({}), policy) ?? {}) : policy;
-  print(shown, options, stringify(shown, { flowCollectionPadding: false }).trimEnd());
+  print(policy, options, stringify(policy, { flowCollectionPadding: false }).trimEnd());
 }
 
 function diffPolicies(first: string, second: string | undefined, options: OutputOptions): void {
@@ -115,13 +112,4 @@ function diffPolicies(first: string, second: string | undefined, options: Output
 
 function keysIn({ $schema: _, ...keys }: Policy): object {
   return keys;
-}
-
-/** The part of `value` that differs from `base`; undefined when none does. */
-function changedFrom(base: unknown, value: unknown): unknown {
-  if (!isSection(base) || !isSection(value)) return Bun.deepEquals(base, value) ? undefined : value;
-  const changed = Object.entries(value)
-    .map(([key, entry]) => [key, changedFrom(base[key], entry)] as const)
-    .filter(([, difference]) => difference !== undefined);
-  return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }

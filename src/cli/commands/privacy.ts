@@ -1,5 +1,5 @@
 import { type CommandSpec, readInput } from "#cli/options.ts";
-import { type OutputOptions, print } from "#cli/output.ts";
+import { failed, type OutputOptions, print, textTable } from "#cli/output.ts";
 import { Policy } from "#config/policy.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
@@ -16,14 +16,9 @@ export const commands: readonly CommandSpec[] = [
 
 function scan(file: string, options: OutputOptions & { readonly personalData?: true }): void {
   const policy = Policy.parse({ privacy: { personal_data: options.personalData ?? false } });
-  const { text, findings } = privacyEngine(policy.privacy).redactText(readInput(file));
+  const { text, findings } = privacyEngine(policy.privacy).redactText(readInput(file, failed));
   const total = findings.reduce((sum, { count }) => sum + count, 0);
-  const lines = [
-    ...findings.map(({ rule, count }) => `${count} × ${rule}`),
-    total === 0 ? "nothing found" : `${total} replaced`,
-    "",
-    text.replace(/\n$/, ""),
-  ];
-  const value = { text, findings: findings.map(({ rule, count }) => ({ rule, count })), total };
-  print(value, options, lines.join("\n"));
+  const shown = findings.map(({ rule, count }) => ({ rule, count }));
+  const found = total === 0 ? "nothing found" : textTable(shown);
+  print({ text, findings: shown, total }, options, `${found}\n\n${text.replace(/\n$/, "")}`);
 }

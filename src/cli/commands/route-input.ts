@@ -18,7 +18,7 @@ export const maxValues = 5_000_000;
 export function readRouteInput(words: string, file: string | undefined): RouteInput {
   if (file !== undefined && words !== "") throw badUsage("both words and --file: give one of them");
   const path = file ?? (words === "-" ? "-" : undefined);
-  const [name, text] = path === undefined ? ["arguments", words] : [path, readInput(path)];
+  const [name, text] = path === undefined ? ["arguments", words] : [path, readInput(path, badUsage)];
   if (text.trim() === "") {
     throw badUsage('nothing to decide about: say what is asked for (smart-gateway route "fix the login"), or --file');
   }

@@ -27,7 +27,7 @@ export class Channel extends EventEmitter {
     this.#report = report;
   }
 
-  /** The other side's report; undefined when none comes in time, or the channel is closed. */
+  /** The other side's report; undefined when none comes in time. */
   ask(withinMs: number): Promise<Report | undefined> {
     this.#trySend({ kind: "question" });
     const answer = once(this, "answer", { signal: AbortSignal.timeout(withinMs) });
@@ -48,11 +48,6 @@ export class Channel extends EventEmitter {
     } catch {
       // The other process has ended meanwhile and needs no message.
     }
-  }
-
-  /** Ends all that waits for an answer. */
-  close(): void {
-    this.emit("answer", undefined);
   }
 }
 
@@ -77,7 +72,6 @@ export function workerLink(): WorkerLink {
     () => gateway && { metrics: gateway.metricsSnapshot(), health: gateway.http.health() },
   );
   process.on("message", (message: Message) => void channel.received(message));
-  process.on("disconnect", () => channel.close());
   return {
     async metricsText() {
       const all = await channel.ask(answerWithinMs);

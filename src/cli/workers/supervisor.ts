@@ -37,7 +37,8 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
   claimPort(settings.host, settings.port);
   const wanted = settings.workers;
   const startedMs = performance.now();
-  const processes = new Set<WorkerProcess>();
+  /** By the number of the worker. */
+  const processes = new Map<number, WorkerProcess>();
   const stopped = Promise.withResolvers<void>();
   let stopping = false;
   let exitCode = 0;
@@ -45,14 +46,14 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
   let failedStarts = 0;
   /** The counters of processes that have exited. */
   let retired: readonly MetricSnapshot[] = [];
-  const serving = () => [...processes].filter((worker) => worker.serving);
+  const serving = () => [...processes.values()].filter((worker) => worker.serving);
   const count = () => ({ wanted, serving: serving().length });
   /** Of the supervisor itself: starts and exits of workers. */
   const metrics = createMetrics();
   metrics.observe({ version, workers: count });
 
   const forward = (signal: NodeJS.Signals) => {
-    for (const { child } of processes) child.kill(signal);
+    for (const { child } of processes.values()) child.kill(signal);
   };
   /** Stops restarting, and passes the signal on. */
   const stop = (signal: NodeJS.Signals | undefined) => {
@@ -69,7 +70,7 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
   const reportOfAll = async (): Promise<Report> => {
     const reports = await Promise.all(serving().map((worker) => worker.read(collectWithinMs)));
     // Nothing is awaited between here and the sum: what a process has counted is in it once.
-    const all = [metrics.snapshot(), ...[...processes].map((worker) => worker.metrics), retired];
+    const all = [metrics.snapshot(), ...[...processes.values()].map((worker) => worker.metrics), retired];
     const health = reports.flatMap((report) => report?.health ?? []);
     const answering = { wanted, serving: health.length };
     return { metrics: mergeMetrics(all), health: worstReport(health, answering, performance.now() - startedMs) };
@@ -79,15 +80,14 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
     const own = { [workerVariable]: String(number), NODE_ID: `${settings.nodeId}.${number}` };
     for (let early = 0; !stopping; ) {
       const begunMs = performance.now();
-      const worker = new WorkerProcess(number, { ...env, ...own }, reportOfAll, () => {
+      const worker = new WorkerProcess({ ...env, ...own }, reportOfAll, () => {
         failedStarts = 0;
       });
-      processes.add(worker);
+      processes.set(number, worker);
       const { child } = worker;
       const code = await child.exited;
       const livedMs = performance.now() - begunMs;
-      processes.delete(worker);
-      worker.channel.close();
+      processes.delete(number);
       retired = mergeMetrics([retired, withoutGauges(worker.metrics)]);
       if (stopping) return;
 
@@ -115,11 +115,12 @@ export async function superviseWorkers(settings: Settings, env: NodeJS.ProcessEn
   };
 
   const polling = setInterval(() => {
-    for (const worker of serving()) {
+    for (const [number, worker] of processes) {
+      if (!worker.serving) continue;
       void worker.isHanging().then((hangs) => {
         // A draining worker may be busy with its last requests.
-        if (!hangs || stopping || !processes.has(worker)) return;
-        log("worker_unresponsive", { worker: worker.number, pid: worker.child.pid });
+        if (!hangs || stopping || processes.get(number) !== worker) return;
+        log("worker_unresponsive", { worker: number, pid: worker.child.pid });
         worker.child.kill("SIGKILL");
       });
     }
@@ -143,23 +144,21 @@ function claimPort(hostname: string, port: number): void {
 
 /** One of the workers, until it exits. */
 class WorkerProcess {
-  readonly number: number;
   readonly child: Bun.Subprocess<"ignore", "inherit", "inherit">;
-  readonly channel: Channel;
+  readonly #channel: Channel;
   serving = false;
   /** Polls in a row without an answer. */
   #unanswered = 0;
   /** Its counters when they were last read. */
   metrics: readonly MetricSnapshot[] = [];
 
-  constructor(number: number, env: NodeJS.ProcessEnv, reportOfAll: () => Promise<Report>, onServing: () => void) {
-    this.number = number;
-    this.channel = new Channel((message) => this.child.send(message), reportOfAll);
+  constructor(env: NodeJS.ProcessEnv, reportOfAll: () => Promise<Report>, onServing: () => void) {
+    this.#channel = new Channel((message) => this.child.send(message), reportOfAll);
     this.child = Bun.spawn([process.execPath, ...programArguments], {
       env,
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: Message) => {
-        void this.channel.received(message);
+        void this.#channel.received(message);
         if (message.kind !== "serving") return;
         this.serving = true;
         onServing();
@@ -169,7 +168,7 @@ class WorkerProcess {
 
   /** What it says of itself; undefined where it does not answer in time. */
   async read(withinMs: number): Promise<Report | undefined> {
-    const report = await this.channel.ask(withinMs);
+    const report = await this.#channel.ask(withinMs);
     if (report !== undefined) this.metrics = report.metrics;
     return report;
   }
