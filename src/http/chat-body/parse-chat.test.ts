@@ -138,20 +138,6 @@ describe("what is accepted", () => {
     });
   });
 
-  test("usage is requested by either of the two fields, and by nothing else", () => {
-    for (const fields of [{ stream_options: { include_usage: true } }, { usage: { include: true } }]) {
-      expect(accepted({ ...plain, stream: true, ...fields }).wantsUsage).toBe(true);
-    }
-    for (const fields of [
-      { usage: { include: false } },
-      { usage: { include: "true" } },
-      { usage: true },
-      { usage: null },
-    ]) {
-      expect(accepted({ ...plain, stream: true, ...fields }).wantsUsage).toBe(false);
-    }
-  });
-
   test("a number too large for a double is refused anywhere, because it would be forwarded as null", () => {
     const read = (fields: string) =>
       parseText(`{"model":"smart-router","messages":[{"role":"user","content":"1e400"}]${fields}}`);
@@ -168,22 +154,26 @@ describe("what is accepted", () => {
     });
   });
 
-  test("an output bound of 0 counts as none", () => {
-    expect(accepted({ ...plain, max_tokens: 0 }).requestedOutputTokens).toBeNull();
-    expect(accepted({ ...plain, max_tokens: 0, max_completion_tokens: 0 }).requestedOutputTokens).toBeNull();
-    expect(accepted({ ...plain, max_tokens: 0, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
-  });
-
-  test("the number of billed answers is that of the written ones, whatever is shown of them", () => {
-    expect(accepted({ ...plain, n: 2, best_of: 5 }).choices).toBe(5);
-    expect(accepted({ ...plain, n: 2, best_of: null }).choices).toBe(2);
-    expect(accepted({ ...plain, best_of: 4 }).choices).toBe(4);
-  });
-
-  test("the larger of two output bounds counts, because either may apply upstream", () => {
-    expect(accepted({ ...plain, max_tokens: 10, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
-    expect(accepted({ ...plain, max_tokens: 30, max_completion_tokens: 20 }).requestedOutputTokens).toBe(30);
-    expect(accepted({ ...plain, max_tokens: null, max_completion_tokens: 20 }).requestedOutputTokens).toBe(20);
+  test.each([
+    [{ max_tokens: 0 }, "requestedOutputTokens", null],
+    [{ max_tokens: 0, max_completion_tokens: 0 }, "requestedOutputTokens", null],
+    [{ max_tokens: 0, max_completion_tokens: 20 }, "requestedOutputTokens", 20],
+    // Either may apply upstream.
+    [{ max_tokens: 10, max_completion_tokens: 20 }, "requestedOutputTokens", 20],
+    [{ max_tokens: 30, max_completion_tokens: 20 }, "requestedOutputTokens", 30],
+    [{ max_tokens: null, max_completion_tokens: 20 }, "requestedOutputTokens", 20],
+    // All that are written are billed, whatever is shown of them.
+    [{ n: 2, best_of: 5 }, "choices", 5],
+    [{ n: 2, best_of: null }, "choices", 2],
+    [{ best_of: 4 }, "choices", 4],
+    [{ stream_options: { include_usage: true } }, "wantsUsage", true],
+    [{ usage: { include: true } }, "wantsUsage", true],
+    [{ usage: { include: false } }, "wantsUsage", false],
+    [{ usage: { include: "true" } }, "wantsUsage", false],
+    [{ usage: true }, "wantsUsage", false],
+    [{ usage: null }, "wantsUsage", false],
+  ] as const)("%j: %s is %j", (fields, name, value) => {
+    expect(accepted({ ...plain, ...fields })[name]).toBe(value);
   });
 });
 

@@ -80,11 +80,6 @@ test("with AUTH_KEYS_FILE only the listed tokens are accepted; one that is withd
   rmSync(scratch, { recursive: true });
 });
 
-test("health, metrics and the API description need no token", async () => {
-  for (const path of ["/healthz", "/livez", "/readyz", "/metrics", "/openapi.json"])
-    expect([path, (await gateway.get(path)).status]).toEqual([path, 200]);
-});
-
 test("the upstream gets the gateway's key, never the caller's token", async () => {
   const index = gateway.upstream.received();
   expect((await gateway.chat({}, { "x-api-key": "callers-own", cookie: "a=b" })).status).toBe(200);
@@ -144,15 +139,6 @@ describe("the order of checks", () => {
     const imageAndNoModel = { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }] };
     expect((await post(bearer, JSON.stringify(imageAndNoModel))).status).toBe(400);
     expect((await post(bearer, JSON.stringify({ messages: [{ role: "user", content: "x" }] }))).status).toBe(422);
-    // Without a Content-Length too.
-    const body = new ReadableStream({
-      start(controller) {
-        for (let part = 0; part < 40; part++) controller.enqueue(new TextEncoder().encode("x".repeat(100)));
-        controller.close();
-      },
-    });
-    const endless = await small.chat({}, {}, { body });
-    expect([endless.status, Object.keys(await endless.json())]).toEqual([413, ["detail"]]);
     expect(small.upstream.received()).toBe(0);
   });
 });

@@ -82,19 +82,6 @@ describe("GET /healthz", () => {
     const response = await sick.get("/healthz");
     expect([response.status, (await response.json()).status]).toEqual([503, "unavailable"]);
   });
-
-  test("a disabled model shows as DISABLED and is not called", async () => {
-    await using gateway = await start({
-      models: {
-        vendor_v4_flash: { enabled: false },
-        other_flash: { role: "worker", upstream_id: "other/flash", prices: { input: 0.1, output: 0.2 } },
-      },
-    });
-    expect((await gateway.health())["vendor_v4_flash"] ?? "DISABLED").toBe("DISABLED");
-    const response = await gateway.chat();
-    expect(response.status).toBe(200);
-    expect(response.headers.get("x-smart-gateway-model")).toBe("other_flash");
-  });
 });
 
 test("livez and readyz answer; readyz fails while draining, and then the port closes", async () => {
@@ -156,14 +143,6 @@ describe("GET /metrics", () => {
       /streams|in_flight/,
     ])
       expect([subject, [...names].some((name) => subject.test(name))]).toEqual([subject, true]);
-  });
-
-  test("contains no text of a caller", async () => {
-    const word = ["very", "private", "word"].join("");
-    const ids = { "x-goal-id": word, "x-smart-gateway-session": word, "x-task-id": word, "x-request-id": word };
-    await (await gateway.chat({ messages: [{ role: "user", content: word }], user: word }, ids)).text();
-    await gateway.get(`/${word}`);
-    expect(await (await gateway.get("/metrics")).text()).not.toContain(word);
   });
 });
 

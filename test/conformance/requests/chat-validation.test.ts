@@ -11,7 +11,6 @@ afterAll(() => gateway.stop());
 const user = { role: "user", content: "x" };
 const body = (fields: object) => JSON.stringify({ model: "smart-router-flash", messages: [user], ...fields });
 const message = (fields: object) => body({ messages: [{ ...user, ...fields }] });
-const metadata = (fields: object) => body({ metadata: fields });
 
 async function post(body: string, headers: Record<string, string> = {}): Promise<Reply> {
   return call(`${gateway.url}/v1/chat/completions`, {
@@ -25,24 +24,9 @@ async function post(body: string, headers: Record<string, string> = {}): Promise
 const unsupported: [name: string, body: string, headers?: Record<string, string>][] = [
   ["JSON cut short", body({}).slice(0, -1)],
   ["JSON followed by more", `${body({})}{}`],
-  ["an array", `[${body({})}]`],
-  ["nesting without end", body({ extra: 0 }).replace('"extra":0', `"extra":${"[".repeat(2_000)}${"]".repeat(2_000)}`)],
   ["form data", "model=smart-router", { "content-type": "application/x-www-form-urlencoded" }],
   ["plain text as content type", body({}), { "content-type": "text/plain" }],
   ["an image part", message({ content: [{ type: "text", text: "before" }, { type: "image_url" }] })],
-  [
-    "an image in a tool's answer",
-    body({ messages: [{ role: "tool", tool_call_id: "a", content: [{ type: "image_url" }] }] }),
-  ],
-];
-
-/** Bodies that get 422, and the field that the message must name. */
-const invalid: [name: string, field: string, body: string, headers?: Record<string, string>][] = [
-  ["an unknown model", "model", body({ model: "gpt-4o" })],
-  ["a message without a role", "role", message({ role: undefined })],
-  ["a negative max_tokens", "max_tokens", body({ max_tokens: -1 })],
-  ["sensitive as text", "sensitive", metadata({ sensitive: "false" })],
-  ["X-Same-Error-Count that is not a number", "X-Same-Error-Count", body({}), { "x-same-error-count": "abc" }],
 ];
 
 async function expectRefusal(response: Reply, status: number): Promise<string> {
@@ -88,13 +72,4 @@ describe("400: not JSON, or an unsupported shape", () => {
       400,
     );
   });
-});
-
-describe("422: fields with invalid values", () => {
-  for (const [name, field, sent, headers] of invalid)
-    test(`${name}: the message names ${field}`, async () => {
-      const calls = gateway.upstream.received();
-      expect(await expectRefusal(await post(sent, headers), 422)).toContain(field);
-      expect(gateway.upstream.received()).toBe(calls);
-    });
 });

@@ -23,13 +23,6 @@ const elevenFields = [
   "task_id",
 ];
 
-const post = (body: string, headers: Record<string, string> = {}) =>
-  call(`${gateway.url}/v1/route/decision`, {
-    method: "POST",
-    headers: { ...authorization, "content-type": "application/json", ...headers },
-    body,
-  });
-
 describe("the answer", () => {
   test("has exactly the eleven fields, for a task with the two required ones", async () => {
     const decision = await gateway.decide({ task_id: "my-task", instruction: "Say hello." });
@@ -80,17 +73,8 @@ describe("routes", () => {
   });
 });
 
-describe("status codes", () => {
-  // Of each kind one: `decision-request.test.ts` has the table.
-  test.each([
-    ["no JSON", "{"],
-    ["an array", "[]"],
-    ["no task", "{}"],
-    ["no instruction", '{"task":{"task_id":"t"}}'],
-    ["an unknown kind", '{"task":{"task_id":"t","instruction":"x","kind":"COOKING"}}'],
-    ["negative attempts", '{"task":{"task_id":"t","instruction":"x"},"runtime":{"attempts":-1}}'],
-  ])("422: %s", async (_, body) => {
-    const response = await post(body);
-    expect([response.status, Object.keys(await response.json())]).toEqual([422, ["detail"]]);
-  });
+test("a body that is not JSON gets 422", async () => {
+  const headers = { ...authorization, "content-type": "application/json" };
+  const response = await call(`${gateway.url}/v1/route/decision`, { method: "POST", headers, body: "{" });
+  expect([response.status, Object.keys(await response.json())]).toEqual([422, ["detail"]]);
 });

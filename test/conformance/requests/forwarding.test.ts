@@ -116,30 +116,6 @@ describe("what is changed, and nothing else", () => {
     });
     expect((await forwarded({})).sent).not.toHaveProperty("stream_options");
   });
-
-  test("credentials are replaced in all text that the upstream reads, equal ones by the same placeholder", async () => {
-    const secret = ["sk", "proj", "a1B2c3D4".repeat(6)].join("-");
-    const { raw, sent } = await forwarded({
-      messages: [
-        { role: "user", content: `my key is ${secret}` },
-        { role: "user", content: [{ type: "text", text: `again ${secret}` }] },
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [
-            { id: "a", type: "function", function: { name: "f", arguments: JSON.stringify({ key: secret }) } },
-          ],
-        },
-        { role: "tool", tool_call_id: "a", content: `token=${secret}` },
-      ],
-    });
-    expect(raw).not.toContain(secret);
-    const placeholders = raw.match(/\[REDACTED:[a-z0-9_]+:\d+\]/g) ?? [];
-    expect(placeholders).toHaveLength(4);
-    expect(new Set(placeholders).size).toBe(1);
-    const messages = sent["messages"] as Answer;
-    expect(JSON.parse(messages[2].tool_calls[0].function.arguments).key).toBe(placeholders[0]);
-  });
 });
 
 describe("the answer", () => {
@@ -190,10 +166,5 @@ describe("the answer", () => {
       const body: Answer = await (await gateway.chat()).json();
       expect(body.choices[0].message).toMatchObject({ ...message, content });
     }
-  });
-
-  test("JSON mode works", async () => {
-    const answer: Answer = await (await gateway.chat({ response_format: { type: "json_object" } })).json();
-    expect(JSON.parse(answer.choices[0].message.content)).toMatchObject({ simulated: true });
   });
 });

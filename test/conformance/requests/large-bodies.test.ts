@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { connect, type Socket } from "node:net";
 import { authorization, call, eventually, start, type TestGateway } from "../../harness/gateway.ts";
+import { RawCaller } from "../../harness/raw-caller.ts";
 
 const chat = "/v1/chat/completions";
 const decision = "/v1/route/decision";
@@ -13,37 +13,20 @@ const bodies = {
 const post = (gateway: TestGateway, path: string, body: string | Buffer | ReadableStream) =>
   call(gateway.url + path, { method: "POST", headers: { ...authorization, "content-type": "application/json" }, body });
 
-/** A request whose body is sent when `finish` is called. */
-async function unfinished(
-  gateway: TestGateway,
-  path: string,
-  body: string,
-): Promise<{ socket: Socket; finish(): Promise<string> }> {
-  const { hostname, port } = new URL(gateway.url);
-  const socket = connect(Number(port), hostname);
-  let answer = "";
-  socket.on("data", (data) => {
-    answer += data;
-  });
+/** Sends all of a request but the end of its body. */
+async function unfinished(gateway: TestGateway, path: string, body: string): Promise<RawCaller> {
   const head = [
     `POST ${path} HTTP/1.1`,
-    `Host: ${hostname}`,
+    "Host: localhost",
     `Authorization: ${authorization.authorization}`,
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",
   ];
-  await new Promise<void>((resolve) =>
-    socket.write(`${head.join("\r\n")}\r\n\r\n${body.slice(0, 10)}`, () => resolve()),
-  );
-  return {
-    socket,
-    finish: () =>
-      new Promise((resolve) => {
-        socket.on("close", () => resolve(answer));
-        socket.write(body.slice(10));
-      }),
-  };
+  const caller = new RawCaller(gateway);
+  const begun = `${head.join("\r\n")}\r\n\r\n${body.slice(0, 10)}`;
+  await new Promise((resolve) => caller.socket.write(begun, resolve));
+  return caller;
 }
 
 describe.each([chat, decision] as const)("POST %s", (path) => {
@@ -97,7 +80,9 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     });
     expect((await post(gateway, path, chunked)).status).toBe(503);
     expect((await post(gateway, path, JSON.stringify(bodies[path]))).status).toBe(200);
-    expect(await first.finish()).toStartWith("HTTP/1.1 200");
+    first.send(body.slice(10));
+    await eventually(() => first.closed);
+    expect(first.statuses).toEqual([200]);
     expect((await post(gateway, path, body)).status).toBe(200);
   });
 });
