@@ -121,7 +121,7 @@ export class ReceivedJson {
       return JSON.parse(utf8Body.decode(bytes), reviver);
     const rest = utf8Body.decode(bytes.subarray(0, first.from)) + utf8.decode(bytes.subarray(last.to));
     const value: unknown = JSON.parse(rest, reviver);
-    if (isObject(value)) {
+    if (isObject(value) && Array.isArray(value["messages"])) {
       value["messages"] = messages.map(({ from, to, known }): ChatMessage => {
         const parse = (by: Reviver | undefined) => JSON.parse(utf8.decode(bytes.subarray(from, to)), by);
         if (known === undefined) return parse(reviver); // it is checked later
