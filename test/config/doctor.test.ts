@@ -56,14 +56,6 @@ describe("smart-gateway doctor on a database", () => {
     db.run("ROLLBACK");
     db.close();
   });
-
-  test("that is damaged, or none, fails and advises to restore a backup", async () => {
-    const file = join(folder, "text.db");
-    writeFileSync(file, "no database ".repeat(1_000));
-    const { code, detail, advice } = await check(file);
-    expect([code, detail]).toEqual([1, `${file} cannot be used: SQLITE_NOTADB`]);
-    expect(advice).toContain("restore a backup");
-  });
 });
 
 test("smart-gateway doctor asks the gateway that runs what it is, and warns where this environment differs", async () => {

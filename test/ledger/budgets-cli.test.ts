@@ -10,6 +10,18 @@ import { runCommand } from "../harness/command-line.ts";
 
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
+const aReservation = (requestId: string, goal: string) => ({
+  id: reservationIdOf(requestId, 1),
+  requestId,
+  attempt: 1,
+  goal,
+  modelKey: "m",
+  amount: nanoUsd(1_000_000_000),
+  perGoalHard: nanoUsd(5_000_000_000),
+  perDayHard: nanoUsd(50_000_000_000),
+  deadlineMs: 60_000,
+});
+
 describe("smart-gateway budgets", () => {
   let folder: string;
   let url: string;
@@ -17,24 +29,8 @@ describe("smart-gateway budgets", () => {
     folder = mkdtempSync(join(tmpdir(), "smart-gateway-budgets-"));
     url = `sqlite:${join(folder, "gateway.db")}`;
     const ledger = await openLedger(url, { nodeId: "test", clock });
-    for (const [requestId, goal] of [
-      ["a", "s/one"],
-      ["b", "s/two"],
-      ["c", "s/two"],
-    ] as const) {
-      const amount = nanoUsd(1_000_000_000);
-      await ledger.reserve({
-        id: reservationIdOf(requestId, 1),
-        requestId,
-        attempt: 1,
-        goal,
-        modelKey: "m",
-        amount,
-        perGoalHard: nanoUsd(5_000_000_000),
-        perDayHard: nanoUsd(50_000_000_000),
-        deadlineMs: 60_000,
-      });
-    }
+    for (const [requestId, goal] of Object.entries({ a: "s/one", b: "s/two", c: "s/two" }))
+      await ledger.reserve(aReservation(requestId, goal));
     await ledger.resolve([{ id: "a.1", kind: "settled", actual: nanoUsd(250_000_000), source: "usage" }]);
     await ledger.close(1_000);
   });
@@ -82,18 +78,7 @@ describe("smart-gateway budgets", () => {
 
   test("set stores a cap that a running gateway applies, and clear restores the policy's", async () => {
     const ledger = await openLedger(url, { nodeId: "test", clock });
-    const reserve = (requestId: string) =>
-      ledger.reserve({
-        id: reservationIdOf(requestId, 1),
-        requestId,
-        attempt: 1,
-        goal: "s/one",
-        modelKey: "m",
-        amount: nanoUsd(1_000_000_000),
-        perGoalHard: nanoUsd(5_000_000_000),
-        perDayHard: nanoUsd(50_000_000_000),
-        deadlineMs: 60_000,
-      });
+    const reserve = (requestId: string) => ledger.reserve(aReservation(requestId, "s/one"));
     expect((await budgets("set", "--goal", "s/one", "--hard-usd", "1.2")).code).toBe(0);
     expect(await reserve("first")).toMatchObject({ kind: "refused", binding: "goal", hard: nanoUsd(1_200_000_000) });
     expect((await budgets("set", "--goal", "s/one", "--clear")).code).toBe(0);

@@ -132,20 +132,6 @@ describe("workers", () => {
   );
 
   onLinux(
-    "that cannot start with these settings end the gateway at once, with the settings' exit code",
-    async () => {
-      await using scratch = await serve();
-      const file = join(scratch.directory, "policy.yaml");
-      writeFileSync(file, "routing: { pro_form: 10 }\n");
-      const port = String(await freePort());
-      const { code, output } = await serveToEnd({ WORKERS: "2", PORT: port, ROUTING_POLICY_PATH: file });
-      expect(code).toBe(2);
-      expect(output).toContain("did you mean");
-    },
-    testTimeoutMs,
-  );
-
-  onLinux(
     "that all fail in the same way at every start are given up after three",
     async () => {
       const env = { WORKERS: "2", PORT: String(await freePort()), LOG_FORMAT: "json" };

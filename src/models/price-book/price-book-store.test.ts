@@ -16,7 +16,6 @@ const one = 1 as NanoUsdPerMTok;
 const entry = { price: { input: one, cachedInput: one, output: one }, atMs: 5 };
 
 priceBookStoreContract("SQLite", () => openPriceBookStore(`sqlite:${fresh()}`));
-priceBookStoreContract("SQLite in memory", () => openPriceBookStore("sqlite::memory:"));
 
 test("SQLite: a later process reads what one process wrote", async () => {
   const path = fresh();
