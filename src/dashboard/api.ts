@@ -3,7 +3,7 @@ import { jsonResponse } from "#http/endpoint.ts";
 import { readJson } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { Timers } from "#platform/time.ts";
-import { type Call, type Endpoint, type Operator, Refusal } from "./endpoint.ts";
+import { type Call, type Endpoint, type Operator, Refusal, wrongMethod } from "./endpoint.ts";
 import { budgetEndpoints } from "./endpoints/budgets.ts";
 import { decisionEndpoints } from "./endpoints/decisions.ts";
 import { holdEndpoints } from "./endpoints/holds.ts";
@@ -53,49 +53,27 @@ interface AnyEndpoint {
   events?(call: Call, stream: EventStream<never>): () => void;
 }
 
-/** Finds the endpoint of a call, checks what it was given, and answers as JSON or as a stream. */
-export class ApiRouter {
-  readonly #routes: readonly { readonly method: string; readonly path: RegExp; readonly endpoint: AnyEndpoint }[];
-  readonly #timers: Timers;
-  readonly #connection: Pick<ServerConnection, "bodies">;
-  #streams = 0;
+/**
+ * Finds the endpoint of a call, checks what it was given, and answers as JSON or as a stream. `path`: behind `/dashboard/api/`, as sent.
+ * Throws a `Refusal` where the call cannot be served.
+ */
+export function apiRouter(
+  endpoints: Readonly<Record<string, AnyEndpoint>>,
+  timers: Timers,
+  connection: Pick<ServerConnection, "bodies">,
+) {
+  const routes = Object.entries(endpoints).map(([name, endpoint]) => {
+    const [method = "", path = ""] = name.split(" ");
+    return { method, path: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`), endpoint };
+  });
+  let streams = 0;
 
-  constructor(
-    endpoints: Readonly<Record<string, AnyEndpoint>>,
-    timers: Timers,
-    connection: Pick<ServerConnection, "bodies">,
-  ) {
-    this.#timers = timers;
-    this.#connection = connection;
-    this.#routes = Object.entries(endpoints).map(([name, endpoint]) => {
-      const [method = "", path = ""] = name.split(" ");
-      return { method, path: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`), endpoint };
-    });
-  }
-
-  /** `path`: behind `/dashboard/api/`, as sent. Throws a `Refusal` where the call cannot be served. */
-  async answer(path: string, request: Request, operator: Operator, headers: Record<string, string>): Promise<Response> {
-    const { endpoint, params } = this.#find(path, request.method === "HEAD" ? "GET" : request.method);
-    // A filter with a typing error in its name would show everything; an empty value counts as absent.
-    const { searchParams } = new URL(request.url, "http://gateway");
-    const given = Object.fromEntries([...searchParams].filter(([, value]) => value !== ""));
-    const query = endpoint.query && parsed(endpoint.query.strict(), given, "the query");
-    const body = endpoint.body && parsed(endpoint.body, await this.#json(request), "the body");
-    const call = { operator, params, query, body, lastEventId: request.headers.get("last-event-id") ?? undefined };
-    if (endpoint.events !== undefined) return this.#stream(endpoint, call, request, headers);
-    return jsonResponse(await endpoint.answer?.(call), headers);
-  }
-
-  #find(path: string, method: string) {
-    const found = this.#routes.filter((one) => one.path.test(path));
+  const find = (path: string, method: string) => {
+    const found = routes.filter((one) => one.path.test(path));
     if (found.length === 0) throw new Refusal(404, "The dashboard's API has nothing at this path.", "not_found");
     // The table names `decisions/live` before `decisions/{id}`.
     const route = found.find((one) => one.method === method);
-    if (route === undefined) {
-      const allow = [...new Set(found.map((one) => one.method))].join(", ");
-      const detail = `This path does not take ${method}; it takes ${allow}.`;
-      throw new Refusal(405, detail, "method_not_allowed", { allow });
-    }
+    if (route === undefined) throw wrongMethod("This path does", method, [...new Set(found.map((one) => one.method))]);
     try {
       const groups = Object.entries(route.path.exec(path)?.groups ?? {});
       const params = Object.fromEntries(groups.map(([name, value]) => [name, decodeURIComponent(value)]));
@@ -103,33 +81,48 @@ export class ApiRouter {
     } catch {
       throw new Refusal(404, "The path is not encoded as a URL.", "not_found");
     }
-  }
+  };
 
-  async #json(request: Request): Promise<unknown> {
-    const body = await readJson(request, maxBodyBytes, this.#connection.bodies);
+  const readBody = async (request: Request): Promise<unknown> => {
+    const body = await readJson(request, maxBodyBytes, connection.bodies);
     if (body.kind === "ok") return body.value;
     const { status, detail, code } = body.error;
     throw new Refusal(status, status === 413 ? `The body is larger than ${maxBodyBytes} bytes.` : detail, code);
-  }
+  };
 
-  #stream(endpoint: AnyEndpoint, call: Call, request: Request, common: Record<string, string>): Response {
+  const openStream = (endpoint: AnyEndpoint, call: Call, request: Request, common: Record<string, string>) => {
     // A proxy that buffers answers would hold the events back.
     const headers = { ...common, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
     if (request.method === "HEAD") return new Response(null, { headers }); // its body would never be read
-    if (this.#streams >= maxStreams) throw new Refusal(503, "Too many live feeds are open.", "overloaded");
-    this.#streams += 1;
-    let stop: (() => void) | undefined;
-    let closed = false;
-    const onClose = () => {
-      this.#streams -= 1;
-      closed = true;
+    if (streams >= maxStreams) throw new Refusal(503, "Too many live feeds are open.", "overloaded");
+    streams += 1;
+    const closed = Promise.withResolvers<void>();
+    const stream = openEventStream<never>(timers, request.signal, closed.resolve);
+    const stop = endpoint.events?.(call, stream);
+    void closed.promise.then(() => {
+      streams -= 1;
       stop?.();
-    };
-    const stream = openEventStream<never>(this.#timers, request.signal, onClose);
-    stop = endpoint.events?.(call, stream);
-    if (closed) stop?.();
+    });
     return new Response(stream.body, { headers });
-  }
+  };
+
+  const answer = async (path: string, request: Request, operator: Operator, headers: Record<string, string>) => {
+    const { endpoint, params } = find(path, request.method === "HEAD" ? "GET" : request.method);
+    // A filter with a typing error in its name would show everything; an empty value counts as absent.
+    const { searchParams } = new URL(request.url, "http://gateway");
+    const given = Object.fromEntries([...searchParams].filter(([, value]) => value !== ""));
+    const query = endpoint.query && parsed(endpoint.query.strict(), given, "the query");
+    const body = endpoint.body && parsed(endpoint.body, await readBody(request), "the body");
+    const call = { operator, params, query, body, lastEventId: request.headers.get("last-event-id") ?? undefined };
+    if (endpoint.events !== undefined) return openStream(endpoint, call, request, headers);
+    return jsonResponse(await endpoint.answer?.(call), headers);
+  };
+  return (...call: Parameters<typeof answer>) =>
+    answer(...call).catch((error: unknown) => {
+      // Defects are the server's to report. What else is thrown comes from a store, and its message may hold the database's address.
+      if ([Refusal, TypeError, RangeError, ReferenceError].some((type) => error instanceof type)) throw error;
+      throw new Refusal(503, "The database does not answer. Try again shortly.", "store_unavailable");
+    });
 }
 
 /** What a caller gave, as the schema has it. Throws what is wrong with it, by field. */

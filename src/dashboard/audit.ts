@@ -30,10 +30,8 @@ export async function openOperatorActions(databaseUrl: string): Promise<Operator
       await database.write([`INSERT INTO operator_action (${columns}) VALUES (?, ?, ?, ?, ?)`, ...values]);
     },
     async list(limit) {
-      const [rows = []] = await database.read([
-        `SELECT ${columns} FROM operator_action ORDER BY id DESC LIMIT ?`,
-        Math.floor(limit),
-      ]);
+      const sql = `SELECT ${columns} FROM operator_action ORDER BY id DESC LIMIT ?`;
+      const [rows = []] = await database.read([sql, limit]);
       return rows.map((row) => ({
         atMs: Number(row["at_ms"]),
         operator: String(row["operator"]),

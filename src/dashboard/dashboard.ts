@@ -5,32 +5,24 @@ import type { ServerConnection } from "#http/server-options.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
 import { nextPath, operatorName } from "./access/login.ts";
 import { expiredCookie } from "./access/session-cookie.ts";
-import { ApiRouter, dashboardEndpoints } from "./api.ts";
-import { answering, Refusal } from "./endpoint.ts";
+import { apiRouter, dashboardEndpoints } from "./api.ts";
+import { Refusal, wrongMethod } from "./endpoint.ts";
 import type { DashboardSources } from "./sources.ts";
 import { StaticFiles } from "./static-files.ts";
-
-export interface DashboardOptions extends Pick<AccessOptions, "token" | "allowedHosts"> {
-  readonly sources: DashboardSources;
-}
 
 type Headers = Record<string, string>;
 
 const maxLoginBytes = 16_384;
 
 /** Answers everything under `/dashboard`: the login, the page's files, the API. */
-export function dashboardHandler(options: DashboardOptions, connection: ServerConnection): Handler {
-  const { token, allowedHosts, sources } = options;
+export function dashboardHandler(
+  sources: DashboardSources,
+  { token, allowedHosts }: Pick<AccessOptions, "token" | "allowedHosts">,
+  connection: ServerConnection,
+): Handler {
   const access = dashboardAccess({ token, allowedHosts, clock: sources.clock });
   const files = new StaticFiles(join(import.meta.dir, "assets"));
-  const unreadable = "The decision records cannot be read now. Try again shortly.";
-  const { records, explained } = sources;
-  const endpoints = dashboardEndpoints({
-    ...sources,
-    records: answering(records, unreadable, "records_unavailable"),
-    explained: answering({ explained }, unreadable, "records_unavailable").explained,
-  });
-  const api = new ApiRouter(endpoints, sources.timers, connection);
+  const answerCall = apiRouter(dashboardEndpoints(sources), sources.timers, connection);
 
   /** The login page, with what is wrong with the login before it. */
   const form = (problem: string, next: string, common: Headers, status = 200): Response => {
@@ -86,13 +78,10 @@ export function dashboardHandler(options: DashboardOptions, connection: ServerCo
       if (operator === undefined) throw new Refusal(401, loginNeeded, "unauthorized", { "www-authenticate": "Bearer" });
       if (!isRead) access.checkWrite(request, operator);
       const headers = { ...common, "cache-control": "no-store" };
-      if (call !== "logout" || request.method !== "POST") return api.answer(call, request, operator, headers);
+      if (call !== "logout" || request.method !== "POST") return answerCall(call, request, operator, headers);
       return jsonResponse({ ok: true }, { ...headers, "set-cookie": expiredCookie(isEncrypted(request)) });
     }
-    if (!isRead) {
-      const detail = `The pages of the dashboard do not take ${request.method}; they take GET, HEAD.`;
-      throw new Refusal(405, detail, "method_not_allowed", { allow: "GET, HEAD" });
-    }
+    if (!isRead) throw wrongMethod("A page of the dashboard does", request.method, ["GET", "HEAD"]);
     if (operator === undefined) {
       return redirect(`/dashboard/login?next=${encodeURIComponent(`${pathname}${search}`)}`, common);
     }

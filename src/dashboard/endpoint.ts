@@ -48,23 +48,7 @@ export class Refusal extends Error {
   }
 }
 
-/** For what a store rejects with: a driver's message may hold the database's address. */
-export const unavailable =
-  (detail: string, code: ErrorCode = "store_unavailable") =>
-  (): never => {
-    throw new Refusal(503, detail, code);
-  };
-
-/** The same object, whose promises reject with a 503. */
-export function answering<T extends object>(source: T, detail: string, code: ErrorCode): T {
-  return new Proxy(source, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]): unknown => {
-        const result: unknown = Reflect.apply(value, target, args);
-        return result instanceof Promise ? result.catch(unavailable(detail, code)) : result;
-      };
-    },
-  });
+export function wrongMethod(taker: string, method: string, taken: readonly string[]): Refusal {
+  const allow = taken.join(", ");
+  return new Refusal(405, `${taker} not take ${method}; it takes ${allow}.`, "method_not_allowed", { allow });
 }

@@ -22,48 +22,39 @@ export function openEventStream<T extends { readonly kind: string }>(
   signal: AbortSignal,
   onClose: () => void,
 ): EventStream<T> & { readonly body: ReadableStream } {
-  const queue: string[] = [];
-  let state: "open" | "ended" | "closed" = "open";
-  let wake = (): void => {};
-
+  let controller: ReadableStreamDefaultController<string> | undefined;
+  let cancelHeartbeat = () => {};
   const close = (): void => {
-    if (state === "closed") return;
-    state = "closed";
-    queue.length = 0;
-    wake();
+    if (controller === undefined) return;
+    controller = undefined;
+    cancelHeartbeat();
     onClose();
   };
-  async function* forward(): AsyncGenerator<string> {
-    try {
-      while (state === "open" || queue.length > 0) {
-        if (queue.length === 0) {
-          const { promise, resolve } = Promise.withResolvers<void>();
-          wake = resolve;
-          const cancel = timers.after(keepAliveMs, () => {
-            queue.push(": keep-alive\n\n");
-            resolve();
-          });
-          await promise.finally(cancel);
-        }
-        if (queue.length > 0) yield queue.splice(0).join("");
-      }
-    } finally {
-      close();
-    }
+  const write = (text: string): boolean => {
+    if (controller === undefined || (controller.desiredSize ?? 0) <= 0) return false;
+    controller.enqueue(text);
+    beat();
+    return true;
+  };
+  function beat(): void {
+    cancelHeartbeat();
+    cancelHeartbeat = timers.after(keepAliveMs, () => write(": keep-alive\n\n") || beat());
   }
+  const start = (opened: typeof controller) => {
+    controller = opened;
+    beat();
+  };
+  const body = new ReadableStream({ start, cancel: close }, { highWaterMark: maxQueueLength });
   signal.addEventListener("abort", close);
   return {
-    body: forward() as unknown as ReadableStream, // the runtime takes a generator as a body
+    body,
     send(event, id) {
-      if (state !== "open" || queue.length >= maxQueueLength) return false;
       const idLine = id === undefined ? "" : `id: ${id}\n`;
-      queue.push(`event: ${event.kind}\n${idLine}data: ${JSON.stringify(event)}\n\n`);
-      wake();
-      return true;
+      return write(`event: ${event.kind}\n${idLine}data: ${JSON.stringify(event)}\n\n`);
     },
     end() {
-      if (state === "open") state = "ended";
-      wake();
+      controller?.close();
+      close();
     },
   };
 }

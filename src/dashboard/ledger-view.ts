@@ -1,48 +1,34 @@
 import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
-import type { HoldTotal, LedgerHold } from "#ledger/admin/holds.ts";
+import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { hardCapOf, isOfPastDay } from "#ledger/admin/ledger-admin.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { emptyAccount } from "#ledger/rules/accounts.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
 import { utcDayOf } from "#platform/time.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
-import { unavailable } from "./endpoint.ts";
 import { hourMs, utcDayRange } from "./query.ts";
 import type { DashboardSources } from "./sources.ts";
 
-/** The ledger as it was a moment ago, for everybody who looks at it. */
-export interface LedgerSnapshot {
-  /** The newest days first, then the goals that have spent most. */
-  readonly accounts: readonly AccountRow[];
-  /** Accounts that are left out. */
-  readonly more: number;
-  /** Those that end first, up to a limit; the totals are of all. */
-  readonly holds: readonly LedgerHold[];
-  readonly totals: readonly HoldTotal[];
-  /** The UTC day of the ledger now: what is spent counts to it. */
-  readonly today: string;
-}
-
 const maxRows = 1_000;
 
-/** Reads the ledger for the pages. Rejects with a `Refusal` when it does not answer. */
-export async function readLedger(sources: DashboardSources): Promise<LedgerSnapshot> {
-  const admin = await openAdmin(sources);
-  const read = Promise.all([
+/** Reads the ledger for the pages. */
+export async function readLedger(sources: DashboardSources) {
+  const admin = await sources.admin();
+  const [{ accounts, more }, { holds, totals }, spend] = await Promise.all([
     admin.accounts(maxRows),
     admin.holds({ limit: maxRows }),
     sources.ledger.read(adhocGoal),
-  ] as const);
-  const [{ accounts, more }, { holds, totals }, spend] = await read.catch(ledgerUnavailable);
-  return { accounts, more, holds, totals, today: spend?.day ?? utcDayOf(sources.clock.now()) };
+  ]);
+  return {
+    /** The newest days first, then the goals that have spent most; and how many are left out. */
+    ...{ accounts, more },
+    /** Those that end first, up to a limit; the totals are of all. */
+    ...{ holds, totals },
+    /** The UTC day of the ledger now: what is spent counts to it. */
+    today: spend?.day ?? utcDayOf(sources.clock.now()),
+  };
 }
-
-const ledgerUnavailable = unavailable("The budget store does not answer. Try again shortly.");
-
-/** Opens the ledger's administration. Rejects with a `Refusal` when its store does not answer. */
-export async function openAdmin({ admin }: Pick<DashboardSources, "admin">) {
-  return admin().catch(ledgerUnavailable);
-}
+export type LedgerSnapshot = Awaited<ReturnType<typeof readLedger>>;
 
 export function holdTotals(totals: readonly HoldTotal[]) {
   return totals.map(({ state, count, amount }) => ({ state, count, held_nano_usd: amount }));

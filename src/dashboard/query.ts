@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { endOfUtcDay } from "#platform/time.ts";
 import { boundedId } from "#records/build-record.ts";
-import { tiers } from "#records/decision-record.ts";
 import { type filterWords, statusProblem, wordProblem } from "#records/filter.ts";
 import { type RecordFilter, type RollupFilter, requestKeys, type TimeRange } from "#records/records.ts";
 import type { RecordSummary, SummaryShare } from "#records/store/summaries.ts";
@@ -15,13 +14,6 @@ export const dayMs = 24 * hourMs;
 /** Ranges that the pages offer, in hours; `today` begins at UTC midnight. */
 const rangeHours = { "1h": 1, "6h": 6, "24h": 24, today: 24, "7d": 168, "30d": 720 } as const;
 export type RangeKey = keyof typeof rangeHours;
-
-/** The time that an answer is about: `from_ms` is in it, `to_ms` is not. A list with the same two has the same requests. */
-export interface Range {
-  readonly key: RangeKey | null;
-  readonly from_ms: number;
-  readonly to_ms: number;
-}
 
 const atMs = z.coerce.number().int().min(0).optional();
 
@@ -84,18 +76,20 @@ const maxRangeMs = 3 * 366 * dayMs;
  * The time that a call is about. A named range begins at a full hour and ends with the hour that is running, so that roll-ups
  * hold it whole, and its two ends name the same requests later on.
  */
-export function namedRange({ range = "24h", from_ms, to_ms }: z.output<typeof RangeQuery>, nowMs: number): Range {
+export function namedRange({ range = "24h", from_ms, to_ms }: z.output<typeof RangeQuery>, nowMs: number) {
   const end = Math.floor(nowMs / hourMs) * hourMs + hourMs;
   if (from_ms !== undefined || to_ms !== undefined) {
     const to = to_ms ?? end;
     const from = from_ms ?? Math.max(0, to - dayMs);
     if (from >= to) throw new Refusal(422, "from_ms must be before to_ms.");
     if (to - from > maxRangeMs) throw new Refusal(422, "The range is longer than three years.");
-    return { key: null, from_ms: from, to_ms: to };
+    return { key: null as RangeKey | null, from_ms: from, to_ms: to };
   }
   const from = range === "today" ? utcDayRange(nowMs).fromMs : end - rangeHours[range] * hourMs;
-  return { key: range, from_ms: from, to_ms: end };
+  return { key: range as RangeKey | null, from_ms: from, to_ms: end };
 }
+/** The time that an answer is about: `from_ms` is in it, `to_ms` is not. A list with the same two has the same requests. */
+export type Range = ReturnType<typeof namedRange>;
 
 export function timeRange({ from_ms, to_ms }: Pick<Range, "from_ms" | "to_ms">): TimeRange {
   return { fromMs: from_ms, toMs: to_ms };
@@ -136,38 +130,27 @@ export function rollupFilter({ range: _, from_ms: __, to_ms: ___, ...filter }: D
 /** Outcomes that are the gateway's or the upstream's failure to answer, and not a refusal. */
 export const failedOutcomes = ["failed", "broken_stream"];
 
-/** A number with the list of decisions that makes it: `GET decisions` with this filter has so many rows of this cost. */
-export interface Counted {
-  readonly requests: number;
-  readonly cost_nano_usd: number;
-  readonly filter: DecisionFilter;
-}
-
-/** Sums with the list of decisions that makes them. */
+/** Sums with the list of decisions that makes them: `GET decisions` with this filter has so many rows of this cost. */
 export function counted({ from_ms, to_ms }: Pick<Range, "from_ms" | "to_ms">) {
-  return (sums: Pick<Counted, "requests" | "cost_nano_usd">, filter: DecisionFilter): Counted => ({
-    requests: sums.requests,
-    cost_nano_usd: sums.cost_nano_usd,
-    filter: { from_ms, to_ms, ...filter },
+  return ({ requests, cost_nano_usd }: Pick<SummaryShare, "requests" | "cost_nano_usd">, filter: DecisionFilter) => ({
+    ...{ requests, cost_nano_usd },
+    filter: { from_ms, to_ms, ...filter } as DecisionFilter,
   });
 }
+export type Counted = ReturnType<ReturnType<typeof counted>>;
 
 /** The sums of these keys together. */
 export function sumsOfKeys(shares: readonly SummaryShare[], keys: readonly string[]) {
-  const chosen = shares.filter(({ key }) => keys.includes(key));
-  return {
-    requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
-    cost_nano_usd: chosen.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0),
-  };
+  const sums = { requests: 0, cost_nano_usd: 0 };
+  for (const { key, requests, cost_nano_usd } of shares) {
+    if (!keys.includes(key)) continue;
+    sums.requests += requests;
+    sums.cost_nano_usd += cost_nano_usd;
+  }
+  return sums;
 }
 
 /** Median and 95th percentile in milliseconds; null without answers. */
 export function firstToken({ first_token_p50_ms: p50, first_token_p95_ms: p95 }: RecordSummary) {
   return p50 === null || p95 === null ? null : { p50, p95 };
-}
-
-/** What a model is for, as callers name it; null for a word that is none. */
-export type Tier = (typeof tiers)[number];
-export function tierOrNull(word: string): Tier | null {
-  return tiers.find((tier) => tier === word) ?? null;
 }

@@ -1,6 +1,7 @@
 import type { ConfigStatus } from "#config/live-config.ts";
 import type { ConfigPaths } from "#config/load-config.ts";
 import { type ModelKey, tierOfRole } from "#domain/model.ts";
+import type { HealthChange } from "#health/health.ts";
 import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
@@ -11,8 +12,7 @@ import type { Clock, Timers } from "#platform/time.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
 import type { OperatorAction, OperatorActions } from "./audit.ts";
-import { type Operator, unavailable } from "./endpoint.ts";
-import type { DriftNotice, RecentNotices } from "./notices.ts";
+import { type Operator, Refusal } from "./endpoint.ts";
 
 /** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
 export interface DashboardSources {
@@ -73,7 +73,46 @@ export async function writeAudit(
   action: Pick<OperatorAction, "action" | "target" | "detail">,
 ): Promise<void> {
   const entry = { atMs: clock.now(), operator: `${name} (${by})`, ...action };
-  await actions()
-    .then((log) => log.add(entry))
-    .catch(unavailable("It is done, but could not be written into the audit log.", "audit_unavailable"));
+  const added = actions().then((log) => log.add(entry));
+  await added.catch(() => {
+    throw new Refusal(503, "It is done, but could not be written into the audit log.", "audit_unavailable");
+  });
+}
+
+/** A change of a model's health. */
+type HealthNotice = Pick<Extract<HealthChange, { readonly kind: "model" }>, "model" | "to" | "reason" | "atMs">;
+
+/** What the aggregator's list of models, or its answer to a call, says against our prices. */
+export interface DriftNotice {
+  readonly model: ModelKey;
+  readonly reason: string;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+/** Changes of state that are remembered of each model. */
+const maxChanges = 50;
+
+/** Events since the start that an operator should see. Their models are the registry's, of which there are a handful. */
+export class RecentNotices {
+  readonly #health = new Map<ModelKey, HealthNotice[]>();
+  readonly #filtered = new Map<ModelKey, DriftNotice>();
+
+  /** The oldest first. */
+  healthOf(model: ModelKey): readonly HealthNotice[] {
+    return this.#health.get(model) ?? [];
+  }
+
+  /** Models that the aggregator had no host for within our prices, and when that was last so. */
+  get filtered(): readonly DriftNotice[] {
+    return [...this.#filtered.values()];
+  }
+
+  healthChanged(notice: HealthNotice): void {
+    this.#health.set(notice.model, [...this.healthOf(notice.model), notice].slice(-maxChanges));
+  }
+
+  filteredNow(notice: DriftNotice): void {
+    this.#filtered.set(notice.model, notice);
+  }
 }

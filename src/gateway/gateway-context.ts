@@ -1,5 +1,5 @@
 import type { Settings } from "#config/settings.ts";
-import type { RecentNotices } from "#dashboard/notices.ts";
+import type { RecentNotices } from "#dashboard/sources.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "#ledger/ledger.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Log } from "#telemetry/log/log.ts";

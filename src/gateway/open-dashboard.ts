@@ -52,7 +52,7 @@ export function openDashboard(
     let handler: Promise<Handler> | undefined;
     const load = async () => {
       const { dashboardHandler } = await import("#dashboard/dashboard.ts");
-      return dashboardHandler({ sources, token, allowedHosts }, connection);
+      return dashboardHandler(sources, { token, allowedHosts }, connection);
     };
     return async (...request) => {
       handler ??= load();

@@ -1,7 +1,7 @@
 import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
-import { RecentNotices } from "#dashboard/notices.ts";
+import { RecentNotices } from "#dashboard/sources.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { startServer } from "#http/server.ts";

@@ -46,7 +46,6 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
       ...summary.by_cause,
       ...summary.by_model,
       ...summary.by_goal,
-      summary.unknown_cost,
     ];
     expect(counted.filter((one) => one.requests > 0).length).toBeGreaterThan(15);
     for (const { requests, cost_nano_usd, filter } of counted) {

@@ -6,7 +6,6 @@ import {
   dayCapUse,
   goalCapUses,
   holdTotals,
-  openAdmin,
   readLedger,
   spendingPace,
 } from "#dashboard/ledger-view.ts";
@@ -16,7 +15,6 @@ import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
-import { utcDayOf } from "#platform/time.ts";
 
 const maxDays = 31;
 const maxGoals = 200;
@@ -103,7 +101,7 @@ export function budgetEndpoints(sources: DashboardSources) {
         if (hard === undefined) {
           throw new Refusal(422, "hard_usd: must be an amount in US dollars, such as 7.50, or null.");
         }
-        const admin = await openAdmin(sources);
+        const admin = await sources.admin();
         const today = await admin.today();
         // Lists name requests without a goal as `adhoc`, or with the day behind it.
         const listed = /^adhoc\/\d{4}-\d{2}-\d{2}$/.test(goal) ? adhocGoal : goal;
@@ -136,8 +134,6 @@ function holdsByAccount(holds: readonly LedgerHold[]) {
 }
 
 function utcDay(text: string, today: string): string {
-  if (text === "today") return today;
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (!Number.isNaN(ms) && utcDayOf(ms) === text) return text;
+  if (text === "today" || z.iso.date().safeParse(text).success) return text === "today" ? today : text;
   throw new Refusal(422, "The day must be a UTC day as YYYY-MM-DD, or today.");
 }

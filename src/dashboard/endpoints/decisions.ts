@@ -3,9 +3,7 @@ import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
 import { DecisionFilter, namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import type { Clock } from "#platform/time.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import type { StoredRecords } from "#records/stored-records.ts";
 
 const DecisionsQuery = DecisionFilter.extend({
   before: z.coerce.number().int().min(0).optional().describe("`next_before` of the page before; absent: the newest."),
@@ -100,14 +98,10 @@ export type LiveEvent =
 /** Missed records that a resumed feed gets; if there are more, it gets a `gap` event. */
 const maxResumed = 200;
 
-export interface LiveSources {
-  readonly clock: Pick<Clock, "now">;
-  readonly records: Pick<StoredRecords, "query" | "subscribe">;
-}
 type LiveCall = Pick<Call<z.output<typeof DecisionsQuery>>, "query" | "lastEventId">;
 
 /** Records as they are made, those first that were missed since `Last-Event-ID`. */
-function liveDecisions({ clock, records }: LiveSources) {
+function liveDecisions({ clock, records }: Pick<DashboardSources, "clock" | "records">) {
   return ({ query, lastEventId }: LiveCall, stream: EventStream<LiveEvent>): (() => void) => {
     const { limit: _, before: __, range: ___, from_ms: ____, to_ms: _____, ...named } = query;
     const filter = recordFilter(named);

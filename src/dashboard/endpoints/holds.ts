@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
-import { holdTotals, openAdmin } from "#dashboard/ledger-view.ts";
+import { holdTotals } from "#dashboard/ledger-view.ts";
 import { type DashboardSources, writeAudit } from "#dashboard/sources.ts";
 import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import { closeHold, type HoldEnding } from "#ledger/admin/close-hold.ts";
@@ -17,7 +17,7 @@ export function holdEndpoints(sources: DashboardSources) {
         limit: z.coerce.number().int().min(1).max(500).default(100),
       }),
       async answer({ query }) {
-        const admin = await openAdmin(sources);
+        const admin = await sources.admin();
         const { holds, totals } = await admin.holds({ limit: query.limit });
         const count = totals.reduce((sum, total) => sum + total.count, 0);
         const more = Math.max(0, count - holds.length);
@@ -53,7 +53,6 @@ function holdView(hold: LedgerHold) {
     day: hold.dayAccount.replace(/^day\//, ""),
     held_nano_usd: hold.amount,
     node: hold.node,
-    node_seen_ms: hold.nodeSeenMs,
     since_ms: hold.sinceMs,
     /** When it ends by itself: charged in full, or released if the call was never sent. */
     until_ms: hold.untilMs,
@@ -72,7 +71,7 @@ async function close(
 ) {
   // The same words as the command line's, so that entries of the ledger read alike.
   const reason = `operator ${operator.name}: ${body.why}`;
-  const admin = await openAdmin(sources);
+  const admin = await sources.admin();
   const closed = await closeHold(admin, id, ending, { name: `dashboard/${operator.name}`, reason });
   const { result, held_nano_usd = null, charged_nano_usd = null, detail = null, notice } = closed;
   if (result === "not_found") throw new Refusal(404, detail ?? "", "unknown_hold");

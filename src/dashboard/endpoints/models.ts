@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { OperatorAction } from "#dashboard/audit.ts";
-import { type Call, endpoint, Refusal, unavailable } from "#dashboard/endpoint.ts";
+import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import { counted, firstToken, namedRange, type Range, RangeQuery, timeRange } from "#dashboard/query.ts";
 import { type DashboardSources, tierOf, writeAudit } from "#dashboard/sources.ts";
 import type { ModelHealthStatus } from "#health/health.ts";
@@ -43,8 +43,7 @@ export function modelEndpoints(sources: DashboardSources) {
       about: "The audit log: who changed what in the dashboard, and when; the newest first.",
       query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(100) }),
       async answer({ query }) {
-        const read = sources.actions().then((log) => log.list(query.limit));
-        const listed = await read.catch(unavailable("The audit log cannot be read now. Try again shortly."));
+        const listed = await (await sources.actions()).list(query.limit);
         return { actions: listed.map(({ atMs, ...action }) => ({ at_ms: atMs, ...action })) };
       },
     }),
@@ -123,8 +122,7 @@ function override(sources: DashboardSources, action: OverrideAction, about: stri
     about,
     async answer({ params: { key = "" }, operator }: Call) {
       const by = `${operator.name}@dashboard`;
-      const set = sources.overrides.set(key, action, by);
-      const done = await set.catch(unavailable("The database did not take it. Try again shortly."));
+      const done = await sources.overrides.set(key, action, by);
       if (done === "unknown_model") throw new Refusal(404, "No model of the registry has this key.", "unknown_model");
       await writeAudit(sources, operator, { action: audited[action], target: key, detail: "" });
       const follows =

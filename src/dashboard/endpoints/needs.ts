@@ -10,15 +10,6 @@ const nearCapShare = 0.8;
 /** Drifts and dropped records are news for a day. */
 const recentMs = 24 * 3_600_000;
 
-/** `isNew`: nothing was ever recorded. */
-interface NeedInputs {
-  readonly day: CapUse;
-  readonly goals: readonly CapUse[];
-  readonly pace: Pace;
-  readonly totals: readonly HoldTotal[];
-  readonly isNew: boolean;
-}
-
 /** How severe each need is, the most severe first, and which view shows more. */
 const kinds = {
   cap_reached: ["act", "budgets"],
@@ -39,52 +30,40 @@ const kinds = {
 type Kind = keyof typeof kinds;
 const order = Object.keys(kinds);
 
-/** The problem and what to do, each as a sentence, and what more there is to say. */
-type Found = readonly [
-  kind: Kind,
-  title: string,
-  todo: string,
-  more?: {
-    /** A command that does it, without the words before it. */
-    readonly command?: string;
-    readonly since_ms?: number | null;
-    readonly amount_nano_usd?: number | null;
-    readonly count?: number;
-    /** The list of decisions that shows more. */
-    readonly filter?: DecisionFilter;
-    /** The model, account or hold that it concerns. */
-    readonly target?: string;
-  },
-];
-type Finding = Generator<Found, void, undefined>;
+/** What more there is to say. */
+const nothingMore = {
+  /** A command that does it, without the words before it. */
+  command: null as string | null,
+  since_ms: null as number | null,
+  amount_nano_usd: null as number | null,
+  /** The list of decisions that shows more. */
+  filter: null as DecisionFilter | null,
+  /** The model, account or hold that it concerns. */
+  target: null as string | null,
+};
+/** The problem and what to do, each as a sentence. */
+type Finding = Generator<readonly [kind: Kind, title: string, todo: string, more?: Partial<typeof nothingMore>]>;
 
-/** What an operator should look at, the most severe first; empty when all is well. */
-export function listNeeds(sources: DashboardSources, inputs: NeedInputs) {
+/** What an operator should look at, the most severe first; empty when all is well. `isNew`: nothing was ever recorded. */
+export function listNeeds(
+  sources: DashboardSources,
+  caps: { readonly day: CapUse; readonly goals: readonly CapUse[]; readonly pace: Pace },
+  totals: readonly HoldTotal[],
+  isNew: boolean,
+) {
   const found = [
-    ...storeNeeds(sources),
-    ...healthNeeds(sources),
-    ...capNeeds(inputs),
-    ...holdNeeds(inputs.totals),
-    ...moneyNeeds(sources),
-    ...otherNeeds(sources, inputs.isNew),
+    ...[...storeNeeds(sources), ...healthNeeds(sources), ...capNeeds(caps)],
+    ...[...holdNeeds(totals), ...moneyNeeds(sources), ...otherNeeds(sources, isNew)],
   ];
   return found
     .map(([kind, title, todo, { command, ...more } = {}]) => ({
-      kind,
+      ...{ kind, title, todo, ...nothingMore, ...more },
       // Stays the same while the problem lasts.
       id: [kind, more.target, kind === "price_drift" ? title : ""].join(" ").trim(),
-      title,
-      todo,
-      since_ms: null,
-      amount_nano_usd: null,
-      count: null,
-      filter: null,
-      target: null,
-      ...more,
       // `act`: requests are refused or money is at risk; `watch`: that may follow; `info`: first steps.
       severity: kinds[kind][0],
       view: kinds[kind][1],
-      command: command === undefined ? null : `${sources.installation.command} ${command}`,
+      command: command == null ? null : `${sources.installation.command} ${command}`,
     }))
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
@@ -130,7 +109,7 @@ function* healthNeeds({ health, config }: DashboardSources): Finding {
   }
 }
 
-function* capNeeds({ day, goals, pace }: NeedInputs): Finding {
+function* capNeeds({ day, goals, pace }: Parameters<typeof listNeeds>[1]): Finding {
   for (const cap of [day, ...goals]) {
     const share = cap.used_share ?? 0;
     if (cap.hard_nano_usd === null || share < nearCapShare) continue;
@@ -159,7 +138,7 @@ function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   if (count === 0) return;
   const calls = count === 1 ? "one call has" : `${count} calls have`;
   const todo = "Each is charged in full when it expires, unless you settle or release it before.";
-  const more = { command: "budgets holds", count, amount_nano_usd: amount };
+  const more = { command: "budgets holds", amount_nano_usd: amount };
   yield ["unresolved_hold", `Nobody knows what ${calls} cost: ${dollarText(amount)} is held.`, todo, more];
 }
 
@@ -196,16 +175,12 @@ function* otherNeeds({ configStatus, records, clock, installation }: DashboardSo
       ? `${dropped} decision records were lost because the store was too slow. No money was.`
       : `Decision records cannot be written now, and ${dropped} were lost. No money was.`;
     const todo = "Lists and sums lack these requests. The ledger has them.";
-    yield ["records_dropped", title, todo, { count: dropped, since_ms: droppedAtMs || null }];
+    yield ["records_dropped", title, todo, { since_ms: droppedAtMs || null }];
   }
   if (!isNew) return;
   const todo = installation.demo
     ? "Make sample traffic: the simulator answers, nothing is spent."
     : "Point an OpenAI-compatible client at this gateway's address and /v1.";
-  yield [
-    "nothing_yet",
-    "No request has been recorded yet.",
-    todo,
-    installation.demo ? { command: "demo traffic" } : {},
-  ];
+  const command = installation.demo ? "demo traffic" : null;
+  yield ["nothing_yet", "No request has been recorded yet.", todo, { command }];
 }

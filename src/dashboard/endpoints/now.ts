@@ -10,12 +10,11 @@ import {
   noValue,
   RangeQuery,
   sumsOfKeys,
-  tierOrNull,
   timeRange,
   utcDayRange,
 } from "#dashboard/query.ts";
 import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
-import { refusers } from "#records/decision-record.ts";
+import { refusers, tiers } from "#records/decision-record.ts";
 import {
   type RecordSeries,
   type RecordSummary,
@@ -76,8 +75,7 @@ export function nowEndpoints(sources: DashboardSources) {
         return {
           range,
           at_ms: nowMs,
-          utc_day: ledger.today,
-          needs_you: listNeeds(sources, { ...caps, totals: ledger.totals, isNew }),
+          needs_you: listNeeds(sources, caps, ledger.totals, isNew),
           total: sums(all, {}),
           answered: sums(sumsOfKeys(all.by.outcome, ["answered"]), { outcome: "answered" }),
           refused: sums(sumsOfKeys(all.by.outcome, ["refused"]), { outcome: "refused" }),
@@ -85,7 +83,7 @@ export function nowEndpoints(sources: DashboardSources) {
           refused_by: refusers.map((by) => ({ ...sums(sumsOfKeys(all.by.refused_by, [by]), { refused_by: by }), by })),
           by_tier: all.by.tier.map((share) => ({
             ...sums(share, { tier: word(share) }),
-            tier: tierOrNull(share.key),
+            tier: tiers.find((tier) => tier === share.key) ?? null,
           })),
           by_cause: all.by.cause.map((share) => ({ ...sums(share, { cause: word(share) }), cause: share.key || null })),
           by_model: all.by.model.map((share) => ({
@@ -100,8 +98,6 @@ export function nowEndpoints(sources: DashboardSources) {
           switches: { count: all.switches, cost_nano_usd: all.switch_nano_usd },
           first_token_ms: firstToken(all),
           caps,
-          unknown_cost: sums({ requests: all.cost_unknown, cost_nano_usd: 0 }, { cost_state: "unknown" }),
-          oldest_record_ms: all.oldest_record_ms,
           ledger: {
             day: ledger.today,
             spent_nano_usd: spent,
@@ -159,9 +155,8 @@ async function capsInUse(ledger: LedgerSnapshot, { config, records }: DashboardS
   return { day, pace: await spendingPace(records, day, nowMs), goals: goals.slice(0, maxCaps) };
 }
 
-function callSums(models: readonly Pick<SummaryShare, "requests" | "failed" | "retries" | "fail_overs">[]) {
-  const sumOf = (name: "requests" | "failed" | "retries" | "fail_overs") =>
-    models.reduce((total, sums) => total + sums[name], 0);
+function callSums(models: readonly SummaryShare[]) {
+  const sumOf = (name: "requests" | "failed" | "retries" | "fail_overs") => sum(models.map((sums) => sums[name])) ?? 0;
   // A call that a retry or a fail-over followed: no caller has seen its failure.
   return { count: sumOf("requests"), failed: sumOf("failed"), repeated: sumOf("retries") + sumOf("fail_overs") };
 }

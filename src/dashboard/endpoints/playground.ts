@@ -5,7 +5,6 @@ import { goalIdOf } from "#domain/goal.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { contributionsOf, dryRun, expectedCost } from "#pipeline/dry-run.ts";
-import { CredentialNotReplaceable } from "#privacy/redaction.ts";
 import { explainDryRun } from "#records/explain/explain.ts";
 
 /** Values that a body of the playground may have; chat's own limit is a setting. */
@@ -74,13 +73,9 @@ function decided(
   let run: ReturnType<typeof dryRun>;
   try {
     run = dryRun(request, { ...options, ...(spend === undefined ? {} : { spend }) });
-  } catch (error) {
-    // What the gate throws may quote the text, but for this one.
-    if (!(error instanceof CredentialNotReplaceable)) {
-      throw new Refusal(422, "The privacy gate would refuse this request.", "privacy_gate_failed");
-    }
-    const detail = `The privacy gate would refuse this request at ${error.path} (${error.rule}).`;
-    throw new Refusal(422, detail, "credential_not_replaceable");
+  } catch {
+    // What the gate throws may quote the text.
+    throw new Refusal(422, "The privacy gate would refuse this request.", "privacy_gate_failed");
   }
   if (run.kind === "refusal") throw new Refusal(422, `chat answers ${run.status}: ${run.detail}`, run.code);
   return run;

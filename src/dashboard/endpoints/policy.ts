@@ -27,7 +27,6 @@ const policyText = z.string().max(262_144).describe("YAML or JSON; may be partia
 const BacktestBody = z.strictObject({
   policy: policyText,
   since_ms: z.number().optional().describe("Time of the oldest record; 30 days ago when absent."),
-  until_ms: z.number().optional(),
 });
 
 export type BacktestEvent =
@@ -71,7 +70,7 @@ export function policyEndpoints(sources: DashboardSources) {
         const { policy } = config();
         const changes = leaves.flatMap(({ path }) => {
           const [from, to] = [valueAt(policy, path), valueAt(checked.policy, path)];
-          return isEqual(from, to) ? [] : [{ path: path.join("."), from, to }];
+          return Bun.deepEquals(from, to) ? [] : [{ path: path.join("."), from, to }];
         });
         return { ok: true, problems: [], changes };
       },
@@ -106,7 +105,7 @@ function policyKeys(policy: Policy, document: ConfigDocument | undefined) {
   return leaves.map(({ path, about }) => {
     const value = valueAt(policy, path);
     const fallback = valueAt(defaults, path);
-    const changed = !isEqual(value, fallback);
+    const changed = !Bun.deepEquals(value, fallback);
     const isSet = document !== undefined && valueAt(document.value, path) !== undefined;
     return {
       path: path.join("."),
@@ -151,17 +150,13 @@ const otherWeights: Problem = {
   suggestion: "try it with: smart-gateway policy backtest FILE",
 };
 
-function isEqual(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
-
 /** Records that are replayed when nobody says since when. */
 const usualDays = 30;
 const progressEveryMs = 200;
 
 async function replay(
   { config, clock, records }: DashboardSources,
-  { policy, since_ms, until_ms }: z.output<typeof BacktestBody>,
+  { policy, since_ms }: z.output<typeof BacktestBody>,
   stream: EventStream<BacktestEvent>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -171,7 +166,7 @@ async function replay(
     stream.send({ kind: "problem", detail: "The edited policy is not valid.", problems: checked.problems });
     return;
   }
-  const toMs = until_ms ?? Math.ceil(clock.now()) + 1;
+  const toMs = Math.ceil(clock.now()) + 1;
   const range = { fromMs: since_ms ?? toMs - usualDays * dayMs, toMs };
   // Floods of refusals are one record for many requests, so there may be fewer.
   const total = (await records.summary(range)).requests;
