@@ -6,7 +6,7 @@ import type { HttpError } from "./errors.ts";
 export function notFound(request: Request, table: EndpointTable): HttpError {
   // Without a `Host` (HTTP/1.0) there is only a path.
   const path = URL.parse(request.url, "http://gateway")?.pathname ?? "";
-  const known = path.startsWith(decisionsFolder) && path.length > decisionsFolder.length ? decisionRecordPath : path;
+  const known = /^\/v1\/route\/decisions\/./.test(path) ? decisionRecordPath : path;
   const endpoint = Object.hasOwn(table, known) ? table[known] : undefined;
   if (endpoint === undefined) return { status: 404, detail: hintFor(path, table), code: "not_found" };
   const allow = endpoint.method === "GET" ? "GET, HEAD" : endpoint.method;
@@ -21,8 +21,6 @@ export function notFound(request: Request, table: EndpointTable): HttpError {
     headers: { allow },
   };
 }
-
-const decisionsFolder = decisionRecordPath.slice(0, decisionRecordPath.indexOf(":"));
 
 /** What to use instead, for the paths that clients with other settings ask for. */
 function hintFor(path: string, table: EndpointTable): string {

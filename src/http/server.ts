@@ -23,7 +23,7 @@ import { OpenRequests } from "./limits/open-requests.ts";
 import { LoadSampler, maxStreams, overloadError, shedReason } from "./limits/overload.ts";
 import { notFound } from "./not-found.ts";
 import { requestIdOf } from "./request/headers.ts";
-import type { RequestTraces, ServerConnection, ServerOptions } from "./server-options.ts";
+import type { ServerConnection, ServerOptions } from "./server-options.ts";
 
 const defaultIdleSeconds = 10;
 /** Ticks of the event loop within which an answer that is known is written. */
@@ -42,14 +42,15 @@ export function startServer(options: ServerOptions) {
     bodies: new BodiesInFlight(settings.maxBytesInFlight),
   };
   const state: ServerState = {
+    connection,
     startedMs: ports.clock.monotonic(),
     streams: new OpenRequests(),
     pieces: new PieceCache(() => ports.config().policy.privacy.scan_memory_bytes),
     load: new LoadSampler(ports.clock, settings.workers),
     isDraining: false,
   };
-  const table = endpointTable(options, state, connection);
-  const serve = requestGuard(options, state, connection);
+  const table = endpointTable(options, state);
+  const serve = requestGuard(options, state);
   const unknown = serve({ handler: (request) => notFound(request, table), label: "other", admission: "open" });
 
   const server: Bun.Server<undefined> = Bun.serve({
@@ -62,7 +63,7 @@ export function startServer(options: ServerOptions) {
     // Far above our own limit, whose refusal explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    routes: { ...endpointRoutes(table, serve, options.traces), ...dashboardRoutes(options, connection, serve) },
+    routes: { ...endpointRoutes(table, serve), ...dashboardRoutes(options, connection, serve) },
     fetch: unknown,
     error: (error) => {
       options.onCrash(error, "");
@@ -98,6 +99,7 @@ export function startServer(options: ServerOptions) {
 
 /** What the endpoints share. */
 interface ServerState {
+  readonly connection: ServerConnection;
   readonly startedMs: number;
   readonly streams: OpenRequests;
   /** What is known of messages of earlier requests. */
@@ -112,8 +114,9 @@ const crashed: HttpError = {
   code: "internal_error",
 };
 
-function endpointTable(options: ServerOptions, state: ServerState, connection: ServerConnection): EndpointTable {
+function endpointTable(options: ServerOptions, state: ServerState): EndpointTable {
   const { ports, records } = options;
+  const { bodies } = state.connection;
   const post = (label: Endpoint["label"], admission: Endpoint["admission"], handler: Endpoint["handler"]): Endpoint => {
     return { method: "POST", label, admission, handler };
   };
@@ -126,9 +129,9 @@ function endpointTable(options: ServerOptions, state: ServerState, connection: S
   const health = async () => (await options.gatewayHealth?.()) ?? healthReport(options, state.startedMs);
   const table: EndpointTable = {
     "/": open(rootEndpoint(() => table)),
-    "/v1/chat/completions": post("chat_completions", "ledger", chatEndpoint({ ...options, ...state, connection })),
-    "/v1/route/decision": post("route_decision", "room", routeDecisionEndpoint(options, connection.bodies)),
-    "/v1/route/outcome": post("route_outcome", "room", routeOutcomeEndpoint(options, connection.bodies)),
+    "/v1/chat/completions": post("chat_completions", "ledger", chatEndpoint({ ...options, ...state })),
+    "/v1/route/decision": post("route_decision", "room", routeDecisionEndpoint(options, bodies)),
+    "/v1/route/outcome": post("route_outcome", "room", routeOutcomeEndpoint(options, bodies)),
     "/v1/route/status": get("route_status", routeStatusEndpoint(options)),
     [decisionRecordPath]: get("route_decisions", decisionRecordEndpoint(records)),
     "/v1/models": get("models", modelsEndpoint(ports)),
@@ -148,7 +151,7 @@ function endpointTable(options: ServerOptions, state: ServerState, connection: S
 type AdmissionCheck = (headers: Headers, admission: Endpoint["admission"]) => ReturnType<typeof authorize>;
 
 function admissionCheck({ settings, ports, keys }: ServerOptions, { load, streams }: ServerState): AdmissionCheck {
-  const streamLimit = maxStreams();
+  const limit = maxStreams();
   return (headers, admission) => {
     if (admission === "open") return anyone;
     const authorized = authorize(headers, settings.authMinTokenLength, keys());
@@ -156,29 +159,26 @@ function admissionCheck({ settings, ports, keys }: ServerOptions, { load, stream
     const { eventLoopDelayMs, memoryShare } = load;
     const ledgerOldestMs = admission === "ledger" ? ports.ledger.oldestMs() : 0;
     const activeStreams = streams.count;
-    const reason = shedReason({
-      activeStreams,
-      maxStreams: streamLimit,
-      eventLoopDelayMs,
-      memoryShare,
-      ledgerOldestMs,
-    });
+    const reason = shedReason({ activeStreams, maxStreams: limit, eventLoopDelayMs, memoryShare, ledgerOldestMs });
     return reason === undefined ? authorized : overloadError(reason, ports.ledger.status());
   };
 }
 
-type Serve = (endpoint: Omit<Endpoint, "method">) => (request: Request) => Promise<Response>;
+/** @param tracedAs the path that the traces of the requests name; undefined: they are not traced */
+type Serve = (endpoint: Omit<Endpoint, "method">, tracedAs?: string) => (request: Request) => Promise<Response>;
 
 /** What applies to every request: its id, origin check and admission, the answer to an error, and the end of a body that nobody reads. */
-function requestGuard(options: ServerOptions, state: ServerState, connection: ServerConnection): Serve {
-  const { ports, settings, onCrash, onRejected } = options;
+function requestGuard(options: ServerOptions, state: ServerState): Serve {
+  const { ports, settings, onCrash, onRejected, traces } = options;
+  const { connection } = state;
   const originProblem = originCheck(settings);
   const admit = admissionCheck(options, state);
   const isDemo = settings.upstream.kind === "demo";
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
   const maxLingeringBytes = 4 * settings.maxRequestBytes;
-  return ({ handler, label, admission, isProbe }) =>
+  return ({ handler, label, admission, isProbe }, tracedAs) =>
     async (request) => {
+      if (tracedAs !== undefined) traces?.started(request, tracedAs);
       const { headers, method } = request;
       const requestId = requestIdOf(headers, ports.config().privacy);
       const common: Record<string, string> = { "x-request-id": requestId };
@@ -206,19 +206,21 @@ function requestGuard(options: ServerOptions, state: ServerState, connection: Se
         !(isProbe === true && status === 503)
       )
         onRejected({ requestId, route: label, method, status, code: error?.code });
-      return leavesBody(request, response)
-        ? withLingeringClose(request, response, ports.timers, maxLingeringBytes)
+      const sent = leavesBody(request, response)
+        ? await withLingeringClose(request, response, ports.timers, maxLingeringBytes)
         : response;
+      if (tracedAs !== undefined) traces?.answered(request, sent);
+      return sent;
     };
 }
 
 type Routes = { [path: string]: { [method: string]: ReturnType<Serve> } };
 
 /** The table as the runtime's router takes it. */
-function endpointRoutes(table: EndpointTable, serve: Serve, traces: RequestTraces | undefined): Routes {
+function endpointRoutes(table: EndpointTable, serve: Serve): Routes {
   return Object.fromEntries(
     Object.entries(table).map(([path, endpoint]) => {
-      const served = traced(serve(endpoint), path, traces);
+      const served = serve(endpoint, path.startsWith("/v1/") ? path : undefined);
       return [path, endpoint.method === "GET" ? { GET: served, HEAD: served } : { POST: served }];
     }),
   );
@@ -231,17 +233,6 @@ function dashboardRoutes({ dashboard }: ServerOptions, connection: ServerConnect
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   const routes = Object.fromEntries(methods.map((method) => [method, served]));
   return { "/dashboard": routes, "/dashboard/*": routes };
-}
-
-/** The callers' endpoints with a trace of each request, where there are traces; else as they are. */
-function traced(serve: ReturnType<Serve>, path: string, traces: RequestTraces | undefined): ReturnType<Serve> {
-  if (traces === undefined || !path.startsWith("/v1/")) return serve;
-  return async (request) => {
-    traces.started(request, path);
-    const response = await serve(request);
-    traces.answered(request, response);
-    return response;
-  };
 }
 
 /** Whether a `Connection` header asks for the connection to be closed after the answer. */
