@@ -38,10 +38,6 @@ export function limited<H extends Health>(from: H, { untilMs }: EventOf<"limited
   return { ...from, limitedUntilMs: Math.max(from.limitedUntilMs, latest) };
 }
 
-function isLimited(health: Health, at: TransitionContext): boolean {
-  return health.limitedUntilMs > at.ms;
-}
-
 export function disabled(from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health {
   return enter("DISABLED", from, at, reason, {});
 }
@@ -107,7 +103,9 @@ export function tripIfFailing(from: Health<Serving>, said: FailureDetail, at: Tr
   if (all >= rules.unhealthy_minimum && seen.failed >= rules.unhealthy_failure_share * all && seen.failed > 0) {
     return tripped(from, `${seen.failed} of ${all} answers failed${reasonSuffix(said)}`, said, at);
   }
-  return from;
+  // What it was degraded for, or came back with, may be long over.
+  const isFailing = from.state === "DEGRADED" && seen.failed > seen.slow;
+  return isFailing ? { ...from, reason: `${seen.failed} of ${all} answers failed` } : from;
 }
 
 function quarantineIfUnusable(from: Health, seen: Tally, at: TransitionContext): Health | undefined {
@@ -162,7 +160,7 @@ export function quarantined(from: Health, cause: QuarantineCause, reason: string
 
 /** Edges 4 and 8: the request that wanted the model is its first probe. */
 export function probeIfDue(from: Health<"UNHEALTHY" | "QUARANTINE">, _: unknown, at: TransitionContext): Health {
-  if (isLimited(from, at) || from.retryAtMs > at.ms) return from;
+  if (from.limitedUntilMs > at.ms || from.retryAtMs > at.ms) return from;
   return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs);
 }
 
@@ -173,7 +171,7 @@ export function halfOpen(from: Health, at: TransitionContext, reason: string, le
 
 /** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
 export function leaseProbe(from: Health<"HALF_OPEN">, at: TransitionContext): Health<"HALF_OPEN"> {
-  if (isLimited(from, at) || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
+  if (from.limitedUntilMs > at.ms || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
   return { ...from, epoch: from.epoch + 1, leaseUntilMs: at.ms + probeLeaseMs };
 }
 
