@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ModelKey, type ModelRegistry, tierOfRole } from "#domain/model.ts";
+import { type ModelKey, tierOfRole } from "#domain/model.ts";
 import { ratesOf } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
@@ -33,19 +33,20 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
   const registry = routed?.snapshot.registry;
   const routing = routed?.snapshot.policy.routing;
   const model = registry?.models.get(answeredBy ?? chosen ?? "");
-  const calls = sumAttempts(request, registry);
-  const { last } = calls;
+  const attempts = request.attempts.map((attempt) => attemptIn(attempt, request.begunMs));
+  const last = request.attempts.at(-1);
+  const during = { fromMs: request.atMs, toMs: request.atMs + timings.totalMs };
   return {
     seq: 0,
     at_ms: request.atMs,
-    recorded_ms: bookedMs(Math.round(request.atMs + timings.totalMs), calls.day),
+    recorded_ms: bookedMs(Math.round(during.toMs), request.attempts.findLast(({ day }) => day !== undefined)?.day),
     decision_id: request.decisionId,
     request_id: request.requestId,
     session: bounded(session),
     goal: bounded(routed?.task.goal_id),
     task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
     conversation: null,
-    generation_ids: calls.generationIds,
+    generation_ids: attempts.flatMap(({ generation_id }) => generation_id ?? []),
     label: request.label ?? null,
     route: "chat_completions",
     alias: request.alias,
@@ -71,22 +72,22 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
     housekeeping: routed?.housekeeping ?? null,
     features: routed === undefined ? {} : { ...routed.features },
     evidence: final.evidence,
-    attempts: calls.attempts,
+    attempts,
     timings: {
       gate_ms: rounded(timings.gateMs),
       decision_ms: rounded(timings.decisionMs),
-      ledger_ms: rounded(calls.ledgerMs),
+      ledger_ms: rounded(total(request.attempts.map(({ ledgerMs }) => ledgerMs))),
       first_token_ms: rounded(timings.firstTokenMs),
       total_ms: rounded(timings.totalMs),
     },
-    tokens: calls.tokens,
-    hold_nano_usd: calls.hold,
+    tokens: attempts.reduce(addTokens, null),
+    hold_nano_usd: attempts.reduce((sum, { hold_nano_usd }) => sum + hold_nano_usd, 0),
     cost_nano_usd: request.costNanoUsd,
-    cost_state: calls.isOpen ? "unknown" : calls.isEstimated ? "estimated" : "known",
+    cost_state: costState(attempts),
     cost_source: last?.costSource ?? null,
-    baseline_nano_usd: calls.baseline,
-    switched: switchIn(request, before),
-    price_band: calls.band,
+    baseline_nano_usd: baselineIn(request, during),
+    switched: switchIn(request, before, during),
+    price_band: bandIn(request, during),
     price_version: request.priceVersion ?? null,
     is_byok: last?.ownAccount ?? null,
     forwarded_fields: [...(request.forwardedFields ?? [])],
@@ -98,50 +99,7 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
   };
 }
 
-/** All that the attempts of a request say together. */
-function sumAttempts(request: RequestRecord, registry: ModelRegistry | undefined) {
-  const during = { fromMs: request.atMs, toMs: request.atMs + request.timings.totalMs };
-  const sum = {
-    attempts: [] as DecisionAttempt[],
-    generationIds: [] as string[],
-    last: request.attempts.at(-1),
-    /** The UTC day on which the ledger counts the last of them. */
-    day: undefined as string | undefined,
-    tokens: null as DecisionTokens | null,
-    hold: 0,
-    ledgerMs: undefined as number | undefined,
-    isOpen: false,
-    /** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
-    isEstimated: false,
-    /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
-    baseline: null as number | null,
-    /** Which of the model's rates the last answer met, where it has several. */
-    band: null as string | null,
-  };
-  const senior = registry?.byRole.senior;
-  for (const attempt of request.attempts) {
-    const { usage, costSource, ledgerMs, generationId } = attempt;
-    const tokens = tokensIn(usage);
-    sum.attempts.push(attemptIn(attempt, tokens, request.begunMs));
-    if (generationId !== undefined) sum.generationIds.push(generationId);
-    sum.day = attempt.day ?? sum.day;
-    sum.hold += attempt.holdNanoUsd;
-    if (ledgerMs !== undefined) sum.ledgerMs = (sum.ledgerMs ?? 0) + rounded(ledgerMs);
-    if (costSource === "at_least" || costSource === "hold") sum.isEstimated = true;
-    if (attempt.costNanoUsd === undefined && costSource !== "released" && costSource !== "hold") sum.isOpen = true;
-    if (usage === undefined || tokens === null) continue;
-    sum.tokens = sum.tokens === null ? tokens : addTokens(sum.tokens, tokens);
-    // Without tiers there would be no scout.
-    if (senior !== undefined && attempt.purpose !== "SCOUT") {
-      sum.baseline = (sum.baseline ?? 0) + safeCost(usage, senior.price, during);
-    }
-    const price = registry?.models.get(attempt.model)?.price;
-    sum.band = price?.bands === undefined ? null : bandOf(price, usage, during);
-  }
-  return sum;
-}
-
-function attemptIn(attempt: AttemptRecord, tokens: DecisionTokens | null, begunMs: number): DecisionAttempt {
+function attemptIn(attempt: AttemptRecord, begunMs: number): DecisionAttempt {
   return {
     number: Number(attempt.id.slice(attempt.id.lastIndexOf(".") + 1)),
     model: attempt.model,
@@ -154,7 +112,7 @@ function attemptIn(attempt: AttemptRecord, tokens: DecisionTokens | null, begunM
     hold_nano_usd: attempt.holdNanoUsd,
     cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : null),
     cost_source: attempt.costSource ?? null,
-    tokens,
+    tokens: tokensIn(attempt.usage),
     other_model: bounded(attempt.otherModel),
     generation_id: attempt.generationId ?? null,
     host: attempt.host ?? null,
@@ -167,22 +125,45 @@ function tokensIn(usage: TokenUsage | undefined): DecisionTokens | null {
   return { prompt: input, cached: cachedInput, cache_write: cacheWrite, completion: output, reasoning };
 }
 
-function addTokens(a: DecisionTokens, b: DecisionTokens): DecisionTokens {
-  const sum = { ...a };
-  for (const kind of Object.keys(sum) as (keyof DecisionTokens)[]) sum[kind] += b[kind];
-  return sum;
+function addTokens(sum: DecisionTokens | null, { tokens }: DecisionAttempt): DecisionTokens | null {
+  if (sum === null || tokens === null) return sum ?? tokens;
+  const added = { ...sum };
+  for (const kind of Object.keys(added) as (keyof DecisionTokens)[]) added[kind] += tokens[kind];
+  return added;
+}
+
+/** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
+function costState(attempts: readonly DecisionAttempt[]): DecisionRecord["cost_state"] {
+  if (attempts.some((each) => each.cost_nano_usd === null && each.cost_source !== "hold")) return "unknown";
+  const isGuess = ({ cost_source }: DecisionAttempt) => cost_source === "at_least" || cost_source === "hold";
+  return attempts.some(isGuess) ? "estimated" : "known";
+}
+
+/** The sum of what is known; undefined where nothing is. */
+function total(numbers: readonly (number | undefined)[]): number | undefined {
+  return numbers.reduce((sum, each) => (each === undefined ? sum : (sum ?? 0) + each), undefined);
+}
+
+type Span = Parameters<typeof ratesOf>[2];
+
+/** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
+function baselineIn({ routed, attempts }: RequestRecord, during: Span): number | null {
+  const price = routed?.snapshot.registry.byRole.senior?.price;
+  // Without tiers there would be no scout.
+  const answers = attempts.filter(({ purpose }) => purpose !== "SCOUT" && price !== undefined);
+  return total(answers.map(({ usage }) => usage && price && safeCost(usage, price, during))) ?? null;
 }
 
 /** The same tokens on the model before would have met its cache, as far as the conversation had gone. */
 function switchIn(
-  { routed, answeredBy, attempts, atMs, timings }: RequestRecord,
+  { routed, answeredBy, attempts }: RequestRecord,
   before: PreviousAnswer | undefined,
+  during: Span,
 ): DecisionRecord["switched"] {
   const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
   const models = routed?.snapshot.registry.models;
   const [from, to] = [models?.get(before?.model ?? ""), models?.get(answeredBy ?? "")];
   if (before === undefined || usage === undefined || !from || !to || from === to) return null;
-  const during = { fromMs: atMs, toMs: atMs + timings.totalMs };
   const cachedInput = Math.min(before.promptTokens, usage.input);
   const stayed = { ...usage, cachedInput, cacheWrite: Math.min(usage.cacheWrite ?? 0, usage.input - cachedInput) };
   return {
@@ -200,11 +181,11 @@ function safeCost(...args: Parameters<typeof costOf>): number {
   }
 }
 
-function bandOf(
-  price: Parameters<typeof ratesOf>[0],
-  usage: TokenUsage,
-  during: Parameters<typeof ratesOf>[2],
-): string {
+/** Which of the model's rates the last answer met, where it has several. */
+function bandIn({ routed, attempts }: RequestRecord, during: Span): string | null {
+  const { usage, model = "" } = attempts.findLast((attempt) => attempt.usage !== undefined) ?? {};
+  const price = routed?.snapshot.registry.models.get(model)?.price;
+  if (usage === undefined || price?.bands === undefined) return null;
   const { input, output } = ratesOf(price, usage.input, during);
   if (input === price.input && output === price.output) return "base";
   return `${input / 1e9}/${output / 1e9} USD per million`;
@@ -298,11 +279,6 @@ function rounded(value: number): number;
 function rounded(value: number | undefined): number | null;
 function rounded(value: number | undefined): number | null {
   return value === undefined ? null : Math.round(value * 1_000) / 1_000;
-}
-
-/** The name of a conversation in the records, from which nobody can tell the conversation. */
-export function conversationName(key: string, salt: number): string {
-  return Bun.hash(key, salt).toString(36);
 }
 
 /** Ids that callers choose are free text; longer ones are cut, and end in digits of their hash, so that they still differ. In characters. */

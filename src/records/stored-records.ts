@@ -1,7 +1,6 @@
 import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import { conversationName } from "./build-record.ts";
 import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
@@ -228,7 +227,8 @@ export class StoredRecords extends RecordStore implements TaskStates {
     const batch = this.#waiting.splice(0, maxLines).sort((a, b) => a.record.recorded_ms - b.record.recorded_ms);
     for (const { record, conversationKey } of batch) {
       record.seq = this.#nextSeq(record.recorded_ms);
-      if (conversationKey !== undefined) record.conversation = conversationName(conversationKey, salt);
+      // From which nobody can tell the conversation.
+      if (conversationKey !== undefined) record.conversation = Bun.hash(conversationKey, salt).toString(36);
     }
     this.#batch = batch.map(({ record }) => record);
     this.#mayBeWritten = false;
