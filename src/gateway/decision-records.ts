@@ -45,7 +45,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
   });
   const enabled = () => configuration.policy().records.enabled;
   const nameConfiguration = configurationNames(
-    (config) => stored.addConfig(config),
+    (config) => stored.writeLater(`config ${config.hash}`, () => stored.saveConfig(config)),
     () => clock.now(),
   );
   const rejections = rejectionRecords(
@@ -79,7 +79,8 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
   let cancelFlush = () => {};
   const flushRejections = () => {
     rejections.flush();
-    if (enabled()) stored.checkOpenCosts();
+    // Others may have closed attempts whose cost is open in a record.
+    if (enabled()) stored.writeLater("open costs", () => stored.correctOpenCosts());
     cancelFlush = timers.after(flushRejectionsMs, flushRejections);
   };
   flushRejections();

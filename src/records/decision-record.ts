@@ -59,9 +59,7 @@ const Account = z.object({ spent: nanoUsd, held: nanoUsd });
 const Spend = z.object({
   goal: Account,
   day: Account,
-  key: Account.extend({ hard: nanoUsd })
-    .optional()
-    .describe("Of the caller's key on that day, where it has a cap of its own."),
+  key: Account.extend({ hard: nanoUsd }).optional().describe("Of the caller's key, where it has a cap of its own."),
 });
 
 /** What `decide` looked at beside policy and model registry: enough to decide again. The instruction is not in it. */
@@ -104,9 +102,7 @@ export type DecisionInputs = z.infer<typeof DecisionInputs>;
 export const DecisionRecord = z.object({
   seq: z.int().describe("Orders records by when they count, and breaks ties; pass it as `before` or `after`."),
   at_ms: z.number().describe("When the request was received."),
-  recorded_ms: z
-    .number()
-    .describe("When it counts in ranges and sums: its end, within the UTC day that the ledger booked it on."),
+  recorded_ms: z.number().describe("When it counts: its end, within the UTC day that the ledger booked it on."),
   decision_id: text,
   request_id: text,
   session: text.nullable(),
@@ -154,26 +150,20 @@ export const DecisionRecord = z.object({
   cost_nano_usd: nanoUsd.describe("Of all attempts, as far as known; corrected when the ledger learns more."),
   cost_state: CostState,
   cost_source: textOrNull("upstream_cost, usage, at_least, hold … of the last attempt."),
-  baseline_nano_usd: nanoUsd
-    .nullable()
-    .describe("What the same tokens, with the same share read from the cache, would have cost on the senior model."),
+  baseline_nano_usd: nanoUsd.nullable().describe("The same tokens, with the same share cached, on the senior model."),
   switched: z
     .object({ from: text, cost_nano_usd: z.number() })
     .nullable()
-    .describe(
-      "Where the conversation was on another model before: which, and what the switch has cost more than staying there, with the context in its cache; negative where it saved.",
-    ),
+    .describe("From which model the conversation came, and what that has cost more than staying, its context cached."),
   price_band: text.nullable(),
   price_version: text.nullable(),
   is_byok: z.boolean().nullable(),
   forwarded_fields: z.array(text),
   redactions: z
     .array(z.object({ rule: text, count }))
-    .describe("What the privacy gate has found, by rule; also in tool definitions, which are forwarded."),
+    .describe("What the privacy gate has found; also in tool definitions, which are forwarded."),
   health: z.record(text, text).describe("State of each model that was not HEALTHY."),
-  policy_hash: textOrNull(
-    "Names the policy, the models with their prices at the time and the learned weights of the decision. It is not the configuration hash.",
-  ),
+  policy_hash: textOrNull("Names policy, models with prices, learned weights; not the configuration hash."),
   reported: z
     .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
     .nullable()
@@ -182,11 +172,9 @@ export const DecisionRecord = z.object({
 });
 export type DecisionRecord = z.infer<typeof DecisionRecord>;
 
-const stageNames = ["privacy", "score", "rules", "budget", "health"] as const;
-
 /** What one stage of the pipeline made of the task. */
 export const DecisionStage = z.object({
-  stage: z.enum(stageNames),
+  stage: z.enum(["privacy", "score", "rules", "budget", "health"]),
   verdict: text.describe("The stage's result: `pass`, `flash`, `hard_rule same_error_count`, `denied` …"),
   decided: z.boolean().describe("Whether this stage has decided where the task went."),
   would: textOrNull("For stages after the deciding one: what this stage would have decided."),
@@ -199,9 +187,7 @@ export const Counterfactual = z.object({
   input: text.describe("What changes: `risk_level`, `same_error_count`, `sensitive` …"),
   from: text,
   to: text,
-  leads_to: text.describe(
-    "What would have been decided: a tier, `refused`, or `scout` where it would have been asked.",
-  ),
+  leads_to: text.describe("What would have been decided: a tier, `refused`, or `scout`: it would have been asked."),
   cause: Cause,
   sentence: text,
 });
@@ -209,9 +195,7 @@ export type Counterfactual = z.infer<typeof Counterfactual>;
 
 const DecisionExplanation = z.object({
   sentence: text,
-  given: z
-    .array(z.object({ name: text, value: text }))
-    .describe("What a person can act on: the model asked for, the goal, stated levels, the run so far."),
+  given: z.array(z.object({ name: text, value: text })).describe("The model asked for, goal, stated levels, the run."),
   findings: textOrNull("What the privacy gate has found, as a sentence."),
   stages: z.array(DecisionStage),
   would_change: z.array(Counterfactual),

@@ -4,7 +4,7 @@ import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
-import type { RecordFilter, ReportedOutcome, RollupFilter, StoredConfig, TimeRange } from "./records.ts";
+import type { RecordFilter, ReportedOutcome, RollupFilter, TimeRange } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
 import type { SeriesRequest } from "./store/summaries.ts";
@@ -90,32 +90,22 @@ export class StoredRecords extends RecordStore implements TaskStates {
     if (this.#waiting.length % maxLines === 0 && this.#ok) void this.save();
   }
 
-  /** Keeps a configuration that records name. */
-  addConfig(config: StoredConfig): void {
-    this.#writeLater(`config ${config.hash}`, () => this.saveConfig(config));
-  }
-
   /** Corrects the cost of a record, which may still wait itself. */
   addCorrection(closed: ClosedReservation): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(closed);
     this.#schedule(writeEveryMs);
   }
 
-  /** Looks in the ledger for costs that are still open here: others may have closed their attempts. */
-  checkOpenCosts(): void {
-    this.#writeLater("open costs", () => this.correctOpenCosts());
-  }
-
   saveTask(key: string, value: string): void {
-    this.#writeLater(`task ${key}`, () => this.writeTask(key, value, this.#options.clock.now()));
+    this.writeLater(`task ${key}`, () => this.writeTask(key, value, this.#options.clock.now()));
   }
 
   loadTask(key: string): Promise<string | undefined> {
     return this.task(key).catch(() => undefined);
   }
 
-  /** In the place of what waits under the same name. */
-  #writeLater(name: string, write: () => Promise<unknown>): void {
+  /** Writes behind the requests, before the records that wait, and in the place of what waits under the same name. */
+  writeLater(name: string, write: () => Promise<unknown>): void {
     if (this.#side.size < maxSideWrites || this.#side.has(name)) this.#side.set(name, write);
     this.#schedule(writeEveryMs);
   }

@@ -1,4 +1,4 @@
-import { capsOf, type Policy } from "#config/policy.ts";
+import type { Policy } from "#config/policy.ts";
 import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { Model, ModelRegistry } from "#domain/model.ts";
 import { costOf } from "#domain/money/tokens.ts";
@@ -43,7 +43,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
       if (hash === null || configurations.has(hash)) continue;
       const recorded = readConfiguration(await configuration(hash));
       const models = recorded?.registry ?? registry;
-      configurations.set(hash, { policy, registry: models, caps: capsOf(policy), learned });
+      configurations.set(hash, { policy, registry: models, learned });
     }
     for (const record of batch) simulation.add(record, configurations.get(record.policy_hash ?? ""));
     done += batch.length;

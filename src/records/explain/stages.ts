@@ -41,22 +41,12 @@ export function stagesOf({ task, runtime, snapshot }: DecideInput, cause: Cause)
     ...afterRules(wanted, snapshot),
   ];
   const decider = stages.findIndex(({ stage }) => stage === causeTexts[cause].stage);
+  // After the choice of a model the later stages are asked, after a refusal they are not.
+  const isRefusal = decider === 0 || cause === "attempts_exhausted" || cause === "budget_hard_cap_exceeded";
   return stages.map((stage, at) => {
-    const isAsked = at <= decider || !endsStages(cause);
-    return {
-      ...stage,
-      verdict: isAsked ? stage.verdict : "not asked",
-      decided: at === decider,
-      would: isAsked ? null : stage.verdict,
-    };
+    const own = { ...stage, decided: at === decider, would: null };
+    return isRefusal && at > decider ? { ...own, verdict: "not asked", would: stage.verdict } : own;
   });
-}
-
-/** Whether the later stages were not asked: after the choice of a model they are, after a refusal they are not. */
-function endsStages(cause: Cause): boolean {
-  return (
-    causeTexts[cause].stage === "privacy" || cause === "attempts_exhausted" || cause === "budget_hard_cap_exceeded"
-  );
 }
 
 /** The verdicts of budget and health on a choice. */

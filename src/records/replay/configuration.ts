@@ -1,14 +1,12 @@
-import { capsOf, Policy } from "#config/policy.ts";
+import { Policy } from "#config/policy.ts";
 import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
-import type { Caps } from "#domain/money/money.ts";
 import type { StoredConfig } from "#records/records.ts";
 
 /** What decisions are made by. */
 export interface DecisionConfiguration {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
-  readonly caps: Caps;
   readonly learned?: LearnedWeights | undefined;
 }
 
@@ -38,7 +36,7 @@ export function readConfiguration(json: string | undefined): DecisionConfigurati
     const policy = Policy.parse({ ...written, privacy: {} });
     // This program wrote the models from a valid registry, so they are not checked.
     const weights = learned == null ? undefined : LearnedWeights.parse(learned);
-    return { policy, registry: modelRegistry(models), caps: capsOf(policy), learned: weights };
+    return { policy, registry: modelRegistry(models), learned: weights };
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { capsOf } from "#config/policy.ts";
 import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
@@ -103,7 +104,8 @@ function spendOf({ goal, day, key }: DecisionInputs["spend"]): SpendView {
 }
 
 /** The caps of the configuration, replaced by the operator's own caps where those are set. */
-function capsFor({ own_caps }: DecisionInputs, { caps }: DecisionConfiguration): Caps {
+function capsFor({ own_caps }: DecisionInputs, { policy }: DecisionConfiguration): Caps {
+  const caps = capsOf(policy);
   const goalHard = own_caps.goal_hard === undefined ? caps.goalHard : nanoUsd(own_caps.goal_hard);
   const dayHard = own_caps.day_hard === undefined ? caps.dayHard : nanoUsd(own_caps.day_hard);
   return { goalHard, dayHard, goalSoft: lowerCap(caps.goalSoft, goalHard), daySoft: lowerCap(caps.daySoft, dayHard) };
