@@ -126,7 +126,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     },
     health: health.registry,
     upstream: tracedUpstream(openUpstream(address, ledger, context), tracing, address().baseUrl, context),
-    tasks: storedTaskMemory({ states: records.records, shared, clock, limits }),
+    tasks: storedTaskMemory({ records: records.records, shared, limits }),
     conversations: limitedMemory(() => configuration.policy().routing.affinity),
     retryBudget: new RetryBudget(clock, () => configuration.policy().upstream),
     firstEventTimes: new FirstEventTimes(clock),

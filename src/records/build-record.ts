@@ -269,9 +269,8 @@ function snakeCase(name: string): string {
 }
 
 function unhealthyIn({ health }: Snapshot): Record<string, string> {
-  const states: Record<string, string> = {};
-  for (const [key, { state }] of Object.entries(health)) if (state !== "HEALTHY") states[key] = state;
-  return states;
+  const states = Object.entries(health).map(([key, { state }]) => [key, state] as const);
+  return Object.fromEntries(states.filter(([, state]) => state !== "HEALTHY"));
 }
 
 /** Rounded to three decimal places. */

@@ -1,14 +1,12 @@
 import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
-import type { ClosedReservation } from "./cost-correction.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 import { matchesFilter } from "./filter.ts";
-import type { RecordFilter, ReportedOutcome, RollupFilter, TimeRange } from "./records.ts";
+import type { ClosedReservation, RecordFilter, ReportedOutcome, RollupFilter, TimeRange } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
 import type { SeriesRequest } from "./store/summaries.ts";
-import type { TaskStates } from "./task-memory.ts";
 
 export interface StoredRecordsOptions {
   readonly openDatabase: () => Promise<StoreDatabase>;
@@ -42,7 +40,7 @@ const maxSideWrites = 1_000;
  * Decision records in the database, written behind the requests in batches. The database is opened by its first use. Reading rejects when
  * it cannot be reached; what is added never waits and never fails.
  */
-export class StoredRecords extends RecordStore implements TaskStates {
+export class StoredRecords extends RecordStore {
   readonly #options: StoredRecordsOptions;
   #saving: Promise<void> | undefined;
   #cancelSave: (() => void) | undefined;
@@ -94,14 +92,6 @@ export class StoredRecords extends RecordStore implements TaskStates {
   addCorrection(closed: ClosedReservation): void {
     if (this.#corrections.length < maxSideWrites) this.#corrections.push(closed);
     this.#schedule(writeEveryMs);
-  }
-
-  saveTask(key: string, value: string): void {
-    this.writeLater(`task ${key}`, () => this.writeTask(key, value, this.#options.clock.now()));
-  }
-
-  loadTask(key: string): Promise<string | undefined> {
-    return this.task(key).catch(() => undefined);
   }
 
   /** Writes behind the requests, before the records that wait, and in the place of what waits under the same name. */

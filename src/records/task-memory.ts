@@ -5,20 +5,12 @@ import {
   type TaskMemory,
 } from "#pipeline/assess/task/task-memory.ts";
 import { LruMap, type MemoryLimits } from "#platform/lru-map.ts";
-
-/** What the memory needs of the store. Neither waits for the database nor fails. */
-export interface TaskStates {
-  /** Writes the state behind the requests. */
-  saveTask(key: string, value: string): void;
-  /** The state that some process has written; undefined where there is none, or the store does not answer. */
-  loadTask(key: string): Promise<string | undefined>;
-}
+import type { StoredRecords } from "./stored-records.ts";
 
 export interface StoredTaskMemoryOptions {
-  readonly states: TaskStates;
+  readonly records: Pick<StoredRecords, "task" | "saveTask" | "writeLater">;
   /** Whether other processes write states too: then what this process knows is looked up again now and then. */
   readonly shared: boolean;
-  readonly clock: { now(): number };
   readonly limits: () => MemoryLimits;
 }
 
@@ -30,15 +22,14 @@ const maxLookedUp = 5_000;
  * Tasks in this process, and those in trouble in the store, for other nodes and later processes. No request waits for the store: the
  * first one of a task that this process does not know is routed without what the store has.
  */
-export function storedTaskMemory({ states, shared, clock, limits }: StoredTaskMemoryOptions): TaskMemory {
+export function storedTaskMemory({ records, shared, limits }: StoredTaskMemoryOptions): TaskMemory {
   const own = inMemoryTaskMemory(limits);
   /** When a task was last looked up, in milliseconds since the epoch. */
   const lookedUp = new LruMap<string, number>();
 
-  async function lookUp(key: string): Promise<void> {
-    const stored = parsed(await states.loadTask(key));
+  async function lookUp(key: string, nowMs: number): Promise<void> {
+    const stored = parsed(await records.task(key).catch(() => undefined));
     if (stored === undefined) return;
-    const nowMs = clock.now();
     // Counts only grow: the one that has counted more has seen more.
     if (stored.attempts > (own.recall(key, nowMs)?.attempts ?? -1)) own.remember(key, stored, nowMs);
   }
@@ -50,14 +41,15 @@ export function storedTaskMemory({ states, shared, clock, limits }: StoredTaskMe
       if ((known === undefined || shared) && nowMs - lastMs >= freshMs) {
         lookedUp.set(key, nowMs);
         lookedUp.trim(maxLookedUp);
-        void lookUp(key);
+        void lookUp(key, nowMs);
       }
       return known;
     },
     remember(key, task, nowMs) {
       const before = own.recall(key, nowMs) ?? newTask;
       own.remember(key, task, nowMs);
-      if (troubleOf(before) !== troubleOf(task)) states.saveTask(key, JSON.stringify(task));
+      if (troubleOf(before) === troubleOf(task)) return;
+      records.writeLater(`task ${key}`, () => records.saveTask(key, JSON.stringify(task), nowMs));
     },
     served: own.served,
   };

@@ -11,11 +11,7 @@ import { renamed } from "#records/build-record.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 import type { DecisionConfiguration } from "./configuration.ts";
 
-/** The part of a record that its decision can be made from again. */
-export type Replayable = { readonly inputs: DecisionInputs } & Pick<
-  DecisionRecord,
-  "kind" | "health" | "forwarded_fields" | "housekeeping" | "features"
->;
+type Replayable = DecisionRecord & { readonly inputs: DecisionInputs };
 
 /** Everything that `decide` is given. */
 export interface DecideInput {

@@ -108,19 +108,14 @@ export function matchesIn(
   to = Number.MAX_SAFE_INTEGER,
 ): Match[] {
   return lines.flatMap((text, line): Match[] => {
-    // Most lines need not be parsed: they do not have the text anywhere.
-    const isPossible = wanted.every(
-      ([field, anyOf]) => isComputed(field) || anyOf.some((value) => text.includes(inJson(value))),
-    );
+    // Most lines need not be parsed: they do not have the text anywhere. Classes (`4xx`, `any`) stand in no record as they are.
+    const isPossible = wanted.every(([field, anyOf]) => {
+      return field === "status" || field === "redaction" || anyOf.some((value) => text.includes(inJson(value)));
+    });
     const record = isPossible ? parsedRecord(text) : undefined;
     if (record === undefined || record.seq < from || record.seq >= to) return [];
     return hasWanted(record, wanted) ? [{ line, record }] : [];
   });
-}
-
-/** Fields with values that do not stand in a record as they are: `4xx`, `any`. */
-function isComputed(field: Wanted[0]): boolean {
-  return field === "status" || field === "redaction";
 }
 
 /** What stands in the terms of a block that may have a record with this value. */
@@ -146,12 +141,8 @@ function linesIn(data: string): readonly string[] {
 
 /** Not validated further, because only this program writes it. Undefined for a record that this release cannot read. */
 function parsedRecord(line: string): DecisionRecord | undefined {
-  try {
-    const record = JSON.parse(line) as DecisionRecord; // as `nextBlock` wrote it
-    return record.cause === null || causes.has(record.cause) ? record : undefined;
-  } catch {
-    return undefined;
-  }
+  const record = JSON.parse(line) as DecisionRecord; // as `nextBlock` wrote it
+  return record.cause === null || causes.has(record.cause) ? record : undefined;
 }
 
 const causes: ReadonlySet<string> = new Set(Cause.options);

@@ -1,18 +1,19 @@
 import { openLargeStore, type Statement, type StoreDatabase } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { MemoryLimits } from "#platform/lru-map.ts";
-import { type ClosedReservation, correctedRecord } from "#records/cost-correction.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { placeholders } from "#records/filter.ts";
-import type {
-  GroupBy,
-  PageRequest,
-  RecordFilter,
-  RecordPage,
-  ReportedOutcome,
-  RollupFilter,
-  StoredConfig,
-  TimeRange,
+import {
+  type ClosedReservation,
+  correctedRecord,
+  type GroupBy,
+  type PageRequest,
+  type RecordFilter,
+  type RecordPage,
+  type ReportedOutcome,
+  type RollupFilter,
+  type StoredConfig,
+  type TimeRange,
 } from "#records/records.ts";
 import {
   type Block,
@@ -179,7 +180,7 @@ export class RecordStore {
     return this.#text("SELECT config AS text FROM decision_config WHERE hash = ?", hash);
   }
 
-  async writeTask(key: string, value: string, nowMs: number): Promise<void> {
+  async saveTask(key: string, value: string, nowMs: number): Promise<void> {
     const hash = await this.#taskHash(key);
     await this.#write([
       `INSERT INTO task_state (key_hash, value, changed_ms) VALUES (?, ?, ?)
