@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { endOfUtcDay } from "#platform/time.ts";
 import { boundedId } from "#records/build-record.ts";
-import { type filterWords, statusProblem, wordProblem } from "#records/filter.ts";
-import { type RecordFilter, type RollupFilter, requestKeys, type TimeRange } from "#records/records.ts";
+import type { filterWords, RecordFilter, RollupFilter, TimeRange } from "#records/records.ts";
+import { requestKeys, statusProblem, wordProblem } from "#records/records.ts";
 import type { RecordSummary, SummaryShare } from "#records/store/summaries.ts";
 import { Refusal } from "./endpoint.ts";
 

@@ -10,7 +10,7 @@ import { explain, explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { ReportedOutcome } from "#records/records.ts";
 import { type Rejection, rejectionRecords } from "#records/rejections.ts";
-import { configurationNames, readConfiguration } from "#records/replay/configuration.ts";
+import { configurationNames, readConfiguration } from "#records/replay/replay.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { storeProblem } from "./events.ts";
@@ -44,9 +44,8 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
       }),
   });
   const enabled = () => configuration.policy().records.enabled;
-  const nameConfiguration = configurationNames(
-    (config) => stored.writeLater(`config ${config.hash}`, () => stored.saveConfig(config)),
-    () => clock.now(),
+  const nameConfiguration = configurationNames((hash, config) =>
+    stored.writeLater(`config ${hash}`, () => stored.saveConfig(hash, config, clock.now())),
   );
   const rejections = rejectionRecords(
     clock,

@@ -191,13 +191,11 @@ function bandIn({ routed, attempts }: RequestRecord, during: Span): string | nul
   return `${input / 1e9}/${output / 1e9} USD per million`;
 }
 
-const dayMs = 86_400_000;
-
 /** When it ended, within the UTC day that the ledger counts its cost to. */
 function bookedMs(endedMs: number, day: string | undefined): number {
   if (day === undefined) return endedMs;
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  return Math.min(Math.max(endedMs, startMs), startMs + dayMs - 1);
+  return Math.min(Math.max(endedMs, startMs), startMs + 86_399_999);
 }
 
 function refuserOf({ outcome, attempts, status }: RequestRecord): DecisionRecord["refused_by"] {

@@ -88,8 +88,7 @@ const DecisionInputs = z.object({
     .describe("Hard caps that an operator has set for the goal and the day, in nano-USD."),
   scale: z.enum(["declared", "chat", "agent"]),
   run_evidence: z.array(text),
-  /** Characters of its own prose that the model wrote in a few calls of the run. Absent in records of earlier versions. */
-  prose: count.default(0),
+  prose: count.describe("Characters of its own prose that the model wrote in a few calls of the run."),
   continuation: z.boolean().describe("A further turn of an ask."),
   reported_failure: z.boolean().describe("The caller has reported a failure with the request."),
   affinity: z.object({ model: text, continuation: z.boolean() }).nullable(),

@@ -2,8 +2,8 @@ import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
-import { matchesFilter } from "./filter.ts";
 import type { ClosedReservation, RecordFilter, ReportedOutcome, RollupFilter, TimeRange } from "./records.ts";
+import { matchesFilter } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
 import type { SeriesRequest } from "./store/summaries.ts";
@@ -58,7 +58,6 @@ export class StoredRecords extends RecordStore {
   #pruneDueMs = Number.NEGATIVE_INFINITY;
   #sumsPrunedMs = Number.NEGATIVE_INFINITY;
   #ok = true;
-  #written = 0;
   #dropped = 0;
   #droppedAtMs: number | undefined;
   #size: { readonly rows: number; readonly bytes: number } | undefined;
@@ -120,7 +119,6 @@ export class StoredRecords extends RecordStore {
       kind: this.#options.rules().enabled ? this.#options.kind : "off",
       ok: this.#ok,
       queued: this.#waiting.length + this.#batch.length,
-      written: this.#written,
       dropped: this.#dropped,
       ...(this.#droppedAtMs === undefined ? {} : { droppedAtMs: this.#droppedAtMs }),
       ...this.#size,
@@ -230,7 +228,6 @@ export class StoredRecords extends RecordStore {
     const isWritten = this.#mayBeWritten && (await this.get(first.decision_id)) !== undefined;
     this.#mayBeWritten = true;
     if (!isWritten) await this.append(this.#batch);
-    this.#written += this.#batch.length;
     this.#batch = [];
   }
 

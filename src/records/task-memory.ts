@@ -7,7 +7,7 @@ import {
 import { LruMap, type MemoryLimits } from "#platform/lru-map.ts";
 import type { StoredRecords } from "./stored-records.ts";
 
-export interface StoredTaskMemoryOptions {
+interface StoredTaskMemoryOptions {
   readonly records: Pick<StoredRecords, "task" | "saveTask" | "writeLater">;
   /** Whether other processes write states too: then what this process knows is looked up again now and then. */
   readonly shared: boolean;

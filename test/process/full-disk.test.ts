@@ -31,7 +31,7 @@ if (!mounted) {
     };
     const records = () => gateway.gateway.records;
     expect(await ask()).toBe(200);
-    await eventually(() => records().status().written === 1);
+    await eventually(async () => (await records().size()).rows === 1);
 
     const filler = join(disk, "filler");
     const { bavail, bsize } = statfsSync(disk);

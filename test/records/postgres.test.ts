@@ -58,7 +58,7 @@ if (missing !== undefined) {
       };
       const { records } = gateway.gateway;
       expect(await ask()).toBe(200);
-      await eventually(() => records.status().written === 1);
+      await eventually(async () => (await records.size()).rows === 1);
       await admin.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
       await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
       expect(await ask()).toBe(503);

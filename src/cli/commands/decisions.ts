@@ -6,9 +6,9 @@ import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
 import { DecisionFilter, recordFilter } from "#dashboard/query.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
-import { matchesFilter } from "#records/filter.ts";
 import type { RecordFilter } from "#records/records.ts";
-import { readConfiguration } from "#records/replay/configuration.ts";
+import { matchesFilter } from "#records/records.ts";
+import { readConfiguration } from "#records/replay/replay.ts";
 import { decisionLines, explanationText } from "./decision-text.ts";
 
 const idHelp = "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer";

@@ -1,12 +1,17 @@
-import type { RoutingDecision } from "#domain/routing.ts";
+import type { Cause, RoutingDecision } from "#domain/routing.ts";
+import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
+import { withAffinity, withExploration } from "#pipeline/decide/rules/affinity.ts";
+import { choose } from "#pipeline/decide/rules/precedence.ts";
+import { privacyOf } from "#pipeline/decide/rules/privacy.ts";
+import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
+import { addHardCapEvidence, withinHardCaps, withinSoftCap } from "#pipeline/decide/select/budget.ts";
+import { routable, stateOf } from "#pipeline/decide/select/select-model.ts";
 import { readEvidence } from "#records/build-record.ts";
-import type { DecisionExplanation, DecisionRecord, Tier } from "#records/decision-record.ts";
+import type { DecisionExplanation, DecisionRecord, DecisionStage, Tier } from "#records/decision-record.ts";
 import type { RoutedInputs } from "#records/record.ts";
-import type { DecisionConfiguration } from "#records/replay/configuration.ts";
-import { type DecideInput, decideInputOf } from "#records/replay/replay.ts";
+import { type DecideInput, type DecisionConfiguration, decideInputOf } from "#records/replay/replay.ts";
 import { findCounterfactuals } from "./counterfactuals.ts";
-import { drySentence, findingsText, givenIn, sentences } from "./sentences.ts";
-import { stagesOf } from "./stages.ts";
+import { causeTexts, difficulty, drySentence, findingsText, givenIn, sentences } from "./sentences.ts";
 
 /**
  * The explanation of a recorded decision, made from its inputs and the configuration that it was made by. Without either there
@@ -51,7 +56,7 @@ function explainRecord(record: DecisionRecord, input: DecideInput | undefined, w
   const about = {
     sentence: sentences(record, withCost),
     given: givenIn(record),
-    findings: findingsText(redactions) ?? null,
+    findings: findingsText(redactions),
   };
   if (input === undefined || cause === null) return { ...about, stages: [], would_change: [] };
   const decided = { ...record, cause, hasRedactions: redactions.length > 0 };
@@ -60,4 +65,64 @@ function explainRecord(record: DecisionRecord, input: DecideInput | undefined, w
     stages: stagesOf(input, cause),
     would_change: findCounterfactuals(input, decided, inputs?.ledger_spend ?? null),
   };
+}
+
+type StageVerdict = Pick<DecisionStage, "stage" | "verdict" | "evidence">;
+
+/**
+ * What each stage of the pipeline decided about the task, in their order. For the stages after the one that decided it is what they would
+ * have decided, if the stages before them had let the task pass.
+ */
+function stagesOf({ task, runtime, snapshot }: DecideInput, cause: Cause): DecisionStage[] {
+  const evidence = { privacy: [] as Evidence, score: [] as Evidence, rules: [] as Evidence };
+  const privacy = privacyOf(task, evidence.privacy);
+  const score = scoreOf(task, runtime, snapshot.policy, evidence.score, snapshot.scale, snapshot.learned);
+  const allowed = { ...privacy, denied: undefined };
+  const chosen = choose({ task, runtime, snapshot, privacy: allowed, score, evidence: evidence.rules });
+  const kept = withAffinity(chosen, snapshot, evidence.rules);
+  const wanted = withExploration(kept, privacy.freeAllowed, snapshot, evidence.rules);
+  const zone = zoneOf(score, snapshot.policy);
+  const isScored = causeTexts[wanted.cause].stage === "score";
+  const stages: readonly StageVerdict[] = [
+    {
+      stage: "privacy",
+      verdict: privacy.denied ?? (privacy.freeAllowed ? "free models allowed" : "free models withheld"),
+      evidence: evidence.privacy,
+    },
+    {
+      stage: "score",
+      verdict: `${zone === "gray" ? "gray zone" : zone}: ${difficulty(evidence.score)}`,
+      evidence: evidence.score,
+    },
+    { stage: "rules", verdict: isScored ? "no rule: the score decides" : wanted.cause, evidence: evidence.rules },
+    ...afterRules(wanted, snapshot),
+  ];
+  const decider = stages.findIndex(({ stage }) => stage === causeTexts[cause].stage);
+  // After the choice of a model the later stages are asked, after a refusal they are not.
+  const isRefusal = decider === 0 || cause === "attempts_exhausted" || cause === "budget_hard_cap_exceeded";
+  return stages.map((stage, at) => {
+    const own = { ...stage, decided: at === decider, would: null };
+    return isRefusal && at > decider ? { ...own, verdict: "not asked", would: stage.verdict } : own;
+  });
+}
+
+/** The verdicts of budget and health on a choice. */
+function afterRules(wanted: Choice, snapshot: DecideInput["snapshot"]): readonly StageVerdict[] {
+  const evidence: Evidence = [];
+  const choice = withinSoftCap(wanted, snapshot, evidence);
+  const role = choice.kind === "execute" ? choice.role : "worker";
+  const model = snapshot.registry.byRole[role];
+  const states = [...snapshot.registry.models.values()].map((each) => [each.key, stateOf(each, snapshot)] as const);
+  const health = states.flatMap(([key, state]) => (state === "HEALTHY" ? [] : `health_${key}=${state}`));
+  const fits = model === undefined || withinHardCaps(model, snapshot);
+  if (model !== undefined && !fits) addHardCapEvidence(model, snapshot, evidence);
+  const within = choice.cause === "budget_soft_cap" ? "budget_soft_cap: flash instead of pro" : "within the caps";
+  const serves =
+    model !== undefined && routable(model, snapshot) ? "can serve" : "cannot serve: its fallbacks are asked";
+  const none = `no model of the role ${role}`;
+  const budget = fits ? within : "budget_hard_cap_exceeded";
+  return [
+    { stage: "budget", verdict: model === undefined ? none : budget, evidence },
+    { stage: "health", verdict: model === undefined ? none : `${model.key} ${serves}`, evidence: health },
+  ];
 }

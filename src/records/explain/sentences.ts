@@ -128,20 +128,16 @@ function failOverIn({ model, served_by, attempts, health }: DecisionRecord): str
   return ` ${failed ? `after ${model} failed` : `instead of ${model}${why}`}. ${model} was chosen`;
 }
 
-/** What the privacy gate has found, by rule; undefined where that is nothing. */
-export function findingsText(redactions: DecisionRecord["redactions"]): string | undefined {
+/** What the privacy gate has found, by rule; null where that is nothing. */
+export function findingsText(redactions: DecisionRecord["redactions"]): string | null {
   const count = redactions.reduce((sum, each) => sum + each.count, 0);
-  if (count === 0) return undefined;
+  if (count === 0) return null;
   const rules = redactions.map(({ rule }) => rule.replaceAll("_", " ")).join(", ");
   const [values, them] = count === 1 ? ["value", "it"] : ["values", "them"];
   return `The privacy gate found ${count} private ${values} (${rules}), and replaced ${them} unless in a tool definition.`;
 }
 
 const statedInputs = ["risk_level", "blast_radius", "reasoning", "hint", "scout", "pro"] as const;
-const runInputs = [
-  ...(["attempts", "flash_attempts", "same_error_count", "tests_failed", "files_touched", "tool_depth"] as const),
-  "failure_class",
-] as const;
 const defaults: ReadonlySet<unknown> = new Set(["LOW", "AUTO", "auto", "NONE", "OTHER", 0, false, null, undefined]);
 
 /** What a person can act on: what was asked for, by whom, at which risk, and what the run has done. */
@@ -151,7 +147,7 @@ export function givenIn({ alias, goal, kind, inputs }: DecisionRecord): Decision
     ["goal", goal],
     ["kind", kind],
     ...statedInputs.map((name) => [name, inputs?.task[name]] as const),
-    ...runInputs.map((name) => [name, inputs?.runtime[name]] as const),
+    ...Object.entries(inputs?.runtime ?? {}).filter(([name]) => name !== "last_model"),
   ];
   return named.filter(([, value]) => !defaults.has(value)).map(([name, value]) => ({ name, value: String(value) }));
 }

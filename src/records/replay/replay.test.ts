@@ -21,8 +21,7 @@ import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
-import { configurationNames, readConfiguration } from "./configuration.ts";
-import { decideAgain, decideInputOf } from "./replay.ts";
+import { configurationNames, decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
 
 const { features } = readAskText("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
 const weights = learnedWeights(0.4);
@@ -107,12 +106,9 @@ test("a record has all inputs of its decision: from its JSON the same decision i
   const policy = aPolicy({ routing: { exploration: 0.2, flash_below: 40, pro_from: 60 } });
   const registry = aRegistry();
   let kept = "";
-  const nameConfiguration = configurationNames(
-    ({ config }) => {
-      kept = config;
-    },
-    () => 0,
-  );
+  const nameConfiguration = configurationNames((_, config) => {
+    kept = config;
+  });
   nameConfiguration(policy, registry, weights);
   const configuration = readConfiguration(kept)!;
 

@@ -1,7 +1,7 @@
 import type { Statement, StoreRow } from "#db/store-database.ts";
 import { Cause } from "#domain/routing.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { hasWanted, termsIn, type Wanted } from "#records/filter.ts";
+import { hasWanted, termsIn, type Wanted } from "#records/records.ts";
 
 /** Numbers (`seq`) per millisecond. */
 export const seqPerMs = 1024;
@@ -35,14 +35,15 @@ const maxLinesAgain = 64;
 const maxSpan = 3_600_000 * seqPerMs;
 
 /**
- * A new block, or the next version of `before`: with more records at its end, and with others in some lines. What only replaced records
- * had stays in its terms.
+ * The next version of `last`: with more records at its end, and with others in some lines. What only replaced records had stays in its
+ * terms. A new block where there is none, or the records do not fit into it.
  */
 export function nextBlock(
-  before: Block | undefined,
+  last: Block | undefined,
   added: readonly DecisionRecord[],
   changed: ReadonlyMap<number, DecisionRecord> = new Map(),
 ): Block {
+  const before = last !== undefined && hasRoom(last, added) ? last : undefined;
   const lines = [...(before?.lines ?? []), ...added.map((record) => JSON.stringify(record))];
   for (const [line, record] of changed) lines[line] = JSON.stringify(record);
   const numbers = added.map(({ seq }) => seq);
@@ -51,14 +52,14 @@ export function nextBlock(
     version: (before?.version ?? 0) + 1,
     firstSeq: Math.min(before?.firstSeq ?? Number.MAX_SAFE_INTEGER, ...numbers),
     lastSeq: Math.max(before?.lastSeq ?? 0, ...numbers),
-    terms: new Set([...(before?.terms ?? []), ...termsIn([...added, ...changed.values()]).map(hashOf)]),
+    terms: new Set([...(before?.terms ?? []), ...termsIn([...added, ...changed.values()]).map(termHash)]),
     lines,
   };
 }
 
-export function hasRoom({ lines, firstSeq }: Block, records: readonly DecisionRecord[]): boolean {
+function hasRoom({ lines, firstSeq }: Block, added: readonly DecisionRecord[]): boolean {
   const isNear = ({ seq }: DecisionRecord) => Math.abs(seq - firstSeq) < maxSpan;
-  return lines.length + records.length <= maxLinesAgain && records.every(isNear);
+  return added.length === 0 || (lines.length + added.length <= maxLinesAgain && added.every(isNear));
 }
 
 /** The statements that write it, in place of the version before. They fail if that has been replaced by another meanwhile. */
@@ -118,12 +119,8 @@ export function matchesIn(
   });
 }
 
-/** What stands in the terms of a block that may have a record with this value. */
-export function termFor(field: Wanted[0], value: string): string {
-  return ` ${hashOf(`${field}=${value}`)} `;
-}
-
-function hashOf(text: string): string {
+/** What stands in the terms of a block for `field=value`. */
+export function termHash(text: string): string {
   return Bun.hash.xxHash32(text).toString(36);
 }
 

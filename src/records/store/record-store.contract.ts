@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { matchesFilter } from "#records/filter.ts";
 import { aDecisionRecord } from "#records/fixtures.ts";
 import type { RecordFilter, RecordPage, TimeRange } from "#records/records.ts";
+import { matchesFilter } from "#records/records.ts";
 import type { RecordStore } from "./record-store.ts";
 import type { SeriesRequest } from "./summaries.ts";
 import { hourMs, minuteMs } from "./sums.ts";
@@ -357,9 +357,9 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     test("stores each configuration once, until no record can refer to it", async () => {
-      await store.saveConfig({ hash: "a", atMs: 1, config: "{}" });
-      await store.saveConfig({ hash: "b", atMs: 2, config: '{"it": "o\'b"}' });
-      await store.saveConfig({ hash: "b", atMs: 3, config: "ignored" });
+      await store.saveConfig("a", "{}", 1);
+      await store.saveConfig("b", '{"it": "o\'b"}', 2);
+      await store.saveConfig("b", "ignored", 3);
       expect(await store.config("b")).toBe('{"it": "o\'b"}');
       await store.pruneOthers(10, 10, noTasks);
       expect(await store.config("a")).toBeUndefined();

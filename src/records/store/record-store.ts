@@ -2,31 +2,20 @@ import { openLargeStore, type Statement, type StoreDatabase } from "#db/store-da
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { MemoryLimits } from "#platform/lru-map.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { placeholders } from "#records/filter.ts";
 import {
   type ClosedReservation,
   correctedRecord,
-  type GroupBy,
   type PageRequest,
+  placeholders,
   type RecordFilter,
   type RecordPage,
   type ReportedOutcome,
   type RollupFilter,
-  type StoredConfig,
   type TimeRange,
 } from "#records/records.ts";
-import {
-  type Block,
-  blockColumns,
-  blockIn,
-  blockStatements,
-  hasRoom,
-  matchesIn,
-  nextBlock,
-  seqFrom,
-} from "./blocks.ts";
+import { type Block, blockColumns, blockIn, blockStatements, matchesIn, nextBlock, seqFrom } from "./blocks.ts";
 import { blocksWith, findPage, follow } from "./search.ts";
-import { minutesKeptMs, readGroups, readSeries, type SeriesRequest, summarize } from "./summaries.ts";
+import { type GroupBy, minutesKeptMs, readGroups, readSeries, type SeriesRequest, summarize } from "./summaries.ts";
 import { dayMs, hourMs, minuteMs, sumStatements } from "./sums.ts";
 
 /** How long sums by hour are kept, whatever the retention of the records. */
@@ -61,14 +50,13 @@ export class RecordStore {
 
   /** Writes new records, at most a block of them, with their sums, in one transaction. */
   async append(records: readonly DecisionRecord[]): Promise<void> {
-    const before = this.#last !== undefined && hasRoom(this.#last, records) ? this.#last : undefined;
-    const block = nextBlock(before, records);
+    const block = nextBlock(this.#last, records);
     this.#last = undefined;
     try {
       await this.#write(...blockStatements(block), ...sumStatements(records));
     } catch (error) {
       // A record in that block has been changed meanwhile: then these get a block of their own.
-      if (before === undefined || !isConflict(error)) throw error;
+      if (block.version === 1 || !isConflict(error)) throw error;
       return this.append(records);
     }
     this.#last = block;
@@ -148,15 +136,15 @@ export class RecordStore {
 
   /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */
   async pruneOthers(fromMs: number, nowMs: number, tasks: MemoryLimits): Promise<void> {
-    const [recordsFrom, minutesFrom, hoursFrom] = [fromMs, nowMs - minutesKeptMs, nowMs - hoursKeptMs].map(Math.round);
+    const recordsFrom = Math.round(fromMs);
     await this.#write(
-      ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", minuteMs, minutesFrom ?? 0],
-      ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", hourMs, hoursFrom ?? 0],
-      ["DELETE FROM decision_sum WHERE dimension IN ('goal', 'session') AND at_ms < ?", recordsFrom ?? 0],
+      ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", minuteMs, Math.round(nowMs - minutesKeptMs)],
+      ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", hourMs, Math.round(nowMs - hoursKeptMs)],
+      ["DELETE FROM decision_sum WHERE dimension IN ('goal', 'session') AND at_ms < ?", recordsFrom],
       // The last configuration before that moment was still in force after it.
       [
         "DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)",
-        recordsFrom ?? 0,
+        recordsFrom,
       ],
       ["DELETE FROM task_state WHERE changed_ms < ?", Math.round(nowMs - tasks.remembered_ms)],
       [
@@ -168,7 +156,7 @@ export class RecordStore {
   }
 
   /** Keeps a configuration, once. */
-  async saveConfig({ hash, atMs, config }: StoredConfig): Promise<void> {
+  async saveConfig(hash: string, config: string, atMs: number): Promise<void> {
     await this.#write([
       "INSERT INTO decision_config (hash, at_ms, config) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET at_ms = excluded.at_ms",
       ...[hash, Math.round(atMs), config],

@@ -1,9 +1,9 @@
 import type { StoreDatabase } from "#db/store-database.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import { type Wanted, wantedBy } from "#records/filter.ts";
 import type { PageRequest, RecordFilter, RecordPage } from "#records/records.ts";
-import { type Block, blockColumns, blockIn, type Match, matchesIn, seqFrom, termFor } from "./blocks.ts";
+import { type Wanted, wantedBy } from "#records/records.ts";
+import { type Block, blockColumns, blockIn, type Match, matchesIn, seqFrom, termHash } from "./blocks.ts";
 import { hourMs } from "./sums.ts";
 
 /** Blocks that are opened at a time, which takes the main thread some milliseconds. */
@@ -95,7 +95,7 @@ async function* searchBlocks(db: StoreDatabase, search: Search): AsyncGenerator<
     : (["first_seq", "ASC", ">"] as const);
   const contains = db.kind === "sqlite" ? "instr(terms, ?) > 0" : "strpos(terms, ?) > 0";
   const terms = wanted.map(([, anyOf]) => `AND (${anyOf.map(() => contains).join(" OR ") || "1 = 0"})`);
-  const values = wanted.flatMap(([field, anyOf]) => anyOf.map((value) => termFor(field, value)));
+  const values = wanted.flatMap(([field, anyOf]) => anyOf.map((value) => ` ${termHash(`${field}=${value}`)} `));
   const sql = `SELECT ${blockColumns} FROM decision_block WHERE last_seq >= ? AND first_seq < ? ${terms.join(" ")}
      AND (${order}, number) ${beyond} (?, ?) ORDER BY ${order} ${direction}, number ${direction} LIMIT ?`;
   for (let place = newestFirst ? [Number.MAX_SAFE_INTEGER, 0] : [-1, 0]; ; ) {

@@ -1,6 +1,5 @@
 import type { StoreDatabase, StoreRow } from "#db/store-database.ts";
-import { sumCondition } from "#records/filter.ts";
-import { amountColumns, type GroupBy, type RollupFilter, requestKeys, type TimeRange } from "#records/records.ts";
+import { amountColumns, type RollupFilter, requestKeys, sumCondition, type TimeRange } from "#records/records.ts";
 import { seqPerMs } from "./blocks.ts";
 import { type Dimension, dayMs, firstTokenBoundsMs, firstTokenColumns, hourMs, minuteMs } from "./sums.ts";
 
@@ -56,6 +55,9 @@ export async function summarize(db: StoreDatabase, range: TimeRange, filter: Rol
     oldest_record_ms: seq == null ? null : Math.floor(Number(seq) / seqPerMs),
   };
 }
+
+/** What groups are made by; of attempts, by their model. Of `attempt` `requests` are calls, of `redaction` values. */
+export type GroupBy = "goal" | "session" | "attempt" | "redaction";
 
 /** Sums of whole hours by one thing, highest cost first. */
 export async function readGroups(db: StoreDatabase, by: GroupBy, { fromMs, toMs }: TimeRange, limit: number) {
