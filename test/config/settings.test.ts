@@ -43,7 +43,9 @@ describe("settings", () => {
     const path = join(mkdtempSync(join(tmpdir(), "smart-gateway-secret-")), "key");
     writeFileSync(path, "key-for-a-test\n");
     const { upstream } = settingsOf({ UPSTREAM_API_KEY_FILE: path }).settings;
-    expect(upstream).toMatchObject({ kind: "aggregator", apiKey: "key-for-a-test" });
+    // A key alone means the aggregator at its usual address.
+    const baseUrl = "https://openrouter.ai/api/v1";
+    expect(upstream).toMatchObject({ kind: "aggregator", baseUrl, apiKey: "key-for-a-test" });
     expect(settingsOf({ DASHBOARD_TOKEN_FILE: path }).settings.dashboardToken).toBe("key-for-a-test");
     const refused = [
       { UPSTREAM_API_KEY_FILE: path, UPSTREAM_API_KEY: "another" },
@@ -52,23 +54,16 @@ describe("settings", () => {
     expect(refused).toEqual([["UPSTREAM_API_KEY_FILE"], [`${path}-missing`]]);
   });
 
-  test("a key alone means the aggregator at its usual address", () => {
-    const { upstream } = settingsOf({ UPSTREAM_API_KEY: "key-for-a-test" }).settings;
-    expect(upstream).toEqual({ kind: "aggregator", baseUrl: "https://openrouter.ai/api/v1", apiKey: "key-for-a-test" });
-  });
-
-  test("warns of a key that would be sent unencrypted, of an open listener, and of a misspelt name", () => {
+  test("warns of a key that would be sent unencrypted, and of a misspelt name", () => {
     const { warnings } = settingsOf({
       UPSTREAM_BASE_URL: "http://models.example.com/v1",
       UPSTREAM_API_KEY: "key-for-a-test",
-      HOST: "0.0.0.0",
       DATABASE_ULR: "sqlite:./other.db",
       HOSTNAME: "harmless",
       DATABASE_PASSWORD: "harmless",
     });
-    expect(warnings).toHaveLength(3);
+    expect(warnings).toHaveLength(2);
     expect(warnings.join("\n")).toContain("unencrypted");
-    expect(warnings.join("\n")).toContain("HOST=0.0.0.0");
     expect(warnings.join("\n")).toContain("DATABASE_ULR is no setting of the gateway; did you mean DATABASE_URL?");
   });
 
