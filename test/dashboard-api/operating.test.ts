@@ -170,25 +170,6 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     ]);
     expect((await dashboard.call("POST models/{key}/disable", { at: { key: "none" } })).status).toBe(404);
   });
-
-  test("a model has its requests, failures, first-token time and price", async () => {
-    await using dashboard = await startDashboard(await open(), { policy: { upstream: { max_attempts: 1 } } });
-    const { gateway } = dashboard;
-    await (await gateway.chat()).text();
-    await (await gateway.chat({ stream: true })).text();
-    gateway.upstream.follow(() => fails(400));
-    await (await gateway.chat()).text();
-    await dashboard.recorded(3);
-    const { models, aggregator } = await dashboard.get("GET models");
-    const model = models.find(({ key }) => key === flash);
-    const rows = await dashboard.rows(model?.served.filter);
-    expect(rows.length).toBe(3);
-    const calls = { count: 3, failed: 1, retries: 0, fail_overs: 0 };
-    expect(model).toMatchObject({ served: { requests: 3 }, calls, price_source: "shipped" });
-    expect(model?.first_token_ms?.p50).toBeGreaterThan(0);
-    expect(model?.price.input_nano_usd_per_mtok).toBeGreaterThan(0);
-    expect(aggregator.state).toBe("closed");
-  });
 });
 
 test("calls are counted as calls: what a retry or a fail-over hid from callers is shown", async () => {
@@ -203,22 +184,11 @@ test("calls are counted as calls: what a retry or a fail-over hid from callers i
   expect(failed.requests).toBe(0);
   expect(calls).toEqual({ count: 5, failed: 3, repeated: 3 });
   const { models } = await dashboard.get("GET models");
-  expect(models.find(({ key }) => key === flash)?.calls).toEqual({ count: 4, failed: 3, retries: 2, fail_overs: 1 });
+  const ofModel = { count: 4, failed: 3, retries: 2, fail_overs: 1 };
+  const model = models.find(({ key }) => key === flash);
+  expect(model).toMatchObject({ calls: ofModel, price_source: "shipped", first_token_ms: { p50: expect.any(Number) } });
+  expect((await dashboard.rows(model?.served.filter)).length).toBe(model?.served.requests ?? 0);
   const { groups } = await dashboard.get("GET series", { query: { metric: "failed_share", by: "model" } });
   const shares = groups.map(({ name, values }) => [name, values.filter((value) => value !== null)]);
   expect(Object.fromEntries(shares)).toMatchObject({ [flash]: [3 / 4] });
-});
-
-test("an empty installation says what to do first, and nothing else", async () => {
-  await using dashboard = await startDashboard("sqlite");
-  const summary = await dashboard.get("GET summary");
-  expect(summary.needs_you.map(({ kind }) => kind)).toEqual(["nothing_yet"]);
-  expect(summary.total).toMatchObject({ requests: 0, cost_nano_usd: 0 });
-  expect(summary.first_token_ms).toBeNull();
-  const { needs_you } = await (async () => {
-    await (await dashboard.gateway.chat()).text();
-    await dashboard.recorded(1);
-    return dashboard.get("GET summary");
-  })();
-  expect(needs_you).toEqual([]);
 });

@@ -107,23 +107,6 @@ describe("the policy", () => {
     expect(metrics).toContain(`smart_gateway_config_info{hash="${config_hash}"} 1`);
   });
 
-  test("an edited policy is validated without being applied", async () => {
-    await using dashboard = await startDashboard("sqlite");
-    const check = (policy: string) => dashboard.post("POST policy/check", { policy });
-    const { config_hash: hash } = await dashboard.get("GET policy");
-    const good = await check("budget: { per_day_hard_usd: 7 }");
-    expect(good.ok).toBe(true);
-    expect(good.changes).toContainEqual({ path: "budget.per_day_hard_usd", from: expect.any(Number), to: 7 });
-    const bad = await check("budget:\n  per_day_hard_us: 7\nrouting: { pro_from: x }");
-    expect(bad).toMatchObject({ ok: false, changes: [] });
-    expect(bad.problems.map(({ path, line }) => [path, line])).toEqual([
-      ["budget.per_day_hard_us", 2],
-      ["routing.pro_from", 3],
-    ]);
-    expect((await check("health: { senior_fallback_chain: [none] }")).problems[0]?.message).toContain("none");
-    expect((await dashboard.get("GET policy")).config_hash).toBe(hash);
-  });
-
   test.each(["sqlite", "sqlite::memory:"])(
     "a backtest says what an edited policy would have changed (%s)",
     async (database) => {

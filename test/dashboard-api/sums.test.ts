@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { completes, fails } from "#simulator/behaviours.ts";
+import { fails } from "#simulator/behaviours.ts";
 import { authorization, call } from "../harness/gateway.ts";
 import { databases, startDashboard, type TestDashboard } from "./fixture.ts";
 
@@ -59,33 +59,5 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
       expect(parts.reduce((sum, part) => sum + part.cost_nano_usd, 0)).toBe(summary.total.cost_nano_usd);
     }
     expect(summary.saved.baseline_nano_usd - summary.saved.cost_nano_usd).toBe(summary.saved.saved_nano_usd);
-  });
-
-  test("each session's numbers are the sums of the lists that they link to, refusals included", async () => {
-    const { gateway } = dashboard;
-    gateway.upstream.follow(() => completes());
-    const more = [
-      { headers: { "x-session-id": "s2", "x-goal-id": "refactor" }, body: {} },
-      { headers: { "x-session-id": "s2", "x-goal-id": "learn" }, body: { model: "smart-router-free" } },
-      { headers: { "x-session-id": "s2", "x-goal-id": "learn" }, body: { max_tokens: -1 } },
-    ];
-    for (const { headers, body } of more) await (await gateway.chat(body, headers)).text();
-    await dashboard.recorded(requests + more.length);
-    const { range, sessions, more: others } = await dashboard.get("GET sessions", { query: { range: "24h" } });
-    expect(others).toBe(false);
-    expect(sessions.map(({ session }) => session).toSorted()).toEqual(["s1", "s2"]);
-    expect(sessions.some(({ refused }) => refused.requests > 0)).toBe(true);
-    for (const { session, requests: counted, cost_nano_usd, filter, refused, last_ms } of sessions) {
-      const rows = await dashboard.rows(filter);
-      expect({ session, counted, cost_nano_usd, last_ms }).toEqual({
-        session,
-        counted: rows.reduce((total, row) => total + row.repeated, 0),
-        cost_nano_usd: rows.reduce((total, row) => total + row.cost_nano_usd, 0),
-        last_ms: Math.max(...rows.map(({ recorded_ms }) => recorded_ms)),
-      });
-      expect(filter).toEqual({ session, from_ms: range.from_ms, to_ms: range.to_ms });
-      const refusals = await dashboard.rows(refused.filter);
-      expect(refused.requests).toBe(refusals.reduce((total, row) => total + row.repeated, 0));
-    }
   });
 });

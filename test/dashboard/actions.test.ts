@@ -169,14 +169,6 @@ describe("the playground", () => {
       .getByRole("heading", { name: "Money" })
       .waitFor();
   });
-
-  test("shows the gateway's message if it refuses the request", async () => {
-    await open("/playground?alias=smart-router-free");
-    opened.tolerate(/403/);
-    await page.getByLabel("What is asked for").fill("Say hello.");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
-    await page.getByRole("alert").getByText(/free/).waitFor();
-  });
 });
 
 describe("the policy", () => {

@@ -15,10 +15,10 @@ import { dirname, join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
 
-/** A Chromium for the tests: the one that `CHROMIUM_PATH` names, else the system's, else an npm package's, else Debian's. */
+/** A Chromium for the tests: the one that `CHROMIUM_PATH` names, else the system's, else an npm package's. */
 export async function launchChromium(): Promise<Browser> {
   const problems: string[] = [];
-  for (const find of [fromEnvironment, fromSystem, fromNpm, fromDebian]) {
+  for (const find of [fromEnvironment, fromSystem, fromNpm]) {
     const found = find();
     if (typeof found === "string") {
       problems.push(found);
@@ -119,14 +119,4 @@ function cacheFolder(): string {
   const folder = join(tmpdir(), `smart-gateway-tests-${process.getuid?.() ?? "user"}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
-}
-
-function fromDebian(): Candidate | string {
-  if (Bun.which("apt-get") === null) return "there is no apt-get; install Chromium, or name it in CHROMIUM_PATH";
-  if (process.getuid?.() !== 0) return "Debian's package needs root: apt-get install chromium";
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  spawnSync("apt-get", ["update"], { env, timeout: 120_000 });
-  spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "chromium"], { env, timeout: 300_000 });
-  const path = Bun.which("chromium");
-  return path === null ? "apt-get install chromium has failed" : { path };
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { completes } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
 import { cuttingProxy } from "../harness/cutting-proxy.ts";
 import { eventually } from "../harness/gateway.ts";
@@ -236,4 +236,20 @@ describe("an opened decision", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
   });
+});
+
+test("an opened decision says that its model was degraded and shed the request", async () => {
+  const policy = { health: { degraded_in_a_row: 1 } };
+  dashboard = await startDashboard({ policy, overrides: { random: () => 0 } }); // all that may be shed is shed
+  dashboard.gateway.upstream.next(fails(500), fails(500));
+  for (const content of ["hello", "Implement the parser."]) {
+    await (await dashboard.gateway.chat({ messages: [{ role: "user", content }] })).text();
+  }
+  await dashboard.recorded(2);
+  await open("/decisions");
+  await rows().first().click();
+  await panel()
+    .getByText(/degraded and sheds a share of its requests/)
+    .waitFor();
+  await closeWithoutProblems(opened, dashboard);
 });
