@@ -10,6 +10,8 @@ export interface KnownPiece {
   readonly role: MessageRole | undefined;
   /** JSON values in it. */
   readonly values: number;
+  /** Whether a number of the body that it came with would be written in another way once it is parsed. */
+  readonly hasOddNumbers: boolean;
   /** Whether it asks the upstream to write to its prompt cache. */
   readonly writesCache: boolean;
   readonly facts: Facts;

@@ -108,7 +108,8 @@ export class ReceivedJson {
   #known(kind: string, range: ValueRange, role: KnownPiece["role"], cache: PieceCache): KnownPiece {
     if (range.known !== undefined) return range.known;
     const { from, to, values, writesCache = false } = range;
-    return cache.add(this.#bytes, from, to, { kind, role, values, writesCache, facts: [] });
+    const { hasOddNumbers } = this.outline;
+    return cache.add(this.#bytes, from, to, { kind, role, values, hasOddNumbers, writesCache, facts: [] });
   }
 
   /** The value of the whole body. Where messages are known these are not parsed, and the others one by one. */
@@ -125,7 +126,8 @@ export class ReceivedJson {
       value["messages"] = messages.map(({ from, to, known }): ChatMessage => {
         const parse = (by: Reviver | undefined) => JSON.parse(utf8.decode(bytes.subarray(from, to)), by);
         if (known === undefined) return parse(reviver); // it is checked later
-        return knownMessage(known.role ?? "user", known.facts, { parse: () => parse(keepOddNumbers) });
+        const keeping = known.hasOddNumbers ? keepOddNumbers : undefined; // as it was before
+        return knownMessage(known.role ?? "user", known.facts, { parse: () => parse(keeping) });
       });
     }
     return value;
