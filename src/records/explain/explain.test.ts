@@ -15,14 +15,3 @@ test("a request that a degraded model shed says so, and not that the model faile
     "Went to pro instead of vendor_v4_flash, which is degraded and sheds a share of its requests. vendor_v4_flash was chosen because ",
   );
 });
-
-test("what the privacy gate has found is named by rule", () => {
-  const redactions = [
-    { rule: "openai_key", count: 2 },
-    { rule: "email", count: 1 },
-  ];
-  expect(explain(aDecisionRecord(1, { redactions }), undefined).findings).toBe(
-    "The privacy gate found 3 private values (openai key, email), and replaced them unless in a tool definition.",
-  );
-  expect(explain(aDecisionRecord(1), undefined).findings).toBeNull();
-});

@@ -29,6 +29,8 @@ const weights = learnedWeights(0.4);
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 /** Mostly LOW, which leaves the decision to later rules. */
 const level = fc.oneof({ weight: 6, arbitrary: fc.constant("LOW" as const) }, fc.constantFrom(...levels));
+const mostly = <T>(usual: T, ...others: T[]) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
 const rarely = (most: number) => fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(most));
 const money = fc.oneof(fc.constant(0), fc.nat(6_000_000_000), fc.nat(60_000_000_000)).map(nanoUsd);
 const little = fc.constant(nanoUsd(0));
@@ -38,16 +40,8 @@ const models = [scoutModel, workerModel, seniorModel, emergencyModel];
 
 const tasks = fc.record({
   kind: fc.constantFrom(...taskKinds),
-  explicit_route: fc.constantFrom(
-    "AUTO" as const,
-    "AUTO" as const,
-    "AUTO" as const,
-    "AUTO" as const,
-    "PRO" as const,
-    "FLASH" as const,
-    "FREE_SCOUT" as const,
-  ),
-  reasoning: fc.constantFrom("AUTO" as const, "AUTO" as const, "HIGH" as const),
+  explicit_route: mostly<"AUTO" | "PRO" | "FLASH" | "FREE_SCOUT">("AUTO", "PRO", "FLASH", "FREE_SCOUT"),
+  reasoning: mostly<"AUTO" | "HIGH">("AUTO", "HIGH"),
   sensitive: fc.boolean(),
   repo_context_present: fc.boolean(),
   repo_free_opt_in: fc.boolean(),
