@@ -37,6 +37,8 @@ describeOnPostgres("a pooler in transaction mode", (postgres) => {
         const body = { stream: call % 2 === 0, metadata: { session_id: `s${caller}`, goal_id: "g" } };
         const response = await postChat(gateway.url, body);
         await response.text();
+        // On a machine so busy that the store does not answer within a second: nothing is spent, and nothing recorded.
+        if (response.status === 503) continue;
         expect([200, 500]).toContain(response.status);
         ids.push(response.headers.get("x-smart-gateway-decision-id"));
       }
