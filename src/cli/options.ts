@@ -113,7 +113,14 @@ export function fileOr(given: string | undefined, setting: "ROUTING_POLICY_PATH"
   return given ?? (process.env[setting] || undefined);
 }
 
-/** Who runs the command, as the environment says. */
+/** Who runs the command, as the system knows them: the runtime would read `$USER`, which anybody can set and services lack. */
 export function userName(): string {
-  return process.env["SUDO_USER"] || process.env["USER"] || `uid ${process.getuid?.()}`;
+  if (process.env["SUDO_USER"]) return process.env["SUDO_USER"];
+  try {
+    const { stdout, success } = Bun.spawnSync(["id", "-un"]);
+    if (success) return stdout.toString().trim();
+  } catch {
+    // an image without the program
+  }
+  return `uid ${process.getuid?.()}`;
 }

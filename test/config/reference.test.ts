@@ -40,7 +40,7 @@ test("the pages of errors and causes have every code with its status, and every 
 });
 
 // Set by the launcher or the supervisor for their own processes, or known to every shell.
-const notForOperators = new Set(["SMART_GATEWAY_COMMAND", "SMART_GATEWAY_WORKER", "USER", "SUDO_USER"]);
+const notForOperators = new Set(["SMART_GATEWAY_COMMAND", "SMART_GATEWAY_WORKER", "SUDO_USER"]);
 
 test("the page of settings has every variable that the gateway and its commands read", () => {
   const page = readFileSync(join(root, "docs/reference/settings.md"), "utf8");

@@ -23,10 +23,12 @@ const storedOverrides = async () =>
   (await gateway.load()).overrides.map(({ model, disabled, resetMs }) => ({ model, disabled, reset: resetMs > 0 }));
 
 test("disable, enable and reset reach the database that the gateway reads", async () => {
-  const disabled = await models(["disable", flash]);
+  const disabled = await models(["disable", flash], { USER: "somebody-else", SUDO_USER: "" });
   expect(disabled).toMatchObject({ code: 0, err: "" });
   expect(disabled.out).toContain(`${flash} is disabled`);
   expect(await storedOverrides()).toEqual([{ model: flash, disabled: true, reset: false }]);
+  const operator = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
+  expect((await gateway.load()).overrides[0]?.changedBy).toStartWith(`${operator}@`);
   const reset = await models(["reset", flash, "--json"]);
   expect(JSON.parse(reset.out)).toEqual({ ok: true, model: flash, action: "reset", at_ms: expect.any(Number) });
   expect(await storedOverrides()).toEqual([{ model: flash, disabled: true, reset: true }]);

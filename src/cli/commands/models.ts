@@ -92,6 +92,7 @@ async function override(action: OverrideAction, key: string, options: OutputOpti
   await withStore("The database did not take it", openHealthStore, (store) =>
     store.override({ model: key, action, atMs, by }),
   );
-  const text = `models ${action} ${key}: done. Every gateway on this database follows within a second.`;
+  const done = { disable: "is disabled", enable: "is no longer disabled by hand", reset: "is reset" }[action];
+  const text = `${key} ${done}. Every gateway on this database follows within a second.`;
   print({ ok: true, model: key, action, at_ms: atMs }, options, text);
 }
