@@ -39,7 +39,11 @@ export interface DashboardSources {
   /** The `policy_hash` of decisions made now; null while no records are kept. */
   readonly policyHash: () => string | null;
   readonly health: Pick<ProcessHealthRegistry, "view" | "status">;
-  readonly overrides: Overrides;
+  /** Operators' overrides are kept in the database and applied here at once; other processes follow within a second. */
+  readonly overrides: {
+    set(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;
+    list(): Promise<readonly OverrideRow[]>;
+  };
   readonly notices: RecentNotices;
   /** The audit log. Rejects when it does not answer. */
   readonly actions: () => Promise<OperatorActions>;
@@ -51,13 +55,6 @@ export interface DashboardSources {
   readonly reconciliation: () => Reconciliation | undefined;
   /** A record with its explanation, by decision id or request id. Rejects when the store does not answer. */
   readonly explained: (id: string) => Promise<ExplainedDecision | undefined>;
-}
-
-/** Overrides of the models' health by operators. */
-export interface Overrides {
-  /** Kept in the database and applied here at once; other processes follow within a second. */
-  set(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;
-  list(): Promise<readonly OverrideRow[]>;
 }
 
 /** The tier of a model by its key; null where the registry does not have it any more. */
