@@ -28,7 +28,10 @@ describe.skipIf(missing !== undefined)("the cap holds on the upstream's own bill
   beforeAll(async () => {
     postgres = await startPostgres();
   }, 60_000);
+  const started: GatewayProcess[] = [];
   afterAll(async () => {
+    // Those of a drill that failed.
+    await Promise.all(started.map((node) => node[Symbol.asyncDispose]()));
     await postgres?.remove();
     rmSync(folder, { recursive: true });
   });
@@ -60,6 +63,8 @@ describe.skipIf(missing !== undefined)("the cap holds on the upstream's own bill
         ...(await env(index, upstream.port)),
       });
     const nodes = (await Promise.all([0, 1, 2].map(start))) as [GatewayProcess, GatewayProcess, GatewayProcess];
+
+    started.push(...nodes);
 
     /** Calls all nodes until the cap refuses each of them; then the bill, the accounts and the audit have to agree. */
     async function expectCapHolds(): Promise<void> {
