@@ -60,7 +60,7 @@ interface AnyEndpoint {
 export function apiRouter(
   endpoints: Readonly<Record<string, AnyEndpoint>>,
   timers: Timers,
-  connection: Pick<ServerConnection, "bodies">,
+  connection: Pick<ServerConnection, "bodies" | "liftIdleTimeout">,
 ) {
   const routes = Object.entries(endpoints).map(([name, endpoint]) => {
     const [method = "", path = ""] = name.split(" ");
@@ -98,6 +98,7 @@ export function apiRouter(
     streams += 1;
     const closed = Promise.withResolvers<void>();
     const stream = openEventStream<never>(timers, request.signal, closed.resolve);
+    connection.liftIdleTimeout(request);
     const stop = endpoint.events?.(call, stream);
     void closed.promise.then(() => {
       streams -= 1;
