@@ -46,26 +46,21 @@ export function memoizeByMessage<T>(compute: (message: ChatMessage) => T): (mess
   };
 }
 
-/** Where the text of a known message is, once it is wanted. */
-export interface MessageSource {
-  parse(): ChatMessage;
-}
-
 /** A message that an earlier request has had: parsed when something of it is read, which is seldom. */
 class KnownMessage {
   readonly role: MessageRole;
   readonly [facts]: Facts;
-  readonly #source: MessageSource;
+  readonly #parse: () => ChatMessage;
   #parsed: ChatMessage | undefined;
 
-  constructor(role: MessageRole, known: Facts, source: MessageSource) {
+  constructor(role: MessageRole, known: Facts, parse: () => ChatMessage) {
     this.role = role;
     this[facts] = known;
-    this.#source = source;
+    this.#parse = parse;
   }
 
   get parsed(): ChatMessage {
-    this.#parsed ??= this.#source.parse();
+    this.#parsed ??= this.#parse();
     return this.#parsed;
   }
 
@@ -85,8 +80,8 @@ for (const name of members.split(" ")) {
 }
 
 /** A message that need not be parsed yet. Its standard members can be read as those of any other; for the rest there is `wholeMessage`. */
-export function knownMessage(role: MessageRole, known: Facts, source: MessageSource): ChatMessage {
-  return new KnownMessage(role, known, source) as unknown as ChatMessage; // the getters are its members
+export function knownMessage(role: MessageRole, known: Facts, parse: () => ChatMessage): ChatMessage {
+  return new KnownMessage(role, known, parse) as unknown as ChatMessage; // the getters are its members
 }
 
 /** The message with all of its members. */

@@ -123,11 +123,15 @@ export class ReceivedJson {
     const rest = utf8Body.decode(bytes.subarray(0, first.from)) + utf8.decode(bytes.subarray(last.to));
     const value: unknown = JSON.parse(rest, reviver);
     if (isObject(value) && Array.isArray(value["messages"])) {
-      value["messages"] = messages.map(({ from, to, known }): ChatMessage => {
-        const parse = (by: Reviver | undefined) => JSON.parse(utf8.decode(bytes.subarray(from, to)), by);
-        if (known === undefined) return parse(reviver); // it is checked later
-        const keeping = known.hasOddNumbers ? keepOddNumbers : undefined; // as it was before
-        return knownMessage(known.role ?? "user", known.facts, { parse: () => parse(keeping) });
+      const parse = ({ from, to }: ByteRange, by: Reviver | undefined): ChatMessage =>
+        JSON.parse(utf8.decode(bytes.subarray(from, to)), by); // it is checked later
+      value["messages"] = messages.map((range) => {
+        const { known } = range;
+        if (known === undefined) return parse(range, reviver);
+        // As it was before.
+        return knownMessage(known.role ?? "user", known.facts, () =>
+          parse(range, known.hasOddNumbers ? keepOddNumbers : undefined),
+        );
       });
     }
     return value;
