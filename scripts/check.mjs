@@ -12,7 +12,7 @@ const steps = [
   [bin("tsc"), ["--noEmit"]],
   [bin("tsc"), ["--noEmit", "-p", "dashboard"]],
   [bin("knip"), ["--no-progress"]],
-  [process.execPath, [join(root, "scripts", "weight.mjs"), "--warn"]],
+  [process.execPath, [join(root, "scripts", "weight.mjs")]],
 ];
 let failed = false;
 for (const [command, args] of steps) {
