@@ -29,9 +29,6 @@ test("sample traffic to a demo gateway shows every kind of request in the dashbo
   expect(list.rows.some(({ redactions }: Answer) => redactions > 0)).toBe(true);
   const session = await (await call(`${gateway.url}/dashboard/api/session`)).json();
   expect(session.demo).toBe(true);
-  const { out } = await demoTraffic("--url", gateway.url, "--requests", "3", "--per-second", "100");
-  expect(out).toStartWith("DEMO: 3 sample requests");
-  expect(out).toContain(`${gateway.url}/dashboard`);
 });
 
 test("a gateway with a real upstream gets no sample request", async () => {
