@@ -34,6 +34,11 @@ async function metric(gateway: GatewayProcess, name: string): Promise<number> {
 
 const chat = (gateway: GatewayProcess) => postChat(gateway.url, { model: "smart-router" }, { connection: "close" });
 
+async function chatTwelveTimes(gateway: GatewayProcess): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: 12 }, () => chat(gateway)));
+  for (const { status } of answers) expect(status).toBe(200);
+}
+
 function exists(pid: number): boolean {
   try {
     // A zombie that its new parent has not reaped yet counts as ended.
@@ -56,7 +61,7 @@ describe("workers", () => {
     "whichever is asked, /metrics and /healthz speak of the whole gateway",
     async () => {
       await using gateway = await withWorkers();
-      for (let count = 0; count < 12; count++) expect((await chat(gateway)).status).toBe(200);
+      await chatTwelveTimes(gateway);
       for (let look = 0; look < 8; look++) expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
       expect(await metric(gateway, 'smart_gateway_workers{state="serving"}')).toBe(2);
       for (let look = 0; look < 4; look++) {
@@ -96,7 +101,7 @@ describe("workers", () => {
     "one that dies is logged, missed in /healthz and started anew; its counters are kept",
     async () => {
       await using gateway = await withWorkers();
-      for (let count = 0; count < 12; count++) await chat(gateway);
+      await chatTwelveTimes(gateway);
       expect(await metric(gateway, "smart_gateway_requests_total")).toBe(12);
       // Twice, each soon after the start: that used to stop all workers.
       for (const deaths of [1, 2]) {
