@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import { sampleRequest } from "#cli/commands/sample-requests.ts";
 import { eventually } from "../harness/gateway.ts";
@@ -110,7 +110,7 @@ describe.each(isLong ? looks : [looks[0], looks[3]])(
 );
 
 async function takeScreenshot(page: Page, name: string): Promise<void> {
-  const folder = join(import.meta.dir, "..", "..", screenshotFolder ?? "");
+  const folder = resolve(import.meta.dir, "..", "..", screenshotFolder ?? "");
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
 }
