@@ -149,14 +149,7 @@ test("what would have changed it names only what a caller controls", async () =>
   const easy = await explanationOf({ messages: [{ role: "user", content: "Say hello" }] });
   expect(easy.sentence).toMatch(/^Went to flash because it is easier than \d\d % of asks\.$/);
   const inputs = new Set(easy.would_change.map(({ input }: Answer) => input));
-  expect([...inputs]).toEqual([
-    "reasoning",
-    "risk_level",
-    "blast_radius",
-    "same_error_count",
-    "flash_attempts",
-    "files_touched",
-  ]);
+  expect([...inputs]).toEqual(["reasoning", "risk_level", "blast_radius", "same_error_count"]);
   expect(easy.given).toEqual([
     { name: "model", value: "smart-router" },
     { name: "goal", value: "adhoc" },

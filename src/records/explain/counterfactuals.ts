@@ -105,7 +105,7 @@ function statementChanges(input: DecideInput, hasRedactions: boolean): readonly 
   return changes;
 }
 
-/** Each counter of the run, to its limit or to just below it; the nearest first. */
+/** Each counter of the run that is at its limit, to just below it; and that of the same error, which callers report, to its limit. */
 function counterChanges(input: DecideInput): readonly Change[] {
   const { hard_rules, limits } = input.snapshot.policy;
   const { runtime, task } = input;
@@ -118,6 +118,7 @@ function counterChanges(input: DecideInput): readonly Change[] {
   ] as const;
   return counters.flatMap(([name, limit]): Change[] => {
     const value = runtime[name];
+    if (value < limit && name !== "same_error_count") return [];
     const to = value >= limit ? limit - 1 : limit;
     const changed = { ...input, runtime: { ...runtime, [name]: to } };
     return to < 0 ? [] : [{ input: name, from: String(value), to: String(to), changed }];
