@@ -163,17 +163,13 @@ export function finishedRequests(
   context: GatewayContext,
 ) {
   const { log, metrics, closing } = context;
-  const finished = createBatcher<RequestRecord>({
-    size: 32,
-    withinMs: 20,
-    onFlush(records) {
-      for (const record of records) metrics.requestFinished(record);
-      for (const record of records) kept.requestFinished(record);
-      for (const record of records) {
-        log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
-        if (reportAttempts(record, context)) prices.suspect();
-      }
-    },
+  const finished = createBatcher<RequestRecord>(32, 20, (records) => {
+    for (const record of records) metrics.requestFinished(record);
+    for (const record of records) kept.requestFinished(record);
+    for (const record of records) {
+      log("request_finished", requestFields(record), record.atMs + record.timings.totalMs);
+      if (reportAttempts(record, context)) prices.suspect();
+    }
   });
   closing.add(() => finished.flush());
   return finished;

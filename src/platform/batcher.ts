@@ -1,23 +1,9 @@
-/** Collects items and passes them on in batches. */
-export interface Batcher<T> {
-  add(item: T): void;
-  /** Passes on the collected items now. */
-  flush(): void;
-}
-
-export interface BatcherOptions<T> {
-  /** The size at which a batch is passed on. */
-  readonly size: number;
-  /** A smaller batch is passed on when its first item is this old, in milliseconds. */
-  readonly withinMs: number;
-  readonly onFlush: (gathered: readonly T[]) => void;
-}
-
 /**
  * Batches work that nobody waits for. Items of a kind that are processed together find their code and tables in the processor's
- * caches; processed once per request, between other work, each costs several times as much.
+ * caches; processed once per request, between other work, each costs several times as much. A batch is passed on when it has so many
+ * items, or when its first is so many milliseconds old.
  */
-export function createBatcher<T>({ size, withinMs, onFlush }: BatcherOptions<T>): Batcher<T> {
+export function createBatcher<T>(size: number, withinMs: number, onFlush: (gathered: readonly T[]) => void) {
   let gathered: T[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
@@ -29,13 +15,14 @@ export function createBatcher<T>({ size, withinMs, onFlush }: BatcherOptions<T>)
     onFlush(all);
   };
   return {
-    add(item) {
+    add(item: T): void {
       if (gathered.push(item) >= size) flush();
       else if (timer === undefined) {
         timer = setTimeout(flush, withinMs);
         timer.unref();
       }
     },
+    /** Passes on the collected items now. */
     flush,
   };
 }

@@ -21,8 +21,3 @@ export function nextOf<T>(source: Source<T>): Promise<T | undefined> {
     source.read({ onValue: resolve, onEnd: () => resolve(undefined), onError: reject });
   });
 }
-
-/** The values of a source. */
-export async function* valuesOf<T>(source: Source<T>): AsyncGenerator<T> {
-  for (let value = await nextOf(source); value !== undefined; value = await nextOf(source)) yield value;
-}

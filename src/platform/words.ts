@@ -26,21 +26,63 @@ function readKind(character: string): number {
   return /[\p{L}\p{M}]/u.test(character) ? letter : blank;
 }
 
+/** A word of texts: the same object each time it is read, with what its readers have found out about it. */
+export interface Word {
+  readonly text: string;
+  /** What it stands for, by who says so. */
+  readonly meanings: { readonly of: object }[];
+  /** The text in which it was read last. */
+  textNumber: number;
+  /** Another word with the same hash. */
+  readonly next: Word | undefined;
+}
+
+/** Words that are remembered, and how long they may be: a word may be a whole encoded file. */
+const maxKnown = 5_000;
+const maxKnownLength = 40;
+/** By a hash of their characters: a word is found without making a string of it. */
+const known = new Map<number, Word>();
+/** Of the hash: different in each process, so that nobody can write words that have the same. */
+const multiplier = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) | 1;
+let textNumber = 0;
+
+export function wordOf(text: string): Word {
+  let hash = 0;
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, multiplier) + text.charCodeAt(at)) | 0;
+  return wordIn(text, 0, text.length, hash);
+}
+
+function wordIn(text: string, from: number, to: number, hash: number): Word {
+  const length = to - from;
+  const first = known.get(hash);
+  for (let word = first; word !== undefined; word = word.next)
+    if (word.text.length === length && text.startsWith(word.text, from)) return word;
+  // A copy: a part of a text would keep all of it in memory.
+  const word = { text: Buffer.from(text.slice(from, to)).toString(), meanings: [], textNumber: 0, next: first };
+  if (length <= maxKnownLength) known.set(hash, word);
+  return word;
+}
+
 /**
- * The words of a text in their order, without names of programs (`auth/login.py`, `user_id`) and numbers; the letters of scripts
- * without blanks; how many commas. One walk over the text.
+ * The words of a text in their order, without names of programs (`auth/login.py`, `user_id`) and numbers; how many are different; the
+ * letters of scripts without blanks; how many commas. One walk over the text.
  */
-export function readWords(text: string): { words: string[]; commas: number; letters: string[] } {
-  const words: string[] = [];
+export function readWords(text: string): { words: Word[]; distinct: number; commas: number; letters: string[] } {
+  if (known.size > maxKnown) known.clear();
+  textNumber += 1;
+  const words: Word[] = [];
+  let distinct = 0;
   const letters: string[] = [];
   let commas = 0;
   let start = -1;
+  let hash = 0;
   let isName = false;
   let hasLetter = false;
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 0x20;
     const kind = kindOf(code);
     if (kind === letter || kind === digit || kind === underscore) {
+      hash = start < 0 ? code : (Math.imul(hash, multiplier) + code) | 0;
       if (start < 0) {
         start = at;
         isName = false;
@@ -56,13 +98,16 @@ export function readWords(text: string): { words: string[]; commas: number; lett
         isName = true;
         continue;
       }
-      if (!isName && hasLetter) words.push(text.slice(start, at));
+      if (!isName && hasLetter) {
+        const word = wordIn(text, start, at, hash);
+        if (word.textNumber !== textNumber) distinct++;
+        word.textNumber = textNumber;
+        words.push(word);
+      }
       start = -1;
     }
     if (kind === unspacedLetter) letters.push(text.charAt(at));
-    else if (code === comma || code === 0x3001 || code === 0xff0c) commas++;
+    else if (code === 0x2c || code === 0x3001 || code === 0xff0c) commas++;
   }
-  return { words, commas, letters };
+  return { words, distinct, commas, letters };
 }
-
-const comma = 0x2c;

@@ -3,7 +3,7 @@ import { type NanoUsd, saturatedUsd, usdToNano } from "#domain/money/money.ts";
 import { HttpAgent } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed } from "#http-client/response/body-text.ts";
-import { valuesOf } from "#platform/receiver.ts";
+import { nextOf } from "#platform/receiver.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { awaitedBy, transportFailure } from "./failures.ts";
 import { usageReport } from "./usage.ts";
@@ -102,7 +102,7 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
     if (body === undefined) return failed("its answer is compressed in a way that is not known");
     const parts: string[] = [];
     let bytes = 0;
-    for await (const read of valuesOf(body)) {
+    for (let read = await nextOf(body); read !== undefined; read = await nextOf(body)) {
       bytes += Buffer.byteLength(read);
       if (bytes > maxBytes) return failed(`its answer is larger than ${maxBytes} bytes`);
       parts.push(read);

@@ -1,7 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { valuesOf } from "#platform/receiver.ts";
 import { contentChunk, failureOf, noDeadlines, repeat, streamHead, turn, whileTimePasses } from "./passing-time.ts";
-import { type Connection, callOf, chunked, eventsOf, headOf, lastChunk, limits, withUpstream } from "./raw-server.ts";
+import {
+  type Connection,
+  callOf,
+  chunked,
+  eventsOf,
+  headOf,
+  lastChunk,
+  limits,
+  valuesOf,
+  withUpstream,
+} from "./raw-server.ts";
 
 describe("a deadline", () => {
   type Phase = "headers" | "first_event" | "idle" | "idle_data" | "total";

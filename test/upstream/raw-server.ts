@@ -2,7 +2,7 @@ import { createServer, type Socket } from "node:net";
 import type { JsonObject } from "#domain/chat.ts";
 import { type NanoUsdPerMTok, nanoUsd } from "#domain/money/money.ts";
 import { aModel } from "#pipeline/decide/fixtures.ts";
-import { valuesOf } from "#platform/receiver.ts";
+import { nextOf, type Source } from "#platform/receiver.ts";
 import { type ManualTime, manualTime } from "#platform/testing/manual-time.ts";
 import { UpstreamClient, type UpstreamClientOptions } from "#upstream/client.ts";
 import type {
@@ -201,4 +201,9 @@ function chunksOf({ events }: ChunkRun): ChunkEvent[] {
       raw: event.slice("data: ".length),
       chunk: JSON.parse(event.slice("data: ".length)),
     }));
+}
+
+/** The values of a source. */
+export async function* valuesOf<T>(source: Source<T>): AsyncGenerator<T> {
+  for (let value = await nextOf(source); value !== undefined; value = await nextOf(source)) yield value;
 }

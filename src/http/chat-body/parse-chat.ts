@@ -32,16 +32,12 @@ export interface ChatInput {
 
 export type ParsedChat = { readonly kind: "ok"; readonly request: ChatRequest } | Problem;
 
-/** Smaller bodies are parsed and scanned in less time than it takes to look for their messages. */
-const minCachedBytes = 2_048;
-
 /**
  * A chat request from its body and headers. A body of an unsupported shape (not JSON, not an object, content other than
  * text) is refused with 400 before anything that is merely wrong, which gives 422. `null` counts as absent.
  */
 export function parseChatRequest(input: ChatInput): ParsedChat {
-  const { bytes, maxValues } = input;
-  const cache = bytes.length < minCachedBytes ? undefined : input.cache;
+  const { bytes, maxValues, cache } = input;
   const json = receiveJson(bytes, maxValues, cache);
   if ("status" in json) return json;
   const { value } = json;

@@ -1,6 +1,6 @@
-import { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, GatewayFields, JsonObject } from "#domain/chat.ts";
 import type { Alias } from "#domain/routing.ts";
+import { aPolicy } from "#pipeline/decide/fixtures.ts";
 import { type Assessment, assess } from "./assess.ts";
 import { inMemoryTaskMemory, type TaskMemory } from "./task/task-memory.ts";
 
@@ -17,8 +17,7 @@ export interface Sent {
   readonly now?: number;
 }
 
-const sections = "routing hard_rules limits scout privacy budget health upstream stream tasks records".split(" ");
-export const policy = Policy.parse(Object.fromEntries(sections.map((name) => [name, {}])));
+export const policy = aPolicy();
 
 export function newMemory(): TaskMemory {
   return inMemoryTaskMemory(() => policy.tasks);
@@ -29,21 +28,14 @@ export function assessed(sent: Sent, memory: TaskMemory = newMemory()): Assessme
   return assess(request, request.body, memory, { now: sent.now ?? 0, policy, redactions: sent.redactions ?? 0 });
 }
 
-function requestOf({
-  messages,
-  ask = "hello",
-  alias = "smart-router",
-  routing,
-  tools,
-  requestId,
-  outputTokens,
-}: Sent): ChatRequest {
+function requestOf(sent: Sent): ChatRequest {
+  const { messages, ask = "hello", alias = "smart-router", routing, tools, requestId = "req-1", outputTokens } = sent;
   const body = {
     messages: (messages ?? [{ role: "user", content: ask }]) as ChatMessage[], // test input, shaped by hand
     ...(tools && { tools: tools.map((name) => ({ type: "function", function: { name } })) }),
   };
   return {
-    requestId: requestId ?? "req-1",
+    requestId,
     alias,
     stream: false,
     caller: 0,

@@ -1,5 +1,6 @@
 import type { Policy } from "#config/policy.ts";
 import type { AskText } from "./ask-text.ts";
+import { phraseOf } from "./terms.ts";
 
 export const dimensionNames = [
   "reasoning_requirement",
@@ -21,20 +22,20 @@ const halfFormulas = 8;
 const halfWords = 3;
 
 /** Plain words, at most sixty a list: longer lists ranked questions that nobody had read worse. */
-const technicalWords =
-  wordSet(`algorithm database server matrix vector equation integral derivative polynomial protocol thread concurrent distributed memory
+const wordLists = {
+  technical: `algorithm database server matrix vector equation integral derivative polynomial protocol thread concurrent distributed memory
   cache network compiler query schema architecture complexity model system energy velocity temperature pressure voltage molecule enzyme protein gene
-  equilibrium interest tax statute contract distribution variance ratio density force field frequency concentration reaction acid`);
-const constraintWords =
-  wordSet(`must should only exactly without unless except not never cannot no least most such given require requires ensure limit maximum minimum
-  less greater more fewer between within all any both neither same different`);
-const stepWords =
-  wordSet(`first second third then next after afterwards before finally last step steps until each every while when whenever if once again
-  during later earlier begin begins start starts end ends continue repeat remaining left`);
-
-function wordSet(words: string): ReadonlySet<string> {
-  return new Set(words.split(/\s+/));
-}
+  equilibrium interest tax statute contract distribution variance ratio density force field frequency concentration reaction acid`,
+  constraint: `must should only exactly without unless except not never cannot no least most such given require requires ensure limit maximum minimum
+  less greater more fewer between within all any both neither same different`,
+  step: `first second third then next after afterwards before finally last step steps until each every while when whenever if once again
+  during later earlier begin begins start starts end ends continue repeat remaining left`,
+};
+const listOf = new Map(
+  Object.entries(wordLists).flatMap(
+    ([list, words]) => words.split(/\s+/).map((word) => [word, list as keyof typeof wordLists] as const), // its own keys
+  ),
+);
 
 /** A greeting or a short question of fact. */
 const trivialOpening =
@@ -43,19 +44,23 @@ const shortAsk = 12;
 
 /** The counts of an ask, each 0..1: they grow fast first and then ever more slowly. */
 function askCounts({ features, words }: AskText): Readonly<Record<keyof Weights, number>> {
-  const share = (list: ReadonlySet<string>, others = 0) => {
-    const count = words.filter((word) => list.has(word)).length + others;
-    return count / (count + halfWords);
-  };
-  const opening = words.slice(0, 3).join(" ");
+  const counts = { technical: 0, constraint: 0, step: features.list_items };
+  for (const { text } of words) {
+    const list = listOf.get(text);
+    if (list !== undefined) counts[list]++;
+  }
   return {
     length: Math.min(1, Math.log1p(features.distinct_words) / Math.log1p(fullWords)),
     formulas: features.math_signs / (features.math_signs + halfFormulas),
-    technical_words: share(technicalWords),
-    constraints: share(constraintWords),
-    steps: share(stepWords, features.list_items),
-    trivial_opening: words.length < shortAsk && trivialOpening.test(opening) ? 1 : 0,
+    technical_words: share(counts.technical),
+    constraints: share(counts.constraint),
+    steps: share(counts.step),
+    trivial_opening: words.length < shortAsk && trivialOpening.test(phraseOf(words.slice(0, 3))) ? 1 : 0,
   };
+}
+
+function share(count: number): number {
+  return count / (count + halfWords);
 }
 
 /**

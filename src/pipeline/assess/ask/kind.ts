@@ -55,27 +55,18 @@ export function kindOf(text: AskText, guarded: Guarded | undefined): TaskKind {
   const failing = features.trace_lines > 0 || (within("failure", early) && !within("order", 2)) || report;
   const formulas = features.math_signs >= 6 && !code && features.identifiers === 0;
 
-  const rows: readonly (readonly [TaskKind, boolean])[] = [
-    ["SUMMARIZE", within("summarize", opening)],
-    ["PUBLIC_REVIEW", within("review", early) && named.count("public") > 0],
-    ["TEST", within("test", opening) || (within("test", early) && orders && !code)],
-    ["CLASSIFY", within("classify", opening) && !orders],
-    ["OTHER", within("write", early) && !technical],
-    ["OTHER", within("prove", opening)],
-    [
-      "ARCHITECTURE",
-      within("design", opening) ||
-        (within("plan", 2) && technical) ||
-        (within("platform", early) && features.commas >= 2),
-    ],
-    ["RESEARCH", within("research", opening)],
-    ["DEBUG", failing && !formulas && (technical || !asks)],
-    ["CODING", code],
-    ["OTHER", asks || formulas || (features.numbers >= 2 && named.count("sum") > 0 && !orders)],
-    ["OTHER", within("review", opening)],
-    ["CODING", orders],
-  ];
-  return rows.find(([, applies]) => applies)?.[0] ?? "OTHER";
+  if (within("summarize", opening)) return "SUMMARIZE";
+  if (within("review", early) && named.count("public") > 0) return "PUBLIC_REVIEW";
+  if (within("test", opening) || (within("test", early) && orders && !code)) return "TEST";
+  if (within("classify", opening) && !orders) return "CLASSIFY";
+  if ((within("write", early) && !technical) || within("prove", opening)) return "OTHER";
+  if (within("design", opening) || (within("plan", 2) && technical)) return "ARCHITECTURE";
+  if (within("platform", early) && features.commas >= 2) return "ARCHITECTURE";
+  if (within("research", opening)) return "RESEARCH";
+  if (failing && !formulas && (technical || !asks)) return "DEBUG";
+  if (code) return "CODING";
+  if (asks || formulas || (features.numbers >= 2 && named.count("sum") > 0 && !orders)) return "OTHER";
+  return orders && !within("review", opening) ? "CODING" : "OTHER";
 }
 
 /** How much harm a wrong answer could do, and how far it would reach. */

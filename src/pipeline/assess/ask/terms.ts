@@ -1,15 +1,9 @@
+import { type Word, wordOf } from "#platform/words.ts";
 import type { AskText } from "./ask-text.ts";
 
-/** Words that stand for something, by what they stand for. `*` ends a beginning; several words are joined by `_`. */
-export type TermLists<Tag extends string> = Readonly<Record<Tag, string>>;
-
-/** Where a text names what: the index of the word, for each time. */
-export interface Named<Tag extends string> {
-  count(tag: Tag): number;
-  /** How many different words. */
-  distinct(tag: Tag): number;
-  /** Index of the first such word; Infinity when there is none. */
-  first(tag: Tag): number;
+/** Words with blanks between them. */
+export function phraseOf(words: readonly Word[]): string {
+  return words.map(({ text }) => text).join(" ");
 }
 
 /** Characters that a Chinese or Japanese word takes in the place of a word with blanks around it. */
@@ -19,11 +13,13 @@ const shortestBeginning = 2;
 const sameWord = 4;
 /** Words of the longest term. */
 const longestTerm = 3;
-/** Words and terms whose meaning is kept, and how long they may be: a word may be a whole encoded file. */
-const maxKnown = 5_000;
-const maxKnownLength = 40;
+/** Vocabularies that note what a word stands for: one of them is made anew with each policy. */
+const maxMeanings = 4;
 
+/** What a word or a term stands for. */
 interface Meaning<Tag> {
+  /** The vocabulary that says so. */
+  readonly of: object;
   readonly tags: readonly Tag[];
   /** Whether it is the first word of a term of several. */
   readonly beginsTerm: boolean;
@@ -37,10 +33,9 @@ export class Vocabulary<Tag extends string> {
   readonly #firstWords = new Set<string>();
   /** Terms that are looked for anywhere: their script has no blanks. */
   readonly #unspaced: (readonly [term: string, tag: Tag])[] = [];
-  /** What words and terms that were read before stand for: most words of an ask have stood in another. */
-  readonly #known = new Map<string, Meaning<Tag>>();
 
-  constructor(lists: TermLists<Tag>) {
+  /** @param lists words by what they stand for: `*` ends a beginning; several words are joined by `_` */
+  constructor(lists: Readonly<Record<Tag, string>>) {
     for (const [tag, terms] of Object.entries(lists) as [Tag, string][]) {
       for (const term of terms.trim().split(/\s+/)) this.add(term, tag);
     }
@@ -56,54 +51,41 @@ export class Vocabulary<Tag extends string> {
 
   /** Reads the first words of a text, all when no reach is given. The longest term that begins at a word wins. */
   read({ words, unspaced }: AskText, reach = Number.POSITIVE_INFINITY): Named<Tag> {
-    const places = new Map<Tag, { first: number; readonly terms: string[] }>();
-    const found = (term: string, tags: readonly Tag[], at: number) => {
-      for (const tag of tags) {
-        const place = places.get(tag);
-        if (place === undefined) places.set(tag, { first: at, terms: [term] });
-        else {
-          place.first = Math.min(place.first, at);
-          place.terms.push(term);
-        }
-      }
-    };
+    const named = new Named<Tag>();
     const end = Math.min(reach, words.length);
     for (let at = 0; at < end; ) {
-      let term = words[at] ?? "";
-      let meaning = this.#meaningOf(term);
+      const word = words[at];
+      if (word === undefined) break;
+      let term = word.text;
+      let meaning = this.#meaningOf(word);
       let taken = 1;
       if (meaning.beginsTerm) {
         for (taken = Math.min(longestTerm, end - at); taken > 1; taken--) {
-          const longer = words.slice(at, at + taken).join("_");
-          const found = this.#meaningOf(longer);
+          let longer = term;
+          for (let next = 1; next < taken; next++) longer += `_${words[at + next]?.text}`;
+          const found = this.#meaningOf(wordOf(longer));
           if (found.tags.length === 0) continue;
           [term, meaning] = [longer, found];
           break;
         }
       }
-      if (meaning.tags.length > 0) found(term, meaning.tags, at);
+      if (meaning.tags.length > 0) named.add(term, meaning.tags, at);
       at += taken;
     }
-    for (const [term, tag] of unspaced === "" ? [] : this.#unspaced) {
+    for (const [term, tag] of unspaced === "" ? none : this.#unspaced) {
       for (let at = unspaced.indexOf(term); at >= 0; at = unspaced.indexOf(term, at + term.length)) {
         const place = Math.floor(at / charactersPerWord);
-        if (place < reach) found(term, [tag], place);
+        if (place < reach) named.add(term, [tag], place);
       }
     }
-    return {
-      count: (tag) => places.get(tag)?.terms.length ?? 0,
-      distinct: (tag) => new Set(places.get(tag)?.terms.map((term) => term.slice(0, sameWord))).size,
-      first: (tag) => places.get(tag)?.first ?? Number.POSITIVE_INFINITY,
-    };
+    return named;
   }
 
-  #meaningOf(term: string): Meaning<Tag> {
-    let meaning = this.#known.get(term);
-    if (meaning === undefined) {
-      meaning = { tags: this.#tagsOf(term), beginsTerm: this.#firstWords.has(term) };
-      if (this.#known.size >= maxKnown) this.#known.clear();
-      if (term.length <= maxKnownLength) this.#known.set(term, meaning);
-    }
+  #meaningOf({ text, meanings }: Word): Meaning<Tag> {
+    for (const meaning of meanings) if (meaning.of === this) return meaning as Meaning<Tag>; // this one has noted it
+    const meaning = { of: this, tags: this.#tagsOf(text), beginsTerm: this.#firstWords.has(text) };
+    if (meanings.length >= maxMeanings) meanings.length = 0;
+    meanings.push(meaning);
     return meaning;
   }
 
@@ -120,6 +102,37 @@ export class Vocabulary<Tag extends string> {
       if (beginning.length > lastWord && term.startsWith(beginning)) add(tag);
     }
     return tags;
+  }
+}
+
+/** Where a text names what. */
+export class Named<Tag extends string> {
+  readonly #places = new Map<Tag, { first: number; readonly terms: string[] }>();
+
+  /** @param at index of the word */
+  add(term: string, tags: readonly Tag[], at: number): void {
+    for (const tag of tags) {
+      const place = this.#places.get(tag);
+      if (place === undefined) this.#places.set(tag, { first: at, terms: [term] });
+      else {
+        place.first = Math.min(place.first, at);
+        place.terms.push(term);
+      }
+    }
+  }
+
+  count(tag: Tag): number {
+    return this.#places.get(tag)?.terms.length ?? 0;
+  }
+
+  /** How many different words. */
+  distinct(tag: Tag): number {
+    return new Set(this.#places.get(tag)?.terms.map((term) => term.slice(0, sameWord))).size;
+  }
+
+  /** Index of the first such word; Infinity when there is none. */
+  first(tag: Tag): number {
+    return this.#places.get(tag)?.first ?? Number.POSITIVE_INFINITY;
   }
 }
 

@@ -159,10 +159,5 @@ const compaction = new RegExp(
 
 /** Whether a message asks to compact the conversation that it ends; where that is long, this is work for the model that has it in its cache. */
 export function isCompactionRequest(text: string): boolean {
-  const head = text.slice(0, 800);
-  return (
-    /\b(?:summar|handoff|recap|snapshot|state_snapshot|checkpoint|prompt|compact|condense|You have|The (?:following|messages))/i.test(
-      head,
-    ) && compaction.test(head)
-  );
+  return compaction.test(text.slice(0, 800));
 }

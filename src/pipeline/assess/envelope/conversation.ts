@@ -1,6 +1,6 @@
 import { type ChatMessage, isObject, isSystemRole, type Json, type JsonObject } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
-import { userFacts } from "#pipeline/assess/run-signals/message-facts.ts";
+import { asksToCompact, readUserMessage } from "#pipeline/assess/run-signals/message-facts.ts";
 import { type ResultStep, type RunStep, runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
 import { worksInRepository } from "#pipeline/assess/run-signals/tool-call.ts";
 import { askIn, isContinuePrompt, labelledTaskIn, taskInSummary } from "./ask.ts";
@@ -40,7 +40,7 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   const first = messages[0];
   return {
     ...said,
-    asksForHighReasoning: said.newest !== undefined && userFacts(said.newest).asksForHighReasoning,
+    asksForHighReasoning: said.newest !== undefined && readUserMessage(said.newest).facts.asksForHighReasoning,
     inRun: said.goesOn || said.run.some(({ kind }) => kind === "result"),
     system: isSystemRole(first?.role) ? first : undefined,
     tools: offeredTools(body["tools"] ?? body["functions"]),
@@ -68,11 +68,11 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
     if (message?.role !== "user") continue;
     first = at;
     if (newest < 0) newest = at;
-    const { isEmpty, compacts, continues } = userFacts(message);
-    if (isEmpty || (compacts && messages.length >= longConversation)) continue;
+    const { facts, ask: own } = readUserMessage(message);
+    if (facts.isEmpty || (messages.length >= longConversation && asksToCompact(message))) continue;
     if (found < 0) found = at;
-    if (continues) continue;
-    const subject = askOf(message);
+    if (facts.continues) continue;
+    const subject = own ?? askOf(message);
     const ask = found === at ? subject : askOf(messages[found]);
     return { ask, subject, at: found, newest: messages[newest], goesOn: found < newest };
   }

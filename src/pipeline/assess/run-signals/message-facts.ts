@@ -1,5 +1,5 @@
 import { type ChatMessage, isObject, isSystemRole, type Json } from "#domain/chat.ts";
-import { memoizeByMessage } from "#domain/known-message.ts";
+import { Fact, memoizeByMessage } from "#domain/known-message.ts";
 import { askIn, asksForHighReasoning, isCompactionRequest, isContinuePrompt } from "#pipeline/assess/envelope/ask.ts";
 import { callInText, harnessTurnIn, holdsEdit } from "#pipeline/assess/envelope/harness-turn.ts";
 import { askHead, askTail, textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
@@ -60,37 +60,45 @@ export function observedIn(message: ChatMessage, call: CallFacts): Observation {
 /** What a message in the user's role is: words of the user, or a turn of the harness. */
 interface UserFacts {
   /** What the harness says: the call that was made, or, without its arguments, the tool that it names. */
-  readonly turn: { readonly kind: "result" | "note"; readonly call?: CallFacts; readonly tool?: CallFacts } | undefined;
+  readonly turn:
+    | { readonly kind: "result" | "note"; readonly call: CallFacts | undefined; readonly tool: CallFacts | undefined }
+    | undefined;
   /** Nothing in it is the user's. */
   readonly isEmpty: boolean;
-  /** It only says to go on, or asks to compact the conversation. */
+  /** It only says to go on. */
   readonly continues: boolean;
-  readonly compacts: boolean;
   /** `[reasoning:high]` stands in the user's own words: inside what a program has added it costs nobody money. */
   readonly asksForHighReasoning: boolean;
 }
 
-export const userFacts = memoizeByMessage((message): UserFacts => {
+const knownUserFacts = new Fact<UserFacts>();
+
+/** What a user's message shows, and the ask where it had to be read for that. */
+export function readUserMessage(message: ChatMessage): { readonly facts: UserFacts; readonly ask?: string } {
+  const known = knownUserFacts.of(message);
+  if (known !== undefined) return { facts: known };
   const text = textOf(message["content"]);
   const shown = windowOf(text, askHead, askTail);
   const turn = harnessTurnIn(shown);
-  if (turn !== undefined) {
-    const { kind, command, tool } = turn;
-    const called = {
-      ...(command !== undefined && { call: callFacts({ name: "bash", args: command }) }),
-      ...(tool !== undefined && { tool: callFacts({ name: tool, args: "" }) }),
-    };
-    return { turn: { kind, ...called }, isEmpty: true, continues: false, compacts: false, asksForHighReasoning: false };
-  }
-  const ask = askIn(shown);
-  return {
-    turn: undefined,
+  const ask = turn === undefined ? askIn(shown) : "";
+  const facts: UserFacts = {
+    turn: turn && { kind: turn.kind, call: calledBy("bash", turn.command), tool: calledBy(turn.tool, "") },
     isEmpty: ask === "",
     continues: isContinuePrompt(ask),
-    compacts: isCompactionRequest(shown),
-    asksForHighReasoning: asksForHighReasoningIn(text, shown, ask),
+    asksForHighReasoning: turn === undefined && asksForHighReasoningIn(text, shown, ask),
   };
-});
+  knownUserFacts.set(message, facts);
+  return { facts, ask };
+}
+
+function calledBy(name: string | undefined, args: string | undefined): CallFacts | undefined {
+  return name === undefined || args === undefined ? undefined : callFacts({ name, args });
+}
+
+/** Whether a message asks to compact the conversation. */
+export const asksToCompact = memoizeByMessage(({ content }) =>
+  isCompactionRequest(windowOf(textOf(content), askHead, askTail)),
+);
 
 /** Of a long message all is read where the marker stands somewhere in it: what is shown leaves the middle out. */
 function asksForHighReasoningIn(text: string, shown: string, ask: string): boolean {

@@ -36,6 +36,7 @@ interface Failure {
 
 /** @param proseCalls over how many calls the model's prose is summed up */
 export function runSignalsOf(steps: readonly RunStep[], proseCalls: number): RunSignals {
+  if (steps.length === 0) return noSignals;
   const run = new Run();
   const files = new Set<number>();
   const prose: number[] = [];
@@ -132,3 +133,5 @@ class Run {
     }
   }
 }
+
+const noSignals = new Run().signals(0, 0);

@@ -1,5 +1,5 @@
 import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
-import { answeredId, modelFacts, observedIn, userFacts } from "./message-facts.ts";
+import { answeredId, modelFacts, observedIn, readUserMessage } from "./message-facts.ts";
 import { type CallFacts, callFacts } from "./tool-call.ts";
 import { type Observation, observe } from "./tool-result.ts";
 
@@ -49,7 +49,7 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): r
       add(at, observedIn(message, byId.get(answeredId(message) ?? 0) ?? last));
     } else if (role === "user" || spoke !== undefined) {
       // gptme gives results in the system's role, several in a row where the model has made several calls.
-      const { turn } = userFacts(message);
+      const { turn } = readUserMessage(message).facts;
       if (turn === undefined) {
         if (!isSystemRole(role)) spoke = undefined;
         continue;

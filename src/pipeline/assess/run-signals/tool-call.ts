@@ -100,11 +100,8 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
  * `pytest x.py` are the same check.
  */
 function checkOf(command: string): string {
-  const last =
-    command
-      .slice(0, 2_000)
-      .split(/&&|;|\n/)
-      .findLast((part) => part.trim() !== "") ?? "";
+  const parts = command.slice(0, 2_000).split(/&&|;|\n/);
+  const last = parts.findLast((part) => part.trim() !== "") ?? "";
   const piped = last.indexOf(" | ");
   return normalized((piped < 0 ? last : last.slice(0, piped)).replace(/\d?>&\d/g, "").slice(0, 300))
     .replace(/\/[\w.~-]+/g, "/")
@@ -132,11 +129,8 @@ function commandOf(args: string): string {
     const value = fields[name];
     if (typeof value === "string") return value.slice(0, maxCommandLength);
     // `["bash", "-lc", "…"]`, or the words of the command.
-    if (Array.isArray(value))
-      return value
-        .slice(/sh$/.test(value[0]) ? -1 : 0)
-        .join(" ")
-        .slice(0, maxCommandLength);
+    const words = Array.isArray(value) ? value.slice(/sh$/.test(value[0]) ? -1 : 0) : undefined;
+    if (words !== undefined) return words.join(" ").slice(0, maxCommandLength);
   }
   return "";
 }

@@ -1,6 +1,7 @@
 import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
-import { userFacts } from "#pipeline/assess/run-signals/message-facts.ts";
+import { sharedHash } from "#pipeline/assess/run-signals/hashes.ts";
+import { readUserMessage } from "#pipeline/assess/run-signals/message-facts.ts";
 
 /**
  * The name under which a conversation is known from one request to the next: the caller's task id, else a hash of its
@@ -20,8 +21,7 @@ function hashOfBeginning(messages: readonly ChatMessage[]): string {
     const text = textOf(content);
     beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
-    if (role === "user" && !userFacts(message).isEmpty) break;
+    if (role === "user" && !readUserMessage(message).facts.isEmpty) break;
   }
-  // Nodes share these names: the algorithm is a published one, not the runtime's own choice.
-  return Bun.hash.xxHash3(beginning).toString(16);
+  return sharedHash(beginning);
 }
