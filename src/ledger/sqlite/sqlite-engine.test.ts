@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteMigrations } from "#db/migrations.ts";
 import { openSqlite } from "#db/sqlite.ts";
-import { nanoUsd } from "#domain/money/money.ts";
+import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
 import { audit } from "#ledger/admin/audit.ts";
 import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
 import { reservationOf } from "#ledger/testing/ledger.contract.ts";
@@ -56,13 +56,23 @@ describe("the ledger in an SQLite file", () => {
     const { say } = open();
     const first = reserve(600);
     expect(say(first)).toEqual(["held"]);
-    const db = new Database(path);
-    db.run("CREATE TRIGGER full BEFORE INSERT ON ledger_batch BEGIN SELECT RAISE(ABORT, 'no more'); END");
-    expect(() => say(settle(first.reservation.id, 5), reserve(900))).toThrow("no more");
-    db.run("DROP TRIGGER full");
-    db.close();
-    expect(say(reserve(900))).toEqual(["refused"]);
-    expect(say(settle(first.reservation.id, 100), reserve(900))).toEqual(["done", "held"]);
+    const lost = reserve(100);
+    const refused = reservationOf({ amount: -1 as NanoUsd }); // By the table.
+    const batch = [settle(first.reservation.id, 5), lost, { kind: "reserve", reservation: refused } as const];
+    expect(() => say(...batch)).toThrow("CHECK");
+    expect(say(lost)).toEqual(["held"]);
+    expect(say(settle(lost.reservation.id, 100), reserve(301))).toEqual(["done", "refused"]);
+    expect(say(settle(first.reservation.id, 100), reserve(800))).toEqual(["done", "held"]);
+    expect((await inspect()).findings).toEqual([]);
+  });
+
+  test("are decided from what another connection has written since the batch before", async () => {
+    const [one, other] = [open(), open()];
+    const first = reserve(600);
+    expect(one.say(first)).toEqual(["held"]);
+    expect(other.say(settle(first.reservation.id, 100), reserve(500))).toEqual(["done", "held"]);
+    expect(one.say(settle(first.reservation.id, 600), reserve(401))).toEqual(["done", "refused"]);
+    expect(one.say(reserve(400))).toEqual(["held"]);
     expect((await inspect()).findings).toEqual([]);
   });
 

@@ -7,14 +7,13 @@ import { openSqlite } from "#db/sqlite.ts";
 import { type Statement, writeWithoutSync } from "#db/store-database.ts";
 import { pidInNodeId } from "#domain/node-id.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
-import { emptyAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
-import type { BatchReply, LedgerBatch, LedgerChanges } from "#ledger/rules/operations.ts";
-import { type AccountId, type NodeIdentity, nodeTimeoutMs } from "#ledger/rules/rows.ts";
+import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
+import { type NodeIdentity, nodeTimeoutMs } from "#ledger/rules/rows.ts";
 import { lookupsOf, type OpenHolds, openHoldsOf } from "#ledger/shared-sql.ts";
 import { type DueReservation, type JoinedNode, StoreFailure } from "#ledger/store.ts";
-import { type UtcDay, utcDayOf } from "#platform/time.ts";
-import { prune, type StoredEntry } from "./sqlite-retention.ts";
+import { prune } from "./sqlite-retention.ts";
+import { SqliteRows } from "./sqlite-rows.ts";
 import { prepareStatements, type SqliteStatements } from "./sqlite-statements.ts";
 
 /** Tells whether a path still names the same file. */
@@ -29,6 +28,7 @@ export class SqliteEngine {
   readonly #path: string;
   readonly #db: Database;
   readonly #statements: SqliteStatements;
+  readonly #rows: SqliteRows;
   /** Whether the log of a database was there without the database: it was used, and then deleted. */
   readonly #logWithoutDatabase: boolean;
   readonly #files: readonly FileIdentity[];
@@ -43,6 +43,7 @@ export class SqliteEngine {
       throw sqliteFailureOf(error, path);
     }
     this.#statements = prepareStatements(this.#db);
+    this.#rows = new SqliteRows(this.#statements);
     // Opening has written: the files of the log exist from now on, for as long as any connection is open.
     this.#files =
       path === inMemoryPath ? [] : ["", "-wal", "-shm"].flatMap((suffix) => identityOf(path + suffix) ?? []);
@@ -69,59 +70,12 @@ export class SqliteEngine {
 
   commit(batch: LedgerBatch, nowMs: number): BatchReply {
     return this.#transaction(() => {
-      const { account, reservation } = this.#statements;
-      /** Where the reservations of the batch are stored, and the batch with the newest entry of each. */
-      const stored = new Map<ReservationId, StoredPlace>();
-      const view = {
-        account: (id: AccountId) => account.get(id) ?? emptyAccount(id),
-        reservation: (id: ReservationId) => {
-          const found = reservation.get(id);
-          if (found === null) return undefined;
-          const { seq, lastEntry, ...row } = found;
-          stored.set(id, { seq, lastEntry });
-          return row;
-        },
-      };
-      const { reply, changes } = decideBatch(batch, view, { nowMs, day: this.#today(nowMs) });
-      this.#write(changes, stored);
+      const rows = this.#rows;
+      rows.refresh();
+      const { reply, changes } = decideBatch(batch, rows, { nowMs, day: rows.today(nowMs) });
+      rows.write(changes);
       return reply;
     });
-  }
-
-  #write({ inserted, updated, accounts, entries, lookups }: LedgerChanges, stored: Map<ReservationId, StoredPlace>) {
-    const statements = this.#statements;
-    const [first] = entries;
-    const batch = (statements.lastBatch.get()?.seq ?? 0) + 1;
-    if (first !== undefined) {
-      const seen = new Set<ReservationId>();
-      const rows = entries.map(({ reservationId: id, event, held, spent, overrun, reason }): StoredEntry => {
-        const previous = seen.has(id) ? batch : (stored.get(id)?.lastEntry ?? null);
-        seen.add(id);
-        return [id, event, held, spent, overrun, reason, previous];
-      });
-      statements.insertBatch.run(batch, first.nodeId, first.atMs, JSON.stringify(rows));
-    }
-    for (const row of inserted) {
-      const { id, goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch } = row;
-      const owner = [goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch];
-      statements.insertReservation.run(id, ...owner, row.createdMs, row.expiresMs, row.closedMs, batch);
-    }
-    for (const { before, after } of updated) {
-      const { id, state, actual, source, closedMs } = after;
-      const seq = stored.get(id)?.seq ?? 0;
-      const { changes } = statements.updateReservation.run(state, actual, source, closedMs, batch, seq, before.state);
-      if (changes !== 1) {
-        throw new StoreFailure("conflict", `reservation ${id} is not ${before.state}`);
-      }
-    }
-    for (const { reservationId, generationId, hold, nextMs } of lookups) {
-      statements.addLookup.run(reservationId, generationId, hold, nextMs);
-    }
-    for (const { after } of accounts) {
-      const { id, held, spent, overrun, unproven, hard } = after;
-      const values = [held, spent, overrun, unproven, hard, id];
-      if (statements.updateAccount.run(...values).changes === 0) statements.insertAccount.run(...values);
-    }
   }
 
   heartbeat(node: NodeIdentity, nowMs: number): void {
@@ -168,6 +122,7 @@ export class SqliteEngine {
 
   prune(retentionMs: number, limit: number, nowMs: number): number {
     return this.#transaction(() => {
+      this.#rows.forget();
       return prune(this.#statements, { retentionMs, limit, nowMs, nodeId: this.#nodeId });
     });
   }
@@ -181,15 +136,6 @@ export class SqliteEngine {
     this.#db.close();
   }
 
-  /** Today, or the newest day seen where the clock was set back; a new day is stored. */
-  #today(nowMs: number): UtcDay {
-    const newest = this.#statements.day.get()?.day ?? "";
-    const today = utcDayOf(nowMs);
-    if (newest >= today) return newest;
-    this.#statements.setDay.run(today);
-    return today;
-  }
-
   #transaction<T>(work: () => T): T {
     return this.#guarded(() => {
       const { begin, commit } = this.#statements;
@@ -199,6 +145,7 @@ export class SqliteEngine {
         commit.run();
         return result;
       } catch (error) {
+        this.#rows.forget();
         if (this.#db.inTransaction) this.#db.run("ROLLBACK");
         throw error;
       }
@@ -226,11 +173,6 @@ export class SqliteEngine {
       // There is no room for that either: what is in the log stays there.
     }
   }
-}
-
-interface StoredPlace {
-  readonly seq: number;
-  readonly lastEntry: number;
 }
 
 function identityOf(path: string): FileIdentity | undefined {

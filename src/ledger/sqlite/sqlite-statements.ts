@@ -26,6 +26,7 @@ function batchStatements(db: Database) {
   return {
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
     commit: db.query<unknown, []>("COMMIT"),
+    dataVersion: db.query<{ data_version: number }, []>("PRAGMA data_version"),
     lastBatch: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
     account: db.query<AccountRow, [string]>(
       "SELECT id, held, spent, overrun, unproven, hard, own_hard AS ownHard FROM account WHERE id = ?",
