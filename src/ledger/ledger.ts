@@ -65,17 +65,16 @@ export type KeyLabel = string;
  */
 export type ReservationId = string;
 
-/** The id that a reservation must have: one attempt, one reservation. */
+/**
+ * The id of an attempt's reservation, so that it can never be held twice, under two ids. `attempt`: 1 for the first upstream call of a
+ * request, 2 for the next …
+ */
 export function reservationIdOf(requestId: string, attempt: number): ReservationId {
   return `${requestId}.${attempt}`;
 }
 
 export interface Reservation {
-  /** `reservationIdOf(requestId, attempt)`; any other is answered `unavailable`. */
   readonly id: ReservationId;
-  readonly requestId: string;
-  /** 1 for the first upstream call of a request, 2 for the next … */
-  readonly attempt: number;
   readonly goal: GoalId;
   readonly modelKey: string;
   /** The most the attempt can cost. */

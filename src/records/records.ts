@@ -1,5 +1,5 @@
 import { actions, aliases, causes, taskKinds } from "#domain/routing.ts";
-import type { ReservationState } from "#ledger/rules/rows.ts";
+import { partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import { hardRules } from "#pipeline/decide/rules/hard-rules.ts";
 import { costStates, type DecisionRecord, refusers, tiers } from "./decision-record.ts";
 import { requestOutcomes } from "./record.ts";
@@ -176,19 +176,16 @@ export interface ReportedOutcome {
 
 /** A reservation that has been closed: the final cost of one attempt, as the ledger learned it later. */
 export interface ClosedReservation {
-  /** The decision id of its record. */
-  readonly requestId: string;
-  readonly attempt: number;
+  /** Made of the decision id of its record and the number of the attempt. */
+  readonly id: string;
   readonly state: ReservationState;
   /** In nano-USD. */
   readonly charged: number;
 }
 
 /** The record with that cost; itself where it has it already. */
-export function correctedRecord(
-  record: DecisionRecord,
-  { attempt, state, charged }: ClosedReservation,
-): DecisionRecord {
+export function correctedRecord(record: DecisionRecord, { id, state, charged }: ClosedReservation): DecisionRecord {
+  const { attempt } = partsOfReservationId(id);
   const before = record.attempts.find(({ number }) => number === attempt);
   if (before === undefined || before.cost_nano_usd === charged) return record;
   const attempts = record.attempts.map((each) =>

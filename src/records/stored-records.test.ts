@@ -222,7 +222,7 @@ test("a cost that the ledger learns later reaches the record, also one that stil
       attempts: open.attempts.map((attempt) => ({ ...attempt, cost_nano_usd: null })),
     },
   ]);
-  records.addCorrection({ requestId: "d1", attempt: 2, charged: 9_000_000, state: "EXPIRED_CHARGED" });
+  records.addCorrection({ id: "d1.2", charged: 9_000_000, state: "EXPIRED_CHARGED" });
   await records.save();
   expect(await records.get("d1")).toMatchObject({ cost_nano_usd: 9_000_000, cost_state: "estimated" });
   const now = time.clock.now();

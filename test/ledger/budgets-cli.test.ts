@@ -12,8 +12,6 @@ const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
 const aReservation = (requestId: string, goal: string) => ({
   id: reservationIdOf(requestId, 1),
-  requestId,
-  attempt: 1,
   goal,
   modelKey: "m",
   amount: nanoUsd(1_000_000_000),

@@ -43,8 +43,6 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     kind: "reserve",
     reservation: {
       id: reservationIdOf(name, 1),
-      requestId: name,
-      attempt: 1,
       goal: "g",
       modelKey: "m",
       amount: nanoUsd(amount),

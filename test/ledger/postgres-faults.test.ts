@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
   function nextReservation(fields: Partial<Reservation> = {}): Reservation {
     made += 1;
     return reservationOf({
-      requestId: Bun.randomUUIDv7(),
+      id: `${Bun.randomUUIDv7()}.1`,
       goal: `g${made % 3}`,
       amount: nanoUsd(1 + (made % 200)),
       perGoalHard: nanoUsd(cap),

@@ -1,5 +1,5 @@
 import { nanoUsd } from "#domain/money/money.ts";
-import { type Reservation, reservationIdOf } from "#ledger/ledger.ts";
+import type { Reservation } from "#ledger/ledger.ts";
 import { goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
 import type {
   BatchReply,
@@ -56,10 +56,6 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
 /** Holds the amount in every account of the reservation if it fits under all of their hard caps. */
 function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
   const { id, amount, key } = reservation;
-  // So an attempt can never be held twice, under two ids.
-  if (id !== reservationIdOf(reservation.requestId, reservation.attempt)) {
-    return { kind: "unavailable", reason: "the id of a reservation must be that of its request and attempt" };
-  }
   const existing = rows.reservation(id);
   if (existing !== undefined) return repeatReserve(rows, existing, reservation);
 

@@ -38,16 +38,12 @@ export type LedgerNotice =
   | {
       readonly kind: "resolved";
       readonly id: ReservationId;
-      readonly requestId: string;
-      readonly attempt: number;
-      readonly model: string;
       readonly state: ReservationState;
       readonly hold: number;
       /** What the accounts were charged: the actual cost, the hold, or 0. */
       readonly charged: number;
       /** Since its admission. */
       readonly heldMs: number;
-      readonly reason: string;
       /** Present when the hold was taken over: the dead node that it belonged to. */
       readonly orphanOf?: string;
     }

@@ -12,7 +12,6 @@ import {
   isOpen,
   type LookupRow,
   type NodeIdentity,
-  partsOfReservationId,
   type ReservationRow,
   type ReservationState,
   unprovenOf,
@@ -110,13 +109,10 @@ export class WorkingRows {
     this.notices.push({
       kind: "resolved",
       id: row.id,
-      ...partsOfReservationId(row.id),
-      model: row.model,
       state: row.state,
       hold: row.hold,
       charged: chargedOf(row),
       heldMs: this.time.nowMs - row.createdMs,
-      reason,
     });
   }
 

@@ -53,12 +53,8 @@ let made = 0;
 
 export function reservationOf(fields: Partial<Reservation> & { amount: NanoUsd }): Reservation {
   made += 1;
-  const requestId = fields.requestId ?? `req-${made}-${Math.random().toString(36).slice(2)}`;
-  const attempt = fields.attempt ?? 1;
   return {
-    id: reservationIdOf(requestId, attempt),
-    requestId,
-    attempt,
+    id: reservationIdOf(`req-${made}-${Math.random().toString(36).slice(2)}`, 1),
     goal: "session/goal",
     modelKey: "vendor_v4_flash",
     perGoalHard: nanoUsd(1_000),
@@ -171,16 +167,6 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         await ledger.resolve([cost(reservation.id, 1_000)]);
         expect((await ledger.reserve(reservation)).kind).toBe("unavailable");
         expect(await counters()).toEqual(both(1_000, 0));
-      });
-
-      test("one attempt of a request cannot be held under two ids, and other operations of the batch succeed", async () => {
-        const first = reservationOf({ amount: usd(10) });
-        const twin = { ...first, id: `${first.id}0` };
-        const others = [reservationOf({ amount: usd(10) }), reservationOf({ amount: usd(10) })];
-        await ledger.reserve(first);
-        const replies = await Promise.all([others[0]!, twin, others[1]!].map((one) => ledger.reserve(one)));
-        expect(replies.map(({ kind }) => kind)).toEqual(["held", "unavailable", "held"]);
-        expect(await counters()).toEqual(both(0, 30));
       });
     });
 
@@ -341,7 +327,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
     describe("a retry", () => {
       test("closes the failed attempt and holds for the next in one step, even if there is room for only one", async () => {
         const first = reservationOf({ amount: usd(800) });
-        const second = reservationOf({ amount: usd(900), requestId: first.requestId, attempt: 2 });
+        const second = reservationOf({ amount: usd(900) });
         await ledger.reserve(first);
         const reply = await ledger.reserve(second, [{ id: first.id, kind: "released", reason: "rate_limited" }]);
         expect(reply.kind).toBe("held");
@@ -350,7 +336,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
 
       test("keeps the hold of an attempt whose outcome is unknown", async () => {
         const first = reservationOf({ amount: usd(800) });
-        const second = reservationOf({ amount: usd(900), requestId: first.requestId, attempt: 2 });
+        const second = reservationOf({ amount: usd(900) });
         await ledger.reserve(first);
         const reply = await ledger.reserve(second, [{ id: first.id, kind: "unknown", reason: "timed_out" }]);
         expect(reply.kind).toBe("refused");

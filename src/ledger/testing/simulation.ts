@@ -197,8 +197,6 @@ class Simulation {
     for (let attempt = 1; attempt <= 3; attempt++) {
       const reservation: Reservation = {
         id: `${requestId}.${attempt}`,
-        requestId,
-        attempt,
         goal,
         modelKey: "model",
         amount: nanoUsd(this.#between(0, 400)),

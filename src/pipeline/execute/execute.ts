@@ -180,13 +180,11 @@ class ExecutionRun {
 
   /** Reserves the hold of an attempt and, in the same ledger entry, closes the attempts that failed before it. */
   async #reserve(attempt: OpenAttempt): Promise<ReserveReply> {
-    const { context, firstAttempt, deadlineMs } = this.#plan;
-    const { assessment, configuration, recorder, request } = context;
+    const { context, deadlineMs } = this.#plan;
+    const { assessment, configuration, request } = context;
     const { caps, registry } = configuration;
     const reservation: Writable<Reservation> = {
       id: attempt.id,
-      requestId: recorder.decisionId,
-      attempt: firstAttempt + this.#sent,
       goal: assessment.task.goal_id,
       modelKey: attempt.model.key,
       amount: attempt.hold,

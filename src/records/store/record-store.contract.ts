@@ -28,7 +28,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       return record(n, { cost_nano_usd: 0, cost_state: "unknown", attempts, ...given });
     };
     const costOf = (requestId: string, charged: number) =>
-      ({ requestId, attempt: attempt!.number, charged, state: "SETTLED" }) as const;
+      ({ id: `${requestId}.${attempt!.number}`, charged, state: "SETTLED" }) as const;
     const append = async (records: readonly DecisionRecord[], size: number) => {
       for (let at = 0; at < records.length; at += size) await store.append(records.slice(at, at + size));
     };

@@ -202,7 +202,7 @@ export class RecordStore {
 
   /** Writes the final costs of attempts. Repeating it changes nothing, also on two nodes at once. Returns how many records it has changed. */
   async correct(closed: readonly ClosedReservation[]): Promise<number> {
-    const byDecision = Map.groupBy(closed, ({ requestId }) => requestId);
+    const byDecision = Map.groupBy(closed, ({ id }) => partsOfReservationId(id).requestId);
     return this.#change([...byDecision.keys()], (record) => {
       const after = (byDecision.get(record.decision_id) ?? []).reduce(correctedRecord, record);
       return after === record ? undefined : after;
@@ -259,7 +259,7 @@ export class RecordStore {
       const corrections = closed.map(({ id, hold, actual, state: text }) => {
         const state = String(text) as ReservationState; // the ledger writes no other
         const charged = chargedOf({ state, actual: actual == null ? null : Number(actual), hold: Number(hold) });
-        return { ...partsOfReservationId(String(id)), state, charged };
+        return { id: String(id), state, charged };
       });
       await this.correct(corrections);
     }
