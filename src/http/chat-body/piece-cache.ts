@@ -67,7 +67,9 @@ export class PieceCache {
   add(bytes: Uint8Array, from: number, to: number, known: KnownPiece): KnownPiece {
     this.counts.misses += 1;
     const piece = bytes.subarray(from, to);
-    const entry: Entry = { ...known, check: this.#check(piece), nextLength: 0 };
+    const { kind, role, values, hasOddNumbers, writesCache, facts } = known;
+    const check = this.#check(piece);
+    const entry: Entry = { kind, role, values, hasOddNumbers, writesCache, facts, check, nextLength: 0 };
     this.#pieces.set(this.#key(piece), entry);
     this.#pieces.trim(Math.floor(this.#maxBytes() / bytesPerPiece));
     return entry;

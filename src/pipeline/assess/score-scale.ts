@@ -25,7 +25,7 @@ export function scaleFor(
   { tools, system, newest, ask }: Pick<Conversation, "tools" | "system" | "newest" | "ask">,
   repoContext: boolean,
 ): ScoreScale {
-  const hasInstructions = newest !== undefined && textOf(newest.content).length > ask.length + instructions;
-  if (repoContext || (system && readsLikeAgent(system)) || (hasInstructions && readsLikeAgent(newest))) return "agent";
+  if (repoContext || (system && readsLikeAgent(system))) return "agent";
+  if (newest && textOf(newest.content).length > ask.length + instructions && readsLikeAgent(newest)) return "agent";
   return tools.count > 0 && !chatKinds.has(kind) ? "agent" : "chat";
 }

@@ -1,4 +1,5 @@
 import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
+import { memoizeByMessage } from "#domain/known-message.ts";
 import { textOf, windowOf } from "#pipeline/assess/envelope/text-window.ts";
 import { sharedHash } from "#pipeline/assess/run-signals/hashes.ts";
 import { readUserMessage } from "#pipeline/assess/run-signals/message-facts.ts";
@@ -10,18 +11,18 @@ import { readUserMessage } from "#pipeline/assess/run-signals/message-facts.ts";
 export function conversationKeyOf(ids: GatewayFields, messages: readonly ChatMessage[]): string {
   const session = ids.sessionId ?? "";
   if (ids.taskId !== undefined) return `${session}\n${ids.taskId}`;
-  return `${session}\n\n${hashOfBeginning(messages)}`;
-}
-
-function hashOfBeginning(messages: readonly ChatMessage[]): string {
   let beginning = "";
   for (const message of messages) {
-    const { role, content } = message;
-    if (!isSystemRole(role) && role !== "user") continue;
-    const text = textOf(content);
-    beginning += `${role} ${text.length}\n${windowOf(text, 240, 80)}\n`;
+    const isUser = message.role === "user";
+    if (!isUser && !isSystemRole(message.role)) continue;
+    beginning += hashOfMessage(message);
     // What an agent puts in front of the ask, such as its instructions for the folder, is the same in many conversations.
-    if (role === "user" && !readUserMessage(message).facts.isEmpty) break;
+    if (isUser && !readUserMessage(message).facts.isEmpty) break;
   }
-  return sharedHash(beginning);
+  return `${session}\n\n${sharedHash(beginning)}`;
 }
+
+const hashOfMessage = memoizeByMessage(({ role, content }) => {
+  const text = textOf(content);
+  return sharedHash(`${role} ${text.length}\n${windowOf(text, 240, 80)}`);
+});
