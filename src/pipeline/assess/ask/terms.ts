@@ -21,16 +21,16 @@ interface Meaning<Tag> {
   /** The vocabulary that says so. */
   readonly of: object;
   readonly tags: readonly Tag[];
-  /** Whether it is the first word of a term of several. */
-  readonly beginsTerm: boolean;
+  /** Beginnings of the words behind it in terms of several. */
+  readonly seconds: readonly string[];
 }
 
 export class Vocabulary<Tag extends string> {
   readonly #terms = new Map<string, Tag[]>();
   /** Beginnings of terms, by their first characters. */
   readonly #beginnings = new Map<string, (readonly [beginning: string, tag: Tag])[]>();
-  /** First words of terms of several words. */
-  readonly #firstWords = new Set<string>();
+  /** Of terms of several words: by their first word, beginnings of the second. */
+  readonly #seconds = new Map<string, string[]>();
   /** Terms that are looked for anywhere: their script has no blanks. */
   readonly #unspaced: (readonly [term: string, tag: Tag])[] = [];
 
@@ -45,8 +45,8 @@ export class Vocabulary<Tag extends string> {
     if (/[\u3040-\u30ff\u3400-\u9fff]/.test(term)) this.#unspaced.push([term, tag]);
     else if (term.endsWith("*")) append(this.#beginnings, term.slice(0, shortestBeginning), [term.slice(0, -1), tag]);
     else append(this.#terms, term, tag);
-    const end = term.indexOf("_");
-    if (end > 0) this.#firstWords.add(term.slice(0, end));
+    const [first = "", second] = term.split(/[_*]/);
+    if (second) append(this.#seconds, first, second);
   }
 
   /** Reads the first words of a text, all when no reach is given. The longest term that begins at a word wins. */
@@ -59,7 +59,8 @@ export class Vocabulary<Tag extends string> {
       let term = word.text;
       let meaning = this.#meaningOf(word);
       let taken = 1;
-      if (meaning.beginsTerm) {
+      const next = words[at + 1]?.text ?? "";
+      if (meaning.seconds.some((second) => next.startsWith(second))) {
         for (taken = Math.min(longestTerm, end - at); taken > 1; taken--) {
           let longer = term;
           for (let next = 1; next < taken; next++) longer += `_${words[at + next]?.text}`;
@@ -83,7 +84,7 @@ export class Vocabulary<Tag extends string> {
 
   #meaningOf({ text, meanings }: Word): Meaning<Tag> {
     for (const meaning of meanings) if (meaning.of === this) return meaning as Meaning<Tag>; // this one has noted it
-    const meaning = { of: this, tags: this.#tagsOf(text), beginsTerm: this.#firstWords.has(text) };
+    const meaning = { of: this, tags: this.#tagsOf(text), seconds: this.#seconds.get(text) ?? none };
     if (meanings.length >= maxMeanings) meanings.length = 0;
     meanings.push(meaning);
     return meaning;
