@@ -20,6 +20,8 @@ export class SqliteRows implements LedgerView {
   #dataVersion: number | undefined;
   #newestDay: UtcDay | undefined;
   #lastBatch: number | undefined;
+  /** The last one by their order. */
+  #newestId: ReservationId | undefined;
   readonly #accounts = new Map<AccountId, AccountRow>();
   /** With their places in the table, and the batches of their newest entries. */
   readonly #reservations = new Map<
@@ -42,6 +44,7 @@ export class SqliteRows implements LedgerView {
   forget(): void {
     this.#newestDay = undefined;
     this.#lastBatch = undefined;
+    this.#newestId = undefined;
     this.#accounts.clear();
     this.#reservations.clear();
   }
@@ -68,6 +71,8 @@ export class SqliteRows implements LedgerView {
   reservation(id: ReservationId): ReservationRow | undefined {
     const kept = this.#reservations.get(id);
     if (kept !== undefined) return kept.row;
+    this.#newestId ??= this.#statements.newestId.get()?.id ?? "";
+    if (id > this.#newestId) return undefined; // Nearly every new one: ids begin with their time.
     const row = this.#statements.reservation.get(id);
     if (row === null) return undefined;
     this.#reservations.set(id, { row, seq: row.seq, lastEntry: row.lastEntry });
@@ -88,19 +93,20 @@ export class SqliteRows implements LedgerView {
       return [id, event, held, spent, overrun, reason, previous];
     });
     statements.insertBatch.run(batch, first.nodeId, first.atMs, JSON.stringify(stored));
-    for (const row of inserted) {
-      const { id, goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch } = row;
-      const owner = [goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch];
-      const times = [row.createdMs, row.expiresMs, row.closedMs];
-      const { lastInsertRowid } = statements.insertReservation.run(id, ...owner, ...times, batch);
-      this.#keep(row, Number(lastInsertRowid), batch);
-    }
     for (const { before, after } of updated) {
       const { id, state, actual, source, closedMs } = after;
       const seq = this.#reservations.get(id)?.seq ?? 0;
       const { changes } = statements.updateReservation.run(state, actual, source, closedMs, batch, seq, before.state);
       if (changes !== 1) throw new StoreFailure("conflict", `reservation ${id} is not ${before.state}`);
       this.#keep(after, seq, batch);
+    }
+    for (const row of inserted) {
+      const { id, goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch } = row;
+      const owner = [goalAccount, dayAccount, keyAccount, hold, actual, source, state, model, nodeId, nodeEpoch];
+      const times = [row.createdMs, row.expiresMs, row.closedMs];
+      const { lastInsertRowid } = statements.insertReservation.run(id, ...owner, ...times, batch);
+      this.#keep(row, Number(lastInsertRowid), batch);
+      if (this.#newestId !== undefined && id > this.#newestId) this.#newestId = id;
     }
     for (const { reservationId, generationId, hold, nextMs } of lookups) {
       statements.addLookup.run(reservationId, generationId, hold, nextMs);

@@ -27,6 +27,7 @@ function batchStatements(db: Database) {
     begin: db.query<unknown, []>("BEGIN IMMEDIATE"),
     commit: db.query<unknown, []>("COMMIT"),
     dataVersion: db.query<{ data_version: number }, []>("PRAGMA data_version"),
+    newestId: db.query<{ id: string | null }, []>("SELECT max(id) AS id FROM reservation"),
     lastBatch: db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM ledger_batch"),
     account: db.query<AccountRow, [string]>(
       "SELECT id, held, spent, overrun, unproven, hard, own_hard AS ownHard FROM account WHERE id = ?",
