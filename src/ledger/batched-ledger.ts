@@ -237,16 +237,17 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     return false;
   }
 
-  #written({ day, accounts, notices, replies }: BatchReply): void {
+  #written({ day, accounts, notices, heldMs, replies }: BatchReply): void {
     if (this.#day === undefined || day > this.#day) this.#day = day;
     for (const row of accounts) this.#accounts.set(row.id, row);
     this.#accounts.trim(maxCachedAccounts);
     // A batch that changes nothing writes nothing: a full disk takes it too.
-    if (notices.length > 0 || replies.some(({ kind }) => kind === "held")) this.#availability.succeeded();
+    if (heldMs.length + notices.length > 0 || replies.some(({ kind }) => kind === "held"))
+      this.#availability.succeeded();
+    for (const ms of heldMs) this.#typicalHoldMs += (ms - this.#typicalHoldMs) / 16;
     for (const notice of notices) {
-      if (notice.kind === "resolved") {
-        if (notice.state === "SETTLED") this.#typicalHoldMs += (notice.heldMs - this.#typicalHoldMs) / 16;
-        if (notice.orphanOf !== undefined) this.#jobs.noteTakeover(notice.orphanOf, notice);
+      if (notice.kind === "resolved" && notice.orphanOf !== undefined) {
+        this.#jobs.noteTakeover(notice.orphanOf, notice.hold);
       }
       this.#log(notice);
     }

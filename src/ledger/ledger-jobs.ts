@@ -1,6 +1,6 @@
 import { BackgroundJob } from "#platform/background-job.ts";
 import { type Clock, type UtcDay, utcDayOf } from "#platform/time.ts";
-import type { LedgerNotice, Operation } from "./rules/operations.ts";
+import type { Operation } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
 import type { OpenHolds } from "./shared-sql.ts";
 import type { LedgerContext, LedgerStore } from "./store.ts";
@@ -104,7 +104,7 @@ export class LedgerJobs {
   }
 
   /** Counts a hold that a sweep has taken over from a dead node, for the event at its end. */
-  noteTakeover(node: string, { hold }: Extract<LedgerNotice, { kind: "resolved" }>): void {
+  noteTakeover(node: string, hold: number): void {
     this.#takenOver.nodes.add(node);
     this.#takenOver.unresolved += 1;
     this.#takenOver.unresolvedNanoUsd += hold;

@@ -27,7 +27,8 @@ export function decideBatch(
 ): { readonly reply: BatchReply; readonly changes: LedgerChanges } {
   const rows = new WorkingRows(view, batch.node, time);
   const replies = batch.operations.map((operation) => apply(rows, operation));
-  const reply = { replies, accounts: rows.touchedAccounts(), day: time.day, notices: rows.notices };
+  const { notices, heldMs } = rows;
+  const reply = { replies, accounts: rows.touchedAccounts(), day: time.day, notices, heldMs };
   return { reply, changes: rows.changes() };
 }
 

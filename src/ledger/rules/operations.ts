@@ -35,6 +35,7 @@ export type OperationReply =
 
 /** What happened to a reservation, for logs, metrics and records. Written once per change, after it is durable. */
 export type LedgerNotice =
+  /** Not of a call that its own request has settled: that is no news to it, and happens with nearly every request. */
   | {
       readonly kind: "resolved";
       readonly id: ReservationId;
@@ -42,8 +43,6 @@ export type LedgerNotice =
       readonly hold: number;
       /** What the accounts were charged: the actual cost, the hold, or 0. */
       readonly charged: number;
-      /** Since its admission. */
-      readonly heldMs: number;
       /** Present when the hold was taken over: the dead node that it belonged to. */
       readonly orphanOf?: string;
     }
@@ -79,6 +78,8 @@ export interface BatchReply {
   readonly accounts: readonly AccountRow[];
   readonly day: UtcDay;
   readonly notices: readonly LedgerNotice[];
+  /** How long each hold has lasted whose call was settled, in milliseconds. */
+  readonly heldMs: readonly number[];
 }
 
 export interface LedgerChanges {

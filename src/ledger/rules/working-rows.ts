@@ -23,6 +23,7 @@ const maxReasonLength = 200;
 /** The rows that one batch reads and changes, while its operations are applied one after the other. */
 export class WorkingRows {
   readonly notices: LedgerNotice[] = [];
+  readonly heldMs: number[] = [];
   readonly lookups: LookupRow[] = [];
   readonly node: NodeIdentity;
   readonly time: LedgerTime;
@@ -106,13 +107,16 @@ export class WorkingRows {
       }
     }
     if (event === "admitted") return;
+    if (row.state === "SETTLED") {
+      this.heldMs.push(this.time.nowMs - row.createdMs);
+      if (row.source !== "operator") return;
+    }
     this.notices.push({
       kind: "resolved",
       id: row.id,
       state: row.state,
       hold: row.hold,
       charged: chargedOf(row),
-      heldMs: this.time.nowMs - row.createdMs,
     });
   }
 
