@@ -217,7 +217,8 @@ export function scanDsn({ bytes, text }: NormalizedText, keywordAt: number, foun
     if (text[from - 1] === "(" && (text[from - 2] === "p" || text[from - 2] === "x")) break;
     from--;
   }
-  const colon = text.slice(from, keywordAt).indexOf(":");
+  const source = text.slice(from, keywordAt);
+  const colon = source.indexOf(":", source.indexOf("://") + 1);
   const start = from + colon + 1;
   if (colon < 0 || !isUrlPassword(text.slice(start, keywordAt))) return;
   found.push({ start, end: keywordAt, rule: "url_password" });
