@@ -30,8 +30,8 @@ const algorithmParts = new Set(
     " ",
   ),
 );
-/** `prime256v1`, `secp384r1`: curves, by the names that programs give them. */
-const curve = /^(?:prime|sec[pt]|brainpoolP|wtls|c2[pt]nb)\d{3}[a-z]\d{1,2}$/i;
+/** `prime256v1`, `secp384r1`: curves, by the names that programs give them; `PBKDF2WithHmacSHA256`. */
+const namedAlgorithm = /^(?:prime|sec[pt]|brainpoolP|wtls|c2[pt]nb)\d{3}[a-z]\d{1,2}$|^PB(?:KDF2|E)With\w{4,40}$/i;
 
 /** Numbers that are more than digits: `0x8B30`, `-0x3f879678`, `(0x10UL)`, `2.71828e-1000`, `3.14159265i`. */
 const number = /^\(?[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)[),/]{0,2}$/i;
@@ -100,7 +100,7 @@ function isAlgorithm(value: string): boolean {
         .toLowerCase()
         .split(/[-_]/)
         .every((part) => part !== "" && (/^\d+$/.test(part) || algorithmParts.has(part.replace(/\d+$/, ""))))) ||
-    curve.test(value)
+    namedAlgorithm.test(value)
   );
 }
 
