@@ -163,7 +163,7 @@ export function finishedRequests(
   context: GatewayContext,
 ) {
   const { log, metrics, closing } = context;
-  const finished = createBatcher<RequestRecord>(32, 20, (records) => {
+  const finished = createBatcher<RequestRecord>(128, 50, (records) => {
     for (const record of records) metrics.requestFinished(record);
     for (const record of records) kept.requestFinished(record);
     for (const record of records) {

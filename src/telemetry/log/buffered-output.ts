@@ -24,10 +24,11 @@ const flushTimeoutMs = 500;
  * one write at a time is under way in the background, what comes meanwhile waits, in order, up to a bound.
  */
 export function bufferedOutput(fd: number, options: BufferedOutputOptions) {
-  const { batchSize = 16_384, flushEveryMs = 100, maxWaiting = 8_388_608, pieceBytes = 65_536, dropped } = options;
-  let lines: string[] = [];
-  /** Characters in `lines`. */
-  let waiting = 0;
+  const { batchSize = 32_768, flushEveryMs = 100, maxWaiting = 8_388_608, pieceBytes = 65_536, dropped } = options;
+  /** Lines that wait. */
+  let text = "";
+  /** Lines that were taken from it, to be written next. */
+  let encoded = Buffer.alloc(0);
   let droppedLines = 0;
   /** The piece under way; it is in the kernel, or a full pipe has refused it and it waits for the next try. */
   let piece: Buffer | undefined;
@@ -37,29 +38,31 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions) {
   /** The descriptor failed for good (the reader has closed it): nothing is written any more. */
   let closed = false;
 
+  function waiting(): number {
+    return text.length + encoded.length;
+  }
+
   /** Adds a line; before it, where lines are missing, the one that says how many. */
   function add(line: string): void {
-    const missing = droppedLines === 0 ? "" : dropped(droppedLines);
+    if (droppedLines > 0) text += dropped(droppedLines);
     droppedLines = 0;
-    for (const each of [missing, line]) {
-      if (each !== "") lines.push(each);
-      waiting += each.length;
-    }
+    text += line;
   }
 
   /** As many lines as fit into a piece, and one at least; undefined when none waits. */
   function takePiece(): Buffer | undefined {
-    let [count, size] = [0, 0];
-    for (const line of lines) {
-      size += Buffer.byteLength(line);
-      if (count > 0 && size > pieceBytes) break;
-      count += 1;
+    if (encoded.length === 0) {
+      if (text === "") return undefined;
+      encoded = Buffer.from(text);
+      text = "";
+      // What is missing here is said now, though no line may follow.
+      add("");
     }
-    if (count === 0) return undefined;
-    const text = lines.splice(0, count).join("");
-    waiting -= text.length;
-    if (lines.length === 0) add("");
-    return Buffer.from(text);
+    let end = encoded.length;
+    if (end > pieceBytes) end = encoded.lastIndexOf("\n", pieceBytes - 1) + 1 || encoded.indexOf("\n") + 1 || end;
+    const taken = encoded.subarray(0, end);
+    encoded = encoded.subarray(end);
+    return taken;
   }
 
   function begin(): void {
@@ -80,31 +83,32 @@ export function bufferedOutput(fd: number, options: BufferedOutputOptions) {
       if (piece === undefined) return;
       if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") {
         closed = true;
-        lines = [];
+        text = "";
+        encoded = Buffer.alloc(0);
         piece = undefined;
       } else if (error !== null) setTimeout(send, fullPipeMs).unref();
       else {
         piece = written < piece.length ? piece.subarray(written) : undefined;
         if (piece !== undefined) send();
-        else if (waiting >= batchSize) begin();
+        else if (waiting() >= batchSize) begin();
         else beginLater();
       }
     });
   }
 
   function beginLater(): void {
-    if (timer === undefined && waiting > 0) timer = setTimeout(begin, flushEveryMs).unref();
+    if (timer === undefined && waiting() > 0) timer = setTimeout(begin, flushEveryMs).unref();
   }
 
   return {
     write(line: string): void {
       if (closed) return;
-      if (waiting + line.length > maxWaiting) {
+      if (waiting() + line.length > maxWaiting) {
         droppedLines += 1;
         return;
       }
       add(line);
-      if (waiting >= batchSize) begin();
+      if (waiting() >= batchSize) begin();
       else beginLater();
     },
     /** Writes out what waits, now; for the end of the process. Gives up on a reader that does not read. */
