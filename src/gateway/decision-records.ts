@@ -50,7 +50,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
   const rejections = rejectionRecords(
     clock,
     () => Bun.randomUUIDv7(),
-    (record) => stored.add(record),
+    (record) => stored.add(() => record),
   );
   const sessions = new LruMap<string, string>();
   const conversations = new LruMap<string, PreviousAnswer>();
@@ -62,12 +62,12 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     sessions.trim(maxSessions);
     return redacted;
   };
-  const recordOf = (record: RequestRecord) => {
+  const previousAnswer = ({ routed }: RequestRecord) => conversations.get(routed?.conversationKey ?? "");
+  const build = (record: RequestRecord, before: PreviousAnswer | undefined, salt?: number) => {
     const { routed } = record;
     const policyHash =
       routed === undefined ? null : nameConfiguration(routed.snapshot.policy, routed.snapshot.registry, routed.learned);
-    const before = conversations.get(routed?.conversationKey ?? "");
-    return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId), before });
+    return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId), salt, before });
   };
   const rememberAnswer = ({ routed, answeredBy, attempts }: RequestRecord) => {
     const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
@@ -102,7 +102,8 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     },
     requestFinished(record: RequestRecord) {
       if (!enabled()) return;
-      stored.add(recordOf(record), record.routed?.conversationKey);
+      const before = previousAnswer(record);
+      stored.add((salt) => build(record, before, salt));
       rememberAnswer(record);
     },
     requestRejected(rejection: Rejection) {
@@ -129,6 +130,6 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
       return { ...record, explanation: explain(record, readConfiguration(config)) };
     },
     /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
-    explainNow: (record: RequestRecord): object => explainedNow(recordOf(record), record.routed),
+    explainNow: (record: RequestRecord): object => explainedNow(build(record, previousAnswer(record)), record.routed),
   };
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { type ModelKey, tierOfRole } from "#domain/model.ts";
-import { ratesOf } from "#domain/money/prices.ts";
+import { type ModelKey, type Price, tierOfRole } from "#domain/model.ts";
+import { ratesOf, type TimeSpan } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
-import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { DecisionAttempt, DecisionInputs, DecisionRecord, DecisionTokens } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
 
@@ -12,6 +12,8 @@ export interface RecordContext {
   readonly policyHash: string | null;
   /** The caller's session, redacted. */
   readonly session: string | undefined;
+  /** Of the store, for the name of the conversation, from which nobody can tell it; absent where the record is not kept. */
+  readonly salt?: number | undefined;
   /** The last answer in the same conversation. */
   readonly before?: PreviousAnswer | undefined;
 }
@@ -22,31 +24,57 @@ export interface PreviousAnswer {
   readonly promptTokens: number;
 }
 
-/**
- * The decision record of a request that has ended, but for its number and the name of its conversation, which the store gives it. It is
- * made when it is written, not while the caller waits.
- */
-export function buildRecord(request: RequestRecord, { policyHash, session, before }: RecordContext): DecisionRecord {
-  const { routed, decision, timings, answeredBy } = request;
+/** The decision record of a request that has ended, but for its number, which the store gives it. Not made while the caller waits. */
+export function buildRecord(request: RequestRecord, context: RecordContext): DecisionRecord {
+  const { routed, decision, timings, answeredBy, atMs } = request;
   const final = routed?.decision ?? decision;
   const chosen = final.model ?? decision.model;
   const registry = routed?.snapshot.registry;
   const routing = routed?.snapshot.policy.routing;
   const model = registry?.models.get(answeredBy ?? chosen ?? "");
-  const attempts = request.attempts.map((attempt) => attemptIn(attempt, request.begunMs));
+  const during = { fromMs: atMs, toMs: atMs + timings.totalMs };
   const last = request.attempts.at(-1);
-  const during = { fromMs: request.atMs, toMs: request.atMs + timings.totalMs };
+  const senior = registry?.byRole.senior;
+  const { rule, contributions, points } = readEvidence(final.evidence);
+  const [unhealthy, unroutable]: [Record<string, string>, string[]] = [{}, []];
+  const health = routed?.snapshot.health;
+  for (const key in health) {
+    if (health[key]?.routable === false) unroutable.push(key);
+    if (health[key]?.state !== "HEALTHY") unhealthy[key] = health[key]?.state ?? "";
+  }
+  const attempts: DecisionAttempt[] = [];
+  const generationIds: string[] = [];
+  let tokens: DecisionTokens | null = null;
+  let hold = 0;
+  let [day, ledgerMs]: [string?, number?] = [];
+  /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
+  let baseline: number | null = null;
+  for (const attempt of request.attempts) {
+    const { usage } = attempt;
+    const made = attemptIn(attempt, request.begunMs);
+    attempts.push(made);
+    if (made.generation_id !== null) generationIds.push(made.generation_id);
+    tokens = addTokens(tokens, made.tokens);
+    hold += attempt.holdNanoUsd;
+    day = attempt.day ?? day;
+    if (attempt.ledgerMs !== undefined) ledgerMs = (ledgerMs ?? 0) + attempt.ledgerMs;
+    // Without tiers there would be no scout.
+    if (usage !== undefined && senior !== undefined && attempt.purpose !== "SCOUT") {
+      baseline = (baseline ?? 0) + safeCost(usage, senior.price, during);
+    }
+  }
   return {
     seq: 0,
-    at_ms: request.atMs,
-    recorded_ms: bookedMs(Math.round(during.toMs), request.attempts.findLast(({ day }) => day !== undefined)?.day),
+    at_ms: atMs,
+    recorded_ms: bookedMs(Math.round(during.toMs), day),
     decision_id: request.decisionId,
     request_id: request.requestId,
-    session: bounded(session),
+    session: bounded(context.session),
     goal: bounded(routed?.task.goal_id),
     task: routed?.namesTask === true ? bounded(routed.task.task_id) : null,
-    conversation: null,
-    generation_ids: attempts.flatMap(({ generation_id }) => generation_id ?? []),
+    conversation:
+      routed && context.salt !== undefined ? Bun.hash(routed.conversationKey, context.salt).toString(36) : null,
+    generation_ids: generationIds,
     label: request.label ?? null,
     route: "chat_completions",
     alias: request.alias,
@@ -66,9 +94,11 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
     score: final.score,
     confidence: final.confidence,
     sensitive_block_applied: final.sensitive_block_applied,
-    ...readEvidence(final.evidence),
+    rule,
+    contributions,
+    points,
     thresholds: routing === undefined ? null : { flash_below: routing.flash_below, pro_from: routing.pro_from },
-    inputs: routed === undefined ? null : inputsIn(routed),
+    inputs: routed === undefined ? null : inputsIn(routed, unroutable),
     housekeeping: routed?.housekeeping ?? null,
     features: routed === undefined ? {} : { ...routed.features },
     evidence: final.evidence,
@@ -76,24 +106,24 @@ export function buildRecord(request: RequestRecord, { policyHash, session, befor
     timings: {
       gate_ms: rounded(timings.gateMs),
       decision_ms: rounded(timings.decisionMs),
-      ledger_ms: rounded(total(request.attempts.map(({ ledgerMs }) => ledgerMs))),
+      ledger_ms: rounded(ledgerMs),
       first_token_ms: rounded(timings.firstTokenMs),
       total_ms: rounded(timings.totalMs),
     },
-    tokens: attempts.reduce(addTokens, null),
-    hold_nano_usd: attempts.reduce((sum, { hold_nano_usd }) => sum + hold_nano_usd, 0),
+    tokens,
+    hold_nano_usd: hold,
     cost_nano_usd: request.costNanoUsd,
     cost_state: costState(attempts),
     cost_source: last?.costSource ?? null,
-    baseline_nano_usd: baselineIn(request, during),
-    switched: switchIn(request, before, during),
+    baseline_nano_usd: baseline,
+    switched: switchIn(request, context.before, during),
     price_band: bandIn(request, during),
     price_version: request.priceVersion ?? null,
     is_byok: last?.ownAccount ?? null,
     forwarded_fields: [...(request.forwardedFields ?? [])],
     redactions: [...request.redactions],
-    health: routed === undefined ? {} : unhealthyIn(routed.snapshot),
-    policy_hash: policyHash,
+    health: unhealthy,
+    policy_hash: context.policyHash,
     reported: null,
     repeated: 1,
   };
@@ -125,7 +155,7 @@ function tokensIn(usage: TokenUsage | undefined): DecisionTokens | null {
   return { prompt: input, cached: cachedInput, cache_write: cacheWrite, completion: output, reasoning };
 }
 
-function addTokens(sum: DecisionTokens | null, { tokens }: DecisionAttempt): DecisionTokens | null {
+function addTokens(sum: DecisionTokens | null, tokens: DecisionTokens | null): DecisionTokens | null {
   if (sum === null || tokens === null) return sum ?? tokens;
   const added = { ...sum };
   for (const kind of Object.keys(added) as (keyof DecisionTokens)[]) added[kind] += tokens[kind];
@@ -134,36 +164,25 @@ function addTokens(sum: DecisionTokens | null, { tokens }: DecisionAttempt): Dec
 
 /** `at_least` and a charged hold are what the ledger counts; the upstream did not confirm them as the cost. */
 function costState(attempts: readonly DecisionAttempt[]): DecisionRecord["cost_state"] {
-  if (attempts.some((each) => each.cost_nano_usd === null && each.cost_source !== "hold")) return "unknown";
-  const isGuess = ({ cost_source }: DecisionAttempt) => cost_source === "at_least" || cost_source === "hold";
-  return attempts.some(isGuess) ? "estimated" : "known";
-}
-
-/** The sum of what is known; undefined where nothing is. */
-function total(numbers: readonly (number | undefined)[]): number | undefined {
-  return numbers.reduce((sum, each) => (each === undefined ? sum : (sum ?? 0) + each), undefined);
-}
-
-type Span = Parameters<typeof ratesOf>[2];
-
-/** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
-function baselineIn({ routed, attempts }: RequestRecord, during: Span): number | null {
-  const price = routed?.snapshot.registry.byRole.senior?.price;
-  // Without tiers there would be no scout.
-  const answers = attempts.filter(({ purpose }) => purpose !== "SCOUT" && price !== undefined);
-  return total(answers.map(({ usage }) => usage && price && safeCost(usage, price, during))) ?? null;
+  let state: DecisionRecord["cost_state"] = "known";
+  for (const { cost_nano_usd, cost_source } of attempts) {
+    if (cost_nano_usd === null && cost_source !== "hold") return "unknown";
+    if (cost_source === "at_least" || cost_source === "hold") state = "estimated";
+  }
+  return state;
 }
 
 /** The same tokens on the model before would have met its cache, as far as the conversation had gone. */
 function switchIn(
   { routed, answeredBy, attempts }: RequestRecord,
   before: PreviousAnswer | undefined,
-  during: Span,
+  during: TimeSpan,
 ): DecisionRecord["switched"] {
+  if (before === undefined || before.model === answeredBy) return null;
   const usage = attempts.findLast(({ outcome }) => outcome === "answered")?.usage;
   const models = routed?.snapshot.registry.models;
-  const [from, to] = [models?.get(before?.model ?? ""), models?.get(answeredBy ?? "")];
-  if (before === undefined || usage === undefined || !from || !to || from === to) return null;
+  const [from, to] = [models?.get(before.model), models?.get(answeredBy ?? "")];
+  if (usage === undefined || from === undefined || to === undefined) return null;
   const cachedInput = Math.min(before.promptTokens, usage.input);
   const stayed = { ...usage, cachedInput, cacheWrite: Math.min(usage.cacheWrite ?? 0, usage.input - cachedInput) };
   return {
@@ -172,9 +191,9 @@ function switchIn(
   };
 }
 
-function safeCost(...args: Parameters<typeof costOf>): number {
+function safeCost(usage: TokenUsage, price: Price, during: TimeSpan): number {
   try {
-    return costOf(...args);
+    return costOf(usage, price, during);
   } catch {
     // The counts are so large that the cost is no safe integer.
     return 0;
@@ -182,11 +201,11 @@ function safeCost(...args: Parameters<typeof costOf>): number {
 }
 
 /** Which of the model's rates the last answer met, where it has several. */
-function bandIn({ routed, attempts }: RequestRecord, during: Span): string | null {
-  const { usage, model = "" } = attempts.findLast((attempt) => attempt.usage !== undefined) ?? {};
-  const price = routed?.snapshot.registry.models.get(model)?.price;
-  if (usage === undefined || price?.bands === undefined) return null;
-  const { input, output } = ratesOf(price, usage.input, during);
+function bandIn({ routed, attempts }: RequestRecord, during: TimeSpan): string | null {
+  const answer = attempts.findLast(({ usage }) => usage !== undefined);
+  const price = routed?.snapshot.registry.models.get(answer?.model ?? "")?.price;
+  if (answer?.usage === undefined || price?.bands === undefined) return null;
+  const { input, output } = ratesOf(price, answer.usage.input, during);
   if (input === price.input && output === price.output) return "base";
   return `${input / 1e9}/${output / 1e9} USD per million`;
 }
@@ -194,7 +213,7 @@ function bandIn({ routed, attempts }: RequestRecord, during: Span): string | nul
 /** When it ended, within the UTC day that the ledger counts its cost to. */
 function bookedMs(endedMs: number, day: string | undefined): number {
   if (day === undefined) return endedMs;
-  const startMs = Date.parse(`${day}T00:00:00Z`);
+  const startMs = Date.parse(day);
   return Math.min(Math.max(endedMs, startMs), startMs + 86_399_999);
 }
 
@@ -222,24 +241,34 @@ export function readEvidence(evidence: readonly string[]): Pick<DecisionRecord, 
 }
 
 /** What is needed to decide again. */
-function inputsIn(routed: RoutedInputs): DecisionInputs {
-  const { snapshot, ledgerSpend } = routed;
-  const { size, ownCaps, affinity } = snapshot;
-  const { task_id: _, goal_id: __, kind: ___, instruction: ____, metadata, ...task } = routed.task;
-  const { error_signature: _____, last_model, ...counts } = routed.runtime;
-  const { routing: hint, scout, pro } = metadata;
+function inputsIn(routed: RoutedInputs, unroutable: string[]): DecisionInputs {
+  const { task, snapshot } = routed;
+  const { error_signature: _, last_model, ...counts } = routed.runtime;
+  const { ownCaps, affinity } = snapshot;
+  const { routing: hint, scout, pro } = task.metadata;
   return {
     task: {
-      ...task,
+      explicit_route: task.explicit_route,
+      reasoning: task.reasoning,
+      sensitive: task.sensitive,
+      repo_context_present: task.repo_context_present,
+      repo_free_opt_in: task.repo_free_opt_in,
+      risk_level: task.risk_level,
+      blast_radius: task.blast_radius,
+      reasoning_requirement: task.reasoning_requirement,
+      ambiguity: task.ambiguity,
+      dependency_depth: task.dependency_depth,
+      verification_difficulty: task.verification_difficulty,
+      estimated_tool_depth: task.estimated_tool_depth,
       hint: hint === "pro" || hint === "flash" || hint === "free" ? hint : "auto",
       scout: scout === true,
       pro: pro === true,
     },
     runtime: { ...counts, last_model: bounded(last_model ?? undefined) },
-    size: renamed(size, snakeCase) as DecisionInputs["size"],
+    size: sizeIn(snapshot.size),
     spend: snapshot.spend,
-    ledger_spend: ledgerSpend ?? null,
-    own_caps: renamed(ownCaps ?? {}, snakeCase),
+    ledger_spend: routed.ledgerSpend ?? null,
+    own_caps: ownCaps === undefined ? {} : { goal_hard: ownCaps.goalHard, day_hard: ownCaps.dayHard },
     scale: snapshot.scale ?? "declared",
     run_evidence: [...(snapshot.runEvidence ?? [])],
     prose: snapshot.prose ?? 0,
@@ -248,27 +277,25 @@ function inputsIn(routed: RoutedInputs): DecisionInputs {
     affinity: affinity === undefined ? null : { model: affinity.model, continuation: affinity.continuation },
     draw: snapshot.draw ?? null,
     verdict: snapshot.verdict ?? null,
-    unroutable: Object.entries(snapshot.health).flatMap(([key, { routable }]) => (routable ? [] : key)),
+    unroutable,
   };
 }
 
-/** An object with its members under other names. */
-export function renamed(from: object, name: (name: string) => string): object {
-  return Object.fromEntries(Object.entries(from).map(([key, value]) => [name(key), value]));
-}
-
-/** Of the few members of our own objects. */
-const inSnakeCase = new Map<string, string>();
-
-function snakeCase(name: string): string {
-  const known = inSnakeCase.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  inSnakeCase.set(name, known);
+/** What is seldom there is not in it as undefined: that would take JSON longer. */
+function sizeIn(size: RequestSize): DecisionInputs["size"] {
+  const { writesCache, otherOutputTokens, reasoningTokens, predictedTokens, surcharge } = size;
+  const known: DecisionInputs["size"] = {
+    input_tokens_bound: size.inputTokensBound,
+    input_tokens_estimate: size.inputTokensEstimate,
+    requested_output_tokens: size.requestedOutputTokens,
+    choices: size.choices,
+  };
+  if (writesCache !== undefined) known.writes_cache = writesCache;
+  if (otherOutputTokens !== undefined) known.other_output_tokens = otherOutputTokens;
+  if (reasoningTokens !== undefined) known.reasoning_tokens = reasoningTokens;
+  if (predictedTokens !== undefined) known.predicted_tokens = predictedTokens;
+  if (surcharge !== undefined) known.surcharge = { ...surcharge, fields: [...surcharge.fields] };
   return known;
-}
-
-function unhealthyIn({ health }: Snapshot): Record<string, string> {
-  const states = Object.entries(health).map(([key, { state }]) => [key, state] as const);
-  return Object.fromEntries(states.filter(([, state]) => state !== "HEALTHY"));
 }
 
 /** Rounded to three decimal places. */

@@ -10,29 +10,29 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** For each field the values that a record has in it. "" stands for none. */
+/** For each field the value, or the values, that a record has in it. "" stands for none. */
 const filterValues = {
-  decisionId: ({ decision_id }) => [decision_id],
-  requestId: ({ request_id }) => [request_id],
-  session: ({ session }) => [session ?? ""],
-  goal: ({ goal }) => [goal ?? ""],
-  task: ({ task }) => [task ?? ""],
-  cause: ({ cause }) => [cause ?? ""],
-  rule: ({ rule }) => (rule ?? "").split(", "),
-  alias: ({ alias }) => [alias ?? ""],
-  model: ({ served_by, model }) => [served_by ?? model ?? ""],
-  tier: ({ tier }) => [tier ?? ""],
-  kind: ({ kind }) => [kind ?? ""],
-  action: ({ action }) => [action ?? ""],
-  outcome: ({ outcome }) => [outcome],
+  decisionId: ({ decision_id }) => decision_id,
+  requestId: ({ request_id }) => request_id,
+  session: ({ session }) => session ?? "",
+  goal: ({ goal }) => goal ?? "",
+  task: ({ task }) => task ?? "",
+  cause: ({ cause }) => cause ?? "",
+  rule: ({ rule }) => (rule?.includes(", ") ? rule.split(", ") : (rule ?? "")),
+  alias: ({ alias }) => alias ?? "",
+  model: ({ served_by, model }) => served_by ?? model ?? "",
+  tier: ({ tier }) => tier ?? "",
+  kind: ({ kind }) => kind ?? "",
+  action: ({ action }) => action ?? "",
+  outcome: ({ outcome }) => outcome,
   // Itself, and its class: `4xx`.
   status: ({ status }) => [String(status), `${Math.floor(status / 100)}xx`],
-  refusedBy: ({ refused_by }) => [refused_by ?? ""],
-  errorClass: ({ error_class }) => [error_class ?? ""],
-  costState: ({ cost_state }) => [cost_state],
-  label: ({ label }) => [label ?? ""],
-  redaction: ({ redactions }) => (redactions.length === 0 ? [""] : ["any", ...redactions.map(({ rule }) => rule)]),
-} satisfies Readonly<Record<string, (record: DecisionRecord) => readonly string[]>>;
+  refusedBy: ({ refused_by }) => refused_by ?? "",
+  errorClass: ({ error_class }) => error_class ?? "",
+  costState: ({ cost_state }) => cost_state,
+  label: ({ label }) => label ?? "",
+  redaction: ({ redactions }) => (redactions.length === 0 ? "" : ["any", ...redactions.map(({ rule }) => rule)]),
+} satisfies Readonly<Record<string, (record: DecisionRecord) => string | readonly string[]>>;
 /** The fields by which records are found; the others of a filter are times. */
 type FilterField = keyof typeof filterValues;
 
@@ -86,7 +86,7 @@ export function wantedBy(filter: RecordFilter): readonly Wanted[] {
 }
 
 export function hasWanted(record: DecisionRecord, wanted: readonly Wanted[]): boolean {
-  return wanted.every(([field, anyOf]) => filterValues[field](record).some((value) => anyOf.includes(value)));
+  return wanted.every(([field, anyOf]) => [filterValues[field](record)].flat().some((value) => anyOf.includes(value)));
 }
 
 /** Whether a record passes, without a database: for the live feed. */
@@ -99,7 +99,16 @@ export function matchesFilter(record: DecisionRecord, filter: RecordFilter): boo
 export function termsIn(records: readonly DecisionRecord[]): readonly string[] {
   return fields.flatMap((field) => {
     const values = new Set<string>();
-    for (const record of records) for (const value of filterValues[field](record)) values.add(value);
+    const valuesIn: (record: DecisionRecord) => string | readonly string[] = filterValues[field];
+    let last: unknown;
+    for (const record of records) {
+      const value = valuesIn(record);
+      // Most are those of the record before.
+      if (value === last) continue;
+      last = value;
+      if (typeof value === "string") values.add(value);
+      else for (const each of value) values.add(each);
+    }
     return [...values].map((value) => `${field}=${value}`);
   });
 }

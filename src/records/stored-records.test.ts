@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 function append(records: StoredRecords, all: readonly DecisionRecord[]): void {
-  for (const record of all) records.add(record);
+  for (const record of all) records.add(() => record);
 }
 
 /** The records of one process over a database. */

@@ -2,11 +2,10 @@ import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
-import type { ClosedReservation, RecordFilter, ReportedOutcome, RollupFilter, TimeRange } from "./records.ts";
+import type { ClosedReservation, RecordFilter, ReportedOutcome } from "./records.ts";
 import { matchesFilter } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
-import type { SeriesRequest } from "./store/summaries.ts";
 
 export interface StoredRecordsOptions {
   readonly openDatabase: () => Promise<StoreDatabase>;
@@ -45,8 +44,7 @@ export class StoredRecords extends RecordStore {
   #saving: Promise<void> | undefined;
   #cancelSave: (() => void) | undefined;
   #closed = false;
-  /** The name of a conversation needs the store's salt. */
-  #waiting: { readonly record: DecisionRecord; readonly conversationKey: string | undefined }[] = [];
+  #waiting: ((salt: number) => DecisionRecord)[] = [];
   /** Taken from the queue and numbered, but not known to be written. */
   #batch: readonly DecisionRecord[] = [];
   #mayBeWritten = false;
@@ -64,25 +62,29 @@ export class StoredRecords extends RecordStore {
 
   constructor(options: StoredRecordsOptions) {
     const lazy = new LazyStore(options.openDatabase);
-    super({
+    const database: StoreDatabase = {
       kind: options.kind,
       read: async (...statements) => (await lazy.opened()).read(...statements),
       write: async (...statements) => (await lazy.opened()).write(...statements),
       close: () => lazy.close(),
-    });
+    };
+    super(database, options.clock);
     this.#options = options;
     // So that two nodes seldom give two records of one millisecond the same number.
     this.#ownPlace = Math.floor(options.random() * seqPerMs);
   }
 
-  /** Queues a record to be written; the name of its conversation is made then. What does not fit is dropped and counted. */
-  add(record: DecisionRecord, conversationKey?: string): void {
+  /**
+   * Queues a record to be written. It is made then, with the store's salt: what is made and written at once is still in the processor's
+   * caches. What does not fit is dropped and counted.
+   */
+  add(make: (salt: number) => DecisionRecord): void {
     if (this.#closed || this.#waiting.length >= maxWaiting) {
       this.#drop(1);
       return;
     }
     this.#schedule(writeEveryMs);
-    this.#waiting.push({ record, conversationKey });
+    this.#waiting.push(make);
     // Once for each whole batch: those that come before it is taken wait for the next one.
     if (this.#waiting.length % maxLines === 0 && this.#ok) void this.save();
   }
@@ -97,14 +99,6 @@ export class StoredRecords extends RecordStore {
   writeLater(name: string, write: () => Promise<unknown>): void {
     if (this.#side.size < maxSideWrites || this.#side.has(name)) this.#side.set(name, write);
     this.#schedule(writeEveryMs);
-  }
-
-  override summary(range: TimeRange, filter: RollupFilter = {}) {
-    return super.summary(range, filter, this.#options.clock.now());
-  }
-
-  override series(request: SeriesRequest) {
-    return super.series(request, this.#options.clock.now());
   }
 
   override async reportOutcome(report: ReportedOutcome): Promise<boolean> {
@@ -199,16 +193,12 @@ export class StoredRecords extends RecordStore {
     this.#ok = ok;
   }
 
-  /** Takes the next batch from the queue and numbers its records. */
+  /** Takes the next batch from the queue, makes its records and numbers them. */
   #takeBatch(salt: number): void {
-    // A settlement may wait a moment for its record's end, while later refusals are recorded at once.
-    const batch = this.#waiting.splice(0, maxLines).sort((a, b) => a.record.recorded_ms - b.record.recorded_ms);
-    for (const { record, conversationKey } of batch) {
-      record.seq = this.#nextSeq(record.recorded_ms);
-      // From which nobody can tell the conversation.
-      if (conversationKey !== undefined) record.conversation = Bun.hash(conversationKey, salt).toString(36);
-    }
-    this.#batch = batch.map(({ record }) => record);
+    const made = this.#waiting.splice(0, maxLines).map((make) => make(salt));
+    // Refusals without a decision are recorded at once, others a moment after their end.
+    this.#batch = made.sort((a, b) => a.recorded_ms - b.recorded_ms);
+    for (const record of made) record.seq = this.#nextSeq(record.recorded_ms);
     this.#mayBeWritten = false;
   }
 

@@ -65,7 +65,7 @@ class Simulation {
   add(record: DecisionRecord, configuration: DecisionConfiguration | undefined): void {
     const { inputs, tokens, outcome, goal, label } = record;
     if (inputs === null || record.cause === null || configuration === undefined) {
-      this.report.skip(record);
+      this.report.sums.skipped += record.repeated;
       return;
     }
     if (tokens !== null && outcome === "answered") {
@@ -97,7 +97,7 @@ class Simulation {
     for (const account of Object.values(accounts)) {
       if (delta !== 0) this.#more.set(account, (this.#more.get(account) ?? 0) + delta);
     }
-    this.report.add({ record, decision, registry, cost });
+    this.report.add(record, decision, registry, cost);
   }
 
   /** The affinity that the request would have met: the recorded one, unless its conversation has gone elsewhere. */
@@ -143,19 +143,12 @@ interface CostUnder {
   readonly estimated: boolean;
 }
 
-interface Replayed {
-  readonly record: DecisionRecord;
-  readonly decision: RoutingDecision;
-  readonly registry: ModelRegistry;
-  readonly cost: CostUnder;
-}
-
 const capCauses: ReadonlySet<string | null> = new Set(["budget_soft_cap", "budget_hard_cap_exceeded"]);
 const maxChanges = 100;
 
 /** Sums up replayed requests. */
 class BacktestReport {
-  readonly #sums = {
+  readonly sums = {
     from_ms: null as number | null,
     to_ms: null as number | null,
     /** Records that were replayed. */
@@ -180,13 +173,9 @@ class BacktestReport {
   readonly #days = new Map<string, ReturnType<typeof newDay>>();
   readonly #changes = new Map<string, ReturnType<typeof newChange>>();
 
-  skip({ repeated }: DecisionRecord): void {
-    this.#sums.skipped += repeated;
-  }
-
-  add({ record, decision, registry, cost }: Replayed): void {
+  add(record: DecisionRecord, decision: RoutingDecision, registry: ModelRegistry, cost: CostUnder): void {
     const { model, cause, recorded_ms, cost_nano_usd, reported } = record;
-    const sums = this.#sums;
+    const { sums } = this;
     const tierOf = (key: string | null) => {
       const role = registry.models.get(key ?? "")?.role;
       return role === undefined ? null : tierOfRole[role];
@@ -232,7 +221,7 @@ class BacktestReport {
       cost_nano_usd,
     });
     return {
-      ...this.#sums,
+      ...this.sums,
       before: routed(this.#before),
       after: routed(this.#after),
       days: [...this.#days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1)),

@@ -9,7 +9,6 @@ import { decide } from "#pipeline/decide/decide.ts";
 import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
-import { renamed } from "#records/build-record.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 
 /** What decisions are made by. */
@@ -63,6 +62,7 @@ export interface DecideInput {
 /** The input of a recorded decision, under a configuration: the one it was made by, or another. */
 export function decideInputOf(record: Replayable, configuration: DecisionConfiguration): DecideInput {
   const { inputs } = record;
+  const size = Object.entries(inputs.size).map(([name, value]) => [camelCase(name), value]);
   return {
     task: taskOf(record),
     runtime: { ...inputs.runtime, error_signature: null },
@@ -70,7 +70,7 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
       policy: configuration.policy,
       registry: configuration.registry,
       health: healthOf(record),
-      size: renamed(inputs.size, camelCase) as RequestSize, // as it was renamed
+      size: Object.fromEntries(size) as RequestSize, // as it was renamed
       spend: spendOf(inputs.spend),
       caps: capsFor(inputs, configuration),
       scale: inputs.scale,

@@ -1,6 +1,8 @@
 import { openLargeStore, type Statement, type StoreDatabase } from "#db/store-database.ts";
 import { chargedOf, partsOfReservationId, type ReservationState } from "#ledger/rules/rows.ts";
 import type { MemoryLimits } from "#platform/lru-map.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import type { Clock } from "#platform/time.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import {
   type ClosedReservation,
@@ -20,7 +22,6 @@ import { dayMs, hourMs, minuteMs, sumStatements } from "./sums.ts";
 
 /** How long sums by hour are kept, whatever the retention of the records. */
 const hoursKeptMs = 400 * dayMs;
-const exportPage = 500;
 /** Blocks that are deleted at a time; the ledger waits meanwhile. */
 const deletesAtOnce = 8;
 /** How often a change is tried whose block another process changes at the same time. */
@@ -34,12 +35,14 @@ export async function openRecordStore(databaseUrl: string): Promise<RecordStore>
 /** The records of all nodes in a database, which it closes with itself. Every method rejects when the database does not answer. */
 export class RecordStore {
   readonly #db: StoreDatabase;
+  readonly #clock: Pick<Clock, "now">;
   /** The last block of this process. Undefined while nobody knows whether it was written. */
   #last: Block | undefined;
   #salt: number | undefined;
 
-  constructor(db: StoreDatabase) {
+  constructor(db: StoreDatabase, clock: Pick<Clock, "now"> = systemClock) {
     this.#db = db;
+    this.#clock = clock;
   }
 
   /** Salt of the hashes that stand for conversations and tasks; different in each database. */
@@ -76,7 +79,7 @@ export class RecordStore {
   /** All records that pass, the oldest first, in batches; reads on as it is consumed. */
   async *export(filter: RecordFilter): AsyncGenerator<readonly DecisionRecord[]> {
     for (let after: number | undefined = 0; after !== undefined; ) {
-      const { records, more }: RecordPage = await this.query(filter, { after, limit: exportPage });
+      const { records, more }: RecordPage = await this.query(filter, { after, limit: 500 });
       if (records.length > 0) yield records;
       after = more ? records.at(-1)?.seq : undefined;
     }
@@ -93,11 +96,11 @@ export class RecordStore {
     return found?.matches[0]?.record ?? (await this.query({ requestId: id }, { limit: 1 })).records[0];
   }
 
-  summary(range: TimeRange, filter: RollupFilter, nowMs: number) {
+  summary(range: TimeRange, filter: RollupFilter = {}, nowMs = this.#clock.now()) {
     return summarize(this.#db, range, filter, nowMs);
   }
 
-  series(request: SeriesRequest, nowMs: number) {
+  series(request: SeriesRequest, nowMs = this.#clock.now()) {
     return readSeries(this.#db, request, nowMs);
   }
 
@@ -115,23 +118,16 @@ export class RecordStore {
    * 0 when there is nothing to delete. In whole blocks, so some are kept for up to an hour longer.
    */
   async prune(fromMs: number, maxBytes: number): Promise<number> {
-    const excess = (await this.size()).bytes - maxBytes;
+    const isFull = (await this.size()).bytes > maxBytes;
     const [oldest = []] = await this.#db.read([
-      "SELECT last_seq, records, bytes FROM decision_block ORDER BY last_seq LIMIT ?",
-      deletesAtOnce,
+      "SELECT last_seq, records FROM decision_block WHERE last_seq < ? ORDER BY last_seq LIMIT ?",
+      ...(isFull ? [Number.MAX_SAFE_INTEGER, 1] : [seqFrom(fromMs), deletesAtOnce]),
     ]);
-    let [upTo, records, bytes] = [0, 0, 0];
-    for (const row of oldest) {
-      const lastSeq = Number(row["last_seq"]);
-      if (bytes >= excess && lastSeq >= seqFrom(fromMs)) break;
-      upTo = lastSeq;
-      records += Number(row["records"]);
-      bytes += Number(row["bytes"]);
-    }
-    if (records === 0) return 0;
+    if (oldest.length === 0) return 0;
+    const upTo = Number(oldest.at(-1)?.["last_seq"]);
     if (this.#last !== undefined && this.#last.lastSeq <= upTo) this.#last = undefined;
     await this.#write(["DELETE FROM decision_block WHERE last_seq <= ?", upTo]);
-    return records;
+    return oldest.reduce((sum, row) => sum + Number(row["records"]), 0);
   }
 
   /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */

@@ -6,18 +6,8 @@ import { type Wanted, wantedBy } from "#records/records.ts";
 import { type Block, blockColumns, blockIn, type Match, matchesIn, seqFrom, termHash } from "./blocks.ts";
 import { hourMs } from "./sums.ts";
 
-/** Blocks that are opened at a time, which takes the main thread some milliseconds. */
-const opensAtOnce = 8;
-
-/** Which records are wanted, by their numbers (from inclusive, to exclusive), and in which order. */
-interface Search {
-  readonly wanted: readonly Wanted[];
-  readonly from?: number;
-  readonly to?: number;
-  readonly newestFirst: boolean;
-  /** Blocks that are read at a time. */
-  readonly atOnce?: number;
-}
+/** Blocks that are read at a time; they are opened one by one. */
+const readsAtOnce = 4;
 
 interface Found {
   readonly block: Block;
@@ -33,15 +23,10 @@ export async function findPage(
   const { fromMs = 0, toMs } = filter;
   const newestFirst = after === undefined;
   const found: DecisionRecord[] = [];
-  const search = {
-    wanted: wantedBy(filter),
-    from: Math.max(seqFrom(fromMs), after === undefined ? 0 : after + 1),
-    to: Math.min(toMs === undefined ? before : seqFrom(toMs), before),
-    newestFirst,
-    // A page is seldom in more blocks than these.
-    atOnce: Math.min(opensAtOnce, 1 + Math.ceil(limit / 64)),
-  };
-  for await (const { block, matches } of searchBlocks(db, search)) {
+  const wanted = wantedBy(filter);
+  const from = Math.max(seqFrom(fromMs), after === undefined ? 0 : after + 1);
+  const to = Math.min(toMs === undefined ? before : seqFrom(toMs), before);
+  for await (const { block, matches } of searchBlocks(db, wanted, from, to, newestFirst)) {
     // Blocks of several processes may overlap: a later one may still have a record that comes before those found.
     const last = found[pageLength(found, limit)]?.seq;
     if (last !== undefined && (newestFirst ? block.lastSeq < last : block.firstSeq > last)) break;
@@ -66,14 +51,10 @@ function pageLength(records: readonly DecisionRecord[], limit: number): number {
 /** The blocks that have these decisions. Where ids tell their times, no earlier block is read. */
 export async function blocksWith(db: StoreDatabase, ids: readonly string[]): Promise<readonly Found[]> {
   const found: Found[] = [];
-  const search: Search = {
-    wanted: [["decisionId", ids]],
-    from: seqFrom(Math.max(0, Math.min(...ids.map(timeIn)) - hourMs)),
-    newestFirst: false,
-    atOnce: Math.min(ids.length, opensAtOnce),
-  };
+  const wanted: readonly Wanted[] = [["decisionId", ids]];
+  const from = seqFrom(Math.max(0, Math.min(...ids.map(timeIn)) - hourMs));
   let missing = ids.length;
-  for await (const each of missing === 0 ? [] : searchBlocks(db, search)) {
+  for await (const each of missing === 0 ? [] : searchBlocks(db, wanted, from, Number.MAX_SAFE_INTEGER, false)) {
     if (each.matches.length > 0) found.push(each);
     missing -= each.matches.length;
     if (missing <= 0) break;
@@ -87,9 +68,14 @@ function timeIn(id: string): number {
   return Number.parseInt(high + low, 16) || 0;
 }
 
-/** The blocks that may have wanted records, in their order, with these. */
-async function* searchBlocks(db: StoreDatabase, search: Search): AsyncGenerator<Found> {
-  const { wanted, from = 0, to = Number.MAX_SAFE_INTEGER, newestFirst, atOnce = opensAtOnce } = search;
+/** The blocks that may have wanted records, numbered `from` (inclusive) to `to` (exclusive), in their order, with these. */
+async function* searchBlocks(
+  db: StoreDatabase,
+  wanted: readonly Wanted[],
+  from: number,
+  to: number,
+  newestFirst: boolean,
+): AsyncGenerator<Found> {
   const [order, direction, beyond] = newestFirst
     ? (["last_seq", "DESC", "<"] as const)
     : (["first_seq", "ASC", ">"] as const);
@@ -99,13 +85,13 @@ async function* searchBlocks(db: StoreDatabase, search: Search): AsyncGenerator<
   const sql = `SELECT ${blockColumns} FROM decision_block WHERE last_seq >= ? AND first_seq < ? ${terms.join(" ")}
      AND (${order}, number) ${beyond} (?, ?) ORDER BY ${order} ${direction}, number ${direction} LIMIT ?`;
   for (let place = newestFirst ? [Number.MAX_SAFE_INTEGER, 0] : [-1, 0]; ; ) {
-    const [rows = []] = await db.read([sql, from, to, ...values, ...place, atOnce]);
+    const [rows = []] = await db.read([sql, from, to, ...values, ...place, readsAtOnce]);
     for (const row of rows) {
       const block = blockIn(row);
       yield { block, matches: matchesIn(block, wanted, from, to) };
     }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < atOnce) return;
+    if (last === undefined || rows.length < readsAtOnce) return;
     place = [Number(last[order]), Number(last["number"])];
   }
 }

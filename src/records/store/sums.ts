@@ -1,5 +1,5 @@
 import type { Statement, StoreValue } from "#db/store-database.ts";
-import type { DecisionAttempt, DecisionRecord } from "#records/decision-record.ts";
+import type { DecisionAttempt, DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
 import { amountColumns, requestKeys } from "#records/records.ts";
 
 export const minuteMs = 60_000;
@@ -8,10 +8,10 @@ export const dayMs = 86_400_000;
 
 /** Upper bounds of the histogram of times to the first token, in milliseconds; what is above the last has a bucket too. */
 export const firstTokenBoundsMs = [100, 200, 350, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000] as const;
-export const firstTokenColumns = [...firstTokenBoundsMs, 0].map((_, index) => `first_${index}`);
+export const firstTokenColumns = [...firstTokenBoundsMs, 0].map((_, index) => `first_${index}` as const);
 const sumColumns = [...amountColumns, ...firstTokenColumns];
-const noAmounts = sumColumns.map(() => 0);
-type Amounts = { [N in (typeof amountColumns)[number]]?: number };
+type Amounts = { [N in (typeof amountColumns)[number]]: number } & { [N in `first_${number}`]?: number };
+const noAmounts = Object.fromEntries(sumColumns.map((name) => [name, 0])) as Amounts; // one for each
 type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
 
 /**
@@ -27,114 +27,119 @@ const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(
     ${sumColumns.map((name) => `${name} = decision_sum.${name} + excluded.${name}`).join(", ")},
     last_ms = CASE WHEN excluded.last_ms > decision_sum.last_ms THEN excluded.last_ms ELSE decision_sum.last_ms END`;
 
-type Key = readonly StoreValue[];
-type Sums = Map<string, { readonly key: Key; readonly amounts: number[]; lastMs: number }>;
+/** What is added to a row of the table. */
+interface Sum {
+  readonly span: number;
+  readonly startMs: number;
+  readonly keys: Keys;
+  readonly amounts: Amounts;
+  lastMs: number;
+}
+/** Those of a batch, which are few. */
+type Sums = { readonly [D in Dimension]: Sum[] };
 
 /** Adds records to the sums, and takes the records that they replace out of them. */
 export function sumStatements(
   records: readonly DecisionRecord[],
   replaced: readonly DecisionRecord[] = [],
 ): readonly Statement[] {
-  const sums: Sums = new Map();
+  const sums: Sums = { request: [], attempt: [], redaction: [], goal: [], session: [] };
   for (const record of records) addRecord(sums, record, 1);
   for (const record of replaced) addRecord(sums, record, -1);
-  // What is summed by minute is summed by hour too.
-  for (const { key, amounts, lastMs } of [...sums.values()]) {
-    const [dimension = "", span, atMs, ...names] = key;
-    if (span === minuteMs)
-      addSum(sums, [dimension, hourMs, spanStart(hourMs, Number(atMs)), ...names], amounts, lastMs);
+  return Object.entries(sums).flatMap(([dimension, ofMinutes]) => {
+    const all: Sum[] = [...ofMinutes];
+    // What is summed by minute is summed by hour too.
+    for (const { span, keys, amounts, lastMs } of ofMinutes) {
+      if (span !== minuteMs) continue;
+      const hour = sumFor(all, hourMs, lastMs, keys).amounts;
+      for (const column of sumColumns) hour[column] = (hour[column] ?? 0) + (amounts[column] ?? 0);
+    }
+    return all.map(({ span, startMs, keys, amounts, lastMs }): Statement => {
+      const named = requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : ""));
+      const values = sumColumns.map((column) => amounts[column] ?? 0);
+      return [upsert, dimension, span, startMs, ...named, keys.name ?? "", ...values, lastMs];
+    });
+  });
+}
+
+/** The sum of what has these keys, in the span of that time. */
+function sumFor(sums: Sum[], span: number, atMs: number, keys: Keys): Sum {
+  const startMs = Math.floor(atMs / span) * span;
+  let sum = sums.find((each) => each.startMs === startMs && each.span === span && isSame(each.keys, keys));
+  if (sum === undefined) {
+    sum = { span, startMs, keys, amounts: { ...noAmounts }, lastMs: 0 };
+    sums.push(sum);
   }
-  return [...sums.values()].map(({ key, amounts, lastMs }) => [upsert, ...key, ...amounts, lastMs]);
+  sum.lastMs = Math.max(sum.lastMs, Math.round(atMs));
+  return sum;
+}
+
+function isSame(a: Keys, b: Keys): boolean {
+  for (const key of requestKeys) if (a[key] !== b[key]) return false;
+  return a.name === b.name;
 }
 
 function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
-  const { recorded_ms: atMs, model, served_by, cause, outcome, status, repeated } = record;
-  const [tier, refused_by, label] = [record.tier ?? "", record.refused_by ?? "", record.label ?? ""];
-  const add = (dimension: Dimension, keys: Keys, amounts: readonly number[]) => {
-    const span = dimension === "goal" || dimension === "session" ? hourMs : minuteMs;
-    const names = [...requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : "")), keys.name ?? ""];
-    addSum(sums, [dimension, span, spanStart(span, atMs), ...names], amounts, Math.round(atMs));
-  };
-  const amounts = listed(amountsIn(record), record.timings.first_token_ms, sign);
-  const happened = { model: served_by ?? model ?? "", tier, cause: cause ?? "", outcome, status, refused_by, label };
-  add("request", happened, amounts);
-  for (const name of ["goal", "session"] as const) {
-    const value = record[name];
-    if (value !== null) add(name, { name: value }, amounts);
-  }
+  const { recorded_ms: atMs, goal, session, cause, outcome, status } = record;
+  const [model, tier, label] = [record.served_by ?? record.model ?? "", record.tier ?? "", record.label ?? ""];
+  const keys = { model, tier, cause: cause ?? "", outcome, status, refused_by: record.refused_by ?? "", label };
+  addRequest(sumFor(sums.request, minuteMs, atMs, keys).amounts, record, sign);
+  if (goal !== null) addRequest(sumFor(sums.goal, hourMs, atMs, { name: goal }).amounts, record, sign);
+  if (session !== null) addRequest(sumFor(sums.session, hourMs, atMs, { name: session }).amounts, record, sign);
   for (const [at, attempt] of record.attempts.entries()) {
     const keys = { model: attempt.model, outcome: attempt.outcome, label };
-    add("attempt", keys, listed(attemptAmounts(attempt, record, at), attempt.first_token_ms, sign));
+    addAttempt(sumFor(sums.attempt, minuteMs, atMs, keys).amounts, attempt, at, record, sign);
   }
   for (const { rule, count } of record.redactions) {
-    add("redaction", { name: rule, label }, listed({ requests: count * repeated }, null, sign));
+    const { amounts } = sumFor(sums.redaction, minuteMs, atMs, { name: rule, label });
+    amounts.requests += sign * count * record.repeated;
   }
 }
 
-function addSum(sums: Sums, key: Key, added: readonly number[], lastMs: number): void {
-  const id = key.join("\n");
-  const sum = sums.get(id);
-  if (sum === undefined) {
-    sums.set(id, { key, amounts: added.slice(), lastMs });
-    return;
+function addRequest(sum: Amounts, record: DecisionRecord, sign: 1 | -1): void {
+  const { outcome, baseline_nano_usd: baseline, switched } = record;
+  const [requests, cost] = [sign * record.repeated, sign * record.cost_nano_usd];
+  sum.requests += requests;
+  if (outcome === "refused") sum.refused += requests;
+  if (outcome === "failed" || outcome === "broken_stream") sum.failed += requests;
+  if (record.cost_state === "unknown") sum.cost_unknown += requests;
+  sum.cost_nano_usd += cost;
+  if (baseline !== null) {
+    sum.baseline_nano_usd += sign * baseline;
+    sum.baseline_cost_nano_usd += cost;
   }
-  for (let at = 0; at < added.length; at++) sum.amounts[at] = (sum.amounts[at] ?? 0) + (added[at] ?? 0);
-  sum.lastMs = Math.max(sum.lastMs, lastMs);
-}
-
-function spanStart(span: number, atMs: number): number {
-  return Math.floor(atMs / span) * span;
-}
-
-/** In the order of the columns. */
-function listed(amounts: Amounts, firstMs: number | null, sign: 1 | -1): readonly number[] {
-  const values = noAmounts.slice();
-  let at = 0;
-  for (const column of amountColumns) values[at++] = sign * (amounts[column] ?? 0);
-  if (firstMs !== null) values[amountColumns.length + bucketOf(firstMs)] = sign;
-  return values;
-}
-
-function bucketOf(firstMs: number): number {
-  const bucket = firstTokenBoundsMs.findIndex((bound) => firstMs <= bound);
-  return bucket === -1 ? firstTokenBoundsMs.length : bucket;
-}
-
-function amountsIn(record: DecisionRecord): Amounts {
-  const { repeated, outcome, cost_nano_usd: cost, baseline_nano_usd: baseline, tokens, switched } = record;
-  return {
-    requests: repeated,
-    refused: outcome === "refused" ? repeated : 0,
-    failed: outcome === "failed" || outcome === "broken_stream" ? repeated : 0,
-    cost_unknown: record.cost_state === "unknown" ? repeated : 0,
-    cost_nano_usd: cost,
-    baseline_nano_usd: baseline ?? 0,
-    baseline_cost_nano_usd: baseline === null ? 0 : cost,
-    prompt_tokens: tokens?.prompt ?? 0,
-    cached_tokens: tokens?.cached ?? 0,
-    completion_tokens: tokens?.completion ?? 0,
-    switches: switched === null ? 0 : 1,
-    switch_nano_usd: switched?.cost_nano_usd ?? 0,
-  };
+  if (switched !== null) {
+    sum.switches += sign;
+    sum.switch_nano_usd += sign * switched.cost_nano_usd;
+  }
+  addAnswer(sum, record.tokens, record.timings.first_token_ms, sign);
 }
 
 /** A retry counts at its model, a fail-over at the model that was left. */
-function attemptAmounts(attempt: DecisionAttempt, { attempts, stream }: DecisionRecord, at: number): Amounts {
-  const { outcome, tokens, duration_ms, first_token_ms } = attempt;
-  const isScout = attempt.purpose === "SCOUT";
-  const [before, after] = [attempts[at - 1], attempts[at + 1]];
+function addAttempt(sum: Amounts, attempt: DecisionAttempt, at: number, record: DecisionRecord, sign: 1 | -1): void {
+  const { model, purpose, outcome, tokens, first_token_ms } = attempt;
+  const [before, after] = [record.attempts[at - 1], record.attempts[at + 1]];
+  sum.requests += sign;
+  if (outcome !== "answered" && outcome !== "aborted") sum.failed += sign;
+  sum.cost_nano_usd += sign * (attempt.cost_nano_usd ?? 0);
+  if (before?.purpose === "EXECUTE" && before.model === model) sum.retries += sign;
+  if (purpose !== "SCOUT" && after !== undefined && after.model !== model) sum.fail_overs += sign;
   // A whole answer arrives at once: how long it took to write is not known.
-  const isTimed = stream && outcome === "answered" && first_token_ms !== null && tokens !== null;
-  return {
-    requests: 1,
-    failed: outcome === "answered" || outcome === "aborted" ? 0 : 1,
-    cost_nano_usd: attempt.cost_nano_usd ?? 0,
-    prompt_tokens: tokens?.prompt ?? 0,
-    cached_tokens: tokens?.cached ?? 0,
-    completion_tokens: tokens?.completion ?? 0,
-    retries: before?.purpose === "EXECUTE" && before.model === attempt.model ? 1 : 0,
-    fail_overs: !isScout && after !== undefined && after.model !== attempt.model ? 1 : 0,
-    output_ms: isTimed ? Math.round(duration_ms - first_token_ms) : 0,
-    output_tokens: isTimed ? tokens.completion : 0,
-  };
+  if (record.stream && outcome === "answered" && first_token_ms !== null && tokens !== null) {
+    sum.output_ms += sign * Math.round(attempt.duration_ms - first_token_ms);
+    sum.output_tokens += sign * tokens.completion;
+  }
+  addAnswer(sum, tokens, first_token_ms, sign);
+}
+
+function addAnswer(sum: Amounts, tokens: DecisionTokens | null, firstMs: number | null, sign: 1 | -1): void {
+  if (tokens !== null) {
+    sum.prompt_tokens += sign * tokens.prompt;
+    sum.cached_tokens += sign * tokens.cached;
+    sum.completion_tokens += sign * tokens.completion;
+  }
+  if (firstMs === null) return;
+  let bucket = 0;
+  while (firstMs > (firstTokenBoundsMs[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+  sum[`first_${bucket}`] = (sum[`first_${bucket}`] ?? 0) + sign;
 }
