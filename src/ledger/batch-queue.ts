@@ -146,7 +146,7 @@ export class BatchQueue {
     this.#cancelDeadlineTimer?.();
     const left = [...this.#inFlight, ...this.#queue];
     this.#queue = [];
-    const lost = left.reduce((sum, { operations }) => sum + operations.filter(isResolve).length, 0);
+    const lost = left.reduce((sum, { operations }) => sum + operations.filter(isResolution).length, 0);
     if (lost > 0) this.#reportDropped(lost, "the budget store did not answer before the process ended");
     for (const item of left) if (!item.timedOut) item.answer(undefined);
   }
@@ -239,7 +239,7 @@ export class BatchQueue {
           : { ...item, operations: [operation], urgency: "soon", answer: ignoreReply },
       );
     }
-    if (operations.some(isResolve)) this.#reportDropped(1, failure.message);
+    if (operations.some(isResolution)) this.#reportDropped(1, failure.message);
     if (!item.timedOut) this.#answer(item, { kind: "unavailable", reason: "the reservation cannot be written" });
     return [];
   }
@@ -314,8 +314,8 @@ function hasWork({ timedOut, operations }: Item): boolean {
   return !timedOut || !operations.every(isQuestion);
 }
 
-function isResolve({ kind }: Operation): boolean {
-  return kind === "resolve";
+function isResolution({ kind }: Operation): boolean {
+  return kind === "settled" || kind === "released" || kind === "charged" || kind === "unknown";
 }
 
 /** How many items at the head of the queue make the next batch. */

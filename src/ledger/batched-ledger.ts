@@ -21,7 +21,7 @@ import {
 } from "./ledger.ts";
 import { LedgerJobs, OpenHoldsCache } from "./ledger-jobs.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, keyAccountOf, spendOf } from "./rules/accounts.ts";
-import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
+import type { BatchReply, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
 import { asStoreFailure, type LedgerContext, type LedgerEvent, type LedgerStore } from "./store.ts";
 import { StoreAvailability } from "./store-availability.ts";
@@ -115,7 +115,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       return Promise.resolve({ kind: "unavailable", reason: refusal });
     }
     return new Promise((resolve) =>
-      this.#queue.enqueue([...closing.map(toOperation), { kind: "reserve", reservation }], "deadline", (reply) =>
+      this.#queue.enqueue([...closing, { kind: "reserve", reservation }], "deadline", (reply) =>
         resolve(this.#reserveReply(reply)),
       ),
     );
@@ -125,15 +125,14 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     if (!this.#mayQueue(resolutions)) return;
     await Promise.all(
       resolutions.map(
-        (resolution) =>
-          new Promise<void>((resolve) => this.#queue.enqueue([toOperation(resolution)], "soon", () => resolve())),
+        (resolution) => new Promise<void>((resolve) => this.#queue.enqueue([resolution], "soon", () => resolve())),
       ),
     );
   }
 
   resolveInBackground(resolutions: readonly Resolution[]): void {
     if (!this.#mayQueue(resolutions)) return;
-    for (const resolution of resolutions) this.#queue.enqueue([toOperation(resolution)], "background");
+    for (const resolution of resolutions) this.#queue.enqueue([resolution], "background");
   }
 
   peek(goal: GoalId, key?: KeyLabel): Spend | undefined {
@@ -289,7 +288,3 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
 }
 
 const noResolutions: readonly Resolution[] = [];
-
-function toOperation(resolution: Resolution): Operation {
-  return { kind: "resolve", resolution };
-}

@@ -52,8 +52,10 @@ describe.skipIf(postgresMissing() !== undefined)("a batch of a PostgreSQL node",
     },
   });
   const settle = (name: string, actual: number): Operation => ({
-    kind: "resolve",
-    resolution: { id: reservationIdOf(name, 1), kind: "settled", actual: nanoUsd(actual), source: "usage" },
+    id: reservationIdOf(name, 1),
+    kind: "settled",
+    actual: nanoUsd(actual),
+    source: "usage",
   });
   const kinds = ({ replies }: BatchReply) => replies.map(({ kind }) => kind);
   const goal = async () => {

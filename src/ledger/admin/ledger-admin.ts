@@ -52,8 +52,7 @@ export function ledgerAdminOver(store: AdminStore) {
      */
     async resolve(operator: string, resolutions: readonly Resolution[]): Promise<readonly LedgerNotice[]> {
       if (resolutions.length > maxOperatorBatch) throw new RangeError(`at most ${maxOperatorBatch} at once`);
-      const operations = resolutions.map((resolution) => ({ kind: "resolve", resolution }) as const);
-      const batch: LedgerBatch = { node: { id: `operator/${operator}`, epoch: 0 }, operations };
+      const batch: LedgerBatch = { node: { id: `operator/${operator}`, epoch: 0 }, operations: resolutions };
       for (let attempt = 1; ; attempt++) {
         try {
           return (await store.commit(batch)).notices;

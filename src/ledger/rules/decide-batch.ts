@@ -36,8 +36,6 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
   switch (operation.kind) {
     case "reserve":
       return reserve(rows, operation.reservation);
-    case "resolve":
-      return resolve(rows, operation.resolution);
     case "read": {
       const { day } = rows.time;
       const { goal, key } = operation;
@@ -51,6 +49,8 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
       return expire(rows, operation.id);
     case "orphan":
       return orphan(rows, operation.id);
+    default:
+      return resolve(rows, operation);
   }
 }
 

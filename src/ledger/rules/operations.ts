@@ -12,7 +12,7 @@ import type {
 
 export type Operation =
   | { readonly kind: "reserve"; readonly reservation: Reservation }
-  | { readonly kind: "resolve"; readonly resolution: Resolution }
+  | Resolution
   /** The spend of a goal, its day and a capped key. */
   | { readonly kind: "read"; readonly goal: GoalId; readonly key?: KeyLabel | undefined }
   /** A reservation of this node whose caller was answered `unavailable`: it was never used, whatever its row says. */
@@ -106,8 +106,6 @@ export function reservationIdOfOperation(operation: Operation): ReservationId | 
   switch (operation.kind) {
     case "reserve":
       return operation.reservation.id;
-    case "resolve":
-      return operation.resolution.id;
     case "read":
       return undefined;
     default:

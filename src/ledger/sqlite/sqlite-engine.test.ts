@@ -48,8 +48,10 @@ describe("the ledger in an SQLite file", () => {
     reservation: reservationOf({ amount: nanoUsd(amount) }),
   });
   const settle = (id: string, actual: number): Operation => ({
-    kind: "resolve",
-    resolution: { id, kind: "settled", actual: nanoUsd(actual), source: "usage" },
+    id,
+    kind: "settled",
+    actual: nanoUsd(actual),
+    source: "usage",
   });
 
   test("are never decided from a batch that could not be written", async () => {

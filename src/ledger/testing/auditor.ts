@@ -67,23 +67,22 @@ export class Auditor {
       case "cancel":
         if (this.#rows.get(operation.id)?.nodeLifetime === nodeLifetimeOf(at.node)) this.#close(operation.id, 0);
         return "done";
-      case "resolve": {
-        const { resolution } = operation;
-        const row = this.#rows.get(resolution.id);
-        if (resolution.kind === "settled") {
-          const { actual, source } = resolution;
+      default: {
+        const row = this.#rows.get(operation.id);
+        if (operation.kind === "settled") {
+          const { actual, source } = operation;
           const isEstimate = source === "operator" || source === "at_least";
           if (row?.phase === "closed" && row.estimate !== undefined && !isEstimate) {
             // The same figure again changes nothing.
             if (row.estimate === "settled" && row.charged === actual) return "done";
             row.charged = actual;
             row.estimate = undefined;
-          } else this.#close(resolution.id, actual, isEstimate ? "settled" : undefined);
-        } else if (resolution.kind === "released") {
-          this.#close(resolution.id, 0, resolution.source === undefined ? undefined : "released");
+          } else this.#close(operation.id, actual, isEstimate ? "settled" : undefined);
+        } else if (operation.kind === "released") {
+          this.#close(operation.id, 0, operation.source === undefined ? undefined : "released");
         } else if (row !== undefined && (row.phase === "sure" || row.phase === "unsure")) {
-          row.phase = resolution.kind === "charged" ? "charged" : "unsure";
-          if (resolution.kind === "charged") row.charged = row.hold;
+          row.phase = operation.kind === "charged" ? "charged" : "unsure";
+          if (operation.kind === "charged") row.charged = row.hold;
         }
         return "done";
       }

@@ -88,7 +88,7 @@ describe("a ledger over a store that fails", () => {
   test("isolates the one operation that cannot be written, and writes all others", async () => {
     const { ledger, store, events } = await openOver((inner) => async (batch) => {
       for (const operation of batch.operations) {
-        if (operation.kind === "resolve" && operation.resolution.id === "poison") {
+        if ("id" in operation && operation.id === "poison") {
           throw new StoreFailure("conflict", "cannot be written");
         }
       }

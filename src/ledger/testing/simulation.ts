@@ -257,7 +257,7 @@ class Simulation {
   ): void {
     if (then === undefined) this.#fail("the store was not read");
     const auditor = then.auditor.copy();
-    for (const resolution of handed) auditor.predict({ kind: "resolve", resolution }, then.at);
+    for (const resolution of handed) auditor.predict(resolution, then.at);
     if (!auditor.equals(then.auditor)) this.#fail("a read does not see what its node had received before");
   }
 
@@ -272,7 +272,7 @@ class Simulation {
   ): void {
     if (then === undefined) this.#fail(`${reservation.id} was refused without a look at the store`);
     const auditor = then.auditor.copy();
-    for (const resolution of handed) auditor.predict({ kind: "resolve", resolution }, then.at);
+    for (const resolution of handed) auditor.predict(resolution, then.at);
     const expected = auditor.predict({ kind: "reserve", reservation }, then.at);
     if (!expected.startsWith("refused")) {
       this.#fail(`${reservation.id} was refused though the resolutions its node had received leave room: ${expected}`);
