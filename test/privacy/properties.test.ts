@@ -61,8 +61,8 @@ const surroundings = fc
       maxLength: 30,
     }),
   )
-  // `%2` and a backslash take the first letter of what follows into an escape sequence.
-  .filter((text) => !/%[0-9a-f]$|\\$/i.test(text));
+  // `%2`, `\xf`, `\u003` and a backslash, also a wide one, take the first letter of what follows into an escape sequence.
+  .filter((text) => !/%[0-9a-f]$|\\(?:x[0-9a-f]?|u[0-9a-f]{0,3})?$/i.test(text.normalize("NFKC")));
 
 function survives(out: string, secret: string): boolean {
   for (let i = 8; i + 8 <= secret.length; i++) if (out.includes(secret.slice(i, i + 8))) return true;
