@@ -147,13 +147,13 @@ class Outliner {
     const cache = this.#cache;
     const from = this.#at;
     const first = bytes[from];
-    const guess = from + (cache?.lengthBehind(previous) ?? 0);
-    if (kind !== undefined && guess > from && first === OPEN_BRACE && bytes[guess - 1] === CLOSE_BRACE) {
+    for (const length of cache?.lengthsBehind(previous) ?? []) {
+      const guess = from + length;
+      if (kind === undefined || first !== OPEN_BRACE || bytes[guess - 1] !== CLOSE_BRACE) continue;
       const known = cache?.find(kind, bytes, from, guess);
-      if (known !== undefined) {
-        this.#at = guess;
-        return scanner.addValues(known.values) ? { from, to: guess, known, values: known.values } : undefined;
-      }
+      if (known === undefined) continue;
+      this.#at = guess;
+      return scanner.addValues(known.values) ? { from, to: guess, known, values: known.values } : undefined;
     }
     const { members, values } = scanner;
     const to = scanner.endOfValue(from, depth);

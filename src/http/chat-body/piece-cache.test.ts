@@ -40,12 +40,12 @@ test("stays within its bound, keeps what is used, and follows a bound that chang
   expect([cache.bytes, find(cache, "nothing is kept")]).toEqual([0, undefined]);
 });
 
-test("knows which message followed another last", () => {
+test("knows which messages followed another last, in up to four conversations", () => {
   const cache = new PieceCache(() => 1_000_000);
   const known = add(cache, "abc");
-  expect([cache.lengthBehind(undefined), cache.lengthBehind(known)]).toEqual([0, 0]);
-  cache.noteLengthBehind(known, 17);
-  expect(cache.lengthBehind(cache.find("messages", ...pieceOf("abc")))).toBe(17);
+  expect([cache.lengthsBehind(undefined), cache.lengthsBehind(known)]).toEqual([[], []]);
+  for (const length of [17, 18, 17, 19, 20, 21]) cache.noteLengthBehind(known, length);
+  expect(cache.lengthsBehind(cache.find("messages", ...pieceOf("abc")))).toEqual([21, 20, 19, 18]);
 });
 
 test("the keys of both hashes count", () => {

@@ -17,13 +17,16 @@ export interface KnownPiece {
   readonly facts: Facts;
 }
 
+const none: readonly number[] = [];
+
 interface Entry extends KnownPiece {
   /** Its other hash. */
   readonly check: bigint;
-  /** Bytes of the piece that followed last. */
-  nextLength: number;
+  /** Bytes of the pieces that followed it last: other conversations may have it too. */
+  nextLengths: readonly number[];
 }
 
+const maxNextLengths = 4;
 /** What a piece takes, by estimate: two hashes, and some facts. */
 const bytesPerPiece = 512;
 
@@ -55,13 +58,15 @@ export class PieceCache {
     return entry;
   }
 
-  /** How long the message was that followed a known one last; 0 where nobody knows. */
-  lengthBehind(known: KnownPiece | undefined): number {
-    return known === undefined ? 0 : (known as Entry).nextLength; // all come from here
+  /** How long the messages were that followed a known one last. */
+  lengthsBehind(known: KnownPiece | undefined): readonly number[] {
+    return known === undefined ? none : (known as Entry).nextLengths; // all come from here
   }
 
   noteLengthBehind(known: KnownPiece, length: number): void {
-    (known as Entry).nextLength = length;
+    const entry = known as Entry;
+    if (!entry.nextLengths.includes(length))
+      entry.nextLengths = [length, ...entry.nextLengths.slice(0, maxNextLengths - 1)];
   }
 
   add(bytes: Uint8Array, from: number, to: number, known: KnownPiece): KnownPiece {
@@ -69,7 +74,7 @@ export class PieceCache {
     const piece = bytes.subarray(from, to);
     const { kind, role, values, hasOddNumbers, writesCache, facts } = known;
     const check = this.#check(piece);
-    const entry: Entry = { kind, role, values, hasOddNumbers, writesCache, facts, check, nextLength: 0 };
+    const entry: Entry = { kind, role, values, hasOddNumbers, writesCache, facts, check, nextLengths: none };
     this.#pieces.set(this.#key(piece), entry);
     this.#pieces.trim(Math.floor(this.#maxBytes() / bytesPerPiece));
     return entry;
