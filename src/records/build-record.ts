@@ -42,11 +42,9 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
     if (health[key]?.routable === false) unroutable.push(key);
     if (health[key]?.state !== "HEALTHY") unhealthy[key] = health[key]?.state ?? "";
   }
-  const attempts: DecisionAttempt[] = [];
-  const generationIds: string[] = [];
+  const [attempts, generationIds]: [DecisionAttempt[], string[]] = [[], []];
   let tokens: DecisionTokens | null = null;
-  let hold = 0;
-  let [day, ledgerMs]: [string?, number?] = [];
+  let [hold, day, ledgerMs]: [number, string?, number?] = [0];
   /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
   let baseline: number | null = null;
   for (const attempt of request.attempts) {

@@ -118,16 +118,19 @@ export class RecordStore {
    * 0 when there is nothing to delete. In whole blocks, so some are kept for up to an hour longer.
    */
   async prune(fromMs: number, maxBytes: number): Promise<number> {
-    const isFull = (await this.size()).bytes > maxBytes;
-    const [oldest = []] = await this.#db.read([
-      "SELECT last_seq, records FROM decision_block WHERE last_seq < ? ORDER BY last_seq LIMIT ?",
-      ...(isFull ? [Number.MAX_SAFE_INTEGER, 1] : [seqFrom(fromMs), deletesAtOnce]),
-    ]);
-    if (oldest.length === 0) return 0;
-    const upTo = Number(oldest.at(-1)?.["last_seq"]);
+    let excess = (await this.size()).bytes - maxBytes;
+    const sql = "SELECT last_seq, records, bytes FROM decision_block ORDER BY last_seq LIMIT ?";
+    const [oldest = []] = await this.#db.read([sql, deletesAtOnce]);
+    const due = oldest.filter(({ last_seq, bytes }) => {
+      const isDue = excess > 0 || Number(last_seq) < seqFrom(fromMs);
+      excess -= Number(bytes);
+      return isDue;
+    });
+    if (due.length === 0) return 0;
+    const upTo = Number(due.at(-1)?.["last_seq"]);
     if (this.#last !== undefined && this.#last.lastSeq <= upTo) this.#last = undefined;
     await this.#write(["DELETE FROM decision_block WHERE last_seq <= ?", upTo]);
-    return oldest.reduce((sum, row) => sum + Number(row["records"]), 0);
+    return due.reduce((sum, { records }) => sum + Number(records), 0);
   }
 
   /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */
