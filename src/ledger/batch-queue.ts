@@ -19,6 +19,9 @@ const stallMs = 4 * deadlineCheckMs;
  * within it, and one transaction, which costs such a caller more than all else in the ledger, does for both.
  */
 const backgroundDelayMs = 5;
+/** Turns of the event loop, or milliseconds, that a batch waits for its operations: a commit costs more than a turn. */
+const batchTurns = 3;
+const maxTurnsMs = 10;
 
 /**
  * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
@@ -68,6 +71,8 @@ export class BatchQueue {
   #queue: Item[] = [];
   #inFlight: readonly Item[] = [];
   #planned = false;
+  /** Operations of the newest batch. */
+  #lastSize = 0;
   #backingOff = false;
   /** Items with a deadline and without an answer. */
   #waiting = 0;
@@ -161,7 +166,17 @@ export class BatchQueue {
   #flushSoon(): void {
     if (this.#planned || this.#inFlight.length > 0 || this.#backingOff) return;
     this.#planned = true;
+    // One caller's reservation and the end of its last call: nobody else is to be waited for.
+    const turns = this.#lastSize > 2 ? batchTurns : 1;
+    this.#flushAfter(turns, this.#options.clock.monotonic() + maxTurnsMs);
+  }
+
+  #flushAfter(turns: number, untilMs: number): void {
     this.#defer(() => {
+      if (turns > 1 && this.#options.clock.monotonic() < untilMs) {
+        this.#flushAfter(turns - 1, untilMs);
+        return;
+      }
       this.#planned = false;
       this.#flush();
     });
@@ -177,6 +192,7 @@ export class BatchQueue {
     this.#inFlight = items;
     for (const item of items) item.sent = true;
     const { operations, places } = inOrder(items);
+    this.#lastSize = operations.length;
     const { store, node } = this.#options;
     store.commit({ node, operations }).then(
       (reply) => this.#written(items, places, reply),
