@@ -156,6 +156,10 @@ export function reportRejection(
   log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
 }
 
+/** Finished requests are recorded so many at a time, or so many milliseconds after the first of them. */
+const recordedTogether = 128;
+const recordedWithinMs = 50;
+
 /** Passes the records of finished requests on to the metrics and the log, in batches. */
 export function finishedRequests(
   prices: PriceBookReader,
@@ -163,7 +167,7 @@ export function finishedRequests(
   context: GatewayContext,
 ) {
   const { log, metrics, closing } = context;
-  const finished = createBatcher<RequestRecord>(128, 50, (records) => {
+  const finished = createBatcher<RequestRecord>(recordedTogether, recordedWithinMs, (records) => {
     for (const record of records) metrics.requestFinished(record);
     for (const record of records) kept.requestFinished(record);
     for (const record of records) {

@@ -26,13 +26,11 @@ function readKind(character: string): number {
   return /[\p{L}\p{M}]/u.test(character) ? letter : blank;
 }
 
-/** A word of texts: the same object each time it is read, with what its readers have found out about it. */
+/** A word, the same object wherever it stands in a text, and mostly in others, with what its readers have found out about it. */
 export interface Word {
   readonly text: string;
   /** What it stands for, by who says so. */
   readonly meanings: { readonly of: object }[];
-  /** The text in which it was read last. */
-  textNumber: number;
   /** Another word with the same hash. */
   readonly next: Word | undefined;
 }
@@ -44,7 +42,6 @@ const maxKnownLength = 40;
 const known = new Map<number, Word>();
 /** Of the hash: different in each process, so that nobody can write words that have the same. */
 const multiplier = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) | 1;
-let textNumber = 0;
 
 export function wordOf(text: string): Word {
   let hash = 0;
@@ -58,20 +55,18 @@ function wordIn(text: string, from: number, to: number, hash: number): Word {
   for (let word = first; word !== undefined; word = word.next)
     if (word.text.length === length && text.startsWith(word.text, from)) return word;
   // A copy: a part of a text would keep all of it in memory.
-  const word = { text: Buffer.from(text.slice(from, to)).toString(), meanings: [], textNumber: 0, next: first };
+  const word = { text: Buffer.from(text.slice(from, to)).toString(), meanings: [], next: first };
   if (length <= maxKnownLength) known.set(hash, word);
   return word;
 }
 
 /**
- * The words of a text in their order, without names of programs (`auth/login.py`, `user_id`) and numbers; how many are different; the
- * letters of scripts without blanks; how many commas. One walk over the text.
+ * The words of a text in their order, without names of programs (`auth/login.py`, `user_id`) and numbers; the letters of scripts
+ * without blanks; how many commas. One walk over the text.
  */
-export function readWords(text: string): { words: Word[]; distinct: number; commas: number; letters: string[] } {
+export function readWords(text: string): { words: Word[]; commas: number; letters: string[] } {
   if (known.size > maxKnown) known.clear();
-  textNumber += 1;
   const words: Word[] = [];
-  let distinct = 0;
   const letters: string[] = [];
   let commas = 0;
   let start = -1;
@@ -98,16 +93,11 @@ export function readWords(text: string): { words: Word[]; distinct: number; comm
         isName = true;
         continue;
       }
-      if (!isName && hasLetter) {
-        const word = wordIn(text, start, at, hash);
-        if (word.textNumber !== textNumber) distinct++;
-        word.textNumber = textNumber;
-        words.push(word);
-      }
+      if (!isName && hasLetter) words.push(wordIn(text, start, at, hash));
       start = -1;
     }
     if (kind === unspacedLetter) letters.push(text.charAt(at));
     else if (code === 0x2c || code === 0x3001 || code === 0xff0c) commas++;
   }
-  return { words, distinct, commas, letters };
+  return { words, commas, letters };
 }

@@ -36,15 +36,19 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
   const last = request.attempts.at(-1);
   const senior = registry?.byRole.senior;
   const { rule, contributions, points } = readEvidence(final.evidence);
-  const [unhealthy, unroutable]: [Record<string, string>, string[]] = [{}, []];
+  const unhealthy: Record<string, string> = {};
+  const unroutable: string[] = [];
   const health = routed?.snapshot.health;
   for (const key in health) {
     if (health[key]?.routable === false) unroutable.push(key);
     if (health[key]?.state !== "HEALTHY") unhealthy[key] = health[key]?.state ?? "";
   }
-  const [attempts, generationIds]: [DecisionAttempt[], string[]] = [[], []];
+  const attempts: DecisionAttempt[] = [];
+  const generationIds: string[] = [];
   let tokens: DecisionTokens | null = null;
-  let [hold, day, ledgerMs]: [number, string?, number?] = [0];
+  let hold = 0;
+  let day: string | undefined;
+  let ledgerMs: number | undefined;
   /** The cost of all answers at the senior model's prices of that time, with the same share cached, in nano-USD. */
   let baseline: number | null = null;
   for (const attempt of request.attempts) {

@@ -2,8 +2,7 @@ import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
-import type { ClosedReservation, RecordFilter, ReportedOutcome } from "./records.ts";
-import { matchesFilter } from "./records.ts";
+import { type ClosedReservation, matchesFilter, type RecordFilter, type ReportedOutcome } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
 

@@ -6,8 +6,7 @@ import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
 import { DecisionFilter, recordFilter } from "#dashboard/query.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
 import { explain } from "#records/explain/explain.ts";
-import type { RecordFilter } from "#records/records.ts";
-import { matchesFilter } from "#records/records.ts";
+import { matchesFilter, type RecordFilter } from "#records/records.ts";
 import { readConfiguration } from "#records/replay/replay.ts";
 import { decisionLines, explanationText } from "./decision-text.ts";
 

@@ -17,8 +17,6 @@ export interface KnownPiece {
   readonly facts: Facts;
 }
 
-const none: readonly number[] = [];
-
 interface Entry extends KnownPiece {
   /** Its other hash. */
   readonly check: bigint;
@@ -26,6 +24,8 @@ interface Entry extends KnownPiece {
   nextLengths: readonly number[];
 }
 
+const none: readonly number[] = [];
+/** Conversations that may share a piece, and whose next ones are found without a scan. */
 const maxNextLengths = 4;
 /** What a piece takes, by estimate: two hashes, and some facts. */
 const bytesPerPiece = 512;

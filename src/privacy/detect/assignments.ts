@@ -11,7 +11,7 @@ const maxNestedValueLength = 96;
 /** Longest name that is read. */
 const maxNameLength = 80;
 
-/** A word or an expression of a program: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
+/** A word or an expression of a program, perhaps negated: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
 const codeExpression =
   /!{0,2}(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
 /** What can stand behind the name of a table's column. */

@@ -242,7 +242,7 @@ function isCall(text: string, value: CandidateValue): boolean {
 function valueInFormInput({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const at = matchEnd(formInput, text, name.to);
   const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
-  if (value === undefined || areOthers(name, value.text)) return undefined;
+  if (value === undefined || isNextInList(name, value.text)) return undefined;
   return text[name.to] === "]" || text[at - 1] === "(" || /\d/.test(value.text) ? value : undefined;
 }
 
@@ -250,15 +250,15 @@ function valueInCall({ text }: NormalizedText, name: NamedValue): CandidateValue
   const next = text[name.to];
   const at = matchEnd(call, text, name.to);
   const value = at < 0 ? undefined : readValue(text, at, "bare");
-  if (value === undefined || areOthers(name, value.text)) return undefined;
+  if (value === undefined || isNextInList(name, value.text)) return undefined;
   // In a list of strings the next one may be anything.
   if (!/\d.*\d|[!@#$%^&*]/.test(value.text) && !(/[A-Z]/.test(value.text) && looksRandom(value.text))) return undefined;
   if (next === "(" && lookupCall.test(name.text)) return undefined;
   return name.asSecret(value);
 }
 
-/** `'USERPWD', 'HTTP200ALIASES'`: a list of constants; `'password', '0c7aa88b-…'`: a kind and an id, as in a row of SQL. */
-function areOthers({ text: name, key }: NamedValue, value: string): boolean {
+/** The next item of a list: `'USERPWD', 'HTTP200ALIASES'`, constants; `'password', '0c7aa88b-…'`, a kind and an id in a row of SQL. */
+function isNextInList({ text: name, key }: NamedValue, value: string): boolean {
   if (key.kind === "password" && uuid.test(value)) return true;
   return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);
 }

@@ -1,8 +1,7 @@
 import type { StoreDatabase } from "#db/store-database.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
-import type { PageRequest, RecordFilter, RecordPage } from "#records/records.ts";
-import { type Wanted, wantedBy } from "#records/records.ts";
+import { type PageRequest, type RecordFilter, type RecordPage, type Wanted, wantedBy } from "#records/records.ts";
 import { type Block, blockColumns, blockIn, type Match, matchesIn, seqFrom, termHash } from "./blocks.ts";
 import { hourMs } from "./sums.ts";
 

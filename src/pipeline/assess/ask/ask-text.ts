@@ -36,14 +36,14 @@ export function readAskText(ask: string): AskText {
   if (/["“«„「']/.test(own)) own = own.replace(newWording, " ");
   // The one character whose lower case is longer.
   own = own.replaceAll("İ", "i").toLowerCase();
-  const { words, distinct, commas, letters } = readWords(own);
+  const { words, commas, letters } = readWords(own);
   return {
     words,
     unspaced: letters.length > 0 ? own : "",
     features: {
       characters: ask.length,
       words: Math.round(words.length + wordsPerLetter * letters.length),
-      distinct_words: Math.round(distinct + wordsPerLetter * new Set(letters).size),
+      distinct_words: Math.round(new Set(words).size + wordsPerLetter * new Set(letters).size),
       ...countLines(shown),
       ...countSigns(shown),
       commas,

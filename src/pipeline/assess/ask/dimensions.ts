@@ -1,6 +1,6 @@
 import type { Policy } from "#config/policy.ts";
 import type { AskText } from "./ask-text.ts";
-import { phraseOf } from "./terms.ts";
+import { joined } from "./terms.ts";
 
 export const dimensionNames = [
   "reasoning_requirement",
@@ -55,7 +55,7 @@ function askCounts({ features, words }: AskText): Readonly<Record<keyof Weights,
     technical_words: share(counts.technical),
     constraints: share(counts.constraint),
     steps: share(counts.step),
-    trivial_opening: words.length < shortAsk && trivialOpening.test(phraseOf(words.slice(0, 3))) ? 1 : 0,
+    trivial_opening: words.length < shortAsk && trivialOpening.test(joined(words.slice(0, 3))) ? 1 : 0,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Policy } from "#config/policy.ts";
 import type { AskText } from "./ask-text.ts";
 import { elsewhere, guardedWords, harmlessOpenings, harmlessWords, inMemoryWords } from "./guarded-words.ts";
-import { type Named, phraseOf, Vocabulary } from "./terms.ts";
+import { joined, type Named, Vocabulary } from "./terms.ts";
 
 export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
 type OwnWords = Policy["routing"]["guarded_words"];
@@ -67,7 +67,7 @@ export function guardedIn(text: AskText, own: OwnWords): Guarded | undefined {
   if (named.first("harmlessOpening") === start || named.first("harmless") < purpose) return undefined;
   if (features.words > longReport && named.first("order") >= opening) return undefined;
   // A quiz, a sum to be worked out, or a list of words.
-  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || howMany.test(phraseOf(text.words)))))
+  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || howMany.test(joined(text.words)))))
     return undefined;
   if (2 * features.commas > features.words) return undefined;
   const live = named.count("live") > 0;

@@ -1,9 +1,8 @@
 import { type Word, wordOf } from "#platform/words.ts";
 import type { AskText } from "./ask-text.ts";
 
-/** Words with blanks between them. */
-export function phraseOf(words: readonly Word[]): string {
-  return words.map(({ text }) => text).join(" ");
+export function joined(words: readonly Word[], separator = " "): string {
+  return words.map(({ text }) => text).join(separator);
 }
 
 /** Characters that a Chinese or Japanese word takes in the place of a word with blanks around it. */
@@ -62,8 +61,7 @@ export class Vocabulary<Tag extends string> {
       const next = words[at + 1]?.text ?? "";
       if (meaning.seconds.some((second) => next.startsWith(second))) {
         for (taken = Math.min(longestTerm, end - at); taken > 1; taken--) {
-          let longer = term;
-          for (let next = 1; next < taken; next++) longer += `_${words[at + next]?.text}`;
+          const longer = joined(words.slice(at, at + taken), "_");
           const found = this.#meaningOf(wordOf(longer));
           if (found.tags.length === 0) continue;
           [term, meaning] = [longer, found];

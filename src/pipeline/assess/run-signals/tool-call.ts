@@ -129,8 +129,10 @@ function commandOf(args: string): string {
     const value = fields[name];
     if (typeof value === "string") return value.slice(0, maxCommandLength);
     // `["bash", "-lc", "…"]`, or the words of the command.
-    const words = Array.isArray(value) ? value.slice(/sh$/.test(value[0]) ? -1 : 0) : undefined;
-    if (words !== undefined) return words.join(" ").slice(0, maxCommandLength);
+    if (Array.isArray(value)) {
+      const words = /sh$/.test(value[0]) ? value.slice(-1) : value;
+      return words.join(" ").slice(0, maxCommandLength);
+    }
   }
   return "";
 }
