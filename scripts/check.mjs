@@ -1,4 +1,5 @@
-// `npm run check`: formatting, lints, boundaries between folders, types, unused code, and the weight of the project.
+// `npm run check`: formatting, lints, boundaries between folders, types, unused code, the time that patterns can take, and the
+// weight of the project.
 // `npm run check -- --fix` repairs what can be repaired.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ const steps = [
   [bin("tsc"), ["--noEmit"]],
   [bin("tsc"), ["--noEmit", "-p", "dashboard"]],
   [bin("knip"), ["--no-progress"]],
+  [bin("bun"), [join(root, "scripts", "check-patterns.ts")]],
   [process.execPath, [join(root, "scripts", "weight.mjs")]],
 ];
 let failed = false;

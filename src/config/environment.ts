@@ -54,7 +54,7 @@ function isWanted(signal: (typeof signals)[number], env: Env, warnings: string[]
   return true;
 }
 
-const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
  * What is wrong with the file that `NODE_EXTRA_CA_CERTS` names. The runtime reads that file by itself, and only warns, or

@@ -18,7 +18,7 @@ export function hostAndPort(host: string, port: number): string {
 
 /** A listen address as sockets take it: an IPv6 address without the brackets that it has in URLs. */
 export function listenAddress(host: string): string {
-  return host.replace(/^\[([^\]]*:[^\]]*)\]$/, "$1");
+  return host.replace(/^\[([^\]:]*:[^\]]*)\]$/, "$1");
 }
 
 /** IPv4 addresses inside IPv6 (`::ffff:127.0.0.1`), as URLs shorten them. */

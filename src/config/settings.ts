@@ -53,7 +53,7 @@ const httpUrl = z.string().transform((text, context) => {
     return complain("must be an http:// or https:// URL");
   if (url.username !== "" || url.password !== "") return complain("must not hold credentials: use UPSTREAM_API_KEY");
   if (url.search !== "" || url.hash !== "") return complain("must not have a query or a fragment");
-  return text.replace(/\/+$/, "");
+  return text.replace(/(?<!\/)\/+$/, "");
 });
 const baseUrl = httpUrl.prefault(defaultBaseUrl);
 

@@ -175,7 +175,7 @@ function asksForCacheWrites(body: JsonObject): boolean {
 
 /** Words with the space before them, long ones in pieces: about what a tokenizer makes of prose. */
 function splitTokens(text: string): string[] {
-  return text.match(/\s*\S{1,7}|\s+$/gu) ?? [];
+  return text.match(/\s+\S{0,7}|\S{1,7}/gu) ?? [];
 }
 
 function cutAtStop(text: string, stop: Json | undefined): string {

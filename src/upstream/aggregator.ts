@@ -82,7 +82,7 @@ export async function getJson(query: AggregatorQuery, path: string): Promise<Jso
   let answered = false;
   try {
     const agent = new HttpAgent({
-      url: `${query.baseUrl.replace(/\/+$/, "")}${path}`,
+      url: `${query.baseUrl.replace(/(?<!\/)\/+$/, "")}${path}`,
       now: () => query.clock.monotonic(),
     });
     const head = agent.head(

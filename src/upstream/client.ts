@@ -52,7 +52,7 @@ export class UpstreamClient implements Upstream {
     this.#options = options;
     this.#now = () => clock.monotonic();
     this.#agent = new HttpAgent({
-      url: `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
+      url: `${baseUrl.replace(/(?<!\/)\/+$/, "")}/chat/completions`,
       now: this.#now,
       wallNow: () => clock.now(),
     });

@@ -32,7 +32,7 @@ interface TrafficOptions extends OutputOptions {
 async function traffic(options: TrafficOptions): Promise<void> {
   const { env } = process;
   const url = options.url ?? (env["SMART_GATEWAY_URL"] || `http://127.0.0.1:${env["PORT"] || "8080"}`);
-  const base = url.replace(/\/+$/, "");
+  const base = url.replace(/(?<!\/)\/+$/, "");
   await checkDemo(base);
   if (!options.json) {
     printText(

@@ -89,10 +89,10 @@ export function dollarText(nano: number): string {
   const usd = Math.abs(nano) / 1_000_000_000;
   const rounded = Number(usd.toPrecision(4));
   const sign = nano < 0 ? "−" : "";
-  if (rounded < 1) return `${sign}$${rounded.toFixed(9).replace(/(\.\d\d+?)0+$/, "$1")}`;
+  if (rounded < 1) return `${sign}$${rounded.toFixed(9).replace(/(\.\d{2,8}?)0{1,7}$/, "$1")}`;
   if (rounded < 1_000) return `${sign}$${usd.toFixed(rounded < 100 ? 2 : 0)}`;
   // With a comma between thousands. Not by `Intl`, whose tables take 1 MB of a gateway that rests.
-  return `${sign}$${rounded.toFixed(0).replace(/\B(?=(?:\d{3})+$)/g, ",")}`;
+  return `${sign}$${rounded.toFixed(0).replace(/\B(?=(?:\d{3}){1,6}$)/g, ",")}`;
 }
 
 function safe(value: number): NanoUsd | undefined {

@@ -8,7 +8,7 @@ export function isJsonContentType(headers: Headers): boolean {
 
 /** Whether a request says that its body is compressed. */
 export function isCompressed(headers: Headers): boolean {
-  return !/^\s*(?:identity)?\s*$/i.test(headers.get("content-encoding") ?? "");
+  return !/^(?:identity)?$/i.test(headers.get("content-encoding")?.trim() ?? "");
 }
 
 const acceptedId = /^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,127}$/;

@@ -71,7 +71,7 @@ function errorCode(kind: FailureKind): ErrorCode {
 /** What failed, and the upstream's own words, redacted already, where it had any. */
 function failureDetail(failure: UpstreamFailure): string {
   const { detail } = answers[failure.kind];
-  const message = failure.message.replace(/[.\s]+$/, "");
+  const message = failure.message.replace(/(?<![.\s])[.\s]+$/, "");
   if (detail === undefined || failure.byGateway === true)
     return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
   // A message of our own for a bare status would only repeat the status.

@@ -78,7 +78,7 @@ const control = String.raw`\[(?:[ -?]{0,22}[mHJK])?`;
 /** What does not stand for itself. */
 const escapeSequences = [
   // Colours of a terminal, as they are or escaped, in a row.
-  String.raw`((?:\x1b(?:${control})?|\\+(?:(?:u00|x)1[bB](?:${control})?|(?:033|e)${control}))(?:(?:\x1b|\\{1,8}(?:033|e|(?:u00|x)1[bB]))${control}){0,8})`,
+  String.raw`((?:\x1b(?:${control})?|\\{1,64}(?:(?:u00|x)1[bB](?:${control})?|(?:033|e)${control}))(?:(?:\x1b|\\{1,8}(?:033|e|(?:u00|x)1[bB]))${control}){0,8})`,
   // A word of a shell that goes on in the next line.
   String.raw`(?<=[\w-])\\\n(?=[\w-])`,
   // Escaped once or many times; `:` and `=` are in files of properties.
