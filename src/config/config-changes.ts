@@ -1,7 +1,7 @@
 import { isSection } from "./config-file.ts";
 import type { Config } from "./load-config.ts";
 
-/** The first 16 hexadecimal digits of the SHA-256 of everything that policy, registry and learned weights say. */
+/** The first 16 hexadecimal digits of the SHA-256 of everything that policy and registry say. */
 export function configHash(config: Config): string {
   return new Bun.CryptoHasher("sha256")
     .update(JSON.stringify(asWritten(config)))
@@ -11,7 +11,7 @@ export function configHash(config: Config): string {
 
 /**
  * What changed, by the keys of the files: `budget.per_goal_hard_usd`, `models.vendor_v4_pro.prices.input`, `models` for another
- * order of the models; keys of the file of learned weights follow `learned.`. Empty only when nothing changed.
+ * order of the models. Empty only when nothing changed.
  */
 export function changedPaths(before: Config, after: Config): string[] {
   const changes = differences(asWritten(before), asWritten(after));
@@ -21,10 +21,10 @@ export function changedPaths(before: Config, after: Config): string[] {
 }
 
 /** The configuration by the keys of its files. */
-function asWritten({ policy, registry, learned }: Config): unknown {
+function asWritten({ policy, registry }: Config): unknown {
   const { $schema: _, ...keys } = policy;
   const models = [...registry.models].map(([key, { key: _, price, ...model }]) => [key, { ...model, prices: price }]);
-  return { ...keys, learned, models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
+  return { ...keys, models: Object.fromEntries(models), order: [...registry.models.keys()].join(" ") };
 }
 
 export interface Difference {

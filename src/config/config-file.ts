@@ -32,17 +32,6 @@ export function readConfigFile(path: string, setting: string): { kind: "ok"; doc
   return read.kind === "ok" ? parseConfig(read.text, path) : read;
 }
 
-/** Reads a JSON file that a program has written; without lines, and many times faster than as YAML. Never throws. */
-export function readJsonFile(path: string, setting: string): { kind: "ok"; document: ConfigDocument } | Invalid {
-  const read = readText(path, setting);
-  if (read.kind === "invalid") return read;
-  try {
-    return { kind: "ok", document: { file: path, value: JSON.parse(read.text), lineOf: () => undefined } };
-  } catch {
-    return invalid(path, "is not valid JSON", `check ${setting}`);
-  }
-}
-
 /** The text of a file that `setting` names. Never throws, and never waits for a writer. */
 export function readText(path: string, setting: string, maxBytes = 1_048_576): { kind: "ok"; text: string } | Invalid {
   const tooLarge = () => invalid(path, `is larger than ${maxBytes} bytes`, `check ${setting}`);

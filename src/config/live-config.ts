@@ -13,7 +13,7 @@ import { readUpstreamKey } from "./settings.ts";
 
 /** What the operator's files say, as it is in force now. A bad file is refused whole: the last good one stays. */
 export interface LiveConfig {
-  /** Policy, registry and learned weights. */
+  /** Policy and registry. */
   current(): Config;
   /** The tokens of `AUTH_KEYS_FILE`; undefined without one. */
   keys(): AuthKeys | undefined;
@@ -32,7 +32,7 @@ export interface ConfigStatus {
   readonly reason?: string;
   /** When policy and registry in force were last found to be what the files say, milliseconds since the epoch. */
   readonly loadedAtMs: number;
-  /** Names the configuration in force: equal on all nodes that run the same policy, registry and learned weights. */
+  /** Names the configuration in force: equal on all nodes that run the same policy and registry. */
   readonly hash: string;
 }
 

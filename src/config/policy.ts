@@ -86,19 +86,6 @@ const Affinity = section({
   remembered_ms: ms(1_800_000).describe("How long after its last answer a conversation's context counts as cached."),
 }).describe("Keeps a conversation on the model that has its context in the prompt cache.");
 
-const Learned = section({
-  weights_file: z
-    .string()
-    .max(4_096)
-    .default("")
-    .describe(
-      "File of learned weights, written by `smart-gateway policy learn --write`; relative to the policy file. Empty: the score is the shipped one.",
-    ),
-  min_rescue_trials: int(60, 20, 1_000_000).describe(
-    "Failures of flash, followed by a known outcome of pro, that `smart-gateway policy learn` needs at least; with fewer it fits nothing.",
-  ),
-}).describe("Weights learned from the outcomes of this installation.");
-
 const Routing = section({
   flash_below: num(90, 0, 100).describe(
     "Scores below this go to the flash tier: as shipped, 90 % of asks. A score is the share of asks, in percent, that are easier.",
@@ -115,15 +102,11 @@ const Routing = section({
     >,
   ).describe("Points added, or subtracted, for the kind of work."),
   run_prose_chars: int(20_000, 0, 10_000_000).describe(
-    "An agent's run is in trouble when its model has written more characters of its own prose than this in run_prose_calls calls in a row: from there to the next ask its score is at least pro_from. Prose is the text outside code fences and tool calls, and reasoning that the caller sends back. 0: never. `smart-gateway policy learn` measures the bound of an installation's own model.",
+    "An agent's run is in trouble when its model has written more characters of its own prose than this in run_prose_calls calls in a row: from there to the next ask its score is at least pro_from. Prose is the text outside code fences and tool calls, and reasoning that the caller sends back. 0: never. `smart-gateway policy learn` measures what an installation's own models write.",
   ),
   run_prose_calls: int(8, 1, 1_000).describe("Over how many calls in a row the model's prose is summed up."),
   guarded_words: GuardedWords,
   affinity: Affinity,
-  exploration: num(0, 0, 0.5).describe(
-    "Share of new tasks that are sent at random to the tier that their score has not chosen (cause `exploration`), so that learning has outcomes of both tiers. 0: none.",
-  ),
-  learned: Learned,
 }).describe("The score and its thresholds.");
 
 const HardRules = section({

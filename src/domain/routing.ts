@@ -94,7 +94,6 @@ export const causes = [
   "gray_zone_flash",
   "gray_zone_pro",
   "affinity",
-  "exploration",
   "budget_soft_cap",
   "budget_hard_cap_exceeded",
   "all_models_unhealthy",

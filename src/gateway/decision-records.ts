@@ -66,7 +66,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
   const build = (record: RequestRecord, before: PreviousAnswer | undefined, salt?: number) => {
     const { routed } = record;
     const policyHash =
-      routed === undefined ? null : nameConfiguration(routed.snapshot.policy, routed.snapshot.registry, routed.learned);
+      routed === undefined ? null : nameConfiguration(routed.snapshot.policy, routed.snapshot.registry);
     return buildRecord(record, { policyHash, session: redactedSession(routed?.sessionId), salt, before });
   };
   const rememberAnswer = ({ routed, answeredBy, attempts }: RequestRecord) => {
@@ -97,8 +97,8 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     records: stored,
     /** The `policy_hash` of decisions made now; null while no records are kept. */
     policyHash() {
-      const { policy, registry, learned } = configuration.current();
-      return enabled() ? nameConfiguration(policy, registry, learned) : null;
+      const { policy, registry } = configuration.current();
+      return enabled() ? nameConfiguration(policy, registry) : null;
     },
     requestFinished(record: RequestRecord) {
       if (!enabled()) return;

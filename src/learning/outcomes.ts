@@ -1,114 +1,113 @@
-import type { Cause, Outcome } from "#domain/routing.ts";
+import type { Outcome } from "#domain/routing.ts";
 
 /**
- * The outcomes of routed asks, read offline from decision records: what later calls of a conversation and callers' reports show of an
- * answer.
+ * What became of routed asks, read offline from decision records: callers' reports, and what the next calls of a conversation
+ * show of an answer.
  */
 
-/** What was decided for a new ask. */
-export interface DecisionPart {
-  /** In the order of `featureNames`. */
-  readonly features: readonly number[];
-  readonly tier: "flash" | "pro";
-  readonly model: string;
-  readonly cause: Cause;
-  readonly score: number;
-  /** The probability with which this tier was to be chosen. */
-  readonly probability: number;
-  /** The decision of the same conversation whose failure this ask follows. */
-  readonly retryOf?: string;
-}
-
-/** What later calls of the conversation have shown of the ask. */
-export interface Signals {
-  /** Failures that the caller has reported (`X-Failure-Class`, `X-Same-Error-Count`). */
-  readonly reported: number;
-  /** The run has met a hard rule and gone from flash to pro. */
-  readonly escalated: boolean;
-  /** Failures reported after that. */
-  readonly failedAfter: number;
-  /** The same ask came again soon. */
-  readonly repeated: number;
-  /** Another ask came, and no failure with it. */
-  readonly wentOn: boolean;
-}
-export const noSignals: Signals = { reported: 0, escalated: false, failedAfter: 0, repeated: 0, wentOn: false };
-
-/** A request that was routed to flash or pro. */
-interface Routed {
-  readonly decisionId: string;
+/** A request that was routed to flash or pro, as it was recorded; no housekeeping. */
+export interface RoutedCall {
+  readonly conversation: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
-  readonly decision: DecisionPart;
-  /** What the caller has reported of it. */
-  readonly outcome?: Outcome;
-}
-
-/** An ask with what followed. */
-export interface OutcomeRecord extends Routed {
-  readonly signals: Signals;
-}
-
-/** Any request of a conversation; no housekeeping. */
-export interface RoutedCall extends Routed {
-  readonly conversation: string;
-  /** Whether it is a further turn of an ask; it then gets no record of its own. */
+  /** Whether it is a further turn of an ask. */
   readonly continuation: boolean;
-  /** A hard rule sent it to pro. */
+  /** Equal for asks that have all their counts in common: within a conversation the same ask. */
+  readonly ask: string;
+  readonly tier: "flash" | "pro";
+  readonly model: string;
+  readonly score: number;
+  /** A hard rule sent it to its model. */
   readonly hardRule: boolean;
-  /** The caller has reported a failure with it. */
+  /** The caller has reported a failure with it (`X-Failure-Class`, `X-Same-Error-Count`). */
   readonly reportedFailure: boolean;
+  /** What the caller has reported of its answer. */
+  readonly outcome: Outcome | undefined;
+  /** The most characters of its own prose that the run's model had written in a few calls in a row by then. */
+  readonly prose: number;
 }
 
-/** An ask without a request for this long has ended; later requests are no signals about it. */
+/** An ask that flash answered first. */
+export interface Trial {
+  readonly score: number;
+  readonly failed: boolean;
+  /** Whether pro then solved it; undefined where flash did not fail, pro was not tried, or the result is not known. */
+  readonly rescued: boolean | undefined;
+}
+
+/** An ask with what later calls of its conversation have shown. */
+interface Ask {
+  readonly call: RoutedCall;
+  lastSeenMs: number;
+  outcome: Outcome | undefined;
+  /** Failures that the caller has reported, and repeats of the same ask. */
+  troubles: number;
+  /** The run has met a hard rule and gone from flash to pro. */
+  escalated: boolean;
+  troublesAfterEscalation: number;
+  /** Another ask came, and no failure with it. */
+  wentOn: boolean;
+  /** The ask that followed its failure, on pro. */
+  retry?: Ask;
+}
+
+/** An ask without a request for this long has ended; later requests show nothing of it. */
 const openMs = 3_600_000;
-/** The same ask within this time is taken for a repeat: the answer was no good. */
+/** The same ask within this time is a repeat: the answer was no good. */
 const repeatMs = 600_000;
 
-/** The outcomes of the asks among these calls, in the order of the calls, which are the oldest first. */
-export function outcomesIn(calls: Iterable<RoutedCall>): readonly OutcomeRecord[] {
-  const asks: Open[] = [];
-  const open = new Map<string, Open>();
+/**
+ * The asks that flash answered first, with their results. An ask without a sign of trouble counts as solved. What became of one
+ * that escalated is known once another ask, a failure or the caller's report has followed.
+ * @param calls the oldest first
+ */
+export function trialsIn(calls: Iterable<RoutedCall>): readonly Trial[] {
+  const asks: Ask[] = [];
+  const open = new Map<string, Ask>();
   for (const call of calls) {
-    const { conversation, continuation, reportedFailure, outcome, ...routed } = call;
-    const known = open.get(conversation);
-    const before = known !== undefined && call.atMs - known.lastSeenMs <= openMs ? known : undefined;
-    const repeated = !continuation && before !== undefined && isRepeat(before, call);
-    if (before !== undefined) {
-      before.signals = signalsAfter(before, call, repeated);
-      before.lastSeenMs = call.atMs;
-    }
+    const { conversation, atMs, continuation, outcome } = call;
+    const last = open.get(conversation);
+    const before = last !== undefined && atMs - last.lastSeenMs <= openMs ? last : undefined;
+    const failed = before !== undefined && noteNext(before, call);
     if (continuation) {
-      if (before !== undefined && outcome !== undefined) before.outcome = outcome;
+      if (before !== undefined) before.outcome = outcome ?? before.outcome;
       continue;
     }
-    const follows = before !== undefined && (repeated || reportedFailure);
-    const decision = follows ? { ...call.decision, retryOf: before.decisionId } : call.decision;
-    const ask: Open = { ...routed, decision, signals: noSignals, lastSeenMs: call.atMs };
-    if (outcome !== undefined) ask.outcome = outcome;
+    const ask: Ask = {
+      ...{ call, lastSeenMs: atMs, outcome, troubles: 0 },
+      ...{ escalated: false, troublesAfterEscalation: 0, wentOn: false },
+    };
+    if (failed && call.tier === "pro") before.retry = ask;
     open.set(conversation, ask);
     asks.push(ask);
   }
-  return asks;
+  return asks.flatMap((ask): Trial[] => {
+    if (ask.call.tier !== "flash") return [];
+    const failed = ask.escalated || !isSolved(ask);
+    return [{ score: ask.call.score, failed, rescued: failed ? rescued(ask) : undefined }];
+  });
 }
 
-type Open = { -readonly [K in keyof OutcomeRecord]: OutcomeRecord[K] } & { lastSeenMs: number };
-
-/** Asks are compared by their counts: two asks of one conversation that have all of them in common are the same. */
-function isRepeat({ decision, lastSeenMs }: Open, call: RoutedCall): boolean {
-  return call.atMs - lastSeenMs <= repeatMs && decision.features.join() === call.decision.features.join();
+/** Notes what the conversation's next call shows of an ask; returns whether that is a failure. */
+function noteNext(ask: Ask, call: RoutedCall): boolean {
+  const repeated = !call.continuation && call.ask === ask.call.ask && call.atMs - ask.lastSeenMs <= repeatMs;
+  const failed = call.reportedFailure || repeated;
+  if (failed) ask.troubles += 1;
+  if (failed && ask.escalated) ask.troublesAfterEscalation += 1;
+  if (call.continuation) ask.escalated ||= call.hardRule && call.tier === "pro" && ask.call.tier === "flash";
+  else ask.wentOn = !failed;
+  ask.lastSeenMs = call.atMs;
+  return failed;
 }
 
-/** The signals about an ask after the conversation's next call: a further turn of it, or another ask. */
-function signalsAfter({ decision, signals }: OutcomeRecord, call: RoutedCall, repeated: boolean): Signals {
-  const { reportedFailure, continuation, hardRule } = call;
-  const failed = reportedFailure || repeated;
-  const escalates = continuation && hardRule && call.decision.tier === "pro" && decision.tier === "flash";
-  return {
-    reported: signals.reported + Number(reportedFailure),
-    escalated: signals.escalated || escalates,
-    failedAfter: signals.failedAfter + Number(failed && signals.escalated),
-    repeated: signals.repeated + Number(repeated),
-    wentOn: continuation ? signals.wentOn : !failed,
-  };
+function isSolved({ outcome, troubles }: Ask): boolean {
+  return outcome === undefined ? troubles === 0 : outcome === "solved";
+}
+
+/** An escalated run was finished by pro, and reports about its end are about pro. */
+function rescued({ escalated, outcome, troublesAfterEscalation, wentOn, retry }: Ask): boolean | undefined {
+  if (!escalated) return retry && isSolved(retry);
+  if (outcome !== undefined) return outcome === "solved";
+  if (troublesAfterEscalation > 0) return false;
+  return wentOn ? true : undefined;
 }

@@ -1,15 +1,6 @@
-/** A call of a conversation, as its decision was recorded. */
-export interface ProseCall {
-  readonly conversation: string;
-  /** Whether it is a further turn of an ask. */
-  readonly continuation: boolean;
-  /** The model that it was routed to. */
-  readonly model: string;
-  /** The most prose that the run's model had written in a few calls in a row by then. */
-  readonly prose: number;
-}
+import type { RoutedCall } from "./outcomes.ts";
 
-/** What a model's runs have in common: nearly all of them wrote less. */
+/** What nearly all runs of a model wrote less than. */
 export interface ProseBound {
   readonly model: string;
   readonly runs: number;
@@ -24,32 +15,40 @@ const minRuns = 100;
 const minChars = 4_000;
 
 /**
- * How much prose a model's runs contain, so that a talkative model is not always in trouble; undefined with too few runs. Only runs of at
- * least so many calls count, and what was written before they went to another model.
- * @param calls oldest first
+ * How much prose the runs of each model contain, so that a talkative model is not always in trouble, and a quiet one is noticed. Only runs
+ * of at least so many calls count, and what was written before they went to another model.
+ * @param calls the oldest first
  * @param minCalls over how many calls prose is summed up
  */
-export function proseBound(calls: Iterable<ProseCall>, model: string, minCalls: number): ProseBound | undefined {
-  const most: number[] = [];
-  const running = new Map<string, { calls: number; prose: number }>();
+export function proseBounds(
+  calls: Iterable<Pick<RoutedCall, "conversation" | "continuation" | "model" | "prose">>,
+  minCalls: number,
+): readonly ProseBound[] {
+  const most = new Map<string, number[]>();
+  const running = new Map<string, { readonly model: string; calls: number; prose: number }>();
   const end = (conversation: string) => {
     const run = running.get(conversation);
-    if (run !== undefined && run.calls >= minCalls) most.push(run.prose);
     running.delete(conversation);
+    if (run === undefined || run.calls < minCalls) return;
+    const runs = most.get(run.model) ?? [];
+    most.set(run.model, runs);
+    runs.push(run.prose);
   };
-  for (const call of calls) {
-    if (!call.continuation) {
-      end(call.conversation);
-      if (call.model === model) running.set(call.conversation, { calls: 0, prose: 0 });
+  for (const { conversation, continuation, model, prose } of calls) {
+    if (!continuation) {
+      end(conversation);
+      running.set(conversation, { model, calls: 0, prose: 0 });
     }
-    const run = running.get(call.conversation);
+    const run = running.get(conversation);
     if (run === undefined) continue;
     run.calls += 1;
-    run.prose = Math.max(run.prose, call.prose);
-    if (call.model !== model) end(call.conversation);
+    run.prose = Math.max(run.prose, prose);
+    if (run.model !== model) end(conversation);
   }
   for (const conversation of [...running.keys()]) end(conversation);
-  if (most.length < minRuns) return undefined;
-  const chars = most.sort((a, b) => a - b)[Math.ceil(shareBelow * most.length) - 1] ?? 0;
-  return { model, runs: most.length, chars: Math.max(minChars, chars) };
+  return [...most].flatMap(([model, runs]) => {
+    if (runs.length < minRuns) return [];
+    const chars = runs.sort((a, b) => a - b)[Math.ceil(shareBelow * runs.length) - 1] ?? 0;
+    return [{ model, runs: runs.length, chars: Math.max(minChars, chars) }];
+  });
 }

@@ -3,7 +3,7 @@ import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import type { Affinity, Snapshot } from "#pipeline/decide/snapshot.ts";
-import type { Configuration, Ports } from "./ports.ts";
+import type { Ports } from "./ports.ts";
 import type { RequestContext, RoutedDecision } from "./request-context.ts";
 import { type RetryAdvice, retryAdviceFor, retryAfterOf } from "./retry-advice.ts";
 import { snapshotOfAsk } from "./take-snapshot.ts";
@@ -26,9 +26,9 @@ export async function decideWithSpend(
   const { task, runtime } = assessment;
   const { key } = request;
   const goal = task.goal_id;
-  const [affinity, draw] = [affinityOf(assessment, ports), drawFor(assessment, configuration, ports)];
+  const affinity = affinityOf(assessment, ports);
   const decideWith = (spend: Spend | undefined): RoutedDecision => {
-    const known = { affinity, draw, verdict, key };
+    const known = { affinity, verdict, key };
     const snapshot = snapshotOfAsk(assessment, configuration, ports.health.view(), spend, known);
     return { decision: decide(task, runtime, snapshot), snapshot };
   };
@@ -58,12 +58,6 @@ function affinityOf({ housekeeping, conversationKey, continuation }: Assessment,
   if (housekeeping !== undefined) return undefined;
   const model = ports.conversations.recall(conversationKey, ports.clock.now());
   return model === undefined ? undefined : { model, continuation };
-}
-
-/** A random number for exploration, where the policy wants it and a task may begin. */
-function drawFor(assessment: Assessment, { policy }: Configuration, ports: Ports): number | undefined {
-  if (policy.routing.exploration === 0 || assessment.continuation) return undefined;
-  return assessment.housekeeping === undefined ? ports.random() : undefined;
 }
 
 function decided(routed: RoutedDecision, ports: Ports): Decided {

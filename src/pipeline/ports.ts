@@ -1,5 +1,4 @@
 import type { Policy } from "#config/policy.ts";
-import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/money.ts";
 import type { HealthRegistry } from "#health/health.ts";
@@ -46,8 +45,6 @@ export interface Configuration {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
   readonly caps: Caps;
-  /** What was learned from outcomes, where the policy names a file of it. */
-  readonly learned?: LearnedWeights;
   /** What is done with request fields that may change model, terms or price. */
   readonly fields: FieldRules;
   readonly privacy: PrivacyEngine;

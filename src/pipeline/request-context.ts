@@ -85,7 +85,7 @@ export class RequestRecorder {
   recordDecision(
     decision: RoutingDecision,
     decided: RoutedDecision,
-    { request, assessment, redacted, configuration }: Omit<RequestContext, "recorder">,
+    { request, assessment, redacted }: Omit<RequestContext, "recorder">,
   ): void {
     const record = this.#record;
     const { routing } = request;
@@ -103,7 +103,6 @@ export class RequestRecorder {
       housekeeping,
       conversationKey,
       continuation,
-      learned: configuration.learned,
       sessionId: routing.sessionId,
       namesTask: routing.taskId !== undefined,
       reportedFailure: isReported(routing),

@@ -5,7 +5,6 @@ import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { Configuration } from "./ports.ts";
 
@@ -45,7 +44,7 @@ export function takeSnapshot(
 }
 
 /** What only a request of a conversation has, and its caller. */
-type OfConversation = { readonly [K in "affinity" | "draw" | "verdict"]?: Snapshot[K] | undefined } & {
+type OfConversation = { readonly [K in "affinity" | "verdict"]?: Snapshot[K] | undefined } & {
   readonly key?: CallerKey | undefined;
 };
 
@@ -55,19 +54,14 @@ export function snapshotOfAsk(
   configuration: Configuration,
   health: HealthView,
   spend: Spend | undefined,
-  { affinity, draw, verdict, key }: OfConversation,
+  { affinity, verdict, key }: OfConversation,
 ): Snapshot {
-  const { size, scale, evidence, prose, housekeeping, task, features } = assessment;
-  const { learned } = configuration;
+  const { size, scale, evidence, prose } = assessment;
   const snapshot = takeSnapshot(configuration, health, size, spend, key);
   snapshot.scale = scale;
   if (evidence.length > 0) snapshot.runEvidence = evidence;
   if (prose > 0) snapshot.prose = prose;
   if (affinity !== undefined) snapshot.affinity = affinity;
-  // Housekeeping is no ask.
-  if (learned !== undefined && housekeeping === undefined)
-    snapshot.learned = { weights: learned, features: featureVector(task, features) };
-  if (draw !== undefined) snapshot.draw = draw;
   if (verdict !== undefined) snapshot.verdict = verdict;
   return snapshot;
 }

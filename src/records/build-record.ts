@@ -277,7 +277,6 @@ function inputsIn(routed: RoutedInputs, unroutable: string[]): DecisionInputs {
     continuation: routed.continuation,
     reported_failure: routed.reportedFailure,
     affinity: affinity === undefined ? null : { model: affinity.model, continuation: affinity.continuation },
-    draw: snapshot.draw ?? null,
     verdict: snapshot.verdict ?? null,
     unroutable,
   };

@@ -92,7 +92,6 @@ const DecisionInputs = z.object({
   continuation: z.boolean().describe("A further turn of an ask."),
   reported_failure: z.boolean().describe("The caller has reported a failure with the request."),
   affinity: z.object({ model: text, continuation: z.boolean() }).nullable(),
-  draw: z.number().nullable().describe("The random number for exploration, where one was drawn."),
   verdict: z.enum(["flash", "pro", "none"]).nullable().describe("The scout's, once it was asked."),
   unroutable: z.array(text).describe("Models that could not be sent traffic, whatever their state."),
 });
@@ -162,7 +161,7 @@ export const DecisionRecord = z.object({
     .array(z.object({ rule: text, count }))
     .describe("What the privacy gate has found; also in tool definitions, which are forwarded."),
   health: z.record(text, text).describe("State of each model that was not HEALTHY."),
-  policy_hash: textOrNull("Names policy, models with prices, learned weights; not the configuration hash."),
+  policy_hash: textOrNull("Names policy and models with prices; not the configuration hash."),
   reported: z
     .object({ outcome: z.enum(["solved", "failed"]), score: z.number().nullable() })
     .nullable()

@@ -40,13 +40,12 @@ export const someInputs: DecisionInputs = {
   continuation: false,
   reported_failure: false,
   affinity: null,
-  draw: null,
   verdict: null,
   unroutable: [],
 };
 
 type DecidedFrom = Pick<RoutedInputs, "task" | "runtime" | "snapshot" | "features" | "decision"> &
-  Partial<Pick<RoutedInputs, "learned" | "ledgerSpend">>;
+  Partial<Pick<RoutedInputs, "ledgerSpend">>;
 
 /** A request that was decided from these inputs, and answered without an attempt. */
 export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestRecord> = {}) {
@@ -73,7 +72,6 @@ export function aRequestRecord(decidedFrom: DecidedFrom, given: Partial<RequestR
       namesTask: false,
       continuation: false,
       reportedFailure: false,
-      learned: undefined,
       ...decidedFrom,
     },
   } satisfies RequestRecord;

@@ -1,4 +1,3 @@
-import type { LearnedWeights } from "#domain/learned-weights.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { NanoUsd } from "#domain/money/money.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
@@ -66,8 +65,6 @@ export interface RoutedInputs {
   readonly sessionId: string | undefined;
   /** Whether the caller named the task. */
   readonly namesTask: boolean;
-  /** The learned weights in force, whether the score was made with them or not. */
-  readonly learned: LearnedWeights | undefined;
   /** The spend that the ledger saw when it refused the hold. */
   readonly ledgerSpend?: SpendView;
 }

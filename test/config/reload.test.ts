@@ -77,58 +77,6 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-describe("learned weights", () => {
-  const names = (file: string) => `routing: { learned: { weights_file: ${file} } }\n`;
-  const weights = (blend: number) => {
-    const vector = Array.from({ length: 15 }, (_, at) => at);
-    const rising = [
-      [0, 0],
-      [1, 100],
-    ];
-    const text = {
-      format: 1,
-      feature_version: 2,
-      fitted_at: "2026-11-01T00:00:00Z",
-      records: 1,
-      rescue_trials: 1,
-      blend,
-      centre: vector,
-      scale: vector,
-      reach: 1,
-      lowers_up_to: 90,
-      width: 1,
-      landmarks: [vector.slice(1)],
-      weights: [1],
-      intercept: 0,
-      rank_knots: rising,
-      score_knots: rising,
-    };
-    return JSON.stringify(text);
-  };
-
-  test("are read from the policy's folder and watched; missing or broken, they refuse the whole configuration", async () => {
-    const folder = newFolder();
-    const [policyPath, file] = [join(folder, "policy.yaml"), join(folder, "w.json")];
-    writeFileSync(policyPath, cap(1));
-    const { live, hard, next } = await start({ policyPath });
-    const refused = next("config_refused");
-    writeFileSync(policyPath, `${cap(2)}${names("w.json")}`);
-    await refused;
-    expect(hard()).toBe(1);
-    writeFileSync(file, weights(7));
-    expect(live.reload()).toMatchObject({ kind: "refused", problems: [{ file, path: "blend" }] });
-    const hashes = new Set([live.status().hash]);
-    for (const blend of [0.5, 0.6]) {
-      const reloaded = next("config_reloaded");
-      writeFileSync(file, weights(blend));
-      await reloaded;
-      expect([hard(), live.current().learned?.blend]).toEqual([2, blend]);
-      hashes.add(live.status().hash);
-    }
-    expect(hashes.size).toBe(3);
-  });
-});
-
 describe("reloading when asked", () => {
   test("applies the new file, logs the changes, and notifies listeners", async () => {
     const path = join(newFolder(), "policy.yaml");

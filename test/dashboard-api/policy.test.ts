@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { BacktestEvent } from "#dashboard/endpoints/policy.ts";
-import { learnedWeights } from "#pipeline/decide/fixtures.ts";
 import { startDashboard, type TestDashboard } from "./fixture.ts";
 
 /** Assembled here so that scanners of repositories do not take it for a key. */
@@ -134,21 +130,4 @@ describe("the policy", () => {
       expect(bad).toMatchObject({ kind: "problem", problems: [{ path: "routing.flash_belo" }] });
     },
   );
-
-  test("a backtest uses the active learned weights, and reads no other file", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "weights-"));
-    const weights_file = join(folder, "weights.json");
-    // By the learned weights every ask is among the hardest; by the shipped score this one is not.
-    writeFileSync(weights_file, JSON.stringify({ ...learnedWeights(0), intercept: 10, width: 1e-6, reach: 0.1 }));
-    const routing = { flash_below: 40, pro_from: 50, learned: { weights_file } };
-    await using dashboard = await startDashboard("sqlite", { policy: { routing } });
-    await (await dashboard.gateway.chat(ask("Rename a variable"))).text();
-    await dashboard.recorded(1);
-    const run = async (policy: object): Promise<string> =>
-      (await dashboard.call("POST policy/backtest", { body: { policy: JSON.stringify(policy) } })).text();
-    expect(await run({ routing: { ...routing, learned: { weights_file: "" } } })).toContain('"changed":1,');
-    expect(await run({ routing })).toContain('"changed":0,"relabelled":0');
-    expect(await run({ routing: { learned: { weights_file: "/etc/hostname" } } })).toContain("reads no other");
-    rmSync(folder, { recursive: true, force: true });
-  });
 });

@@ -15,14 +15,13 @@ interface BacktestOptions extends OutputOptions {
 export async function runBacktest(file: string, options: BacktestOptions): Promise<void> {
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
-  const { policy, registry, learned } = configIn(file, models);
+  const { policy, registry } = configIn(file, models);
   await withRecords(async (store) => {
     const toMs = until ?? Date.now();
     const result = await backtest({
       records: store.export({ fromMs, toMs, ...(goal === undefined ? {} : { goal }) }),
       policy,
       registry,
-      learned,
       configuration: (hash) => store.config(hash),
     });
     print(result, options, reportText(result));
@@ -31,7 +30,7 @@ export async function runBacktest(file: string, options: BacktestOptions): Promi
 
 const maxChangesShown = 20;
 
-function reportText({ from_ms, to_ms, changes, ...result }: BacktestResult): string {
+export function reportText({ from_ms, to_ms, changes, ...result }: BacktestResult): string {
   const { requests, changed, relabelled, skipped, before, after } = result;
   if (requests === 0) {
     return `Nothing to replay: ${skipped === 0 ? "there are no decision records" : `${skipped} refusals before a decision`} in this span.`;

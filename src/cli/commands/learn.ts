@@ -1,93 +1,111 @@
-import { dirname, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { parseDocument } from "yaml";
 import { withRecords } from "#cli/databases.ts";
-import type { ConfigOptions } from "#cli/options.ts";
-import { fileOr } from "#cli/options.ts";
-import { exitCodes, print, textTable, valid } from "#cli/output.ts";
-import { loadWeights, weightsPathOf } from "#config/load-config.ts";
+import { type ConfigOptions, configIn, fileOr } from "#cli/options.ts";
+import { exitCodes, print, textTable } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import type { Policy } from "#config/policy.ts";
 import { formatProblems } from "#config/problem.ts";
 import type { ModelRegistry } from "#domain/model.ts";
-import { fitBenefit } from "#learning/fit/benefit-model.ts";
-import { type CrossValidation, crossValidate, rankedIn } from "#learning/fit/cross-validation.ts";
-import { trialsIn } from "#learning/fit/observations.ts";
-import type { ProseBound } from "#learning/prose-bound.ts";
-import { loadRegistry } from "#models/load-registry.ts";
+import { type RoutedCall, trialsIn } from "#learning/outcomes.ts";
+import { proseBounds } from "#learning/prose-bound.ts";
+import { type Advice, minOfEach, thresholdsFrom } from "#learning/thresholds.ts";
 import { replaceFile } from "#platform/replace-file.ts";
-import { readRecorded } from "./recorded-outcomes.ts";
+import { backtest } from "#records/backtest/backtest.ts";
+import type { DecisionRecord } from "#records/decision-record.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
+import { reportText } from "./backtest.ts";
 
 interface LearnOptions extends ConfigOptions {
   readonly since: number;
   readonly write?: true;
 }
 
-const defaultFile = "learned-weights.json";
+type Changes = { [K in "flash_below" | "pro_from" | "run_prose_chars"]?: number };
 
 /**
- * Fits weights to the outcomes that the installation's own decision records show, and shows what they would change for records that were
- * held back. Writes them only when asked, and only when they would order those better.
+ * Computes the thresholds of the score and the bound of a run's prose from the installation's own records, and shows what they
+ * would have changed. Writes them to the policy file only when asked.
  */
 export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
   const policyPath = fileOr(file, "ROUTING_POLICY_PATH");
-  // Without the weights in force: they may be absent or broken, and a new fit does not need them.
-  const { policy } = valid(loadPolicy(policyPath));
-  const { registry } = valid(loadRegistry(fileOr(options.models, "MODEL_REGISTRY_PATH")));
-  const { run_prose_calls } = policy.routing;
-  const recorded = await withRecords((store) => readRecorded(store, options.since, registry, run_prose_calls));
-  const { outcomes: records, prose } = recorded;
-  const trials = trialsIn(records);
-  const tried = trials.filter(({ rescued }) => rescued !== undefined);
-  const counts = {
-    since: new Date(options.since).toISOString(),
-    asks: trials.length,
-    failed: trials.filter(({ failed }) => failed).length,
-    rescue_trials: tried.length,
-    rescued: tried.filter(({ rescued }) => rescued).length,
-    needed: policy.routing.learned.min_rescue_trials,
-  };
-  const few = `${counts.rescue_trials} rescue trials are too few to learn from: routing.learned.min_rescue_trials is ${counts.needed}`;
-  const result =
-    counts.rescue_trials < counts.needed ? { refused: few } : fitted(recorded, policy, registry, policyPath, options);
-  const { held_back, written, refused } = result;
-  const lines = [
-    `Since ${counts.since} flash answered ${counts.asks} recorded asks and failed at ${counts.failed}.`,
-    `Of ${counts.rescue_trials} failures it is known whether pro solved them: it solved ${counts.rescued}.\n`,
-    ...(held_back === undefined ? [] : [`${comparison(held_back)}\n`]),
-    written === undefined
-      ? `Nothing was written: ${refused ?? "--write writes the weights"}.`
-      : `Written: ${written}. The policy names it with routing.learned.weights_file: ${defaultFile}`,
-    `\n${proseText(prose)}`,
-  ];
-  print({ ...counts, run_prose: prose ?? null, ...result }, options, lines.join("\n"));
-  if (refused !== undefined) process.exitCode = exitCodes.failed;
+  const { policy, registry } = configIn(file, options.models);
+  const { flash_below, pro_from, run_prose_calls, run_prose_chars } = policy.routing;
+  await withRecords(async (store) => {
+    const calls = await callsIn(store, options.since, registry);
+    const trials = trialsIn(calls);
+    const prose = proseBounds(calls, run_prose_calls);
+    const inForce = { flashBelow: flash_below, proFrom: pro_from };
+    const advice = thresholdsFrom(trials, inForce, costOnPro(registry, policy));
+    const own = prose.find(({ model }) => model === registry.byRole.worker?.key);
+    const changes: Changes = {
+      ...(advice?.better && { flash_below: advice.better.flashBelow, pro_from: advice.better.proFrom }),
+      // 0 switches the bound off, and nobody but the operator switches it on.
+      ...(own !== undefined && run_prose_chars > 0 && own.chars !== run_prose_chars && { run_prose_chars: own.chars }),
+    };
+    const isChange = Object.keys(changes).length > 0;
+    const changed = isChange
+      ? await backtest({
+          records: store.export({ fromMs: options.since }),
+          policy: { ...policy, routing: { ...policy.routing, ...changes } },
+          registry,
+          configuration: (hash) => store.config(hash),
+        })
+      : undefined;
+    const refused = isChange && options.write ? written(policyPath, changes) : undefined;
+    const since = new Date(options.since).toISOString();
+    const counts = {
+      ...{ since, asks: trials.length, failed: trials.filter(({ failed }) => failed).length },
+      rescue_trials: trials.filter(({ rescued }) => rescued !== undefined).length,
+      rescued: trials.filter(({ rescued }) => rescued).length,
+    };
+    const lines = [
+      `Since ${since} flash answered ${counts.asks} recorded asks and failed at ${counts.failed}.`,
+      `Of ${counts.rescue_trials} failures it is known whether pro solved them: it solved ${counts.rescued}.\n`,
+      ...adviceLines(advice, changes, inForce),
+      ...(prose.length === 0
+        ? ["Too few runs are recorded to say how much prose the models write."]
+        : [`Characters of prose that 95 % of the runs of a model stay below:\n${textTable(prose)}`]),
+      ...(changed === undefined ? [] : [`\nWith these values:\n${reportText(changed)}`]),
+      `\n${outcomeText(changes, policyPath, options, refused)}`,
+    ];
+    const knowsNothing = advice === undefined && prose.length === 0;
+    const result = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
+    print(
+      { ...result, written: isChange && options.write === true && refused === undefined },
+      options,
+      lines.join("\n"),
+    );
+    if (refused !== undefined || knowsNothing) process.exitCode = exitCodes.failed;
+  });
 }
 
-/** The comparison, and where the weights were written, or why they were not. */
-function fitted(
-  { outcomes: records, prose }: Awaited<ReturnType<typeof readRecorded>>,
-  policy: Policy,
-  registry: ModelRegistry,
-  policyPath: string | undefined,
-  { write }: LearnOptions,
-) {
-  const nowMs = Date.now();
-  const { flash_below, pro_from } = policy.routing;
-  const proFrom = (flash_below + pro_from) / 2;
-  const held_back = crossValidate(records, { nowMs, proFrom, proCost: costOnPro(registry, policy) });
-  if (held_back === undefined) return { refused: "none of the recorded asks was routed by its score" };
-  if (!write) return { held_back };
-  if (held_back.rescuedRank.change.value <= 0) {
-    const refused = "the learned score orders the records that were held back no better than the shipped one";
-    return { held_back, refused };
-  }
-  const fit = fitBenefit(trialsIn(records), rankedIn(records), nowMs);
-  const weights = prose === undefined ? fit : { ...fit, run_prose: prose };
-  const path = weightsPathOf(policy, policyPath) ?? resolve(dirname(policyPath ?? "."), defaultFile);
-  const refused = replaceFile(path, `${JSON.stringify(weights)}\n`, (temporary) => {
-    const read = loadWeights(temporary);
-    return read.kind === "ok" ? undefined : formatProblems(read.problems);
-  });
-  return refused === undefined ? { held_back, written: path } : { held_back, refused };
+/** The calls that were routed to flash or pro since a moment, the oldest first; housekeeping teaches nothing. */
+export async function callsIn(store: RecordStore, fromMs: number, registry: ModelRegistry): Promise<RoutedCall[]> {
+  const calls: RoutedCall[] = [];
+  for await (const records of store.export({ fromMs }))
+    for (const record of records) calls.push(...callIn(record, registry));
+  // Records are in the order in which requests ended.
+  return calls.sort((a, b) => a.atMs - b.atMs);
+}
+
+function callIn(record: DecisionRecord, { models }: ModelRegistry): RoutedCall[] {
+  const { inputs, conversation, model, score, features, rule, reported } = record;
+  const role = models.get(model ?? "")?.role;
+  if (inputs === null || conversation === null || model === null || score === null) return [];
+  if (record.housekeeping !== null || (role !== "worker" && role !== "senior")) return [];
+  const { continuation, reported_failure: reportedFailure, prose } = inputs;
+  const tier = role === "senior" ? "pro" : "flash";
+  const of = {
+    conversation,
+    atMs: record.at_ms,
+    continuation,
+    ask: JSON.stringify(features),
+    tier,
+    model,
+    score,
+  } as const;
+  return [{ ...of, hardRule: rule !== null, reportedFailure, outcome: reported?.outcome, prose }];
 }
 
 /** The cost of a turn on the senior model, at list prices; 1 is its cost on the worker model. */
@@ -99,23 +117,45 @@ function costOnPro({ byRole }: ModelRegistry, { routing }: Policy): number {
   return flash > 0 && pro > 0 ? pro / flash : 1;
 }
 
-function proseText(prose: ProseBound | undefined): string {
-  if (prose === undefined) return "Too few runs of the worker model are recorded to say how much prose it writes.";
-  const { model, runs, chars } = prose;
-  return `Of ${runs} runs of ${model} 95 % wrote at most ${chars} characters of prose in a few calls in a row; learned weights use that, or set it yourself: routing.run_prose_chars.`;
+function adviceLines(advice: Advice | undefined, changes: Changes, inForce: object): string[] {
+  if (advice === undefined)
+    return [
+      `Too few outcomes to judge the thresholds by: ${minOfEach} failed and ${minOfEach} solved asks are needed.\n`,
+    ];
+  const { better } = advice;
+  const rows = [{ thresholds: "in force", ...inForce, ...advice.inForce }];
+  if (better !== undefined) {
+    const { errors, ...values } = better;
+    rows.push({ thresholds: "better", ...values, ...errors });
+  }
+  const same = "No other thresholds would have cost less by more than chance.\n";
+  return [`${textTable(rows)}\n`, ...(changes.flash_below === undefined ? [same] : [])];
 }
 
-function comparison({ asks, rescuedRank, proShare, solvedFirst, cost }: CrossValidation): string {
-  const row = (measure: string, { shipped, learned, change }: Partial<CrossValidation["proShare"]>) => {
-    const figures = { now: shipped, learned, change: change?.value, from: change?.low, to: change?.high };
-    const shown = Object.entries(figures).map(([name, figure]) => [name, figure?.toFixed(3)]);
-    return { measure, ...Object.fromEntries(shown) };
-  };
-  const table = textTable([
-    row("rank of asks that only pro solved (0.5: chance)", rescuedRank),
-    row("share of asks routed to pro", proShare),
-    row("share of asks solved by the first model", { change: solvedFirst }),
-    row("cost, with retries on pro, as a share of that now", { change: cost }),
-  ]);
-  return `Judged on ${asks} asks, each with weights fitted to other records; FROM and TO are the 95 % interval of the change:\n${table}`;
+function outcomeText(
+  changes: Changes,
+  policyPath: string | undefined,
+  { write }: LearnOptions,
+  refused: string | undefined,
+): string {
+  const keys = Object.entries(changes).map(([key, value]) => `routing.${key}: ${value}`);
+  if (keys.length === 0) return "Nothing to change.";
+  if (refused !== undefined) return `Nothing was written: ${refused}.`;
+  return write
+    ? `Written to ${policyPath}: ${keys.join(", ")}.`
+    : `Nothing was written: --write writes ${keys.join(", ")} to the policy file.`;
+}
+
+/** Writes keys of `routing` to the policy file, whose comments stay; returns why not. */
+function written(path: string | undefined, changes: Changes): string | undefined {
+  if (path === undefined) return "there is no policy file; name one, or set ROUTING_POLICY_PATH";
+  const text = readFileSync(path, "utf8");
+  const document = parseDocument(text);
+  for (const [key, value] of Object.entries(changes)) document.setIn(["routing", key], value);
+  const isJson = text.trimStart().startsWith("{");
+  const changed = isJson ? `${JSON.stringify(document.toJS(), null, 2)}\n` : document.toString({ lineWidth: 0 });
+  return replaceFile(path, changed, (temporary) => {
+    const read = loadPolicy(temporary);
+    return read.kind === "ok" ? undefined : formatProblems(read.problems);
+  });
 }

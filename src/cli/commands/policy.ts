@@ -53,11 +53,11 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     name: "policy learn",
-    summary: "fit the score to the recorded outcomes of this installation, and show what that would change",
+    summary: "compute the score's thresholds from the recorded outcomes, and show what they would have changed",
     arguments: paths.arguments,
     options: [
       ["--since <time>", "use the records since this time: 30d, 12h ago, a UTC day", time, "30d"],
-      ["--write", "write the weights to the file that routing.learned.weights_file names, else beside the policy"],
+      ["--write", "write them to the policy file"],
       ...paths.options,
     ],
     example: "smart-gateway policy learn --since 90d --write",

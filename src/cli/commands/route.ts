@@ -71,14 +71,12 @@ interface Routed {
 
 /** Everything as data. */
 function details({ decision, task, runtime, size, redactions }: Routed, { registry }: Config) {
-  const [learned] = evidenceOf(decision, "learned");
   const { instruction: _, ...shown } = task;
   return {
     decision,
     task: shown,
     runtime,
     contributions: Object.fromEntries(contributionsOf(decision)),
-    ...(learned === undefined ? {} : { learned: Number(learned) }),
     hard_rules: evidenceOf(decision, "hard_rule"),
     ...(redactions === undefined ? {} : { redactions }),
     cost: expectedCost(decision, size, registry),

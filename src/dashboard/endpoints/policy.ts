@@ -9,8 +9,6 @@ import { endpoint } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
 import { dayMs } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
-import type { LearnedWeights } from "#domain/learned-weights.ts";
-import type { Configuration } from "#pipeline/ports.ts";
 import { nextLargeTask } from "#platform/event-loop.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 
@@ -65,7 +63,7 @@ export function policyEndpoints(sources: DashboardSources) {
       about: "What is wrong with an edited policy, and where it differs from the policy in force.",
       body: z.strictObject({ policy: policyText }),
       answer({ body }) {
-        const checked = checkEdited(body.policy, config());
+        const checked = checkPolicyText(body.policy, config().registry);
         if (checked.kind === "invalid") return { ok: false, problems: checked.problems, changes: [] };
         const { policy } = config();
         const changes = leaves.flatMap(({ path }) => {
@@ -130,26 +128,6 @@ function listLeaves(node: SchemaNode, path: readonly string[], about = ""): Leaf
   );
 }
 
-/** Checks an edited policy as its file would be checked, with the registry in force. */
-function checkEdited(text: string, current: Configuration): ReturnType<typeof checkPolicyText> {
-  const checked = checkPolicyText(text, current.registry);
-  if (checked.kind === "invalid" || checked.policy.routing.learned.weights_file === "") return checked;
-  return weightsFor(checked.policy, current) === undefined ? { kind: "invalid", problems: [otherWeights] } : checked;
-}
-
-/** The weights in force, where the policy names the same file. */
-function weightsFor({ routing }: Policy, { policy: inForce, learned }: Configuration): LearnedWeights | undefined {
-  return routing.learned.weights_file === inForce.routing.learned.weights_file ? learned : undefined;
-}
-
-/** The page would otherwise read any file of the machine. */
-const otherWeights: Problem = {
-  file: "edited policy",
-  path: "routing.learned.weights_file",
-  message: "names another file than the policy in force, and this page reads no other",
-  suggestion: "try it with: smart-gateway policy backtest FILE",
-};
-
 /** Records that are replayed when nobody says since when. */
 const usualDays = 30;
 const progressEveryMs = 200;
@@ -161,7 +139,7 @@ async function replay(
   signal: AbortSignal,
 ): Promise<void> {
   const current = config();
-  const checked = checkEdited(policy, current);
+  const checked = checkPolicyText(policy, current.registry);
   if (checked.kind === "invalid") {
     stream.send({ kind: "problem", detail: "The edited policy is not valid.", problems: checked.problems });
     return;
@@ -182,7 +160,6 @@ async function replay(
   const result = await backtest({
     ...{ policy: checked.policy, onProgress, signal },
     registry: current.registry,
-    learned: weightsFor(checked.policy, current),
     records: inSteps(records.export(range)),
     configuration: (hash) => records.config(hash),
   });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cause, causes, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { decide } from "./decide.ts";
-import { aHealth, aPolicy, aRuntime, aSnapshot, aTask, dimensions, dollars } from "./fixtures.ts";
+import { aHealth, aRuntime, aSnapshot, aTask, dimensions, dollars } from "./fixtures.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** One decision for every cause there is; the table is the closed union, so a new cause without a row does not compile. */
@@ -41,7 +41,6 @@ const rows: { readonly [C in Cause]: Row } = {
   gray_zone_flash: [dimensions(0.6), {}, usual, { ...flash, sensitive_block_applied: true }],
   gray_zone_pro: [gray, {}, usual, { ...pro, sensitive_block_applied: true }],
   affinity: [{}, {}, aSnapshot({ affinity: { model: "vendor_v4_pro", continuation: true } }), pro],
-  exploration: [{}, {}, aSnapshot({ policy: aPolicy({ routing: { exploration: 0.1 } }), draw: 0 }), pro],
   budget_soft_cap: [dimensions(1), {}, overSoft, flash],
   budget_hard_cap_exceeded: [{}, {}, overHard, refuses("DENY")],
   all_models_unhealthy: [{}, {}, allDown, refuses("STOP_FOR_HUMAN")],

@@ -8,16 +8,16 @@ import {
   type RuntimeState,
 } from "#domain/routing.ts";
 import type { Choice, Evidence } from "./choice.ts";
-import { withAffinity, withExploration } from "./rules/affinity.ts";
+import { withAffinity } from "./rules/affinity.ts";
 import { choose } from "./rules/precedence.ts";
 import { privacyOf } from "./rules/privacy.ts";
-import { confidenceOfScore, proseBoundOf, scoreOf, writesTooMuch } from "./rules/score.ts";
+import { confidenceOfScore, scoreOf, writesTooMuch } from "./rules/score.ts";
 import { withinSoftCap } from "./select/budget.ts";
 import { selectModel } from "./select/select-model.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Where a task goes, and why: the one function behind both POST endpoints. Pure (no clock, no chance, no I/O) and total:
+ * Where a task goes, and why: the one function behind both POST endpoints. Pure (no clock, no I/O) and total:
  * every schema-valid task has a decision. `docs/reference/causes.md` describes each cause, `docs/routing.md` each key of the evidence.
  */
 export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snapshot): RoutingDecision {
@@ -32,12 +32,10 @@ export function decide(task: RoutingTask, runtime: RuntimeState, snapshot: Snaps
   if (snapshot.runEvidence !== undefined) evidence.push(...snapshot.runEvidence);
   const privacy = privacyOf(task, evidence);
   const struggles = writesTooMuch(snapshot);
-  if (struggles) evidence.push(`prose=${snapshot.prose}`, `run_prose_chars=${proseBoundOf(snapshot)}`);
-  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale, snapshot.learned, struggles);
+  if (struggles) evidence.push(`prose=${snapshot.prose}`, `run_prose_chars=${policy.routing.run_prose_chars}`);
+  const score = scoreOf(task, runtime, policy, evidence, snapshot.scale, struggles);
   const chosen = choose({ task, runtime, snapshot, privacy, score, evidence });
-  const kept = withAffinity(chosen, snapshot, evidence);
-  const wanted = withExploration(kept, privacy.freeAllowed, snapshot, evidence);
-  const choice = withinSoftCap(wanted, snapshot, evidence);
+  const choice = withinSoftCap(withAffinity(chosen, snapshot, evidence), snapshot, evidence);
   const outcome = outcomeOf(choice, privacy.freeAllowed, snapshot, evidence);
   return {
     task_id: task.task_id,
@@ -83,8 +81,8 @@ function freeWasWithheld(wanted: Choice, choice: Choice, { registry }: Snapshot)
 }
 
 /**
- * Rules that leave no doubt, all that are not listed, are 1; a hint is a wish; at the soft cap, and where a tier was drawn, the task
- * wanted another model than it got.
+ * Rules that leave no doubt, all that are not listed, are 1; a hint is a wish; at the soft cap the task wanted another
+ * model than it got.
  */
 const confidences: { readonly [C in Cause]?: number | "score" | "scout" } = {
   scout_requested: "scout",
@@ -97,7 +95,6 @@ const confidences: { readonly [C in Cause]?: number | "score" | "scout" } = {
   gray_zone_flash: "score",
   gray_zone_pro: "score",
   affinity: "score",
-  exploration: 0.5,
   budget_soft_cap: 0.5,
 };
 

@@ -1,5 +1,4 @@
 import { Policy } from "#config/policy.ts";
-import { featureCount, featureVersion, LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelKey, type ModelRegistry, modelRegistry, type Role } from "#domain/model.ts";
 import { lowerCap, type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
@@ -78,39 +77,6 @@ export function dollars(usd: number): NanoUsd {
   const amount = usdToNano(usd);
   if (amount === undefined) throw new RangeError(`not an amount in USD: ${usd}`);
   return amount;
-}
-
-/** Every feature of an ask at one value. */
-export function aFeatureVector(value: number): readonly number[] {
-  return Array.from({ length: featureCount }, () => value);
-}
-
-/** Weights learned from two kinds of asks: flash solves those with features near 0, only pro those near `hard`. */
-export function learnedWeights(hard: number): LearnedWeights {
-  return LearnedWeights.parse({
-    format: 1,
-    feature_version: featureVersion,
-    fitted_at: "2026-11-01T00:00:00.000Z",
-    records: 1_000,
-    rescue_trials: 100,
-    blend: 0.6,
-    centre: aFeatureVector(0),
-    scale: aFeatureVector(1),
-    reach: 0.5,
-    lowers_up_to: 93,
-    width: 1,
-    landmarks: [aFeatureVector(0), aFeatureVector(hard)],
-    weights: [-2, 2],
-    intercept: 0,
-    rank_knots: [
-      [-2, 0],
-      [2, 100],
-    ],
-    score_knots: [
-      [0, 0],
-      [100, 100],
-    ],
-  });
 }
 
 const nothingSpent: SpendView = {

@@ -4,7 +4,6 @@ import type { Caps, NanoUsd } from "#domain/money/money.ts";
 import type { HealthView } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
-import type { LearnedInput } from "./learned/learned-score.ts";
 
 /** Everything `decide` may look at beside the task: taken at one moment, so that deciding is pure. */
 export interface Snapshot {
@@ -19,19 +18,12 @@ export interface Snapshot {
   readonly ownCaps?: { readonly goalHard?: NanoUsd; readonly dayHard?: NanoUsd };
   /** How points become the score; absent where the task was stated and not inferred, as in a dry run: `declared`. */
   readonly scale?: ScoreScale;
-  /** Learned weights with the features of the ask; absent where there are none, in a dry run and for housekeeping. */
-  readonly learned?: LearnedInput;
   /** What a chat request's run so far has shown, as `key=value`; absent in a dry run. */
   readonly runEvidence?: readonly string[];
   /** The most characters of its own prose that the model wrote in a few calls of the run; absent in a dry run: 0. */
   readonly prose?: number;
   /** Which model the conversation was last routed to; absent for its first request and in a dry run. */
   readonly affinity?: Affinity;
-  /**
-   * A uniform random number in [0, 1), for exploration; absent where nothing may be explored: in a dry run, for housekeeping and for
-   * a further turn of a run.
-   */
-  readonly draw?: number;
   /** What a scout call has answered, once it has: picks the tier instead of asking (again). */
   readonly verdict?: "flash" | "pro" | "none";
 }

@@ -17,7 +17,9 @@ export function exactValueRules(values: readonly ExactValue[]): (normalized: Nor
   const needles: { readonly rule: string; readonly needle: Buffer }[] = [];
   for (const { rule, value } of values) {
     if (value.length < minValueLength) continue;
-    const base64 = Buffer.from(value).toString("base64").replace(/={1,2}$/, "");
+    const base64 = Buffer.from(value)
+      .toString("base64")
+      .replace(/={1,2}$/, "");
     for (const form of new Set([value, encodeURIComponent(value), base64])) {
       needles.push({ rule, needle: Buffer.from(normalize(form).text, "latin1") }); // as a scan would read it
     }

@@ -1,5 +1,4 @@
 import type { Policy } from "#config/policy.ts";
-import type { LearnedWeights } from "#domain/learned-weights.ts";
 import { type Model, type ModelRegistry, tierOfRole } from "#domain/model.ts";
 import { costOf } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
@@ -15,8 +14,6 @@ export interface BacktestOptions {
   readonly policy: Policy;
   /** Models and prices for records whose own are not kept any more. */
   readonly registry: ModelRegistry;
-  /** The learned weights that the policy names. */
-  readonly learned?: LearnedWeights | undefined;
   /** The configuration that a record names, as JSON. */
   readonly configuration: (hash: string) => Promise<string | undefined>;
   /** Called after each batch with the number of records seen so far. */
@@ -31,7 +28,7 @@ export interface BacktestOptions {
  * was recorded. Under the policy that the records were made by nothing changes.
  */
 export async function backtest(options: BacktestOptions): Promise<BacktestResult> {
-  const { records, policy, registry, learned, configuration } = options;
+  const { records, policy, registry, configuration } = options;
   const simulation = new Simulation();
   const configurations = new Map<string, DecisionConfiguration>();
   let done = 0;
@@ -41,7 +38,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
       if (hash === null || configurations.has(hash)) continue;
       const recorded = readConfiguration(await configuration(hash));
       const models = recorded?.registry ?? registry;
-      configurations.set(hash, { policy, registry: models, learned });
+      configurations.set(hash, { policy, registry: models });
     }
     for (const record of batch) simulation.add(record, configurations.get(record.policy_hash ?? ""));
     done += batch.length;

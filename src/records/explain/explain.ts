@@ -1,6 +1,6 @@
 import type { Cause, RoutingDecision } from "#domain/routing.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
-import { withAffinity, withExploration } from "#pipeline/decide/rules/affinity.ts";
+import { withAffinity } from "#pipeline/decide/rules/affinity.ts";
 import { choose } from "#pipeline/decide/rules/precedence.ts";
 import { privacyOf } from "#pipeline/decide/rules/privacy.ts";
 import { scoreOf, zoneOf } from "#pipeline/decide/rules/score.ts";
@@ -76,11 +76,10 @@ type StageVerdict = Pick<DecisionStage, "stage" | "verdict" | "evidence">;
 function stagesOf({ task, runtime, snapshot }: DecideInput, cause: Cause): DecisionStage[] {
   const evidence = { privacy: [] as Evidence, score: [] as Evidence, rules: [] as Evidence };
   const privacy = privacyOf(task, evidence.privacy);
-  const score = scoreOf(task, runtime, snapshot.policy, evidence.score, snapshot.scale, snapshot.learned);
+  const score = scoreOf(task, runtime, snapshot.policy, evidence.score, snapshot.scale);
   const allowed = { ...privacy, denied: undefined };
   const chosen = choose({ task, runtime, snapshot, privacy: allowed, score, evidence: evidence.rules });
-  const kept = withAffinity(chosen, snapshot, evidence.rules);
-  const wanted = withExploration(kept, privacy.freeAllowed, snapshot, evidence.rules);
+  const wanted = withAffinity(chosen, snapshot, evidence.rules);
   const zone = zoneOf(score, snapshot.policy);
   const isScored = causeTexts[wanted.cause].stage === "score";
   const stages: readonly StageVerdict[] = [

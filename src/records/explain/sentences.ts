@@ -47,7 +47,6 @@ export const causeTexts: { readonly [C in Cause]: CauseTexts } = {
   gray_zone_flash: { ...scored, because: nearer("flash") },
   gray_zone_pro: { ...scored, because: nearer("pro") },
   affinity: { stage: "rules", inputs: ["affinity"], because: "its conversation has its context cached there" },
-  exploration: { stage: "rules", inputs: ["score"], because: "it was drawn to learn how the other tier does" },
   budget_soft_cap: { ...budget, because: "a soft cap is reached ({budget_cap}), and nothing requires pro" },
   budget_hard_cap_exceeded: {
     ...budget,

@@ -12,19 +12,16 @@ import {
   aSnapshot,
   aTask,
   emergencyModel,
-  learnedWeights,
   scoutModel,
   seniorModel,
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
-import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { buildRecord } from "#records/build-record.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
 import { configurationNames, decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
 
 const { features } = readAskText("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
-const weights = learnedWeights(0.4);
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 /** Mostly LOW, which leaves the decision to later rules. */
@@ -90,20 +87,19 @@ const views = fc.record(
     runEvidence: fc.constant(["errors_seen=3"]),
     prose: fc.nat(40_000),
     affinity: fc.record({ model: fc.constantFrom(...models.map(({ key }) => key)), continuation: fc.boolean() }),
-    draw: share,
     verdict: fc.constantFrom("flash" as const, "pro" as const, "none" as const),
   },
   { requiredKeys: [] },
 );
 
 test("a record has all inputs of its decision: from its JSON the same decision is made, with the same evidence", () => {
-  const policy = aPolicy({ routing: { exploration: 0.2, flash_below: 40, pro_from: 60 } });
+  const policy = aPolicy({ routing: { flash_below: 40, pro_from: 60 } });
   const registry = aRegistry();
   let kept = "";
   const nameConfiguration = configurationNames((_, config) => {
     kept = config;
   });
-  nameConfiguration(policy, registry, weights);
+  nameConfiguration(policy, registry);
   const configuration = readConfiguration(kept)!;
 
   const causes = new Set<string>();
@@ -118,15 +114,14 @@ test("a record has all inputs of its decision: from its JSON the same decision i
       (given, runtimeGiven, healthView, sizeGiven, spend, view) => {
         const task = aTask(given);
         const runtime = aRuntime(runtimeGiven);
-        const learned = { weights, features: featureVector(task, features) };
         const snapshot: Snapshot = {
-          ...aSnapshot({ policy, registry, health: healthView, size: sizeGiven, spend, learned }),
+          ...aSnapshot({ policy, registry, health: healthView, size: sizeGiven, spend }),
           ...view,
         };
         const decision = decide(task, runtime, snapshot);
         causes.add(decision.cause);
         const request = aRequestRecord(
-          { task, runtime, snapshot, features, learned: weights, decision },
+          { task, runtime, snapshot, features, decision },
           sizeGiven.surcharge === undefined ? {} : { forwardedFields: sizeGiven.surcharge.fields },
         );
         const context = { policyHash: "h", session: undefined };

@@ -1,12 +1,10 @@
 import { capsOf, Policy } from "#config/policy.ts";
-import { LearnedWeights } from "#domain/learned-weights.ts";
 import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
 import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
 import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { featureVector } from "#pipeline/decide/learned/learned-score.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
@@ -15,21 +13,20 @@ import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts
 export interface DecisionConfiguration {
   readonly policy: Policy;
   readonly registry: ModelRegistry;
-  readonly learned?: LearnedWeights | undefined;
 }
 
 /** Names the configurations that decisions are made by, once each, and passes each new one on to be kept, as JSON. */
 export function configurationNames(keep: (hash: string, config: string) => void) {
   let named: readonly unknown[] = [];
   let hash = "";
-  return (policy: Policy, registry: ModelRegistry, learned?: LearnedWeights): string => {
-    const parts = [policy, registry, learned];
+  return (policy: Policy, registry: ModelRegistry): string => {
+    const parts = [policy, registry];
     if (parts.every((part, at) => part === named[at])) return hash;
     // Privacy rules are left out: they do not decide the model, and they may describe an operator's secrets.
     const { privacy: _, $schema: __, ...kept } = policy;
     const models = [...registry.models.values()];
     const price_version = registry.priceVersion ?? null;
-    const config = JSON.stringify({ policy: kept, models, price_version, learned: learned ?? null });
+    const config = JSON.stringify({ policy: kept, models, price_version });
     const before = hash;
     [named, hash] = [parts, new Bun.CryptoHasher("sha256").update(config).digest("hex").slice(0, 16)];
     if (hash !== before) keep(hash, config);
@@ -40,11 +37,10 @@ export function configurationNames(keep: (hash: string, config: string) => void)
 /** A configuration as it was kept with the records; undefined when there is none, or this release cannot read it any more. */
 export function readConfiguration(json: string | undefined): DecisionConfiguration | undefined {
   try {
-    const { policy: written, models, learned } = JSON.parse(json ?? "");
+    const { policy: written, models } = JSON.parse(json ?? "");
     const policy = Policy.parse({ ...written, privacy: {} });
     // This program wrote the models from a valid registry, so they are not checked.
-    const weights = learned == null ? undefined : LearnedWeights.parse(learned);
-    return { policy, registry: modelRegistry(models), learned: weights };
+    return { policy, registry: modelRegistry(models) };
   } catch {
     return undefined;
   }
@@ -77,9 +73,7 @@ export function decideInputOf(record: Replayable, configuration: DecisionConfigu
       ...(inputs.run_evidence.length === 0 ? {} : { runEvidence: inputs.run_evidence }),
       ...(inputs.prose === 0 ? {} : { prose: inputs.prose }),
       ...(inputs.affinity === null ? {} : { affinity: inputs.affinity }),
-      ...(inputs.draw == null ? {} : { draw: inputs.draw }),
       ...(inputs.verdict === null ? {} : { verdict: inputs.verdict }),
-      ...learnedFor(record, configuration),
     },
   };
 }
@@ -101,12 +95,6 @@ export function decideAgain(
   if (ledgerSpend === null || model === undefined || decision.action === "SCOUT") return decision;
   if (withinHardCaps(model, { ...snapshot, spend: spendOf(ledgerSpend) })) return decision;
   return deniedByHardCap(decision);
-}
-
-/** The learned weights with the ask's features, as `decide` gets them for a new request. */
-function learnedFor(record: Replayable, { learned }: DecisionConfiguration): Pick<Snapshot, "learned"> {
-  if (learned === undefined || record.housekeeping !== null) return {};
-  return { learned: { weights: learned, features: featureVector(taskOf(record), record.features) } };
 }
 
 function taskOf({ kind, inputs }: Replayable): RoutingTask {

@@ -112,7 +112,7 @@ const meanings = {
     gateway_waiting:
       "The gateway still waits for `in_flight` requests, `streams` of them streams, and at most `left_ms` more. Twice a minute.",
     gateway_stopped: "The ledger is written, and the process ends.",
-    config_reloaded: "Changed policy, registry or learned weights are in force; `changed` names the keys.",
+    config_reloaded: "A changed policy or registry is in force; `changed` names the keys.",
     request_finished: "A chat request has ended: its decision, cost and timings. `model` is the one that answered.",
     request_rejected: "A request was refused before a decision: see `status`.",
     price_book_read: "The aggregator's list was read: `listed` of the registry's `models` are in it.",

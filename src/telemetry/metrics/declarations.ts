@@ -101,7 +101,7 @@ const gauges = {
     smart_gateway_charged_without_proof_day_usd:
       "Part of today's spending (UTC, whole store) whose cost is unknown: holds charged in full, less corrections, in US dollars.",
     "smart_gateway_config_info{hash}":
-      "Always 1; its label is the configuration hash, which names the policy, models and learned weights of the files.",
+      "Always 1; its label is the configuration hash, which names the policy and models of the files.",
     smart_gateway_event_loop_delay_seconds: "How late the event loop runs its timers, in seconds.",
     "smart_gateway_held_usd{state}":
       "Money held now in the whole store, in US dollars: by running calls, and by calls whose outcome is unknown.",

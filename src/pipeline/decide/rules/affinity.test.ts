@@ -3,7 +3,6 @@ import type { Model } from "#domain/model.ts";
 import type { NanoUsdPerMTok } from "#domain/money/money.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
-  aFeatureVector,
   aHealth,
   aPolicy,
   aRegistry,
@@ -12,7 +11,6 @@ import {
   aTask,
   dimensions,
   dollars,
-  learnedWeights,
   scoutModel,
   seniorModel,
   workerModel,
@@ -57,10 +55,6 @@ describe("a continuation", () => {
     expect(decided(20_001, pro)).toMatchObject({ cause: "score_pro", model: pro });
     const never = { policy: aPolicy({ routing: { run_prose_chars: 0 } }) };
     expect(decided(1e6, flash, never)).toMatchObject({ cause: "score_flash", model: flash });
-    const own = { ...learnedWeights(3), run_prose: { model: flash, runs: 100, chars: 30_000 } };
-    const learned = { weights: own, features: aFeatureVector(0) };
-    expect(decided(25_000, flash, { learned }).cause).toBe("score_flash");
-    expect(decided(30_001, flash, { learned }).cause).toBe("score_pro");
     expect(decide(aTask({ explicit_route: "FLASH" }), aRuntime(), { ...after(flash, true), prose: 1e6 }).cause).toBe(
       "explicit_flash",
     );

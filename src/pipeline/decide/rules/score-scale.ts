@@ -24,7 +24,7 @@ export function onScale(points: number, scale: "declared" | "chat"): number {
 }
 
 /** The score that belongs to a value, 0..100; linear between the knots and beyond them. */
-export function interpolated(knots: Knots, value: number): number {
+function interpolated(knots: Knots, value: number): number {
   let low = 0;
   let high = knots.length - 1;
   while (high - low > 1) {

@@ -1,8 +1,7 @@
 import type { Policy } from "#config/policy.ts";
-import { type Level, levels, type RoutingDecision, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
+import { type Level, levels, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import type { ScoreScale } from "#pipeline/assess/score-scale.ts";
 import type { Evidence } from "#pipeline/decide/choice.ts";
-import { type LearnedInput, learnedScoreOf } from "#pipeline/decide/learned/learned-score.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { onScale } from "./score-scale.ts";
 
@@ -12,7 +11,7 @@ const manyFailedTests = 10;
 /**
  * Stage 2: the complexity score, 0..100 in steps of a hundredth, so that the number shown is the number compared: the points
  * of the features on the scale given. It never falls when a dimension, the risk, the blast radius, the tool depth or the
- * trouble rises: what was learned depends on what the ask looks like, and on none of these.
+ * trouble rises.
  */
 export function scoreOf(
   task: RoutingTask,
@@ -20,22 +19,13 @@ export function scoreOf(
   policy: Policy,
   evidence: Evidence,
   scale: ScoreScale = "declared",
-  learned?: LearnedInput,
   struggles = false,
 ): number {
   const points = pointsOf(task, runtime, policy, evidence);
   // A run in trouble is as hard as the hardest asks.
   const least = struggles ? policy.routing.pro_from : 0;
-  const shipped = Math.max(least, hundredths(scale === "agent" ? agentScore(points, policy) : onScale(points, scale)));
-  evidence.push(`points=${points}`, `score_scale=${scale}`);
-  // What was learned is about inferred dimensions; stated ones are distributed differently.
-  if (learned === undefined || scale === "declared") {
-    evidence.push(`score=${shipped}`);
-    return shipped;
-  }
-  const score = Math.max(least, learnedScoreOf(learned, shipped));
-  const change = hundredths(score - shipped);
-  evidence.push(`${shippedKey}${shipped}`, `learned=${change < 0 ? "" : "+"}${change}`, `score=${score}`);
+  const score = Math.max(least, hundredths(scale === "agent" ? agentScore(points, policy) : onScale(points, scale)));
+  evidence.push(`points=${points}`, `score_scale=${scale}`, `score=${score}`);
   return score;
 }
 
@@ -46,14 +36,6 @@ function agentScore(points: number, policy: Policy): number {
 
 /** What keeps a score below a threshold, in the steps in which scores are compared. */
 const belowGray = 0.01;
-
-const shippedKey = "score_shipped=";
-
-/** The score that a decision's task has without learned weights. */
-export function shippedScoreOf({ score, evidence }: Pick<RoutingDecision, "score" | "evidence">): number {
-  for (const entry of evidence) if (entry.startsWith(shippedKey)) return Number(entry.slice(shippedKey.length));
-  return score;
-}
 
 /** The weighted sum of what makes a task hard, 0..100, with what each feature gave. */
 export function pointsOf(task: RoutingTask, runtime: RuntimeState, policy: Policy, evidence: Evidence): number {
@@ -89,16 +71,9 @@ export function troubleOf(runtime: RuntimeState, policy: Policy): number {
 }
 
 /** Whether the run's model writes so much prose of its own that it is in trouble: it explains, doubts and starts over. */
-export function writesTooMuch({ prose = 0, ...snapshot }: Snapshot): boolean {
-  return prose > 0 && prose > (proseBoundOf(snapshot) ?? prose);
-}
-
-/** The bound that was learned from the worker model's runs, else the policy's; undefined where there is none. */
-export function proseBoundOf({ policy, registry, learned }: Omit<Snapshot, "prose">): number | undefined {
+export function writesTooMuch({ prose = 0, policy }: Pick<Snapshot, "prose" | "policy">): boolean {
   const bound = policy.routing.run_prose_chars;
-  if (bound === 0) return undefined;
-  const own = learned?.weights.run_prose;
-  return own !== undefined && own.model === registry.byRole.worker?.key ? own.chars : bound;
+  return bound > 0 && prose > bound;
 }
 
 export type Zone = "flash" | "gray" | "pro";

@@ -46,7 +46,7 @@ export function withinSoftCap(choice: Choice, snapshot: Snapshot, evidence: Evid
  * estimate: a senior model that only its bound keeps from under the hard cap steps down as well, because refusing what the worker
  * model could still answer helps nobody.
  */
-export function capBeforeSenior(snapshot: Snapshot): Cap | undefined {
+function capBeforeSenior(snapshot: Snapshot): Cap | undefined {
   const senior = snapshot.registry.byRole.senior;
   if (senior === undefined) return undefined;
   return (

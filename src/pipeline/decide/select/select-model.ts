@@ -14,12 +14,6 @@ function fitsContext(model: Model, { size }: Snapshot): boolean {
   return size.inputTokensEstimate <= model.contextTokens;
 }
 
-/** Whether a role's model would serve the request, without a fallback. */
-export function servesWithoutFallback(model: Model | undefined, freeAllowed: boolean, snapshot: Snapshot): boolean {
-  if (model === undefined || (model.free && !freeAllowed)) return false;
-  return routable(model, snapshot) && fitsContext(model, snapshot) && withinHardCaps(model, snapshot);
-}
-
 /**
  * The fallbacks of a model, in the order of the senior fallback chain: in the registry, routable, never free, and for
  * a hard-rule request only senior or emergency models. Models whose context window is too small come in only when
