@@ -14,15 +14,23 @@ export type State = {
   readonly edges: Edge[];
 };
 
-/** `loop`: the quantifier whose way back it is. `ways` above 1: the same step in more ways than one. */
-export type Edge = { readonly to: number; readonly loop: AST.Quantifier | undefined; ways: number };
+/**
+ * `loop`: the quantifier whose way back it is. `ways` above 1: the same step in more ways than one. `isSure`: it does not depend on
+ * an assertion that is not looked into.
+ */
+export type Edge = {
+  readonly to: number;
+  readonly loop: AST.Quantifier | undefined;
+  readonly isSure: boolean;
+  ways: number;
+};
 
 export type Automaton = {
   readonly states: readonly State[];
   /** The states that an attempt can begin with behind a character of this state. */
   readonly begun: (before: State) => readonly number[];
-  /** Whether the match may end behind a state when a character of the next one follows: a way through here cannot fail. */
-  readonly accepts: (state: State, next: State) => boolean;
+  /** Whether the match may end behind a state when a character of the next one, or any, follows: a way through here cannot fail. */
+  readonly accepts: (state: State, next?: State) => boolean;
   readonly disjoint: (a: State, b: State) => boolean;
   readonly problems: readonly string[];
 };
@@ -241,8 +249,9 @@ export function automatonOf(source: string, flagText: string): Automaton {
     for (const from of statesOf[edge.from] ?? []) {
       for (const to of statesOf[edge.to] ?? []) {
         if (!allowed(edge.conditions, state(from).chars, state(to).chars)) continue;
-        const same = state(from).edges.find((other) => other.to === to && other.loop === edge.loop);
-        if (same === undefined) state(from).edges.push({ to, loop: edge.loop, ways: 1 });
+        const isSure = edge.conditions.every(({ kind }) => kind !== "unknown");
+        const same = state(from).edges.find((one) => one.to === to && one.loop === edge.loop && one.isSure === isSure);
+        if (same === undefined) state(from).edges.push({ to, loop: edge.loop, isSure, ways: 1 });
         else same.ways++;
       }
     }
@@ -262,7 +271,7 @@ export function automatonOf(source: string, flagText: string): Automaton {
     for (const index of statesOf[link.place] ?? [])
       endings.set(state(index), [...(endings.get(state(index)) ?? []), always ? [] : link.conditions]);
   }
-  const disjointOf = new Map<number, boolean>();
+  const disjointOf = new Map<string, boolean>();
   const begunOf = new Map<State, readonly number[]>();
   return {
     states,
@@ -277,12 +286,13 @@ export function automatonOf(source: string, flagText: string): Automaton {
       return fresh;
     },
     accepts: (from, to) =>
-      (endings.get(from) ?? []).some(
-        (all) => !all.some(({ kind }) => kind === "unknown") && allowed(all, from.chars, to.chars),
-      ),
+      (endings.get(from) ?? []).some((all) => {
+        if (to === undefined || all.length === 0) return all.length === 0;
+        return !all.some(({ kind }) => kind === "unknown") && allowed(all, from.chars, to.chars);
+      }),
     disjoint(a, b) {
       if (a.charsId === b.charsId) return false;
-      const key = a.charsId < b.charsId ? a.charsId * 65_536 + b.charsId : b.charsId * 65_536 + a.charsId;
+      const key = `${a.charsId} ${b.charsId}`;
       const known = disjointOf.get(key);
       if (known !== undefined) return known;
       const fresh = a.chars.isDisjointWith(b.chars);

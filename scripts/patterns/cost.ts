@@ -14,10 +14,11 @@ const workLimit = 30_000_000;
 
 /** `length`: how many times the length of the text is a factor. */
 type Cost = { readonly length: number; readonly factor: number };
-/** `next`: member → the members that follow it around the loop. */
+/** A step around a loop, with the characters that it reads. */
+type Step = Edge & { readonly state: State };
 type Loop = {
   readonly members: readonly number[];
-  readonly next: ReadonlyMap<number, readonly Edge[]>;
+  readonly next: ReadonlyMap<number, readonly Step[]>;
   readonly cost: Cost;
 };
 
@@ -38,14 +39,15 @@ export function problemOf(source: string, flags: string): string | undefined {
 class Judgement {
   readonly #automaton: Automaton;
   #work = 0;
+  #nextId = 1_000_000;
 
   constructor(automaton: Automaton) {
     this.#automaton = automaton;
   }
 
   problem(): string | undefined {
-    const all = this.#loops(() => true);
-    const failing = this.#loops((from, to) => !this.#automaton.accepts(this.#at(from), this.#at(to)));
+    const all = this.#loops((from) => this.#at(from).edges.map((edge) => ({ ...edge, state: this.#at(edge.to) })));
+    const failing = this.#loops((from) => this.#failingSteps(from));
     for (const loop of failing) {
       if (loop.cost.length === 0 && loop.cost.factor <= timesAround) continue;
       if (this.#twoWaysAround(loop)) return `exponential: two ways around ${this.#sourceOf(loop)}`;
@@ -79,8 +81,8 @@ class Judgement {
     if (this.#work > workLimit) throw new TooLarge();
   }
 
-  #together(a: number, b: number): boolean {
-    return !this.#automaton.disjoint(this.#at(a), this.#at(b));
+  #together(a: State, b: State): boolean {
+    return !this.#automaton.disjoint(a, b);
   }
 
   #sourceOf(loop: Loop): string {
@@ -89,8 +91,9 @@ class Judgement {
   }
 
   /** The strongly connected components with an edge inside, earlier ones first. */
-  #loops(taken: (from: number, to: number) => boolean): Loop[] {
-    const edgesOf = (from: number) => this.#at(from).edges.filter((edge) => taken(from, edge.to));
+  #loops(stepsFrom: (from: number) => Step[]): Loop[] {
+    const steps = this.#automaton.states.map((_, index) => stepsFrom(index));
+    const edgesOf = (from: number) => steps[from] ?? [];
     const all = this.#automaton.states.map((_, index) => index);
     return components(
       all,
@@ -111,6 +114,23 @@ class Judgement {
       });
   }
 
+  /** The steps by which an attempt may still fail: not with a character that also ends the match. */
+  #failingSteps(from: number): Step[] {
+    const { accepts } = this.#automaton;
+    const state = this.#at(from);
+    const ends = state.edges
+      .filter((edge) => edge.isSure)
+      .map((edge) => this.#at(edge.to))
+      .filter((next) => accepts(next));
+    return state.edges.flatMap((edge) => {
+      const next = this.#at(edge.to);
+      if (accepts(state, next)) return [];
+      const chars = ends.reduce((set, end) => set.without(end.chars), next.chars);
+      if (chars.isEmpty) return [];
+      return [{ ...edge, state: chars.equals(next.chars) ? next : { ...next, chars, charsId: this.#nextId++ } }];
+    });
+  }
+
   #twoWaysAround(loop: Loop): boolean {
     const { members } = loop;
     for (const edges of loop.next.values()) {
@@ -126,7 +146,7 @@ class Judgement {
       const pairs: number[] = [];
       for (const one of loop.next.get(a) ?? [])
         for (const other of loop.next.get(b) ?? [])
-          if (this.#together(one.to, other.to)) pairs.push(one.to * count + other.to);
+          if (this.#together(one.state, other.state)) pairs.push(one.to * count + other.to);
       return pairs;
     };
     const starts = members.map((member) => member * count + member);
@@ -148,8 +168,8 @@ class Judgement {
             searching === -1
               ? [-1, ...this.#automaton.begun(this.#at(looping))]
               : this.#at(searching).edges.map((edge) => edge.to);
-          for (const { to } of loop.next.get(looping) ?? [])
-            for (const one of on) if (one === -1 || this.#together(one, to)) nexts.push([one, to]);
+          for (const { to, state } of loop.next.get(looping) ?? [])
+            for (const one of on) if (one === -1 || this.#together(this.#at(one), state)) nexts.push([one, to]);
           return nexts;
         },
         ([searching, looping]) => searching === target && looping === target,
@@ -168,11 +188,13 @@ class Judgement {
           [[from, from, target] as readonly [number, number, number]],
           ([first, between, second]) => {
             const nexts: (readonly [number, number, number])[] = [];
-            for (const { to: one } of earlier.next.get(first) ?? []) {
-              for (const { to: other } of later.next.get(second) ?? []) {
-                if (!this.#together(one, other)) continue;
+            for (const one of earlier.next.get(first) ?? []) {
+              for (const other of later.next.get(second) ?? []) {
+                if (!this.#together(one.state, other.state)) continue;
                 for (const edge of this.#at(between).edges) {
-                  if (this.#together(edge.to, one) && this.#together(edge.to, other)) nexts.push([one, edge.to, other]);
+                  const state = this.#at(edge.to);
+                  if (this.#together(state, one.state) && this.#together(state, other.state))
+                    nexts.push([one.to, edge.to, other.to]);
                 }
               }
             }
