@@ -2,13 +2,10 @@ import { isUtf8 } from "node:buffer";
 import { type ByteRange, type ChatMessage, isObject, type JsonObject, type ReceivedBody } from "#domain/chat.ts";
 import { attachFacts, knownMessage } from "#domain/known-message.ts";
 import { keepOddNumbers } from "#domain/raw-json.ts";
-import type { JsonProblem } from "#platform/json/json-scan.ts";
+import { type JsonProblem, maxJsonDepth } from "#platform/json/json-scan.ts";
 import { isCached, isCachedKind, type Outline, outlineOf, type ValueRange } from "./outline.ts";
 import type { KnownPiece, PieceCache } from "./piece-cache.ts";
 import { type Problem, refused } from "./validate.ts";
-
-/** Deepest nesting of objects and arrays that a body may have. */
-const maxJsonDepth = 64;
 
 const firstOfByteOrderMark = 0xef;
 /** Leaves a byte order mark out, which only a whole body may have. */

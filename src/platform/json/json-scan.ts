@@ -117,6 +117,23 @@ export class JsonScanner {
   }
 }
 
+/** Of a body, and of JSON in its texts, such as the arguments of tool calls. */
+export const maxJsonDepth = 64;
+const maxInnerValues = 100_000;
+
+/**
+ * The value of JSON that stands in a text of a body, within a body's limits: an array of arrays takes ninety times its length once it is parsed.
+ * @throws SyntaxError for what is no JSON, RangeError for what exceeds a limit
+ */
+export function parseInnerJson(text: string): unknown {
+  // Each level takes two characters, each value at least one.
+  if (text.length > 2 * maxJsonDepth) {
+    const scanner = new JsonScanner(Buffer.from(text), { depth: maxJsonDepth, values: maxInnerValues });
+    if (scanner.endOfValue(0, 0) < 0 && scanner.problem !== "not_json") throw new RangeError(scanner.problem);
+  }
+  return JSON.parse(text);
+}
+
 /** Whether a text of JSON holds more values than that; looks no further, and only where that may be. */
 export function hasMoreValuesThan(text: string, limit: number): boolean {
   // Each value takes a character, and another that separates it from the next.

@@ -1,3 +1,4 @@
+import { parseInnerJson } from "#platform/json/json-scan.ts";
 import type { Span } from "#privacy/text/spans.ts";
 
 /**
@@ -74,10 +75,10 @@ function backslashesBefore(json: string, from: number, at: number): number {
 
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseInnerJson(text);
     return true;
   } catch {
-    return false; // the answer itself: this is no JSON
+    return false; // the answer itself: this is no JSON, or more of it than anybody reads
   }
 }
 
