@@ -1,6 +1,5 @@
 import type { ChatRequest } from "#domain/chat.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import { AnswerHeaders } from "#http/answer-headers.ts";
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import type { PieceCache } from "#http/chat-body/piece-cache.ts";
 import type { Problem } from "#http/chat-body/validate.ts";
@@ -15,7 +14,6 @@ import { wholeBody } from "#http/whole-body.ts";
 import { handleChat } from "#pipeline/handle-chat.ts";
 import type { Head, Refusal, Reply } from "#pipeline/respond/reply.ts";
 import { LightAbortController } from "#platform/abort.ts";
-import { endsOfTicks } from "#platform/event-loop.ts";
 
 interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "records" | "traces"> {
   readonly connection: ServerConnection;
@@ -24,22 +22,14 @@ interface ChatEndpoint extends Pick<ServerOptions, "ports" | "settings" | "recor
   readonly streams: OpenRequests;
 }
 
-/** Of whole answers, and of streams. */
-const wholeAnswerHeaders = new AnswerHeaders();
-const streamAnswerHeaders = new AnswerHeaders();
-/** Resolves at the end of this tick of the event loop, for all waiting requests together. */
-const endOfTick = endsOfTicks();
-
 /** `POST /v1/chat/completions`, after path, method and authorization have been checked. */
 export function chatEndpoint(endpoint: ChatEndpoint): Handler {
-  const { settings, connection, ports, streams, pieces } = endpoint;
+  const { settings, connection, ports, pieces } = endpoint;
   return async (request, requestId, common, key) => {
     const { headers } = request;
     const body = await readBytes(request, settings.maxRequestBytes, connection.bodies);
     if (body.kind === "refused") return body.error;
     try {
-      // Requests of one tick go through the pipeline together, which is faster; a single one does not wait.
-      if (streams.count > 0) await endOfTick();
       if (!isJsonContentType(headers)) return invalid("Content-Type must be application/json.");
       const parsed = parseChatRequest({
         bytes: body.bytes,
@@ -95,8 +85,6 @@ async function respond(
     throw error;
   }
   if (reply.kind === "stream") return streamResponse(reply, open, request, common, endpoint);
-  // Answers of one tick are sent together, which is faster.
-  if (reply.kind !== "refusal" && streams.count > 1) await endOfTick();
   close(open, request, endpoint);
   const explained = explanationOf(reply.head, endpoint);
   if (reply.kind === "refusal") return errorOfRefusal(reply, open.isEnded, explained);
@@ -104,11 +92,11 @@ async function respond(
   if (reply.kind === "whole_stream") {
     traces?.streamEnded(request);
     const text = explained === undefined ? reply.body : commentOf(explained) + reply.body;
-    return new Response(wholeBody(text), { headers: streamAnswerHeaders.of(Object.assign(headers, streamHeaders)) });
+    return new Response(wholeBody(text), { headers: Object.assign(headers, streamHeaders) });
   }
   headers["content-type"] = "application/json";
   const text = explained === undefined ? reply.body : withMember(reply.body, explained);
-  return new Response(wholeBody(text), { headers: wholeAnswerHeaders.of(headers) });
+  return new Response(wholeBody(text), { headers });
 }
 
 /** The request is answered: its connection may be idle again. */
@@ -140,7 +128,7 @@ function streamResponse(
     },
   });
   const headers = Object.assign(addHeadHeaders(common, head), streamHeaders);
-  return new Response(open.sse.body, { headers: streamAnswerHeaders.of(headers) });
+  return new Response(open.sse.body, { headers });
 }
 
 const streamHeaders = {

@@ -13,8 +13,8 @@ const bodies = {
 const post = (gateway: TestGateway, path: string, body: string | Buffer | ReadableStream) =>
   call(gateway.url + path, { method: "POST", headers: { ...authorization, "content-type": "application/json" }, body });
 
-/** Sends all of a request but the end of its body. */
-async function unfinished(gateway: TestGateway, path: string, body: string): Promise<RawCaller> {
+/** Announces a body and sends its beginning. */
+async function unfinished(gateway: TestGateway, path: string, body: string, sent: number): Promise<RawCaller> {
   const head = [
     `POST ${path} HTTP/1.1`,
     "Host: localhost",
@@ -24,7 +24,7 @@ async function unfinished(gateway: TestGateway, path: string, body: string): Pro
     "Connection: close",
   ];
   const caller = new RawCaller(gateway);
-  const begun = `${head.join("\r\n")}\r\n\r\n${body.slice(0, 10)}`;
+  const begun = `${head.join("\r\n")}\r\n\r\n${body.slice(0, sent)}`;
   await new Promise((resolve) => caller.socket.write(begun, resolve));
   return caller;
 }
@@ -62,9 +62,9 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
   test("refuses bodies beyond the bytes in flight with 503 and Retry-After, and accepts them once there is room", async () => {
     await using gateway = await start({ env: { MAX_BYTES_IN_FLIGHT: "1048576" } });
     const body = JSON.stringify({ ...bodies[path], unknown: "x".repeat(700_000) });
-    const first = await unfinished(gateway, path, body);
+    const first = await unfinished(gateway, path, body, body.length - 10);
     let shed = await post(gateway, path, body);
-    // The first counts as soon as its head has been read.
+    // The first counts as soon as it has been read.
     await eventually(async () => {
       if (shed.status !== 503) shed = await post(gateway, path, body);
       return shed.status === 503;
@@ -80,10 +80,21 @@ describe.each([chat, decision] as const)("POST %s", (path) => {
     });
     expect((await post(gateway, path, chunked)).status).toBe(503);
     expect((await post(gateway, path, JSON.stringify(bodies[path]))).status).toBe(200);
-    first.send(body.slice(10));
+    first.send(body.slice(-10));
     await eventually(() => first.closed);
     expect(first.statuses).toEqual([200]);
     expect((await post(gateway, path, body)).status).toBe(200);
+  });
+
+  test("bodies that are announced and never come take no room from honest callers", async () => {
+    await using gateway = await start({ env: { MAX_BYTES_IN_FLIGHT: "4194304" } });
+    const large = JSON.stringify({ ...bodies[path], unknown: "x".repeat(640_000) });
+    const idle = await Promise.all(Array.from({ length: 60 }, () => unfinished(gateway, path, large, 1)));
+    const honest = [large, JSON.stringify(bodies[path])].flatMap((body) => Array.from({ length: 10 }, () => body));
+    const statuses: number[] = [];
+    for (const body of honest) statuses.push((await post(gateway, path, body)).status);
+    expect(statuses).toEqual(honest.map(() => 200));
+    for (const { socket } of idle) socket.destroy();
   });
 });
 
