@@ -13,17 +13,17 @@ const bias = (fallback: number) => num(fallback, -50, 50);
 
 const kindBias: Record<TaskKind, number> = {
   CODING: 0,
-  DEBUG: 4,
-  ARCHITECTURE: 10,
+  DEBUG: 0,
+  ARCHITECTURE: 0,
   SECURITY: 10,
   AUTH: 8,
   PAYMENT: 8,
   DESTRUCTIVE_MIGRATION: 10,
-  TEST: -2,
-  SUMMARIZE: -8,
-  CLASSIFY: -10,
-  PUBLIC_REVIEW: -2,
-  RESEARCH: 2,
+  TEST: 0,
+  SUMMARIZE: 0,
+  CLASSIFY: 0,
+  PUBLIC_REVIEW: 0,
+  RESEARCH: 0,
   OTHER: 0,
 };
 

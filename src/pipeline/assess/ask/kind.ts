@@ -1,72 +1,59 @@
-import type { Level, TaskKind } from "#domain/routing.ts";
-import type { AskText } from "./ask-text.ts";
+import type { AskFeatures, Level, TaskKind } from "#domain/routing.ts";
 import type { Guarded } from "./guarded.ts";
-import { Vocabulary } from "./terms.ts";
+import { Lexicon } from "./lexicon.ts";
 
-/** What an ask wants done, by the words that say so. English, German, French, Spanish and Portuguese, Russian, Chinese. */
-const vocabulary = new Vocabulary({
-  summarize: `summar* tl_dr gist synopsis recap digest minutes short_version main_findings one_sentence two_line condense zusammenfass* fasse résum* resum* resume кратко резюмируй суммируй 总结 摘要 概括`,
-  explain: `explain* describe what why how which who when where tell walk is are does do can_you_explain difference erklär* beschreib* was warum wie expliqu* décri* pourquoi comment explica* qué por_qué cómo explique o_que como
-    объясн* опиши что почему как чем 解释 什么 为什么 如何 说明`,
-  test: `tests unit_test unit_tests integration_test a_test smoke_test specs pytest jest vitest coverage fixture test_case test_cases e2e smoke_test einen_test testfälle einheitentest* teste prueba pruebas тест* 测试`,
-  review: `review audit look_over have_a_look feedback comment_on critique überprüf* begutachte revois revisa revise проверь 审查 评审 check`,
-  public: `public published open_source apache mit_licensed release changelog`,
-  classify: `classify classification categor* sentiment label labels spam bucket flag tag assign_severity true_or_false which_category one_of put_each klassifizier* kategorisier* classe classez clasifica classifique классифицируй 分类 归类`,
-  write: `poem story essay blog_post haiku song joke recipe email letter slogan translate translation rewrite paraphrase rephrase proofread formal tone gedicht geschichte übersetze poème traduis poema traduce стих* переведи 写一首 翻译`,
-  prove: `prove proof derive derivation induction theorem beweis* démontre* prouve* demuestra demonstre prove_que докажи выведи 证明 推导`,
-  design: `design architecture system_design draw_up blueprint how_should_we how_would_you which_approach module_boundaries trade_offs entwirf entwerfe plane conçois diseña planifica projete планиру* спроектируй разработай_архитектуру 设计 规划 架构`,
-  plan: "plan roadmap planiere plane planifie planifica планируй 规划",
-  platform: "platform plattform plateforme plataforma платформ* 平台",
-  research: `research compare comparison papers best_practices alternatives options pros_and_cons survey investigate_options look_into who_uses vergleiche compare comparez compara сравни 比较 对比 调研`,
-  failure: `bug bugs fix fails failing failed failure error errors exception crash* traceback broken debug wrong panic deadlock* hang hangs leak leaks flaky intermittent* doesn_t_work not_working stopped_working unexpected
-    root_cause debug* off_by refused drops should_i_check depur* debugge debuggen debugue* débogu* отлад* investigate undefined segfault throws overflow* timeout slow stuck returns_nan fehler* behebe absturz erreur corrige échoue plante fallo falla erro corrija ошибк* исправь падает не_работает 错误 报错 修复 崩溃 调试 失败 找出`,
-  order: `write implement create build add make develop generate convert refactor code program change update remove set_up setup port migrate replace rename move extend integrate configure optimize give
-    schreib* erstell* implementier* baue füge écris écrire crée implémente ajoute développe escribe crea implementa añade desarrolla escreva crie implemente adicione desenvolva напиши создай реализуй добавь 写 编写 实现 创建 添加 构建 开发 优化`,
-  software: `function functions method class script code program api endpoint component server client library module query sql regex python java javascript typescript rust golang c++ html css json yaml docker* kubernetes
-    database cache queue parser compiler algorithm cli app website page button form test repository git branch react django flask fastapi spring rails array string list dict loop recursive data_structure github wheel websocket dark_mode settings
-    funktion skript programm fonction programme función programa função программ* функци* скрипт 函数 脚本 程序 代码 接口 算法 类`,
-  sum: "how_many how_much what_is_the calculate compute find_the evaluate solve determine",
+/** What an ask wants done, by the words that say so. English, German, French, Spanish, Portuguese, Russian, Chinese and some others. */
+const lexicon = new Lexicon({
+  summarize: `summar* tl_dr tldr gist synopsis recap digest minutes short_version key_points main_points takeaways condense boil_down in_two_sentences in_one_sentence release_notes
+    zusammenfass* fasse résum* resum* riassum* samenvat* vat_samen кратко резюм* суммируй podsumuj streść özetle* özet 总结 摘要 概括 要約 요약* tóm_tắt ringkas* लख सारांश لخص`,
+  test: `test tests testing write_test* cover mock* unit_test* integration_test* test_case* test_cases e2e tests specs spec pytest jest vitest junit coverage fixture* smoke_test snapshot_test property_test regression_test
+    testfälle testet einen_test testabdeckung prueba* testes teste pruebas тест* testy testów test_yaz testi 测试 单测 テスト 테스트*`,
+  review: `review reviews reviewing audit nitpick anything_wrong before_it_goes before_it_goes_public go_through look_over have_a_look take_a_look feedback comment_on critique opinion check_my check_this_pr proofread_before überprüf* begutachte relis* revois revisa* revise проверь recenzj* 审查 评审 レビュー 리뷰*`,
+  public: `public publish* open_source pull_request pr prs pr_description patch upstream contribution contributor* maintainer* blog_post conference talk press post paper abstract changelog readme before_we_publish before_i_publish announcement apache mit_licensed veröffentlich* quelloffen* publi* código_abierto открыт* опубликов* 公开 开源 公開 オープンソース 오픈소스 공개*`,
+  classify: `classif* categor* sentiment label labels spam bucket triage tag assign_severity true_or_false which_category which_of_these one_of put_each sort_these sort_into group_these is_this_a rate_each priorit* priority_of positive_or_negative
+    klassifizier* kategorisier* ordne class* clasifica* classifique etikett* классифицируй категор* sklasyfikuj kategori* 分类 归类 分類 振り分け 분류* phân_loại klasifikasi* वर्गीकृत صنف`,
+  research: `research compare comparison papers literature best_practices state_of_the_art alternatives options pros_and_cons survey investigate_options look_into find_out evaluate_whether which_library which_libraries what_do_people who_uses vs versus benchmark_of landscape trade_offs_between recherch* vergleich* comparez comparatif compara* investiga pesquis* исследуй сравни* porównaj karşılaştır* araştır* 调研 比较 对比 研究 調べ 比較 調査 비교* 조사* so_sánh bandingkan तुलना قارن`,
+  design: `design architect* monolith boundaries sharding tenancy multi_tenant layering decouple trade_offs scale_to how_do_we_scale strategy_for where_should which_pattern system_design draw_up blueprint how_should_we how_would_you_structure module_boundaries structure_the split_the_monolith split_into event_driven microservice* data_model adr rfc propose_a plan_for_moving bounded_context sketch_a high_level plan roadmap entwirf* entwerf* architektur* conçois concevoir conception diseña* arquitectura projete arquitetura progetta спроектируй архитектур* zaprojektuj architektur* tasarla* mimari* 设计 架构 规划 設計 アーキテクチャ 설계* 아키텍처* thiết_kế rancang* डिज़ाइन صمم`,
+  failure: `bug bugs fix fails failing failed failure error errors exception crash* traceback stack_trace broken breaks debug wrong panic deadlock* hang hangs leak leaks flaky intermittent* doesn_t_work not_working won_t stopped_working unexpected
+    root_cause off_by undefined segfault throws overflow* timeout times_out timing_out slow stuck returns_nan nan null_pointer blank_page empty_page 500 502 404 nothing_happens no_longer why_is_my why_does_my why_do_i figure_out_why find_out_why what_s_wrong regression memory_leak race_condition infinite_loop
+    fehler* behebe beheb* absturz abstürz* hängt funktioniert_nicht erreur* corrige échoue plante fallo falla error* erro corrija errore ошибк* исправь падает зависает не_работает błąd błędu napraw hata* çöküyor çalışmıyor 错误 报错 修复 崩溃 调试 失败 卡住 エラー バグ 落ち 動かない 直し 오류* 에러* 버그* 고쳐* lỗi त्रुटि خطأ`,
+  coding: `write implement create build add make develop generate convert refactor code program change update remove rename set_up setup port migrate replace move extend integrate configure optimi* bump upgrade wire hook extract split inline expose support let return drop delete handle introduce turn switch use adjust replace clean_up parse print cache log parallelize vectorize script
+    schreib* erstell* implementier* baue füge ersetze ändere écris écrire crée implémente ajoute développe remplace escribe crea implementa añade agrega desarrolla cambia escreva crie implemente adicione desenvolva scrivi aggiungi crea voeg schrijf maak напиши создай реализуй добавь замени перепиши napisz dodaj zaimplementuj zamień yaz ekle oluştur* 写 编写 实现 创建 添加 构建 开发 优化 改成 加 作成 実装 追加 書い 변경 만들* 추가* 작성* 구현* viết thêm tạo buat tambah* लिख जोड़ أضف اكتب`,
+  prose: `poem story essay haiku song joke recipe email_to letter slogan toast speech limerick translate translation rephrase paraphrase proofread grammar tone dinner birthday vacation trip holiday capital_of how_old how_many how_much what_is_the_weather gedicht geschichte übersetz* poème traduis poema traduc* traduz* стих* переведи wiersz przetłumacz şiir çevir* 写一首 翻译 诗 詩 翻訳 번역* 시를 dịch terjemah* कविता अनुवाद ترجم`,
+  ask: `explain* describe what why how which who when where tell is are does do can_you_explain difference should meaning mean define erklär* beschreib* was warum wie welche expliqu* décri* qu_est pourquoi comment explica* qué por_qué cómo cuál o_que como spiega cos_è perché объясн* опиши что почему как чем wyjaśnij dlaczego co jak açıkla* nedir neden nasıl 解释 什么 为什么 如何 说明 怎么 なぜ とは 教えて 説明 왜 무엇 설명* giải_thích jelaskan apa समझा क्या اشرح ما`,
+  software: `function functions method class script code api endpoint component server client library module query sql regex python java javascript typescript rust golang html css json yaml docker* kubernetes k8s terraform helm
+    database cache queue parser compiler algorithm cli app website page form repository repo git branch react vue svelte django flask fastapi spring rails array dict loop recursive data_structure github webhook websocket dark_mode settings service pipeline ci build config migration schema handler worker job cron button modal table field input
+    funktion skript programm klasse fonction programme función programa clase função classe funzione программ* функци* скрипт класс funkcj* skrypt fonksiyon* betik 函数 脚本 程序 代码 接口 算法 类 関数 スクリプト 함수* 스크립트*`,
 });
 
 /** Words into an ask within which its deed is named, and those within which it opens. */
-const early = 12;
-const opening = 5;
-/** Words that are read at all. */
-const reach = 100;
-const verbLast = /[\u3040-\u30ff\uac00-\ud7af\u0900-\u097f]/;
+const early = 10;
+const opening = 4;
+const longReport = 60;
+/** Characters that are read. */
+const readLength = 1_000;
 
-/** The kind of work an ask is. What is to be done goes before what it is about: a summary of a text on logins is a summary. */
-export function kindOf(text: AskText, guarded: Guarded | undefined): TaskKind {
-  const { features, words, unspaced } = text;
-  const named = vocabulary.read(text, reach);
-  type Tag = Parameters<typeof named.first>[0];
-  const within = (tag: Tag, reach: number) => named.first(tag) < reach;
-  // A question with answers to choose from is a quiz, whatever words stand in it.
-  if (words.length + unspaced.length === 0 || (features.options >= 3 && features.code_lines < 3)) return "OTHER";
+/** The kind of work an ask is: what is to be done goes before what it is about, and the words in front before those behind. */
+export function kindOf(ask: string, features: AskFeatures, guarded: Guarded | undefined): TaskKind {
   if (guarded !== undefined) return guarded.kind;
-  // A list of words asks for nothing.
-  if (2 * features.commas > features.words && features.numbers + features.code_lines === 0) return "OTHER";
-  const code = features.code_lines >= 3 || features.trace_lines > 0;
-  const technical = code || features.identifiers > 0 || named.count("software") > 0;
-  const orders = within("order", opening) || (verbLast.test(unspaced) && named.count("order") > 0);
-  const asks = within("explain", 2);
-  // A long text that orders nothing and names parts of a program tells of what goes wrong.
-  const report = words.length > 50 && !orders && (named.count("failure") > 1 || features.identifiers >= 8) && technical;
-  const failing = features.trace_lines > 0 || (within("failure", early) && !within("order", 2)) || report;
-  const formulas = features.math_signs >= 6 && !code && features.identifiers === 0;
-
-  if (within("summarize", opening)) return "SUMMARIZE";
-  if (within("review", early) && named.count("public") > 0) return "PUBLIC_REVIEW";
-  if (within("test", opening) || (within("test", early) && orders && !code)) return "TEST";
-  if (within("classify", opening) && !orders) return "CLASSIFY";
-  if ((within("write", early) && !technical) || within("prove", opening)) return "OTHER";
-  if (within("design", opening) || (within("plan", 2) && technical)) return "ARCHITECTURE";
-  if (within("platform", early) && features.commas >= 2) return "ARCHITECTURE";
-  if (within("research", opening)) return "RESEARCH";
-  if (failing && !formulas && (technical || !asks)) return "DEBUG";
-  if (code) return "CODING";
-  if (asks || formulas || (features.numbers >= 2 && named.count("sum") > 0 && !orders)) return "OTHER";
-  return orders && !within("review", opening) ? "CODING" : "OTHER";
+  const named = lexicon.read(ask, 0, Math.min(ask.length, readLength));
+  const first = (tag: Parameters<typeof named.first>[0]) => named.first(tag);
+  const technical = features.code_lines >= 3 || named.has("software");
+  const deed = first("coding");
+  if (first("summarize") < early && first("summarize") <= Math.max(opening, deed)) return "SUMMARIZE";
+  if (first("review") < early && named.has("public")) return "PUBLIC_REVIEW";
+  if (first("classify") < opening || (first("classify") < early && deed > early)) return "CLASSIFY";
+  if (first("test") < early && !(first("failure") < first("test"))) return "TEST";
+  if (first("prose") < early && !technical) return "OTHER";
+  if (first("research") < opening + 1 || (first("research") < early && deed > early)) return "RESEARCH";
+  if (first("design") < opening + 1 && first("design") <= deed) return "ARCHITECTURE";
+  // A long text about parts of a program that orders nothing tells of what goes wrong.
+  if (features.distinct_words > longReport && technical && deed >= opening) return "DEBUG";
+  if (first("failure") < early && (technical || deed > opening || first("failure") < 3)) return "DEBUG";
+  if (first("ask") < 2 && deed > opening) return first("failure") < 2 * early && technical ? "DEBUG" : "OTHER";
+  if (deed < early) return "CODING";
+  if (named.has("failure") && technical) return "DEBUG";
+  return technical && features.code_lines > 0 ? "CODING" : "OTHER";
 }
 
 /** How much harm a wrong answer could do, and how far it would reach. */

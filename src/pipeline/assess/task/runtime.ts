@@ -1,7 +1,7 @@
 import type { GatewayFields } from "#domain/chat.ts";
 import type { RuntimeState } from "#domain/routing.ts";
-import { sharedHash } from "#pipeline/assess/run-signals/hashes.ts";
-import type { RunSignals } from "#pipeline/assess/run-signals/run-signals.ts";
+import { sharedHash } from "#pipeline/assess/run/hashes.ts";
+import type { RunSignals } from "#pipeline/assess/run/run-signals.ts";
 import { newTask, type RememberedTask } from "./task-memory.ts";
 
 /** What is known of the task when a request comes in. */

@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { assessed } from "#pipeline/assess/fixtures.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { processorMs } from "#platform/testing/running-time.ts";
-import { askIn } from "./ask.ts";
+import { ownWordsIn } from "./own-words.ts";
+
+const askIn = (text: string) => ownWordsIn(text).ask;
 
 const ask = "Rename foo to bar.";
 

@@ -1,11 +1,11 @@
 import { isObject, type Json } from "#domain/chat.ts";
 
-/** Characters of a user's message that are read: the head and the tail. */
-export const askHead = 12_000;
-export const askTail = 4_000;
+/** Characters of a message that are read, from its beginning and from its end: what is wanted is said there. */
+export const readHead = 4_000;
+export const readTail = 2_000;
 
-/** The beginning and the end of a text, where asks and errors stand; the text itself when it is short enough. */
-export function windowOf(text: string, head: number, tail: number): string {
+/** The beginning and the end of a text; the text itself when it is short enough. */
+export function windowOf(text: string, head: number = readHead, tail: number = readTail): string {
   return text.length <= head + tail ? text : `${text.slice(0, head)}\n${text.slice(text.length - tail)}`;
 }
 

@@ -1,4 +1,3 @@
-import { mostProse } from "./prose.ts";
 import type { ResultStep, RunStep } from "./run-steps.ts";
 import type { Failed } from "./tool-result.ts";
 
@@ -135,3 +134,14 @@ class Run {
 }
 
 const noSignals = new Run().signals(0, 0);
+
+/** The most prose in so many calls in a row: a run that was in trouble once stays so until the next ask. */
+function mostProse(lengths: readonly number[], calls: number): number {
+  let most = 0;
+  let sum = 0;
+  for (let index = 0; index < lengths.length; index++) {
+    sum += (lengths[index] ?? 0) - (lengths[index - calls] ?? 0);
+    if (sum > most) most = sum;
+  }
+  return most;
+}

@@ -1,12 +1,11 @@
 import { type ChatMessage, isObject, isSystemRole, type Json, type JsonObject } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
-import { asksToCompact, readUserMessage } from "#pipeline/assess/run-signals/message-facts.ts";
-import { type ResultStep, type RunStep, runStepsFrom } from "#pipeline/assess/run-signals/run-steps.ts";
-import { worksInRepository } from "#pipeline/assess/run-signals/tool-call.ts";
-import { askIn, isContinuePrompt, labelledTaskIn, taskInSummary } from "./ask.ts";
-import { harnessTurnIn } from "./harness-turn.ts";
-import { askHead, askTail, textOf, windowOf } from "./text-window.ts";
-import { wordsOfUser } from "./user-words.ts";
+import { type ResultStep, type RunStep, runStepsFrom } from "#pipeline/assess/run/run-steps.ts";
+import { worksInRepository } from "#pipeline/assess/run/tool-call.ts";
+import { asksToCompact } from "./housekeeping.ts";
+import { ownWordsIn } from "./own-words.ts";
+import { textOf, windowOf } from "./text.ts";
+import { isContinuePrompt, isTurnOfHarness, readUserMessage, wordsOf } from "./user-message.ts";
 
 /** A conversation as assessing reads it. */
 export interface Conversation {
@@ -14,6 +13,8 @@ export interface Conversation {
   readonly ask: string;
   /** What the work is about: the ask, or the one before it when the ask says only to go on. */
   readonly subject: string;
+  /** What stands in blocks beside the subject: code, or a text that something is to be done with. */
+  readonly attached: string;
   /** Whether the newest user message, in the user's own words, carries `[reasoning:high]`. */
   readonly asksForHighReasoning: boolean;
   /** The run since the ask, oldest step first. */
@@ -29,8 +30,9 @@ export interface Conversation {
 
 /** How many messages are searched backwards for the newest ask. Only runs that went wrong are longer. */
 const maxMessagesSearched = 1_000;
-/** How many results by which the user has spoken are read, from the newest back. */
+/** How many results by which the user has spoken are read, from the newest back; longer ones without a form of their own are no user's. */
 const maxSpoken = 8;
+const maxBareAnswer = 2_000;
 /** Messages from which on a conversation has something to be compacted: an ask, its answer and the request. */
 const longConversation = 3;
 
@@ -40,16 +42,25 @@ export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): 
   const first = messages[0];
   return {
     ...said,
-    asksForHighReasoning: said.newest !== undefined && readUserMessage(said.newest).facts.asksForHighReasoning,
+    asksForHighReasoning: marksHighReasoning(messages),
     inRun: said.goesOn || said.run.some(({ kind }) => kind === "result"),
     system: isSystemRole(first?.role) ? first : undefined,
     tools: offeredTools(body["tools"] ?? body["functions"]),
   };
 }
 
+/** Whether the newest user message carries the marker; in one that a harness has written it costs nobody money. */
+function marksHighReasoning(messages: readonly ChatMessage[]): boolean {
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const newest = messages[at];
+  if (newest === undefined) return false;
+  return readUserMessage(newest).facts.asksForHighReasoning && !isTurnOfHarness(messages, at);
+}
+
 interface NewestAsk {
   readonly ask: string;
   readonly subject: string;
+  readonly attached: string;
   /** Index of the ask's message; -1 when no user has spoken. */
   readonly at: number;
   readonly newest: ChatMessage | undefined;
@@ -62,41 +73,30 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
   const oldest = Math.max(0, messages.length - maxMessagesSearched);
   let newest = -1;
   let found = -1;
-  let first = -1;
   for (let at = messages.length - 1; at >= oldest; at--) {
     const message = messages[at];
     if (message?.role !== "user") continue;
-    first = at;
     if (newest < 0) newest = at;
-    const { facts, ask: own } = readUserMessage(message);
-    if (facts.isEmpty || (messages.length >= longConversation && asksToCompact(message))) continue;
+    const { facts, words: own } = readUserMessage(message);
+    if (facts.isEmpty || isTurnOfHarness(messages, at)) continue;
+    if (messages.length >= longConversation && at === newest && asksToCompact(message)) continue;
     if (found < 0) found = at;
     if (facts.continues) continue;
-    const subject = own ?? askOf(message);
-    const ask = found === at ? subject : askOf(messages[found]);
-    return { ask, subject, at: found, newest: messages[newest], goesOn: found < newest };
+    const { ask: subject, attached } = own ?? wordsOf(message);
+    const ask = found === at ? subject : wordsOf(messages[found]).ask;
+    return { ask, subject, attached, at: found, newest: messages[newest], goesOn: found < newest };
   }
-  if (newest < 0) return { ask: "", subject: "", at: -1, newest: undefined, goesOn: false };
-  // Agents put a question and a summary in the place of a conversation that had grown too long.
-  const next = messages[first + 1];
-  const summedUp = next?.role === "assistant" ? taskInSummary(shownOf(next)) : undefined;
-  let ask = found < 0 ? "" : askOf(messages[found]);
-  if (found < 0) {
-    // A harness has written all there is: its label may still say what the user wants.
-    const shown = shownOf(messages[newest]).trim();
-    const task = labelledTaskIn(shown);
-    ask = task ?? summedUp ?? shown;
-    found = task === undefined && summedUp !== undefined ? first : newest;
-  }
-  return { ask, subject: summedUp ?? ask, at: found, newest: messages[newest], goesOn: found < newest };
-}
-
-function shownOf(message: ChatMessage | undefined): string {
-  return windowOf(textOf(message?.["content"]), askHead, askTail);
-}
-
-function askOf(message: ChatMessage | undefined): string {
-  return askIn(shownOf(message));
+  if (newest < 0) return { ask: "", subject: "", attached: "", at: -1, newest: undefined, goesOn: false };
+  const at = found < 0 ? newest : found;
+  const { ask, inside } = wordsOf(messages[at]);
+  return {
+    ask: ask || inside,
+    subject: ask || inside,
+    attached: "",
+    at,
+    newest: messages[newest],
+    goesOn: at < newest,
+  };
 }
 
 type AskWithRun = Omit<NewestAsk, "at"> & Pick<Conversation, "run">;
@@ -104,25 +104,27 @@ type AskWithRun = Omit<NewestAsk, "at"> & Pick<Conversation, "run">;
 /** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
 function withWordsInRun({ at, ...said }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
   const run = at + 1 < messages.length ? runStepsFrom(messages, at + 1) : [];
-  const spoken = run.filter(
-    (step): step is ResultStep => step.kind === "result" && step.observation.user !== undefined,
-  );
   let known: AskWithRun = { ...said, run };
+  const spoken = run.filter(
+    (step): step is ResultStep => step.kind === "result" && step.observation.call.speaker !== undefined,
+  );
   for (const step of spoken.slice(-maxSpoken)) {
-    const words = wordsIn(messages[step.at]);
+    const finished = step.observation.call.speaker === "finishes";
+    const words = spokenIn(textOf(messages[step.at]?.["content"]), finished);
     if (words === "") continue;
     const goesOn = isContinuePrompt(words);
-    if (step.observation.user === "asks") {
+    if (finished) {
       const since = run.filter((each) => each.at > step.at);
-      known = { ...known, ask: words, subject: goesOn ? known.subject : words, run: since, goesOn: false };
-    } else if (!goesOn) known = { ...known, subject: windowOf(`${known.subject}\n${words}`, askHead, askTail) };
+      known = { ...known, ask: words, ...(!goesOn && { subject: words, attached: "" }), run: since, goesOn: false };
+    } else if (!goesOn) known = { ...known, subject: windowOf(`${known.subject}\n${words}`) };
   }
   return known;
 }
 
-function wordsIn(message: ChatMessage | undefined): string {
-  const text = textOf(message?.["content"]);
-  return askIn(wordsOfUser((message?.role === "user" ? harnessTurnIn(text)?.text : undefined) ?? text));
+/** The user's words in the result of a tool that asks, or says that the work is done: a block that is named so, or a short answer. */
+function spokenIn(result: string, onlyNamed: boolean): string {
+  const { named } = ownWordsIn(windowOf(result));
+  return named ?? (onlyNamed || result.length > maxBareAnswer ? "" : result.trim());
 }
 
 /** So many tools are looked at. */
@@ -150,11 +152,14 @@ function offeredTools(tools: Json | undefined): Conversation["tools"] {
 const messagesSearched = 32;
 const charactersSearched = 20_000;
 
+/** What instructions say that are about files. */
 const agentPrompt =
-  /\b(?:aider|cline|roo code|opencode|claude code|codex cli|cursor|github copilot|openhands|swe-agent|goose)\b|SEARCH\/REPLACE|\b(?:working directory|codebase|repository|workspace)\b/i;
-/** A path to a file of code, with folders. */
-const pathOfCode =
-  /(?:^|[\s`"'(])(?:\.{0,2}\/)?(?:[\w.@-]{1,60}\/){1,12}[\w.-]{1,80}\.(?:[cm]?[jt]sx?|py|rs|go|java|kts?|rb|php|cs|cpp|cc|hpp|swift|scala|sql|sh|ya?ml|toml|tf|vue|svelte)\b/;
+  /\b(?:working director(?:y|ies)|code ?base|repositor(?:y|ies)|workspace|source (?:code|files?)|SEARCH\/REPLACE)\b/i;
+const extensions = new Set(
+  "js jsx mjs cjs ts tsx mts cts py rs go java kt kts rb php cs cpp cc hpp swift scala sql sh yaml yml toml tf vue svelte".split(
+    " ",
+  ),
+);
 
 /**
  * Whether a request carries a repository with it: file tools, a coding agent's system prompt, a diff, or files named by
@@ -166,8 +171,16 @@ export function repoContextIn(conversation: Conversation, messages: readonly Cha
   if (run.some((step) => step.kind === "result" && step.observation.call.worksInRepository)) return true;
   if (system !== undefined && isAgentPrompt(system)) return true;
   const beginning = ask.slice(0, 2_000);
-  if (beginning.includes("/") && pathOfCode.test(beginning)) return true;
+  if (beginning.includes("/") && beginning.split(/[\s`"'()]/).some(isPathOfCode)) return true;
   return messages.slice(-messagesSearched).some(holdsDiff);
+}
+
+/** A path to a file of code, with folders. */
+function isPathOfCode(word: string): boolean {
+  const dot = word.lastIndexOf(".");
+  const slash = word.indexOf("/");
+  if (slash < 0 || dot < slash || word.includes("://")) return false;
+  return extensions.has(word.slice(dot + 1).replace(/[:,;?!#].{0,40}$/, ""));
 }
 
 const isAgentPrompt = memoizeByMessage(({ content }) => agentPrompt.test(textOf(content).slice(0, 3_000)));

@@ -1,5 +1,6 @@
 import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
-import { answeredId, modelFacts, observedIn, readUserMessage } from "./message-facts.ts";
+import { isTurnOfHarness, spokeBefore } from "#pipeline/assess/conversation/user-message.ts";
+import { answeredId, modelFacts, observedIn } from "./message-facts.ts";
 import { type CallFacts, callFacts } from "./tool-call.ts";
 import { type Observation, observe } from "./tool-result.ts";
 
@@ -22,7 +23,7 @@ export interface ResultStep {
 }
 
 const unknownCall = callFacts({ name: "", args: "" });
-/** What a harness hands on without naming a tool is what a program has printed. */
+/** What a harness hands on without a call in front is what a program has printed. */
 const unknownProgram = callFacts({ name: "run", args: "" });
 /** The harness makes such an edit, and says nothing unless it could not. */
 const editInText = observe(callFacts({ name: "edit", args: "" }), "");
@@ -32,33 +33,23 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): r
   const steps: RunStep[] = [];
   const byId = new Map<number, CallFacts>();
   let last = unknownCall;
-  /** The model's message in front, where only results stand between. */
-  let spoke: ReturnType<typeof modelFacts> | undefined;
   const add = (at: number, observation: Observation) => steps.push({ kind: "result", at, observation });
   for (let at = start; at < messages.length; at++) {
     const message = messages[at];
     if (message === undefined) continue;
     const { role } = message;
     if (role === "assistant") {
-      spoke = modelFacts(message);
+      const spoke = modelFacts(message);
       for (const call of spoke.calls) if (call.id !== undefined) byId.set(call.id, call);
       last = spoke.calls.at(-1) ?? last;
       steps.push({ kind: "model", at, prose: spoke.prose, calls: spoke.calls });
       if (spoke.edits) add(at, editInText);
     } else if (role === "tool" || role === "function") {
       add(at, observedIn(message, byId.get(answeredId(message) ?? 0) ?? last));
-    } else if (role === "user" || spoke !== undefined) {
-      // gptme gives results in the system's role, several in a row where the model has made several calls.
-      const { turn } = readUserMessage(message).facts;
-      if (turn === undefined) {
-        if (!isSystemRole(role)) spoke = undefined;
-        continue;
-      }
-      if (turn.kind === "result") {
-        const written = turn.tool === undefined || spoke?.written?.tool === turn.tool.tool ? spoke?.written : undefined;
-        last = turn.call ?? written ?? turn.tool ?? unknownProgram;
-      }
-      add(at, observedIn(message, turn.kind === "result" ? last : unknownCall));
+    } else if ((role === "user" || isSystemRole(role)) && isTurnOfHarness(messages, at)) {
+      // Some give results in the system's role, several in a row where the model has made several calls.
+      const spoke = spokeBefore(messages, at);
+      add(at, observedIn(message, spoke?.written ?? unknownProgram));
     }
   }
   return steps;

@@ -11,14 +11,19 @@ export function sharedHash(text: string): string {
   return Bun.hash.xxHash3(text).toString(16).padStart(16, "0");
 }
 
+const colour = /\u001b\[[0-9;]{0,20}m/g;
+const hexadecimal = /\b(?:0x)?[0-9a-f]{8,64}\b/g;
+const number = /\d+(?:[.:]\d+)*(?:ms|s)?/g;
+
 /** A line without what differs from run to run: folders, addresses, numbers, times, colours. */
 export function normalized(line: string): string {
   return line
     .toLowerCase()
-    .replace(/\u001b\[[0-9;]*m/g, "")
-    .replace(/\b0x[0-9a-f]+\b|\b[0-9a-f]{8,}\b/g, "#")
-    .replace(/[\w.~-]*[/\\](?:[\w.~-]*[/\\])*/g, "/")
-    .replace(/\d+(?:[.:]\d+)*(?:ms|s)?/g, "#")
-    .replace(/\s+/g, " ")
-    .trim();
+    .replace(colour, "")
+    .split(/\s/)
+    .filter((word) => word !== "")
+    .map((word) => word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\"), 0)))
+    .join(" ")
+    .replace(hexadecimal, "#")
+    .replace(number, "#");
 }
