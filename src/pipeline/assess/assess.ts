@@ -3,19 +3,18 @@ import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
 import type { AskFeatures, ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { type RequestSize, requestSizeOf } from "#pipeline/request-size.ts";
+import { type TaskMemory, taskKeyOf } from "#pipeline/task/task-memory.ts";
+import { runtimeOf } from "#pipeline/task/task-runtime.ts";
 import { dimensionNames, dimensionsOf, everywhere, featuresOf } from "./ask/features.ts";
 import { guardedIn, hasTextsTreated } from "./ask/guarded.ts";
-import { kindOf, type Risk, riskOf } from "./ask/kind.ts";
-
+import { kindOf, noRisk, riskOf } from "./ask/kind.ts";
 import { conversationOf, repoContextIn } from "./conversation/conversation.ts";
+import { conversationKeyOf } from "./conversation/conversation-key.ts";
 import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./conversation/housekeeping.ts";
 import { textOf } from "./conversation/text.ts";
-import { type RequestSize, requestSizeOf } from "./request-size.ts";
 import { runSignalsOf } from "./run/run-signals.ts";
 import { type ScoreScale, scaleFor } from "./score-scale.ts";
-import { conversationKeyOf } from "./task/conversation-key.ts";
-import { runtimeOf } from "./task/runtime.ts";
-import { type TaskMemory, taskKeyOf } from "./task/task-memory.ts";
 
 /** A chat request as the policy sees it. */
 export interface Assessment {
@@ -58,7 +57,10 @@ export function assess(
 ): Assessment {
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
-  const housekeeping = housekeepingOf(conversation, redactedBody.messages, request.requestedOutputTokens);
+  const { newest, system, tools } = conversation;
+  const { requestedOutputTokens } = request;
+  const call = { messages: redactedBody.messages, newest, system, requestedOutputTokens };
+  const housekeeping = tools.count > 0 ? undefined : housekeepingOf(call);
   // The one character whose lower case is longer.
   const subject = conversation.subject.replaceAll("İ", "i").toLowerCase();
   const features = featuresOf(conversation.subject, conversation.attached);
@@ -139,7 +141,6 @@ function asksForCheaper({ alias, routing }: ChatRequest, sensitive: boolean, rep
 const treatsTexts = memoizeByMessage(({ content }) => hasTextsTreated(textOf(content)));
 
 /** What a housekeeping call is worth, whatever words stand in what it names or sums up. */
-const noRisk: Risk = { risk_level: "LOW", blast_radius: "LOW" };
 const smallWork = everywhere(0.1);
 
 function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"]): RoutingTask["metadata"] {

@@ -1,5 +1,6 @@
 import type { AskFeatures } from "#domain/routing.ts";
 import { windowOf } from "#pipeline/assess/conversation/text.ts";
+import { isLetter, isUnspaced } from "./characters.ts";
 
 /** Characters of an ask that are read. */
 const head = 3_000;
@@ -41,7 +42,7 @@ export function featuresOf(ask: string, attached = ""): AskFeatures {
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 0x0a;
     const lower = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
-    if ((lower >= 0x61 && lower <= 0x7a) || (code >= 0x30 && code <= 0x39) || (code > 0xbf && !isUnspaced(code))) {
+    if (isLetter(code)) {
       hash = (Math.imul(hash, multiplier) + lower) | 0;
     } else {
       if (hash !== 0) {
@@ -52,7 +53,7 @@ export function featuresOf(ask: string, attached = ""): AskFeatures {
         else if (list === constraint) counts.constraints++;
         hash = 0;
       }
-      if (code > 0xbf) {
+      if (isUnspaced(code)) {
         const place = (code ^ (code >>> 7)) & (places - 1);
         if (seen[place] === 0) counts.unspaced += seen[place] = 1;
       } else if (code === 0x0a) {
@@ -77,10 +78,6 @@ export function featuresOf(ask: string, attached = ""): AskFeatures {
 const shortQuestion = 12;
 const questionOpening =
   /^(?:hi|hello|hey|thanks?|ok(?:ay)?|what(?:'s| is| are)|who|when|where|which|define|translate|say|tell me)\b/i;
-
-function isUnspaced(code: number): boolean {
-  return (code >= 0x0e00 && code <= 0x0eff) || (code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff);
-}
 
 export const dimensionNames = [
   "reasoning_requirement",

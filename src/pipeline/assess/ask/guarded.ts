@@ -1,49 +1,26 @@
 import type { Policy } from "#config/policy.ts";
-import {
-  changing,
-  elsewhere,
-  guardedWords,
-  harmlessWords,
-  inMemoryWords,
-  personalWords,
-  readingWords,
-  textWords,
-  treatingWords,
-} from "./guarded-words.ts";
+import words from "./guarded-words.yaml";
 import { Lexicon, type Named } from "./lexicon.ts";
 import { sentencesOf } from "./sentences.ts";
 
 export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
 type OwnWords = Policy["routing"]["guarded_words"];
-type Tag = keyof typeof shipped | keyof OwnWords;
-
-const shipped = {
-  ...guardedWords,
-  changing,
-  reading: readingWords,
-  treating: treatingWords,
-  harmless: harmlessWords,
-  inMemory: inMemoryWords,
-  text: textWords,
-  personal: personalWords,
-  elsewhere,
-};
 
 /** One lexicon for each policy, as it may have words of its own. */
-const lexicons = new WeakMap<OwnWords, Lexicon<Tag>>();
-function lexiconWith(own: OwnWords): Lexicon<Tag> {
+const lexicons = new WeakMap<OwnWords, Lexicon>();
+function lexiconWith(own: OwnWords): Lexicon {
   let lexicon = lexicons.get(own);
   if (lexicon === undefined) {
-    const lists: Partial<Record<Tag, string>> = { ...shipped };
-    for (const [topic, words] of Object.entries(own) as [keyof OwnWords, readonly string[]][]) {
-      const terms = words.map((word) => word.trim().toLowerCase().replaceAll(/\s+/g, "_"));
-      lists[topic] = `${lists[topic] ?? ""} ${terms.join(" ")}`;
+    const lists = { ...words };
+    for (const [topic, terms] of Object.entries(own)) {
+      lists[topic] = `${lists[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
     }
-    lexicon = new Lexicon<Tag>(lists);
+    lexicon = new Lexicon(lists);
     lexicons.set(own, lexicon);
   }
   return lexicon;
 }
+const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
 
 /** The guarded topic that an ask is to change, and whether it says that production is concerned. */
 export interface Guarded {
@@ -59,8 +36,11 @@ const lastSentences = 2;
 /** A short ask is one sentence, however it is punctuated; a still shorter one that orders nothing tells of a fault to be mended. */
 const shortAsk = 60;
 const shortReport = 25;
-/** Words of a paragraph that says what is to be done with the text in the others. */
+/** Words of a paragraph that says what is to be done with the text in the others; characters of such a system prompt. */
 const shortParagraph = 30;
+const shortPrompt = 1_000;
+const maxParagraphs = 64;
+const maxClauses = 24;
 
 /**
  * A guarded topic is named by a word that means little else, or by two that may, in a sentence that orders a change. A sentence that only
@@ -72,14 +52,15 @@ const shortParagraph = 30;
  */
 export function guardedIn(ask: string, own: OwnWords): Guarded | undefined {
   const lexicon = lexiconWith(own);
-  const paragraphs = ask.trim().split(/\n\s*\n/, maxParagraphs);
-  const edges = paragraphs.length > 1 ? [paragraphs[0] ?? "", paragraphs.at(-1) ?? ""] : paragraphs;
-  if (edges.some((edge) => hasTextTreated(edge, paragraphs.length > 1, lexicon)) || isListOrQuiz(ask)) return undefined;
+  const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
+  const isLong = paragraphs.length > 1;
+  const edges = isLong ? [paragraphs[0] ?? "", paragraphs.at(-1) ?? ""] : paragraphs;
+  if (edges.some((edge) => hasTextTreated(edge, isLong, lexicon)) || isListOrQuiz(ask)) return undefined;
   const sentences = sentencesOf(ask);
   if (isQuestion(sentences.at(-1) ?? "")) return undefined;
-  const joined = paragraphs.length === 1 && ask.length < 10 * shortAsk ? sentences.join(" ") : "";
-  const words = joined === "" ? Number.POSITIVE_INFINITY : lexicon.read(joined).words;
-  if (words <= shortAsk) return topicOf(joined, lexicon, words <= shortReport);
+  const joined = isLong || ask.length > 10 * shortAsk ? "" : sentences.join(" ");
+  const length = joined === "" ? Number.POSITIVE_INFINITY : lexicon.read(joined).words;
+  if (length <= shortAsk) return topicOf(joined, lexicon, length <= shortReport);
   const read = [...sentences.slice(0, firstSentences), ...sentences.slice(firstSentences).slice(-lastSentences)];
   for (const sentence of read) {
     const found = topicOf(sentence, lexicon, false);
@@ -88,10 +69,13 @@ export function guardedIn(ask: string, own: OwnWords): Guarded | undefined {
   return undefined;
 }
 
-const maxParagraphs = 64;
+/** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
+export function hasTextsTreated(prompt: string): boolean {
+  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconWith(shippedOnly));
+}
 
-/** Whether a paragraph says what is to be done with a text: by a verb in its first or last sentence, or, beside others, by what it is called. */
-function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexicon<Tag>): boolean {
+/** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */
+function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexicon): boolean {
   const sentences = sentencesOf(paragraph);
   for (const sentence of [sentences[0] ?? "", sentences.at(-1) ?? ""]) {
     const named = lexicon.read(withoutPoliteness(sentence));
@@ -107,102 +91,76 @@ function isQuestion(sentence: string): boolean {
   return /[?？]\s*$/.test(sentence) && !politeWords.has(/[\p{L}']+/u.exec(sentence)?.[0] ?? "");
 }
 
-const answers = /^\s{0,4}\(?[a-j][.)] /gm;
-const fewAnswers = 3;
-
 /** Answers to choose from, or words without a sentence. */
 function isListOrQuiz(ask: string): boolean {
   const commas = ask.split(",").length - 1;
-  return (ask.match(answers)?.length ?? 0) >= fewAnswers || (commas > 4 && 2 * commas > ask.split(" ").length);
-}
-
-/** Characters of a system prompt that says what is to be done with every message. */
-const shortPrompt = 1_000;
-const shippedOnly = { security: [], auth: [], payment: [], destructive_migration: [] };
-
-/** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
-export function hasTextsTreated(prompt: string): boolean {
-  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconWith(shippedOnly));
+  const answers = ask.match(/^[ \t]{0,4}\(?[a-j][.)] /gm)?.length ?? 0;
+  return answers >= 3 || (commas > 4 && 2 * commas > ask.split(" ").length);
 }
 
 /** @param reports a statement without an order counts too */
-function topicOf(sentence: string, lexicon: Lexicon<Tag>, reports: boolean): Guarded | undefined {
+function topicOf(sentence: string, lexicon: Lexicon, reports: boolean): Guarded | undefined {
   const named = lexicon.read(wholeOf(sentence));
   if (named.has("harmless") || named.has("personal")) return undefined;
   const kind = destroys(named) ? "DESTRUCTIVE_MIGRATION" : namedTopic(named);
   if (kind === undefined) return undefined;
-  const orders = clausesOf(sentence).some((clause) => lexicon.read(clause).has("changing"));
+  const orders = reports || clausesOf(sentence).some((clause) => lexicon.read(clause).has("changing"));
   // What reads first changes nothing: "explain how to add a login".
-  if (lexicon.read(withoutPoliteness(sentence)).first("reading") === 0 || !(orders || reports)) return undefined;
+  if (!orders || lexicon.read(withoutPoliteness(sentence)).first("reading") === 0) return undefined;
   return { kind, live: named.has("live") };
 }
 
 const partsBehind = /\s(?:with|including|mit|avec|con|com|с)\s|包括|包含/;
-const fewParts = 2;
 
 /** A sentence without a list of parts: "build an API with paging, authentication and caching" is work on an API. */
 function wholeOf(sentence: string): string {
   const parts = sentence.search(partsBehind);
-  return parts > 0 && sentence.slice(parts).split(/[,、]/).length > fewParts ? sentence.slice(0, parts) : sentence;
+  return parts > 0 && sentence.slice(parts).split(/[,、]/).length > 2 ? sentence.slice(0, parts) : sentence;
 }
 
-/** Words of politeness in front of what is wanted. */
-const politeWords = new Set(
-  (
-    "hi hello hey please pls plz kindly can could can would will shall should you i we i'd we'd d ll like to want wants need needs have has must help me us let's just now ok " +
-    "so and then also but next first finally quickly simply bitte kannst du können sie ich wir möchte por favor puedes podrías pouvez vous peux tu il faut s'il te plaît quiero necesito"
-  ).split(" "),
-);
+const politeWords = new Set(words["polite"]?.split(" "));
 
 function withoutPoliteness(clause: string): string {
-  const words = clause.trim().split(/\s+/, 12);
-  const own = words.findIndex((word) => !politeWords.has(word.replace(/[,.!]$/, "")));
-  return words.slice(Math.max(0, own)).join(" ");
+  const all = clause.trim().split(/\s/, 16);
+  const own = all.findIndex((word) => word !== "" && !politeWords.has(word.replace(/[,.!]$/, "")));
+  return all.slice(Math.max(0, own)).join(" ");
 }
 
 const clauseEnd = /[,;()–—!?.]\s|\s-\s|\s(?:and|then|so|but|und|et|y|e|и|a|ve)\s/;
-const maxClauses = 24;
 /** Scripts of languages whose verbs stand at the end, or whose words have no blanks between. */
 const otherScript = /[\u0600-\u06ff\u0900-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
 
 /** The beginnings of the clauses of a sentence, in which an order stands; the whole sentence where verbs stand elsewhere. */
 function clausesOf(sentence: string): readonly string[] {
   if (otherScript.test(sentence)) return [sentence];
-  return sentence.split(clauseEnd, maxClauses).map((clause) => withoutPoliteness(clause).split(" ", early).join(" "));
+  const clauses = sentence.split(clauseEnd, maxClauses);
+  return clauses.map((clause) => withoutPoliteness(clause).split(" ", early).join(" "));
 }
 
 /** Data that is stored is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
-function destroys(named: Named<Tag>): boolean {
+function destroys(named: Named): boolean {
   if (named.has("destructive_migration")) return true;
-  const some = (tag: Tag) => (named.has(tag) ? 1 : 0);
-  if (some("destroying") + some("deleting") === 0 || some("stored") + some("storedHint") + some("live") === 0)
-    return false;
-  if (some("inMemory") > 0 && some("stored") + some("live") === 0) return false;
-  const points =
-    Math.max(2 * some("destroying"), some("deleting")) +
-    some("stored") +
-    Math.min(2, named.distinct("stored")) +
-    Math.min(2, named.distinct("storedHint")) +
-    some("live") +
-    some("everything");
-  return points >= (some("stored") + some("live") > 0 ? 3 : 4);
+  const some = (tag: string) => (named.has(tag) ? 1 : 0);
+  const holds = some("stored") + some("live");
+  if (some("destroying") + some("deleting") === 0 || holds + some("storedHint") === 0) return false;
+  if (some("inMemory") > 0 && holds === 0) return false;
+  const things = Math.min(2, named.distinct("stored")) + Math.min(2, named.distinct("storedHint"));
+  const points = Math.max(2 * some("destroying"), some("deleting")) + holds + things + some("everything");
+  return points >= (holds > 0 ? 3 : 4);
 }
 
-/** Points from which on a topic is named. */
-const enough = 2;
-
-function namedTopic(named: Named<Tag>): "SECURITY" | "AUTH" | "PAYMENT" | undefined {
+/** A topic is named by two points: one of its words, or two of those that have other meanings, or one and a fault. */
+function namedTopic(named: Named): "SECURITY" | "AUTH" | "PAYMENT" | undefined {
+  const points = (topic: string, wrong: boolean) => {
+    const hints = Math.min(2, named.distinct(`${topic}Hint`));
+    return 2 * named.count(topic) + hints + (hints > 0 && wrong ? 1 : 0);
+  };
   const act = named.has("act");
   const again = named.has("again");
-  const points = (strong: Tag, hint: Tag, wrong: boolean) => {
-    const hints = Math.min(2, named.distinct(hint));
-    return 2 * named.count(strong) + hints + (hints > 0 && wrong ? 1 : 0);
-  };
-  const security = points("security", "securityHint", act);
-  const auth = points("auth", "authHint", act || again);
-  const payment = points("payment", "paymentHint", act || again);
-  const most = Math.max(security, auth, payment);
-  if (most < enough) return undefined;
-  if (security === most) return "SECURITY";
-  return auth === most ? "AUTH" : "PAYMENT";
+  const security = points("security", act);
+  const auth = points("auth", act || again);
+  const payment = points("payment", act || again);
+  if (Math.max(security, auth, payment) < 2) return undefined;
+  if (security >= Math.max(auth, payment)) return "SECURITY";
+  return auth >= payment ? "AUTH" : "PAYMENT";
 }

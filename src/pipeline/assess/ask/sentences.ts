@@ -2,7 +2,10 @@
 const labelWords = 3;
 const maxSentences = 64;
 const maxQuote = 2_000;
-const closingQuote: Readonly<Record<number, string>> = { 34: '"', 8220: "”", 8222: "“", 171: "»", 12300: "」" };
+const wrapped = 50;
+const closingQuote: Readonly<Record<string, string>> = { '"': '"', "“": "”", "„": "“", "«": "»", "「": "」" };
+/** Where a sentence may end, a quote or a line begins, or data follow. */
+const mark = /["“„«「\n:：.!?;。！？；]/g;
 
 /**
  * The sentences of an ask, without what stands in quotes, or behind a colon up to the end of the paragraph: a text that something is to
@@ -12,52 +15,32 @@ export function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = [];
   let sentence = "";
   let from = 0;
-  /** Words of the sentence so far. */
-  let words = 0;
   const end = (to: number, next: number) => {
     sentence += text.slice(from, to);
     if (sentence.trim() !== "" && sentences.length < maxSentences) sentences.push(sentence);
     sentence = "";
-    from = next;
-    words = 0;
+    from = mark.lastIndex = next;
   };
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    const next = text.charCodeAt(at + 1); // NaN at the end
-    if (code === 0x20) words++;
-    else if (code === 0x0a) {
-      // A long line that goes on in the next one is wrapped.
-      if (!(next >= 0x61 && next <= 0x7a && at - from > 50)) end(at, at + 1);
-    } else if (code === 0x3a || code === 0xff1a) {
-      if (code === 0x3a && next !== 0x20 && next !== 0x0a) continue; // a time, an address, a name
-      if (words < labelWords && next === 0x20) end(at, at + 1);
-      else {
-        const paragraph = text.indexOf("\n\n", at + 2);
-        const behind = paragraph < 0 ? text.length : paragraph + 1;
-        end(at, behind);
-        at = behind;
-      }
-    } else if (code in closingQuote) {
-      const close = text.indexOf(closingQuote[code] ?? '"', at + 1);
-      if (close < 0 || close - at > maxQuote) continue;
+  mark.lastIndex = 0;
+  for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
+    const { 0: sign, index: at } = match;
+    const next = text.charAt(at + 1);
+    const close = closingQuote[sign];
+    if (close !== undefined) {
+      const quoteEnd = text.indexOf(close, at + 1);
+      if (quoteEnd < 0 || quoteEnd - at > maxQuote) continue;
       sentence += `${text.slice(from, at)} `;
-      from = at = close + 1;
-    } else if (isEnd(code) && (code > 0x7f || next === 0x20 || next === 0x0a || Number.isNaN(next)))
-      end(at + 1, at + 1);
+      from = mark.lastIndex = quoteEnd + 1;
+    } else if (sign === "\n") {
+      // A long line that goes on in the next one is wrapped.
+      if (!(/[a-z]/.test(next) && at - from > wrapped)) end(at, at + 1);
+    } else if (sign === ":" || sign === "：") {
+      if (sign === ":" && next !== " " && next !== "\n") continue; // a time, an address, a name
+      const isLabel = next === " " && text.slice(from, at).split(" ").length <= labelWords;
+      const paragraph = isLabel ? -1 : text.indexOf("\n\n", at + 2);
+      end(at, isLabel ? at + 1 : paragraph < 0 ? text.length : paragraph + 1);
+    } else if (sign > "\x7f" || next === " " || next === "\n" || next === "") end(at + 1, at + 1);
   }
   end(text.length, text.length);
   return sentences;
-}
-
-/** A full stop, an exclamation or question mark, a semicolon, and their wide forms. */
-function isEnd(code: number): boolean {
-  return (
-    code === 0x2e ||
-    code === 0x21 ||
-    code === 0x3f ||
-    code === 0x3b ||
-    code === 0x3002 ||
-    code === 0xff01 ||
-    code === 0xff1f
-  );
 }

@@ -1,11 +1,10 @@
 import { type ChatMessage, isObject, isSystemRole, type Json, type JsonObject } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
-import { type ResultStep, type RunStep, runStepsFrom } from "#pipeline/assess/run/run-steps.ts";
+import { type RunStep, runStepsFrom } from "#pipeline/assess/run/run-steps.ts";
 import { worksInRepository } from "#pipeline/assess/run/tool-call.ts";
 import { asksToCompact } from "./housekeeping.ts";
-import { ownWordsIn } from "./own-words.ts";
-import { textOf, windowOf } from "./text.ts";
-import { isContinuePrompt, isTurnOfHarness, readUserMessage, wordsOf } from "./user-message.ts";
+import { textOf } from "./text.ts";
+import { isTurnOfHarness, readUserMessage, wordsOf } from "./user-message.ts";
 
 /** A conversation as assessing reads it. */
 export interface Conversation {
@@ -30,46 +29,37 @@ export interface Conversation {
 
 /** How many messages are searched backwards for the newest ask. Only runs that went wrong are longer. */
 const maxMessagesSearched = 1_000;
-/** How many results by which the user has spoken are read, from the newest back; longer ones without a form of their own are no user's. */
-const maxSpoken = 8;
-const maxBareAnswer = 2_000;
 /** Messages from which on a conversation has something to be compacted: an ask, its answer and the request. */
 const longConversation = 3;
 
 export function conversationOf(body: JsonObject & { messages: ChatMessage[] }): Conversation {
   const { messages } = body;
-  const said = withWordsInRun(newestAsk(messages), messages);
+  const { at, ...said } = newestAsk(messages);
+  const run = at + 1 < messages.length ? runStepsFrom(messages, at + 1) : [];
+  const newest = messages.findLastIndex(({ role }) => role === "user");
   const first = messages[0];
   return {
     ...said,
-    asksForHighReasoning: marksHighReasoning(messages),
-    inRun: said.goesOn || said.run.some(({ kind }) => kind === "result"),
+    run,
+    newest: messages[newest],
+    asksForHighReasoning: marksHighReasoning(messages, newest),
+    inRun: at < newest || run.some(({ kind }) => kind === "result"),
     system: isSystemRole(first?.role) ? first : undefined,
     tools: offeredTools(body["tools"] ?? body["functions"]),
   };
 }
 
 /** Whether the newest user message carries the marker; in one that a harness has written it costs nobody money. */
-function marksHighReasoning(messages: readonly ChatMessage[]): boolean {
-  const at = messages.findLastIndex(({ role }) => role === "user");
-  const newest = messages[at];
-  if (newest === undefined) return false;
-  return readUserMessage(newest).facts.asksForHighReasoning && !isTurnOfHarness(messages, at);
+function marksHighReasoning(messages: readonly ChatMessage[], newest: number): boolean {
+  const message = messages[newest];
+  if (message === undefined || !readUserMessage(message).facts.asksForHighReasoning) return false;
+  return !isTurnOfHarness(messages, newest);
 }
 
-interface NewestAsk {
-  readonly ask: string;
-  readonly subject: string;
-  readonly attached: string;
-  /** Index of the ask's message; -1 when no user has spoken. */
-  readonly at: number;
-  readonly newest: ChatMessage | undefined;
-  /** Whether something stands behind the ask that a program has written in the user's role. */
-  readonly goesOn: boolean;
-}
-
-/** The newest user message that says something of the user's own; the newest at all when none does. */
-function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
+/** The newest user message that says something of the user's own; the newest at all when none does. `at` is -1 when no user has spoken. */
+function newestAsk(
+  messages: readonly ChatMessage[],
+): Pick<Conversation, "ask" | "subject" | "attached"> & { at: number } {
   const oldest = Math.max(0, messages.length - maxMessagesSearched);
   let newest = -1;
   let found = -1;
@@ -83,65 +73,25 @@ function newestAsk(messages: readonly ChatMessage[]): NewestAsk {
     if (found < 0) found = at;
     if (facts.continues) continue;
     const { ask: subject, attached } = own ?? wordsOf(message);
-    const ask = found === at ? subject : wordsOf(messages[found]).ask;
-    return { ask, subject, attached, at: found, newest: messages[newest], goesOn: found < newest };
+    return { ask: found === at ? subject : wordsOf(messages[found]).ask, subject, attached, at: found };
   }
-  if (newest < 0) return { ask: "", subject: "", attached: "", at: -1, newest: undefined, goesOn: false };
   const at = found < 0 ? newest : found;
   const { ask, inside } = wordsOf(messages[at]);
-  return {
-    ask: ask || inside,
-    subject: ask || inside,
-    attached: "",
-    at,
-    newest: messages[newest],
-    goesOn: at < newest,
-  };
-}
-
-type AskWithRun = Omit<NewestAsk, "at"> & Pick<Conversation, "run">;
-
-/** The ask with the run since, and with what the user has said by results of tools: the next ask, or answers that belong to this one. */
-function withWordsInRun({ at, ...said }: NewestAsk, messages: readonly ChatMessage[]): AskWithRun {
-  const run = at + 1 < messages.length ? runStepsFrom(messages, at + 1) : [];
-  let known: AskWithRun = { ...said, run };
-  const spoken = run.filter(
-    (step): step is ResultStep => step.kind === "result" && step.observation.call.speaker !== undefined,
-  );
-  for (const step of spoken.slice(-maxSpoken)) {
-    const finished = step.observation.call.speaker === "finishes";
-    const words = spokenIn(textOf(messages[step.at]?.["content"]), finished);
-    if (words === "") continue;
-    const goesOn = isContinuePrompt(words);
-    if (finished) {
-      const since = run.filter((each) => each.at > step.at);
-      known = { ...known, ask: words, ...(!goesOn && { subject: words, attached: "" }), run: since, goesOn: false };
-    } else if (!goesOn) known = { ...known, subject: windowOf(`${known.subject}\n${words}`) };
-  }
-  return known;
-}
-
-/** The user's words in the result of a tool that asks, or says that the work is done: a block that is named so, or a short answer. */
-function spokenIn(result: string, onlyNamed: boolean): string {
-  const { named } = ownWordsIn(windowOf(result));
-  return named ?? (onlyNamed || result.length > maxBareAnswer ? "" : result.trim());
+  return { ask: ask || inside, subject: ask || inside, attached: "", at };
 }
 
 /** So many tools are looked at. */
 const maxTools = 256;
-/** A tool that does nothing: a program reads its arguments as the answer, in the form of a schema. */
-const answerTool = "respond_in_schema";
 
 /** What a request offers, in the new style or the old. */
 function offeredTools(tools: Json | undefined): Conversation["tools"] {
-  if (!Array.isArray(tools)) return { count: 0, workInRepository: false };
   let count = 0;
   let workInRepository = false;
-  for (const tool of tools.slice(0, maxTools)) {
+  for (const tool of Array.isArray(tools) ? tools.slice(0, maxTools) : []) {
     if (!isObject(tool)) continue;
     const inner = isObject(tool["function"]) ? tool["function"] : isObject(tool["custom"]) ? tool["custom"] : tool;
     const name = inner["name"];
-    if (typeof name !== "string" || name === answerTool) continue;
+    if (typeof name !== "string") continue;
     count += 1;
     workInRepository ||= worksInRepository(name);
   }

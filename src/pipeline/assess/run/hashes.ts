@@ -11,19 +11,11 @@ export function sharedHash(text: string): string {
   return Bun.hash.xxHash3(text).toString(16).padStart(16, "0");
 }
 
-const colour = /\u001b\[[0-9;]{0,20}m/g;
-const hexadecimal = /\b(?:0x)?[0-9a-f]{8,64}\b/g;
-const number = /\d+(?:[.:]\d+)*(?:ms|s)?/g;
+const varying = /\u001b\[[0-9;]{0,20}m|\b(?:0x)?[0-9a-f]{8,64}\b|\d+(?:[.:]\d+)*(?:ms|s)?/g;
 
 /** A line without what differs from run to run: folders, addresses, numbers, times, colours. */
 export function normalized(line: string): string {
-  return line
-    .toLowerCase()
-    .replace(colour, "")
-    .split(/\s/)
-    .filter((word) => word !== "")
-    .map((word) => word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\"), 0)))
-    .join(" ")
-    .replace(hexadecimal, "#")
-    .replace(number, "#");
+  const words = line.toLowerCase().split(/\s/).filter(Boolean);
+  const named = words.map((word) => word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\"), 0)));
+  return named.join(" ").replace(varying, "#");
 }

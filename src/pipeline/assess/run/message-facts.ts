@@ -12,10 +12,8 @@ import { type Observation, observe } from "./tool-result.ts";
  */
 export const modelFacts = memoizeByMessage((message) => {
   const { tool_calls: listed, function_call: called } = message;
-  const calls: CallFacts[] = [];
-  for (const each of Array.isArray(listed) ? listed : []) {
-    if (isObject(each)) calls.push(calledFacts(each["function"] ?? each["custom"], each["id"]));
-  }
+  const given = Array.isArray(listed) ? listed.filter(isObject) : [];
+  const calls = given.map((call) => calledFacts(call["function"] ?? call["custom"], call["id"]));
   if (isObject(called)) calls.push(calledFacts(called, undefined));
   const { prose, call, edits } = readModelText(textOf(message["content"]));
   return {

@@ -1,3 +1,4 @@
+import type { RunTrouble } from "#pipeline/task/task-runtime.ts";
 import type { ResultStep, RunStep } from "./run-steps.ts";
 import type { Failed } from "./tool-result.ts";
 
@@ -5,17 +6,7 @@ import type { Failed } from "./tool-result.ts";
  * The signs of trouble in an agent's run since the ask. The counts mean trouble, not length: a long run that makes progress has low
  * ones. They never fall within a run, so that what a rule saw once it sees in every later call of the run as well.
  */
-export interface RunSignals {
-  /** Calls since the last progress: those that failed, repeated an earlier call, or could not be read. */
-  readonly toolDepth: number;
-  /** Distinct files that edit-like calls named. */
-  readonly filesTouched: number;
-  /** As the newest count in a check's output says; 0 when there is none. */
-  readonly testsFailed: number;
-  /** Hash of the error that stands unsolved; null when there is none. */
-  readonly errorSignature: string | null;
-  /** Failed repairs of one error: how often it came back after something had been changed. */
-  readonly sameErrorCount: number;
+export interface RunSignals extends RunTrouble {
   /** The most characters of its own prose that the model wrote in so many calls in a row as the policy looks at. */
   readonly prose: number;
   /** What was seen, as `key=value`: types and hashes of errors, never their text. */
@@ -37,16 +28,20 @@ interface Failure {
 export function runSignalsOf(steps: readonly RunStep[], proseCalls: number): RunSignals {
   if (steps.length === 0) return noSignals;
   const run = new Run();
-  const files = new Set<number>();
-  const prose: number[] = [];
-  for (const step of steps) {
-    if (step.kind === "result") run.add(step);
-    else {
-      prose.push(step.prose);
-      for (const call of step.calls) for (const file of call.files) files.add(file);
-    }
+  for (const step of steps) if (step.kind === "result") run.add(step);
+  const prose = steps.flatMap((step) => (step.kind === "model" ? [step.prose] : []));
+  return run.signals(mostProse(prose, proseCalls));
+}
+
+/** The most prose in so many calls in a row: a run that was in trouble once stays so until the next ask. */
+function mostProse(lengths: readonly number[], calls: number): number {
+  let most = 0;
+  let sum = 0;
+  for (const [index, length] of lengths.entries()) {
+    sum += length - (lengths[index - calls] ?? 0);
+    most = Math.max(most, sum);
   }
-  return run.signals(files.size, mostProse(prose, proseCalls));
+  return most;
 }
 
 class Run {
@@ -78,18 +73,16 @@ class Run {
     else if (passes) this.#pass(call.check);
   }
 
-  signals(filesTouched: number, prose: number): RunSignals {
+  signals(prose: number): RunSignals {
     const worst = this.#worst;
     const evidence: string[] = [];
     if (worst !== undefined && worst.repairs > 0) {
-      evidence.push(
-        `same_error=${worst.errorType}#${worst.signature.slice(0, 8)} ×${worst.repairs + 1} after ${worst.changes} edits`,
-      );
+      const error = `${worst.errorType}#${worst.signature.slice(0, 8)}`;
+      evidence.push(`same_error=${error} ×${worst.repairs + 1} after ${worst.changes} edits`);
     }
     if (this.#deepest > 0) evidence.push(`calls_without_progress=${this.#deepest}`);
     return {
       toolDepth: this.#deepest,
-      filesTouched,
       testsFailed: this.#testsFailed,
       errorSignature: this.#unsolved?.signature ?? null,
       sameErrorCount: worst?.repairs ?? 0,
@@ -100,7 +93,7 @@ class Run {
 
   #spend(): void {
     this.#depth += 1;
-    if (this.#depth > this.#deepest) this.#deepest = this.#depth;
+    this.#deepest = Math.max(this.#deepest, this.#depth);
   }
 
   #fail({ errorType, signature }: Failed, check: string, failures: number | undefined, repeated: boolean): void {
@@ -133,15 +126,4 @@ class Run {
   }
 }
 
-const noSignals = new Run().signals(0, 0);
-
-/** The most prose in so many calls in a row: a run that was in trouble once stays so until the next ask. */
-function mostProse(lengths: readonly number[], calls: number): number {
-  let most = 0;
-  let sum = 0;
-  for (let index = 0; index < lengths.length; index++) {
-    sum += (lengths[index] ?? 0) - (lengths[index - calls] ?? 0);
-    if (sum > most) most = sum;
-  }
-  return most;
-}
+const noSignals = new Run().signals(0);

@@ -5,20 +5,9 @@ import { type CallFacts, callFacts } from "./tool-call.ts";
 import { type Observation, observe } from "./tool-result.ts";
 
 /** What one message adds to a run: something that the model has written, or a result that a tool gave. */
-export type RunStep = ModelStep | ResultStep;
-
-interface ModelStep {
-  readonly kind: "model";
-  /** Index of the message. */
-  readonly at: number;
-  /** Characters of the model's own prose. */
-  readonly prose: number;
-  readonly calls: readonly CallFacts[];
-}
-
+export type RunStep = { readonly kind: "model" /** Characters. */; readonly prose: number } | ResultStep;
 export interface ResultStep {
   readonly kind: "result";
-  readonly at: number;
   readonly observation: Observation;
 }
 
@@ -26,14 +15,13 @@ const unknownCall = callFacts({ name: "", args: "" });
 /** What a harness hands on without a call in front is what a program has printed. */
 const unknownProgram = callFacts({ name: "run", args: "" });
 /** The harness makes such an edit, and says nothing unless it could not. */
-const editInText = observe(callFacts({ name: "edit", args: "" }), "");
+const editInText: RunStep = { kind: "result", observation: observe(callFacts({ name: "edit", args: "" }), "") };
 
 /** The run in the messages from an index on, oldest first. Linear in them. */
 export function runStepsFrom(messages: readonly ChatMessage[], start: number): readonly RunStep[] {
   const steps: RunStep[] = [];
   const byId = new Map<number, CallFacts>();
   let last = unknownCall;
-  const add = (at: number, observation: Observation) => steps.push({ kind: "result", at, observation });
   for (let at = start; at < messages.length; at++) {
     const message = messages[at];
     if (message === undefined) continue;
@@ -42,14 +30,14 @@ export function runStepsFrom(messages: readonly ChatMessage[], start: number): r
       const spoke = modelFacts(message);
       for (const call of spoke.calls) if (call.id !== undefined) byId.set(call.id, call);
       last = spoke.calls.at(-1) ?? last;
-      steps.push({ kind: "model", at, prose: spoke.prose, calls: spoke.calls });
-      if (spoke.edits) add(at, editInText);
+      steps.push({ kind: "model", prose: spoke.prose });
+      if (spoke.edits) steps.push(editInText);
     } else if (role === "tool" || role === "function") {
-      add(at, observedIn(message, byId.get(answeredId(message) ?? 0) ?? last));
+      const call = byId.get(answeredId(message) ?? 0) ?? last;
+      steps.push({ kind: "result", observation: observedIn(message, call) });
     } else if ((role === "user" || isSystemRole(role)) && isTurnOfHarness(messages, at)) {
-      // Some give results in the system's role, several in a row where the model has made several calls.
-      const spoke = spokeBefore(messages, at);
-      add(at, observedIn(message, spoke?.written ?? unknownProgram));
+      const call = spokeBefore(messages, at)?.written ?? unknownProgram;
+      steps.push({ kind: "result", observation: observedIn(message, call) });
     }
   }
   return steps;

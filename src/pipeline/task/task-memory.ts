@@ -11,7 +11,6 @@ export interface RememberedTask {
   readonly failureClass: FailureClass;
   readonly errorSignature: string | null;
   readonly testsFailed: number;
-  readonly filesTouched: number;
   /** Which failure was counted last, so that one failure is one attempt however many turns repeat it. */
   readonly countedFailure: string | null;
   readonly lastModel: ModelKey | null;
@@ -25,7 +24,6 @@ export const newTask: RememberedTask = {
   failureClass: "NONE",
   errorSignature: null,
   testsFailed: 0,
-  filesTouched: 0,
   countedFailure: null,
   lastModel: null,
   lastRole: null,

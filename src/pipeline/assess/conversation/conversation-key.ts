@@ -1,8 +1,8 @@
 import { type ChatMessage, type GatewayFields, isSystemRole } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
-import { textOf, windowOf } from "#pipeline/assess/conversation/text.ts";
-import { readUserMessage } from "#pipeline/assess/conversation/user-message.ts";
 import { sharedHash } from "#pipeline/assess/run/hashes.ts";
+import { textOf, windowOf } from "./text.ts";
+import { readUserMessage } from "./user-message.ts";
 
 /**
  * The name under which a conversation is known from one request to the next: the caller's task id, else a hash of its

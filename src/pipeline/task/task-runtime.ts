@@ -1,13 +1,24 @@
 import type { GatewayFields } from "#domain/chat.ts";
 import type { RuntimeState } from "#domain/routing.ts";
 import { sharedHash } from "#pipeline/assess/run/hashes.ts";
-import type { RunSignals } from "#pipeline/assess/run/run-signals.ts";
 import { newTask, type RememberedTask } from "./task-memory.ts";
+
+/** What a conversation shows of a run that is in trouble. */
+export interface RunTrouble {
+  /** Calls since the last progress: those that failed, repeated an earlier call, or could not be read. */
+  readonly toolDepth: number;
+  /** As the newest count in a check's output says; 0 when there is none. */
+  readonly testsFailed: number;
+  /** Hash of the error that stands unsolved; null when there is none. */
+  readonly errorSignature: string | null;
+  /** Failed repairs of one error: how often it came back after something had been changed. */
+  readonly sameErrorCount: number;
+}
 
 /** What is known of the task when a request comes in. */
 export interface Progress {
   readonly reported: Pick<GatewayFields, "failureClass" | "sameErrorCount">;
-  readonly run: RunSignals;
+  readonly run: RunTrouble;
   /** Whether the request is a turn of an agent's run, and not a new ask. */
   readonly inRun: boolean;
   readonly ask: string;
@@ -36,7 +47,6 @@ export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState;
     failureClass: reported.failureClass ?? before.failureClass,
     errorSignature: run.errorSignature ?? before.errorSignature,
     testsFailed: inRun ? run.testsFailed : before.testsFailed,
-    filesTouched: Math.max(before.filesTouched, run.filesTouched),
     countedFailure: isNews ? failure : before.countedFailure,
     lastModel: before.lastModel,
     lastRole: before.lastRole,
@@ -48,7 +58,8 @@ export function runtimeOf(progress: Progress): { readonly runtime: RuntimeState;
       same_error_count: reported.sameErrorCount ?? Math.max(before.sameErrorCount, run.sameErrorCount),
       error_signature: after.errorSignature,
       tests_failed: after.testsFailed,
-      files_touched: after.filesTouched,
+      // How many files a run touches says how long it is, not that it goes wrong.
+      files_touched: 0,
       tool_depth: run.toolDepth,
       failure_class: after.failureClass,
       last_model: before.lastModel,
