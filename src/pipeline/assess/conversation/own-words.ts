@@ -1,3 +1,5 @@
+import { type Block, blockFinder } from "./blocks.ts";
+
 /**
  * Whose words stand in a message of the user's role. Programs put blocks around what their user has typed: tagged and fenced blocks,
  * quoted lines, patches, headers in front, sections under headings behind. All of them are known by their form, whatever their names, so
@@ -17,11 +19,9 @@ export interface OwnWords {
 /** The last word in the name of a block, or a word in a heading, whose text is the user's. */
 const askName =
   /^(?:task|query|question|request|issue|problem|prompt|message|input|feedback|description|ask|goal|objective|ticket|answer)$/;
-/** Lines that are looked at, nested blocks that are opened, and tags without an end after which none is looked for any more. */
+/** Lines that are looked at, and nested blocks that are opened. */
 const maxLines = 400;
 const maxDepth = 2;
-const maxUnclosed = 16;
-const tagAtStart = /^<([A-Za-z][\w.:-]{0,60})(?: [^<>\n]{0,300})?>|^\[{1,2}([A-Za-z][\w -]{0,60})\]{1,2}/;
 /** In the middle of a line only such names are blocks: no element of HTML has a hyphen or an underscore in its name. */
 const tagInLine = /<([A-Za-z]\w{0,40}[_-][\w-]{0,40})>/;
 const heading = /^(?:#{1,6} |={3}|(?:-{3,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|\[\[ ?## )/;
@@ -33,43 +33,27 @@ const bracketed = /^\[[^[\]\n]{1,400}\](?::|\s|$)/;
 const header = /^[A-Z][\w-]{0,24}:[ \t]\S/;
 const patchLine = /^(?:$|[ +\-@\\]|diff |index |new |deleted |old |rename |similarity |Binary )/;
 
-/** A block by the name in its tag, a section by its heading. */
-interface Part {
-  readonly name: string;
-  readonly lines: string[];
-}
-
 export function ownWordsIn(text: string, depth = 0): OwnWords {
   const lines = withoutHeaders(text.split("\n", maxLines));
-  const blocks: Part[] = [];
-  const sections: Part[] = [{ name: "", lines: [] }];
+  const blockAt = blockFinder(lines);
+  const blocks: Block[] = [];
+  const sections: Block[] = [{ name: "", lines: [] }];
   let own = sections[0]?.lines ?? [];
   let isFramed = false;
   let beginsWithBlock = false;
-  let unclosed = 0;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
     const start = line.trimStart();
+    if (start.startsWith(">")) continue; // a quoted line
     const isFirst = sections.length === 1 && !hasText(own);
-    const sign = start.charAt(0);
-    if (sign === ">") continue; // a quoted line
-    const fence = /^(?:`{3,20}|~{3,20})/.exec(start)?.[0];
-    const end = fence === undefined ? -1 : lines.findIndex((each, n) => n > at && each.trimStart().startsWith(fence));
-    if (end > at) {
-      blocks.push({ name: "", lines: lines.slice(at + 1, end) });
-      at = end;
-      continue;
-    }
-    const tag = (sign === "<" || sign === "[") && unclosed < maxUnclosed ? tagAtStart.exec(start) : null;
-    const block = tag === null ? undefined : blockFrom(lines, at, tag);
+    const block = blockAt(at);
     if (block !== undefined) {
-      beginsWithBlock ||= isFirst && blocks.length === 0;
-      blocks.push(block.part);
+      beginsWithBlock ||= isFirst && blocks.length === 0 && block.name !== "";
+      blocks.push(block);
       lines[block.end] = block.behind;
-      at = block.end - 1;
+      at = block.end - (block.behind.trim() === "" ? 0 : 1);
       continue;
     }
-    if (tag !== null) unclosed++;
     if (start.startsWith("diff --git ")) {
       while (at + 1 < lines.length && patchLine.test(lines[at + 1] ?? "")) at++;
     } else if (isFirst && bracketed.test(start)) {
@@ -105,7 +89,7 @@ function hasText(lines: readonly string[]): boolean {
   return lines.some((line) => line.trim() !== "");
 }
 
-function textOf({ lines }: Part): string {
+function textOf({ lines }: Block): string {
   return lines.join("\n");
 }
 
@@ -122,34 +106,19 @@ function withoutQuotes(ask: string): string {
 }
 
 /** The block of the fewest lines, the last of several: what is wanted is shorter than what it is about, and stands behind it. */
-function likeliest(blocks: readonly Part[]): Part | undefined {
+function likeliest(blocks: readonly Block[]): Block | undefined {
   const fewest = Math.min(...blocks.map(({ lines }) => lines.length));
   return blocks.findLast(({ lines }) => lines.length === fewest);
 }
 
 /** The last word of a block's name says what it is, and any word of a heading. */
-function holdsAsk({ name }: Part): boolean {
+function holdsAsk({ name }: Block): boolean {
   const words = name
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()
     .split(/[^\p{L}\p{N}]/u)
     .filter(Boolean);
   return words.some((word, at) => askName.test(word) && (at === words.length - 1 || name.startsWith("#")));
-}
-
-/** The block that a tag opens: its end closes a line too, or another block follows. */
-function blockFrom(lines: readonly string[], from: number, tag: RegExpExecArray) {
-  const name = tag[1] ?? tag[2] ?? "";
-  const close = tag[1] === undefined ? `[/${name}]` : `</${name}>`;
-  const end = lines.findIndex((line, at) => at >= from && line.includes(close));
-  if (end < 0) return undefined;
-  const last = lines[end] ?? "";
-  const behind = last.slice(last.indexOf(close) + close.length);
-  // What is no element of HTML is a block in any place.
-  if (behind.trim() !== "" && !behind.trimStart().startsWith("<") && !/[_[-]/.test(close)) return undefined;
-  const inside = [...lines.slice(from, end), last.slice(0, last.indexOf(close))];
-  inside[0] = (inside[0] ?? "").trimStart().slice(tag[0].length);
-  return { part: { name, lines: inside }, end, behind };
 }
 
 /** A line without blocks such as `<system-reminder>…</system-reminder>` in it. */

@@ -2,6 +2,7 @@ import type { ChatMessage } from "#domain/chat.ts";
 import { isSystemRole } from "#domain/chat.ts";
 import { Fact } from "#domain/known-message.ts";
 import { modelFacts } from "#pipeline/assess/run/message-facts.ts";
+import words from "./housekeeping-words.yaml";
 import { type OwnWords, ownWordsIn } from "./own-words.ts";
 import { textOf, windowOf } from "./text.ts";
 
@@ -28,8 +29,8 @@ export function readUserMessage(message: ChatMessage): { readonly facts: UserFac
   if (known !== undefined) return { facts: known };
   const text = textOf(message["content"]);
   const shown = windowOf(text);
-  const words = ownWordsIn(shown);
-  const { ask, isFramed } = words;
+  const own = ownWordsIn(shown);
+  const { ask, isFramed } = own;
   const facts: UserFacts = {
     isEmpty: ask === "",
     continues: isContinuePrompt(ask),
@@ -38,7 +39,7 @@ export function readUserMessage(message: ChatMessage): { readonly facts: UserFac
     isLabelled: label.test(shown.trimStart().slice(0, 80)),
   };
   knownFacts.set(message, facts);
-  return { facts, words };
+  return { facts, words: own };
 }
 
 export function wordsOf(message: ChatMessage | undefined): OwnWords {
@@ -82,17 +83,8 @@ export function isTurnOfHarness(messages: readonly ChatMessage[], at: number): b
   return (facts.isLabelled || isSystemRole(message.role)) && (spoke.written !== undefined || spoke.edits);
 }
 
-/** Words of which a message that only makes the agent go on consists: consent, and what was proposed before. */
-const continuingWords = new Set(
-  (
-    "yes yep yeah ok okay sure fine please continue proceed go on ahead do it that this next keep going retry try again resume start " +
-    "begin finish implement execute apply run make happen so looks look good great perfect sounds lgtm approved agreed correct right " +
-    "all the your a an plan changes change step steps option one two three 1 2 3 first second third now and then with from where you " +
-    "we left off stopped let's as is proposed suggested weiter ja mach machen bitte gerne genau passt gut leg los so setz um den plan " +
-    "umsetzen oui continuez vas-y allez d'accord parfait fais-le le ça sí si sigue continúa adelante dale vale perfecto hazlo sim " +
-    "prossiga pode seguir faça isso procedi va bene ga door prima tak dalej dobrze да давай делай продолжай продолжайте дальше хорошо devam et evet tamam"
-  ).split(" "),
-);
+/** A message that only makes the agent go on consists of words of consent, and of what was proposed before. */
+const continuingWords = new Set(words["continuing"]?.split(" "));
 const continuingPhrase =
   /^(?:(?:继续|接着|好的?|可以|是的?|没问题|开始吧?|请|続けて|はい|お願いします|進めて|ください|계속|네|진행|해|주세요|해줘)[\s,.!。，！、]{0,3}){1,6}$/;
 
@@ -100,8 +92,8 @@ const continuingPhrase =
 export function isContinuePrompt(ask: string): boolean {
   if (ask.length > 80 || ask.includes("?")) return false;
   if (continuingPhrase.test(ask)) return true;
-  const words = ask.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
-  return words.length > 0 && words.length <= 12 && words.every((word) => continuingWords.has(word.replace("’", "'")));
+  const said = ask.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
+  return said.length > 0 && said.length <= 12 && said.every((word) => continuingWords.has(word.replace("’", "'")));
 }
 
 /** The inline marker that forces the pro tier; letter case and blanks inside the brackets do not matter. */

@@ -1,3 +1,5 @@
+import { blockFinder, type FoundBlock } from "#pipeline/assess/conversation/blocks.ts";
+import { windowOf } from "#pipeline/assess/conversation/text.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 /** What a model has written in one message beside its tool calls. */
@@ -14,76 +16,42 @@ export interface ModelText {
 const readFirst = 16_000;
 const readLast = 8_000;
 const maxLines = 2_000;
-const maxUnclosed = 16;
-const openingTag = /^<(?:function=|invoke name=")?([A-Za-z][\w.-]{0,60})"?(?: [^<>]{0,200})?>/;
-/** Blocks in which a model thinks. */
-const thinking = /^(?:think|thinking|thought|thoughts|reason|reasoning|plan|analysis|reflection)$/;
-const nameInBlock = /(?:<function=|<invoke name="|"name": ?")([\w.-]{1,60})/;
-const parameter = /<parameter(?:=| name=")(\w{1,40})"?>/g;
+/** Blocks in which a model thinks, and fences with a command: any other fence is an edit, as is one behind the name of a file. */
+const thinking = /^(?:think|thought|reason|plan|analysis|reflect)/;
+const command = /^[`~]{3,}(?:bash|sh|shell|zsh|console|python|py|execute|tool_code|\w{1,20}_command)?[ \t]*$/;
 const fileName = /^[*`"]{0,3}[\w@./\\-]{0,200}\w\.[A-Za-z0-9]{1,8}[`"]?:?\*{0,2}$/;
+const statedName = /(?:<function=|<invoke name="|"name": ?")([\w.-]{1,60})/;
+const parameter = /<parameter(?:=| name=")(\w{1,40})"?>/g;
 
 export function readModelText(text: string): ModelText {
-  const whole = text.length <= readFirst + readLast;
-  const shown = whole ? text : `${text.slice(0, readFirst)}\n${text.slice(-readLast)}`;
-  const lines = shown.split("\n", maxLines);
-  let prose = whole ? 0 : text.length - shown.length;
+  const lines = windowOf(text, readFirst, readLast).split("\n", maxLines);
+  const blockAt = blockFinder(lines);
+  let prose = Math.max(0, text.length - readFirst - readLast);
   let call: ToolCall | undefined;
   let edits = false;
-  let unclosed = 0;
   let action = "";
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]?.trim() ?? "";
-    const first = line.charCodeAt(0);
-    if (first === 0x60 || first === 0x7e) {
-      const mark = line.startsWith("```") ? "```" : line.startsWith("~~~") ? "~~~" : "";
-      let end = mark === "" ? at : at + 1;
-      while (end < lines.length && end > at && !lines[end]?.trimStart().startsWith(mark)) end++;
-      if (end > at) {
-        const inside = lines.slice(at + 1, end);
-        // A fence that names a file, or holds a patch, is an edit; any other is taken for a command.
-        if (isEdit(line, lines[at - 1]?.trim() ?? "", inside)) edits = true;
-        else if (end < lines.length) call = { name: "bash", args: inside.join("\n") };
-        at = end;
-        continue;
-      }
-    } else if (first === 0x3c && unclosed < maxUnclosed) {
-      const name = openingTag.exec(line)?.[1];
-      const end = name === undefined ? -1 : endOfBlock(lines, at, line, name);
-      if (name !== undefined && end < 0) unclosed++;
-      if (name !== undefined && end >= 0) {
-        if (!thinking.test(name)) call = callIn(name, lines.slice(at, end + 1).join("\n"));
-        at = end;
-        continue;
-      }
-    } else if (line.startsWith("Action:")) action = line.slice(7).trim();
-    else if (line.startsWith("Action Input:") && action !== "") {
+    const block = blockAt(at);
+    if (block === undefined) {
+      prose += line.length;
+      if (line.startsWith("Action:")) action = line.slice(7).trim();
+      if (!line.startsWith("Action Input:") || action === "") continue;
       call = { name: action, args: [line.slice(13), ...lines.slice(at + 1)].join("\n").trim() };
       break;
     }
-    prose += line.length;
+    if (block.name !== "") call = thinking.test(block.name) ? call : callIn(block);
+    else if (command.test(block.opening) && !fileName.test(lines[at - 1]?.trim() ?? "")) {
+      call = { name: "bash", args: block.lines.join("\n") };
+    } else edits = true;
+    at = block.end;
   }
   return { prose, call, edits };
 }
 
-function endOfBlock(lines: readonly string[], from: number, opening: string, name: string): number {
-  const close = opening.startsWith("<function=")
-    ? "</function>"
-    : opening.startsWith("<invoke ")
-      ? "</invoke>"
-      : `</${name}>`;
-  for (let at = from; at < lines.length; at++) if (lines[at]?.includes(close)) return at;
-  return -1;
-}
-
 /** A block is a call under its own name, or under the one that it states: `<function=run>`, `{"name": "run", …}`. */
-function callIn(name: string, block: string): ToolCall {
-  const stated = nameInBlock.exec(block)?.[1];
-  const inner = block.slice(block.indexOf(">") + 1, block.lastIndexOf("<"));
+function callIn({ name, opening, lines }: FoundBlock): ToolCall {
+  const inner = lines.join("\n");
+  const stated = statedName.exec(`${opening}${inner}`)?.[1];
   return { name: stated ?? name, args: inner.replace(parameter, "<$1>").replaceAll("</parameter>", "").trim() };
-}
-
-function isEdit(opening: string, before: string, inside: readonly string[]): boolean {
-  const label = opening.replace(/^[`~]+/, "").trim();
-  if (/^(?:diff|patch)$/.test(label) || /^\w+ \S/.test(label) || /^[^\s]*[./\\][^\s]*$/.test(label)) return true;
-  return fileName.test(before) || inside.slice(0, 3).some((line) => /^<{5,9} ?\w/.test(line));
 }
