@@ -1,7 +1,7 @@
 import type { Policy } from "#config/policy.ts";
 import words from "./guarded-words.yaml";
 import { Lexicon, type Named } from "./lexicon.ts";
-import { sentencesOf } from "./sentences.ts";
+import { isListOrQuiz, sentencesOf } from "./sentences.ts";
 
 export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
 type OwnWords = Policy["routing"]["guarded_words"];
@@ -89,13 +89,6 @@ function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexic
 /** What an ask ends with is what it wants to know, unless it is an order in polite words. */
 function isQuestion(sentence: string): boolean {
   return /[?？]\s*$/.test(sentence) && !politeWords.has(/[\p{L}']+/u.exec(sentence)?.[0] ?? "");
-}
-
-/** Answers to choose from, or words without a sentence. */
-function isListOrQuiz(ask: string): boolean {
-  const commas = ask.split(",").length - 1;
-  const answers = ask.match(/^[ \t]{0,4}\(?[a-j][.)] /gm)?.length ?? 0;
-  return answers >= 3 || (commas > 4 && 2 * commas > ask.split(" ").length);
 }
 
 /** @param reports a statement without an order counts too */

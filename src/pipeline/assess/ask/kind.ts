@@ -2,6 +2,7 @@ import type { AskFeatures, Level, TaskKind } from "#domain/routing.ts";
 import type { Guarded } from "./guarded.ts";
 import words from "./kind-words.yaml";
 import { Lexicon } from "./lexicon.ts";
+import { isListOrQuiz } from "./sentences.ts";
 
 const lexicon = new Lexicon(words);
 /** Words into an ask within which its deed is named, and those within which it opens. */
@@ -15,6 +16,7 @@ const readLength = 1_000;
 /** The kind of work an ask is: what is to be done goes before what it is about, and the words in front before those behind. */
 export function kindOf(ask: string, features: AskFeatures, guarded: Guarded | undefined): TaskKind {
   if (guarded !== undefined) return guarded.kind;
+  if (isListOrQuiz(ask)) return "OTHER";
   const named = lexicon.read(ask.slice(0, readLength));
   const first = (tag: string) => named.first(tag);
   const technical = features.code_lines >= 3 || named.has("software");

@@ -1,5 +1,5 @@
 /** Words of a label in front of a colon, as in `Task:`; longer ones are a sentence of their own. */
-const labelWords = 3;
+const labelWords = 2;
 const maxSentences = 64;
 const maxQuote = 2_000;
 const wrapped = 50;
@@ -36,11 +36,18 @@ export function sentencesOf(text: string): readonly string[] {
       if (!(/[a-z]/.test(next) && at - from > wrapped)) end(at, at + 1);
     } else if (sign === ":" || sign === "：") {
       if (sign === ":" && next !== " " && next !== "\n") continue; // a time, an address, a name
-      const isLabel = next === " " && text.slice(from, at).split(" ").length <= labelWords;
+      const isLabel = next === " " && text.slice(from, at).trim().split(" ").length <= labelWords;
       const paragraph = isLabel ? -1 : text.indexOf("\n\n", at + 2);
       end(at, isLabel ? at + 1 : paragraph < 0 ? text.length : paragraph + 1);
     } else if (sign > "\x7f" || next === " " || next === "\n" || next === "") end(at + 1, at + 1);
   }
   end(text.length, text.length);
   return sentences;
+}
+
+/** Answers to choose from, or words without a sentence. */
+export function isListOrQuiz(ask: string): boolean {
+  const commas = ask.split(",").length - 1;
+  const answers = ask.match(/^[ \t]{0,4}\(?[a-j][.)] /gm)?.length ?? 0;
+  return answers >= 3 || (commas > 4 && 2 * commas > ask.split(" ").length);
 }

@@ -14,13 +14,6 @@ const prepared: readonly (readonly [string, JsonObject[]])[] = [
       user("<environment_context>\n<cwd>/srv/shop</cwd>\n</environment_context>"),
     ],
   ],
-  [
-    "Qwen Code",
-    [
-      user("This is the Qwen Code. We are setting up the context for our chat.\nToday is Monday."),
-      assistant("Got it."),
-    ],
-  ],
   ["a block of an unknown name", [user("<session_state>\nfolder: /srv/shop\n</session_state>")]],
 ];
 

@@ -32,11 +32,9 @@ describe("housekeeping is recognised by what it requests", () => {
     expect(kindIn([system(prompt), user(guarded)])).toBeUndefined();
   });
 
-  test("a call that offers tools is not housekeeping, nor is a turn of a longer conversation", () => {
+  test("a call that offers tools is not housekeeping", () => {
     const messages = [system("Generate concise conversation titles."), user(guarded)];
     expect(kindIn(messages, ["bash"])).toBeUndefined();
-    const ask = "Suggest a name for this session. Reply with only the name.";
-    expect(kindIn([user("hello"), { role: "assistant", content: "hi" }, user(ask)])).toBeUndefined();
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { assessed } from "#pipeline/assess/fixtures.ts";
+import { assessed, step } from "#pipeline/assess/fixtures.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
-import { processorMs } from "#platform/testing/running-time.ts";
 import { ownWordsIn } from "./own-words.ts";
 
 const askIn = (text: string) => ownWordsIn(text).ask;
@@ -10,42 +9,22 @@ const ask = "Rename foo to bar.";
 
 describe("the ask without its envelope", () => {
   test.each(jsonLines<[string, string]>(import.meta.dir, "fixtures/enveloped-asks.jsonl"))("%s", (_, text) => {
-    expect(askIn(text)).toBe(ask);
+    expect(askIn(text)).toContain(ask);
+    expect(askIn(text)).not.toMatch(/Never|login|logout|a\.ts|Tokens|IMPORTANT|x$/);
   });
 
-  test("markup, code in a fence and words such as question belong to the user's text", () => {
+  test("markup and code are attached, labels and headings are left out", () => {
     const own = [
       "Why does this not centre?\n<div>\n  <p>x</p>\n</div>",
       "Fix this:\n```python\nprint(1)\n```",
       "Question: what is a monad?",
       "## Requirements\nSort a list.\n## Notes\nKeep it stable.",
     ];
-    for (const text of own) expect(askIn(text)).toBe(text);
-  });
-
-  test("is found in time linear in the text", () => {
-    const repeated = [
-      "<a>\n",
-      "[X]\n",
-      "```a.py\n",
-      "Question: ",
-      "# Task\n",
-      "diff --git a/x b/x\n",
-      "[A: b]\n",
-      "Body:\n",
-    ];
-    const whole = [
-      `<x>\n${"<user_query>".repeat(20_000)}\n</x>`,
-      `[A: b]${"\n".repeat(100_000)}`,
-      `### Task\nx${"\n#".repeat(50_000)}x\n### Context\n`,
-      `--- A BEGIN ---\n${"--- A BEGIN ---\n".repeat(10_000)}`,
-      `The original query is: x\n${"Answer: ".repeat(20_000)}x`,
-    ];
-    for (const hostile of [...repeated.map((part) => part.repeat(20_000)), ...whole]) {
-      const begun = processorMs();
-      askIn(hostile);
-      expect(processorMs() - begun).toBeLessThan(1_000);
-    }
+    const [markup, code, label, sections] = own.map(ownWordsIn);
+    expect([markup?.ask, markup?.attached]).toEqual(["Why does this not centre?", "\n  <p>x</p>\n"]);
+    expect([code?.ask, code?.attached]).toEqual(["Fix this:", "print(1)"]);
+    expect(label?.ask).toBe("what is a monad?");
+    expect(sections?.ask).toBe("Sort a list.\nKeep it stable.");
   });
 
   test("other tags, and tags that are never closed, belong to the user's text", () => {
@@ -70,6 +49,8 @@ describe("the newest ask", () => {
         assessed({
           messages: [
             { role: "user", content: ask },
+            ...step("bash", {}, "ok"),
+            { role: "assistant", content: "```\nls\n```" },
             { role: "user", content },
           ],
         }).task.instruction,

@@ -22,19 +22,24 @@ const askName =
 /** Lines that are looked at, and nested blocks that are opened. */
 const maxLines = 400;
 const maxDepth = 2;
-/** In the middle of a line only such names are blocks: no element of HTML has a hyphen or an underscore in its name. */
-const tagInLine = /<([A-Za-z]\w{0,40}[_-][\w-]{0,40})>/;
-const heading = /^(?:#{1,6} |={3}|(?:-{3,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|\[\[ ?## )/;
-/** A label in front of the ask of a template, a tag without content, a line that is decorated on both sides. */
+/** Blocks that begin in the middle of a line have such names: no element of HTML has a hyphen or an underscore in its name. */
+const tagInLine = /<[A-Za-z]\w{0,40}[_-][\w-]{0,40}>/g;
+const heading = /^(?:#{1,6} |={3}|(?:-{2,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|\[\[ ?## )/;
+/** A label in front of the ask of a template, an order to work on what follows, a tag without content, a line that is decorated on both sides. */
 const askLabel =
   /^(?:【[^】]{1,20}】|(?:[\w']{1,20} ){0,3}(?:question|query|task|request|instruction|ask|user|human|command) ?:(?=\s|$))/i;
-const banner = /^(?:<[A-Za-z][^<>]{0,200}\/>|[*=#-]{3} ?[^*=#]{1,200}[*=#-]{3})[ \t]*$/;
+const workOrder =
+  /^(?:please )?(?:solve|fix|resolve|implement|address|complete) (?:this|the following) \w{2,12}:(?=\s)/i;
+const emptyTag = /^<[A-Za-z][^<>]{0,200}\/>[ \t]*$/;
+const banner = /^[*=#-]{3} ?[^*=#]{1,200}[*=#-]{3}[ \t]*$/;
+/** What a template ends with, so that the model goes on from there. */
+const openLabel = /\n(?:[A-Z]\w{0,20} ?){1,2}:$/;
 const bracketed = /^\[[^[\]\n]{1,400}\](?::|\s|$)/;
 const header = /^[A-Z][\w-]{0,24}:[ \t]\S/;
 const patchLine = /^(?:$|[ +\-@\\]|diff |index |new |deleted |old |rename |similarity |Binary )/;
 
 export function ownWordsIn(text: string, depth = 0): OwnWords {
-  const lines = withoutHeaders(text.split("\n", maxLines));
+  const lines = withoutHeaders(text.replace(tagInLine, "\n$&").split("\n", maxLines));
   const blockAt = blockFinder(lines);
   const blocks: Block[] = [];
   const sections: Block[] = [{ name: "", lines: [] }];
@@ -59,21 +64,23 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
     } else if (isFirst && bracketed.test(start)) {
       isFramed = true;
       own.push(start.slice(start.indexOf("]") + 1).replace(/^[:\s]/, ""));
-    } else if (!banner.test(start)) {
-      const label = askLabel.exec(start)?.[0];
-      const isHeading = label === undefined && heading.test(start);
+    } else if (!emptyTag.test(start) && !(isFirst && banner.test(start))) {
+      const label = (askLabel.exec(start) ?? workOrder.exec(start))?.[0];
+      const isHeading = label === undefined && (heading.test(start) || banner.test(start));
       // What follows under a heading on text without one has been added by a program, or is detail.
       if (isHeading && sections.length === 1 && hasText(own)) break;
       if (isHeading || label !== undefined) {
         own = [];
         sections.push({ name: `# ${label ?? start}`, lines: own });
       }
-      if (!isHeading) own.push(withoutInlineBlocks(line.slice(label === undefined ? 0 : label.length)));
+      if (!isHeading) own.push(line.slice(label === undefined ? 0 : label.length));
     }
   }
   const filled = sections.filter((section) => hasText(section.lines));
   const section = filled.findLast(holdsAsk);
-  const ask = withoutQuotes((section === undefined ? filled : [section]).map(textOf).join("\n").trim());
+  const ask = withoutQuotes(
+    (section === undefined ? filled : [section]).map(textOf).join("\n").trim().replace(openLabel, ""),
+  );
   const named = blocks.find(holdsAsk);
   // A message that begins with blocks has been put together by a program: what stands between them may be the program's.
   if (ask !== "" && !(beginsWithBlock && named !== undefined)) {
@@ -119,16 +126,4 @@ function holdsAsk({ name }: Block): boolean {
     .split(/[^\p{L}\p{N}]/u)
     .filter(Boolean);
   return words.some((word, at) => askName.test(word) && (at === words.length - 1 || name.startsWith("#")));
-}
-
-/** A line without blocks such as `<system-reminder>…</system-reminder>` in it. */
-function withoutInlineBlocks(line: string): string {
-  let rest = line;
-  for (let found = 0; found < maxDepth && rest.includes("</"); found++) {
-    const tag = tagInLine.exec(rest);
-    const end = tag === null ? -1 : rest.indexOf(`</${tag[1]}>`, tag.index);
-    if (tag === null || end < 0) return rest;
-    rest = rest.slice(0, tag.index) + rest.slice(end + (tag[1] ?? "").length + 3);
-  }
-  return rest;
 }

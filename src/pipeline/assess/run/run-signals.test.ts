@@ -34,7 +34,7 @@ describe("calls without progress", () => {
 
   test("failed calls and calls that cannot be parsed add up until a check passes, and stay counted for the run", () => {
     const fails = Array.from({ length: 8 }, (_, n) => failing(`RangeError: ${"y".repeat(n)}`)).flat();
-    const malformed = bash("Please always provide EXACTLY ONE action, found 2 actions.", "x");
+    const malformed = step("bash", '{"command": ', "That is no JSON.");
     expect(runtime(...fails, ...malformed)).toMatchObject({ tool_depth: 9, same_error_count: 0 });
     expect(runtime(...fails, ...bash("5 passed"), ...failing()).tool_depth).toBe(8);
   });
@@ -153,7 +153,10 @@ describe("failed repairs", () => {
     ],
     [
       "Aider, whose edits stand in the text",
-      () => [user("I ran this command:\n\nnpm test\n\nAnd got this output:\n\nTypeError: cart is empty\n1 failed")],
+      () => [
+        assistant("```\nnpm test\n```"),
+        user("I ran this command:\n\nnpm test\n\nTypeError: cart is empty\n1 failed"),
+      ],
       [assistant("cart.ts\n```ts\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```")],
     ],
     [
@@ -214,20 +217,6 @@ describe("what a result was", () => {
   test.each(["read_file", "get_issue", "think", "todo_write"])("what %s gives back is no failure", (name) => {
     expect(wrong("class ParseError extends Error {}\nTypeError: boom", name, { path: "a.ts" })).toBe(false);
   });
-});
-
-test("files touched are the distinct files that edit-like calls name, under whatever parameter", () => {
-  const patch = "*** Begin Patch\n*** Update File: src/c.ts\n@@\n*** Add File: src/d.ts\n*** End Patch";
-  const calls = [
-    ...step("edit_file", { path: "src/a.ts", old: "x", new: "y" }, "ok"),
-    ...step("edit_file", { path: "src/a.ts" }, "ok"),
-    ...step("write_to_file", { content: "x".repeat(5_000), file_path: "src/b.ts" }, "ok"),
-    ...step("apply_patch", { input: patch }, "ok"),
-    ...step("read_file", { path: "src/e.ts" }, "ok"),
-    ...step("str_replace_editor", { command: "view", path: "src/f.ts" }, "ok"),
-    ...step("todo_write", { path: "plan" }, "ok"),
-  ];
-  expect(runtime(...calls).files_touched).toBe(4);
 });
 
 describe("the model's own prose", () => {

@@ -15,6 +15,8 @@ export interface CallFacts {
   /** It may change something; it runs something whose outcome says whether the work is right: a test, a build, a script. */
   readonly changes: boolean;
   readonly runs: boolean;
+  /** Whether it runs a command. */
+  readonly command: boolean;
   /** Its arguments are no JSON although they begin like it. */
   readonly malformed: boolean;
   /** Hash of what it checks. */
@@ -77,6 +79,7 @@ export function callFacts({ name, args }: ToolCall, id?: string): CallFacts {
     hash: hashOf(`${name}\0${args}`),
     id: id === undefined ? undefined : hashOf(id),
     ...effect,
+    command: command !== "",
     malformed: fields === null,
     check: sharedHash(command === "" ? `${name} ${args.slice(0, 200)}` : checkOf(command)),
     worksInRepository,
@@ -124,7 +127,7 @@ function checkOf(command: string): string {
 }
 
 const readingPrograms = new Set(
-  "cat grep rg ag head tail ls dir find fd nl wc tree pwd cd which file stat awk diff echo printf sort uniq less sed jq env export type findstr".split(
+  "cat grep egrep rg ag head tail ls dir find fd nl wc tree pwd cd which file stat awk diff echo printf sort uniq cut tr less sed jq env export set true source test . [ type findstr".split(
     " ",
   ),
 );

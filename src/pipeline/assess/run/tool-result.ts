@@ -36,7 +36,8 @@ const failedField =
 /** A line by which a program says what went wrong, and one that only says how much did. */
 const errorLine =
   /(?:Error|Exception)\b|\berror(?:\[\w{1,10}\]| [A-Z]{1,4}\d{3,5})?:|^\s*\[?ERROR\b|\b(?:panic|fatal):|\bFAIL(?:ED|URE)?\b|\bCONFLICT \(|not found$|No such file|ermission denied|onnection refused|Fehler:/;
-const countLine = /\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|errors?|problems?)\b|\btimed? ?out\b/i;
+const countLine =
+  /\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|errors?|problems?|offenses?)\b|\btimed? ?out\b/i;
 /** Lines that say that there is none, and those of tests that passed, whatever their names. */
 const noError =
   /\b(?:no|0) (?:errors?|failures?|failed)\b|\berrors?: ?(?:0\b|\(?none\b)|^\s*(?:ok \d|[✓✔√])|\bPASSED\s*$/i;
@@ -55,7 +56,7 @@ export function observe(call: CallFacts, whole: string): Observation {
 }
 
 /** A stated status beats text. */
-function outcomeOf({ changes, runs, malformed, check }: CallFacts, text: string): Observation["outcome"] {
+function outcomeOf({ changes, runs, command, malformed, check }: CallFacts, text: string): Observation["outcome"] {
   if (malformed) return "malformed";
   if (!changes && !runs) return "read";
   const lines = text.split("\n").map((line) => line.slice(0, maxLineLength));
@@ -69,9 +70,10 @@ function outcomeOf({ changes, runs, malformed, check }: CallFacts, text: string)
   const exit = statedIn(text.slice(0, statusWindow)) ?? statedIn(text.slice(-statusWindow));
   if (exit !== undefined) return exit === 0 ? "succeeded" : failed(`exit ${exit}`);
   if (/^\s*[{<]/.test(text) && failedField.test(text.slice(0, statusWindow))) return failed("error");
-  // What changes something says in its first line whether it did.
-  const own = runs ? errors.length > 0 || lines.some((line) => countLine.test(line) && !noError.test(line)) : false;
-  return own || (!runs && errors[0] !== undefined && errors[0] === lines[0]) ? failed("FAILED") : "succeeded";
+  // A tool that edits says in its first line whether it did.
+  const said = runs || command ? errors : errors.filter((line) => line === lines[0]);
+  const counted = runs && lines.some((line) => countLine.test(line) && !noError.test(line));
+  return said.length > 0 || counted ? failed("FAILED") : "succeeded";
 }
 
 function statedIn(text: string): number | undefined {
