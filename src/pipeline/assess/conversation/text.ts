@@ -1,8 +1,8 @@
 import { isObject, type Json } from "#domain/chat.ts";
 
 /** Characters of a message that are read, from its beginning and from its end: what is wanted is said there. */
-export const readHead = 4_000;
-export const readTail = 2_000;
+const readHead = 4_000;
+const readTail = 2_000;
 
 /** The beginning and the end of a text; the text itself when it is short enough. */
 export function windowOf(text: string, head: number = readHead, tail: number = readTail): string {

@@ -89,7 +89,7 @@ const continuingPhrase =
   /^(?:(?:继续|接着|好的?|可以|是的?|没问题|开始吧?|请|続けて|はい|お願いします|進めて|ください|계속|네|진행|해|주세요|해줘)[\s,.!。，！、]{0,3}){1,6}$/;
 
 /** Whether an ask only says to continue what was asked before. */
-export function isContinuePrompt(ask: string): boolean {
+function isContinuePrompt(ask: string): boolean {
   if (ask.length > 80 || ask.includes("?")) return false;
   if (continuingPhrase.test(ask)) return true;
   const said = ask.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
