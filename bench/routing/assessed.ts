@@ -3,11 +3,11 @@ import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { type Assessment, assess } from "#pipeline/assess/assess.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { scoreOf } from "#pipeline/decide/rules/score.ts";
 import type { Affinity } from "#pipeline/decide/snapshot.ts";
 import { takeSnapshot } from "#pipeline/take-snapshot.ts";
+import { inMemoryTaskMemory } from "#pipeline/task/task-memory.ts";
 
 type Body = JsonObject & { messages: ChatMessage[] };
 export type Tier = "flash" | "pro";

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { readAskText } from "#pipeline/assess/ask/ask-text.ts";
-import { dimensionsOf } from "#pipeline/assess/ask/dimensions.ts";
+import { askWeights, dimensionsOf } from "#pipeline/assess/ask/features.ts";
 import { pointsOf } from "#pipeline/decide/rules/score.ts";
 import { assessedPrompt, benchPolicy, routed, scoreOfAssessed, type Tier } from "./assessed.ts";
 import { guardedKinds, judgedAsks, judgedSets } from "./guarded-asks.ts";
@@ -135,25 +134,25 @@ function regexScore(prompt: string): number {
 
 /** Their strong model is small, and also fails the hardest questions: they do not tell which model should answer. */
 const smallStrongModel = new Set(["llmrouter-math", "llmrouter-agentverse-logicgrid"]);
-const counts = ["formulas", "technical_words", "constraints", "steps"] as const;
+const counts = ["short_question", "constraints", "steps"] as const;
 
 /**
  * The APGR of each source with the counts that the other sources would have kept: not those whose absence makes their
  * mean better. Sources with few rows, or hardly a difference between the models, have no say.
  */
 function scoresLeftOut(data: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<string, number> {
-  const shipped = benchPolicy.routing.ask_weights;
+  const shipped = askWeights;
   const without = (dropped: readonly string[]) => ({
     ...shipped,
     ...Object.fromEntries(dropped.map((count) => [count, 0])),
   });
   const results = [...data].map(([source, rows]) => {
-    const assessed = rows.map((row) => ({ row, text: readAskText(row.prompt), ...assessedPrompt(row) }));
+    const assessed = rows.map((row) => ({ row, ...assessedPrompt(row) }));
     const quality = (weights: typeof shipped) =>
       apgr(
-        assessed.map(({ row, text, task, runtime }) => ({
+        assessed.map(({ row, features, task, runtime }) => ({
           ...outcome(row),
-          score: pointsOf({ ...task, ...dimensionsOf(text, weights) }, runtime, benchPolicy, []),
+          score: pointsOf({ ...task, ...dimensionsOf(features, weights) }, runtime, benchPolicy, []),
         })),
       );
     const whole = quality(shipped);

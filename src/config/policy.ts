@@ -13,17 +13,17 @@ const bias = (fallback: number) => num(fallback, -50, 50);
 
 const kindBias: Record<TaskKind, number> = {
   CODING: 0,
-  DEBUG: 4,
-  ARCHITECTURE: 10,
+  DEBUG: 0,
+  ARCHITECTURE: 0,
   SECURITY: 10,
   AUTH: 8,
   PAYMENT: 8,
   DESTRUCTIVE_MIGRATION: 10,
-  TEST: -2,
-  SUMMARIZE: -8,
-  CLASSIFY: -10,
-  PUBLIC_REVIEW: -2,
-  RESEARCH: 2,
+  TEST: 0,
+  SUMMARIZE: 0,
+  CLASSIFY: 0,
+  PUBLIC_REVIEW: 0,
+  RESEARCH: 0,
   OTHER: 0,
 };
 
@@ -39,21 +39,6 @@ const Weights = section({
     "Points for a task in trouble: repeated errors, failed tests, earlier attempts.",
   ),
 }).describe("How many of the 100 points each feature can give.");
-
-const askWeight = (fallback: number) => num(fallback, -1, 1);
-
-const AskWeights = section({
-  length: askWeight(0.6).describe(
-    "All four dimensions of an ask of 400 different words; the share grows with their logarithm.",
-  ),
-  formulas: askWeight(0.1).describe(
-    "At most, for signs of formulas: reasoning_requirement and verification_difficulty.",
-  ),
-  technical_words: askWeight(0.15).describe("At most, for words of technical subjects: ambiguity."),
-  constraints: askWeight(0.1).describe("At most, for words that bound an answer: dependency_depth."),
-  steps: askWeight(0.08).describe("At most, for words of order and lists: dependency_depth."),
-  trivial_opening: askWeight(-0.05).describe("For a greeting or a short question of fact: all four dimensions."),
-}).describe("What the counts of an ask add to the dimensions that are inferred from it, each 0 to 1.");
 
 const guardedWords = z
   .array(
@@ -94,7 +79,6 @@ const Routing = section({
     "Scores from this on go to the pro tier: as shipped, the top 3 % of asks. Scores between the two are the gray zone: the scout is asked if it may see the task, else the midpoint decides (as shipped 93.5, the top 6.5 %). With 85 for both, the top 15 % go to pro.",
   ),
   weights: Weights,
-  ask_weights: AskWeights,
   kind_bias: section(
     Object.fromEntries(taskKinds.map((kind) => [kind, bias(kindBias[kind])])) as Record<
       TaskKind,

@@ -134,18 +134,13 @@ export type Outcome = (typeof outcomes)[number];
 /** What an ask looks like, in numbers; records keep them under these names. */
 export interface AskFeatures {
   readonly characters: number;
-  /** Words outside code, and different ones among them. A Chinese or Japanese character counts as three fifths of one. */
-  readonly words: number;
+  /** Different words. A Chinese or Japanese character counts as three fifths of one. */
   readonly distinct_words: number;
-  /** Lines of code, of stack traces and of lists, and answers to choose from (`A. …`). */
+  /** Lines that end like one of a program. */
   readonly code_lines: number;
-  readonly trace_lines: number;
-  readonly list_items: number;
-  readonly options: number;
-  readonly numbers: number;
-  readonly commas: number;
-  /** Signs of formulas: TeX commands, powers, roots, relations. */
-  readonly math_signs: number;
-  /** Names as programs have them: camelCase, snake_case, and words in backticks. */
-  readonly identifiers: number;
+  /** Items of lists and words that order an answer's steps, and words that bound it. */
+  readonly steps: number;
+  readonly constraints: number;
+  /** 1 for a greeting or a short question of fact, else 0. */
+  readonly is_short_question: number;
 }

@@ -4,16 +4,16 @@ import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import { assess } from "#pipeline/assess/assess.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { estimateOf, holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import { guardFields } from "#pipeline/field-rules.ts";
 import type { Configuration } from "#pipeline/ports.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import { fieldRefused, freeTermsRefused } from "#pipeline/respond/refusals.ts";
 import type { Refusal } from "#pipeline/respond/reply.ts";
 import { snapshotOfAsk } from "#pipeline/take-snapshot.ts";
+import { inMemoryTaskMemory } from "#pipeline/task/task-memory.ts";
 import { findingsIn, type RedactedBody } from "#privacy/redaction.ts";
 
 /** A decision about a chat request that is not sent, with what it was made from. */

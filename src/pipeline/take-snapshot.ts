@@ -4,8 +4,8 @@ import type { Writable } from "#domain/writable.ts";
 import type { HealthView } from "#health/health.ts";
 import type { Spend } from "#ledger/ledger.ts";
 import type { Assessment } from "#pipeline/assess/assess.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { Configuration } from "./ports.ts";
 
 const nothing = { spent: zeroUsd, held: zeroUsd };

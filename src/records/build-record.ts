@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type ModelKey, type Price, tierOfRole } from "#domain/model.ts";
 import { ratesOf, type TimeSpan } from "#domain/money/prices.ts";
 import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { DecisionAttempt, DecisionInputs, DecisionRecord, DecisionTokens } from "./decision-record.ts";
 import type { AttemptRecord, RequestRecord, RoutedInputs } from "./record.ts";
 

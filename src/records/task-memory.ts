@@ -1,9 +1,4 @@
-import {
-  inMemoryTaskMemory,
-  newTask,
-  type RememberedTask,
-  type TaskMemory,
-} from "#pipeline/assess/task/task-memory.ts";
+import { inMemoryTaskMemory, newTask, type RememberedTask, type TaskMemory } from "#pipeline/task/task-memory.ts";
 import { LruMap, type MemoryLimits } from "#platform/lru-map.ts";
 import type { StoredRecords } from "./stored-records.ts";
 

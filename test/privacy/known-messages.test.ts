@@ -5,7 +5,7 @@ import { type ChatMessage, type ChatRequest, isObject, type Json } from "#domain
 import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
 import { PieceCache } from "#http/chat-body/piece-cache.ts";
 import { assess } from "#pipeline/assess/assess.ts";
-import { inMemoryTaskMemory } from "#pipeline/assess/task/task-memory.ts";
+import { inMemoryTaskMemory } from "#pipeline/task/task-memory.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { CredentialNotReplaceable, type PrivacyEngine } from "#privacy/redaction.ts";
 

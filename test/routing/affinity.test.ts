@@ -13,7 +13,7 @@ const call = (n: number, result: string) => [
 const hard =
   "Design a distributed, fault-tolerant job queue with exactly-once delivery, sharding and failover, prove that it is correct, and then migrate the concurrent workers step by step.";
 /** What such an ask reaches, and a small one does not. */
-const routing = { flash_below: 60, pro_from: 60 };
+const routing = { flash_below: 30, pro_from: 30 };
 
 const say = (messages: readonly object[], more: object = {}) => ({ model: "smart-router", messages, ...more }) as never; // shaped by hand
 

@@ -6,10 +6,10 @@ import type { Config } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
 import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { contributionsOf, dryRun, evidenceOf, expectedCost, type Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { maxValues, type RouteInput, readRouteInput } from "./route-input.ts";
 

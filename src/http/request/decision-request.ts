@@ -2,8 +2,8 @@ import { isObject } from "#domain/chat.ts";
 import { inputBoundOf } from "#domain/money/tokens.ts";
 import { DecisionRequest, type RoutingTask, type RuntimeState } from "#domain/routing.ts";
 import { receiveJson } from "#http/chat-body/received-json.ts";
-import { asksForHighReasoning } from "#pipeline/assess/envelope/ask.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import { asksForHighReasoning } from "#pipeline/assess/conversation/user-message.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { PrivacyEngine } from "#privacy/redaction.ts";
 import { bodyProblems } from "./body-problems.ts";
 

@@ -78,7 +78,7 @@ describe("reasoning is high", () => {
       [user(`hello <environment_details>${marked}</environment_details>`)],
       [
         user("hello"),
-        { role: "assistant", content: "<execute_command>" },
+        { role: "assistant", content: "<execute_command>\ncat notes\n</execute_command>" },
         user(`[execute_command for 'cat notes'] Result:\n${marked}`),
       ],
     ];

@@ -1,19 +1,20 @@
 import type { Policy } from "#config/policy.ts";
 import type { ChatMessage, ChatRequest, JsonObject } from "#domain/chat.ts";
 import { goalIdOf } from "#domain/goal.ts";
+import { memoizeByMessage } from "#domain/known-message.ts";
 import type { AskFeatures, ExplicitRoute, RoutingTask, RuntimeState } from "#domain/routing.ts";
-import { readAskText } from "./ask/ask-text.ts";
-import { dimensionNames, dimensionsOf, everywhere } from "./ask/dimensions.ts";
-import { guardedIn } from "./ask/guarded.ts";
-import { kindOf, type Risk, riskOf } from "./ask/kind.ts";
-import { conversationOf, repoContextIn } from "./envelope/conversation.ts";
-import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./envelope/housekeeping.ts";
-import { type RequestSize, requestSizeOf } from "./request-size.ts";
-import { runSignalsOf } from "./run-signals/run-signals.ts";
+import { type RequestSize, requestSizeOf } from "#pipeline/request-size.ts";
+import { type TaskMemory, taskKeyOf } from "#pipeline/task/task-memory.ts";
+import { runtimeOf } from "#pipeline/task/task-runtime.ts";
+import { dimensionNames, dimensionsOf, everywhere, featuresOf } from "./ask/features.ts";
+import { guardedIn, hasTextsTreated } from "./ask/guarded.ts";
+import { kindOf, noRisk, riskOf } from "./ask/kind.ts";
+import { conversationOf, repoContextIn } from "./conversation/conversation.ts";
+import { conversationKeyOf } from "./conversation/conversation-key.ts";
+import { type HousekeepingKind, housekeepingOf, taskKindOf } from "./conversation/housekeeping.ts";
+import { textOf } from "./conversation/text.ts";
+import { runSignalsOf } from "./run/run-signals.ts";
 import { type ScoreScale, scaleFor } from "./score-scale.ts";
-import { conversationKeyOf } from "./task/conversation-key.ts";
-import { runtimeOf } from "./task/runtime.ts";
-import { type TaskMemory, taskKeyOf } from "./task/task-memory.ts";
 
 /** A chat request as the policy sees it. */
 export interface Assessment {
@@ -56,10 +57,18 @@ export function assess(
 ): Assessment {
   const said = request.routing;
   const conversation = conversationOf(redactedBody);
-  const housekeeping = housekeepingOf(conversation, redactedBody.messages, request.requestedOutputTokens);
-  const text = readAskText(conversation.subject);
-  const guarded = housekeeping === undefined ? guardedIn(text, routing.guarded_words) : undefined;
-  const kind = said.taskFields.kind ?? (housekeeping === undefined ? kindOf(text, guarded) : taskKindOf[housekeeping]);
+  const { newest, system, tools } = conversation;
+  const { requestedOutputTokens } = request;
+  const call = { messages: redactedBody.messages, newest, system, requestedOutputTokens };
+  const housekeeping = tools.count > 0 ? undefined : housekeepingOf(call);
+  // The one character whose lower case is longer.
+  const subject = conversation.subject.replaceAll("İ", "i").toLowerCase();
+  const features = featuresOf(conversation.subject, conversation.attached);
+  const isData = housekeeping !== undefined || (conversation.system !== undefined && treatsTexts(conversation.system));
+  const guarded = isData ? undefined : guardedIn(subject, routing.guarded_words);
+  const kind =
+    said.taskFields.kind ??
+    (housekeeping === undefined ? kindOf(subject, features, guarded) : taskKindOf[housekeeping]);
   const sensitive = redactions > 0 || (said.sensitive ?? true);
 
   const run = runSignalsOf(conversation.run, routing.run_prose_calls);
@@ -76,9 +85,12 @@ export function assess(
 
   // Field by field: spreads and rests copy objects, once for every request.
   const fields = said.taskFields;
-  const risk = housekeeping === undefined ? riskOf(kind, guarded) : noRisk;
-  const dimensions = housekeeping === undefined ? dimensionsOf(text, routing.ask_weights) : smallWork;
+  const dimensions = housekeeping === undefined ? dimensionsOf(features) : smallWork;
   const repoContext = repoContextIn(conversation, redactedBody.messages);
+  // What only words suggest never overrides a route that the caller has asked for.
+  const guesses =
+    housekeeping === undefined && (fields.kind !== undefined || !asksForCheaper(request, sensitive, repoContext));
+  const risk = guesses ? riskOf(kind, guarded) : noRisk;
   const task: RoutingTask = {
     task_id: said.taskId ?? request.requestId,
     goal_id: goalIdOf(said),
@@ -107,17 +119,28 @@ export function assess(
     conversationKey: conversationKeyOf(said, redactedBody.messages),
     continuation: conversation.inRun,
     housekeeping,
-    features: text.features,
+    features,
     scale: dimensionNames.every((name) => fields[name] !== undefined)
       ? "declared"
-      : scaleFor(kind, conversation, repoContext),
+      : scaleFor(conversation, repoContext),
     evidence,
     prose: housekeeping === undefined ? run.prose : 0,
   };
 }
 
+/** Whether the caller asks for the flash or a free model by alias, field or hint; a hint that privacy drops asks for nothing. */
+function asksForCheaper({ alias, routing }: ChatRequest, sensitive: boolean, repoContext: boolean): boolean {
+  const { taskFields, routingHint } = routing;
+  const route = routeOfAlias[alias] ?? taskFields.explicit_route;
+  if (routing.forcePro || route === "PRO") return false;
+  if (route === "FLASH" || route === "FREE_SCOUT" || routingHint === "flash") return true;
+  const inRepository = (taskFields.repo_context_present ?? repoContext) && taskFields.repo_free_opt_in !== true;
+  return routingHint === "free" && !sensitive && !inRepository;
+}
+
+const treatsTexts = memoizeByMessage(({ content }) => hasTextsTreated(textOf(content)));
+
 /** What a housekeeping call is worth, whatever words stand in what it names or sums up. */
-const noRisk: Risk = { risk_level: "LOW", blast_radius: "LOW" };
 const smallWork = everywhere(0.1);
 
 function metadataOf({ routingHint, scoutFirst, repoId }: ChatRequest["routing"]): RoutingTask["metadata"] {

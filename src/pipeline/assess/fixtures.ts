@@ -1,8 +1,8 @@
 import type { ChatMessage, ChatRequest, GatewayFields, JsonObject } from "#domain/chat.ts";
 import type { Alias } from "#domain/routing.ts";
 import { aPolicy } from "#pipeline/decide/fixtures.ts";
+import { inMemoryTaskMemory, type TaskMemory } from "#pipeline/task/task-memory.ts";
 import { type Assessment, assess } from "./assess.ts";
-import { inMemoryTaskMemory, type TaskMemory } from "./task/task-memory.ts";
 
 /** What the tests of this folder send. Everything has a default, so that a test says only what it is about. */
 export interface Sent {

@@ -3,7 +3,7 @@ import { type Model, type ModelKey, type ModelRegistry, modelRegistry, type Role
 import { lowerCap, type NanoUsd, type NanoUsdPerMTok, usdToNano, zeroUsd } from "#domain/money/money.ts";
 import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { Snapshot, SpendView } from "./snapshot.ts";
 
 /** Tasks, runtimes, registries and snapshots for tests and benches: everything by default, what matters by name. */

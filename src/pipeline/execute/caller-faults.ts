@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "#domain/chat.ts";
 import type { Model, ModelKey } from "#domain/model.ts";
 import type { Permit, Verdict } from "#health/health.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { Clock } from "#platform/time.ts";
 
 /**

@@ -10,8 +10,8 @@ import { memoizeByMessage, wholeMessage } from "#domain/known-message.ts";
 import type { Model } from "#domain/model.ts";
 import { highestRates } from "#domain/money/prices.ts";
 import { numberOf } from "#domain/raw-json.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Configuration } from "#pipeline/ports.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import { WithEmptyReasoning } from "#upstream/upstream.ts";
 
 /**

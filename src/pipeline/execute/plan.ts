@@ -1,11 +1,11 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, Role } from "#domain/model.ts";
 import type { Permit } from "#health/health.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { outputBoundOf } from "#pipeline/decide/select/budget.ts";
 import { fallbacksFor } from "#pipeline/decide/select/select-model.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import { ignoreCallerFaults } from "./caller-faults.ts";
 import { forwardedBody, priceLimitOf, toolTurnRule } from "./forwarded-body.ts";

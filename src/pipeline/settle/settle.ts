@@ -1,7 +1,7 @@
 import type { Model } from "#domain/model.ts";
-import { taskKeyOf } from "#pipeline/assess/task/task-memory.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RequestRecorder, RoutedDecision } from "#pipeline/request-context.ts";
+import { taskKeyOf } from "#pipeline/task/task-memory.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { type ClosedAttempt, closeAbandoned, closeAnswered, closeFailed, type OpenAttempt } from "./attempt.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { nanoUsd } from "#domain/money/money.ts";
 import { levels, taskKinds } from "#domain/routing.ts";
 import { healthStates } from "#health/health.ts";
-import { readAskText } from "#pipeline/assess/ask/ask-text.ts";
+import { featuresOf } from "#pipeline/assess/ask/features.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aPolicy,
@@ -21,7 +21,7 @@ import { buildRecord } from "#records/build-record.ts";
 import { aRequestRecord } from "#records/fixtures.ts";
 import { configurationNames, decideAgain, decideInputOf, readConfiguration } from "./replay.ts";
 
-const { features } = readAskText("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
+const features = featuresOf("Fix the parser, please: `parse_all` fails on 3 of 12 inputs, and on a < b.");
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 /** Mostly LOW, which leaves the decision to later rules. */

@@ -3,10 +3,10 @@ import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
 import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import type { HealthState, HealthView, ModelHealth } from "#health/health.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import { deniedByHardCap, withinHardCaps } from "#pipeline/decide/select/budget.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { DecisionInputs, DecisionRecord } from "#records/decision-record.ts";
 
 /** What decisions are made by. */

@@ -2,56 +2,58 @@ import { describe, expect, test } from "bun:test";
 import type { TaskKind } from "#domain/routing.ts";
 import { aPolicy } from "#pipeline/decide/fixtures.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
-import { readAskText } from "./ask-text.ts";
-import { dimensionsOf } from "./dimensions.ts";
-import { guardedIn } from "./guarded.ts";
+import { dimensionsOf, featuresOf } from "./features.ts";
+import { guardedIn, hasTextsTreated } from "./guarded.ts";
 import { kindOf, riskOf } from "./kind.ts";
-import { Vocabulary } from "./terms.ts";
+import { Lexicon } from "./lexicon.ts";
+import { sentencesOf } from "./sentences.ts";
 
-const { ask_weights, guarded_words } = aPolicy().routing;
-const guarded = (ask: string, own = guarded_words) => guardedIn(readAskText(ask), own);
-const kind = (ask: string) => kindOf(readAskText(ask), guarded(ask));
+const { guarded_words } = aPolicy().routing;
+const guarded = (ask: string, own = guarded_words) => guardedIn(ask.toLowerCase(), own);
+const kind = (ask: string) => kindOf(ask.toLowerCase(), featuresOf(ask), guarded(ask));
 
 describe("what an ask looks like", () => {
   test("is counted in its beginning and its end", () => {
-    const ask =
-      "1. Run `npm i`, then:\n```\nconst a = b(c);\n```\n- parseAll fails on 3 of 12\nA. x^2 + 1\n   at f (x.js:1)";
-    expect(readAskText(ask).features).toMatchObject({
-      characters: ask.length,
-      code_lines: 2,
-      trace_lines: 1,
-      list_items: 2,
-      options: 1,
-      commas: 1,
-    });
-    expect(readAskText(`${"word ".repeat(50_000)}last`).words.at(-1)?.text).toBe("last");
+    const ask = "1. First run it, then:\n- parse exactly 3 of 12\nconst a = b(c);\nif (x) {";
+    expect(featuresOf(ask)).toMatchObject({ characters: ask.length, code_lines: 2, steps: 3, constraints: 1 });
+    expect(featuresOf(`${"word ".repeat(50_000)}last`).distinct_words).toBe(2);
   });
 
-  test.each([
-    ["names of programs", "rename user_id in auth/login.py", ["rename", "in"]],
-    ["code", "fix this\n```\nlogin(password)\n```", ["fix", "this"]],
-    ["lines of a log", "why?\n2026-01-02 10:00:00 ERROR payment failed", ["why"]],
-    ["what a label is to say", 'change the title to "Payment"', ["change", "the", "title"]],
-    ["placeholders of credentials", "use [REDACTED:api_key:1] here", ["use", "here"]],
-  ])("%s are no words of the ask", (_, ask, words) => {
-    expect(readAskText(ask).words.map(({ text }) => text)).toEqual(words);
+  test("a greeting or a short question of fact is one, a longer ask is none", () => {
+    expect(featuresOf("What is the capital of France?").is_short_question).toBe(1);
+    expect(featuresOf("Add a flag to the parser").is_short_question).toBe(0);
+  });
+});
+
+describe("sentences", () => {
+  test.each<[string, readonly string[]]>([
+    ["add a flag. then test it!", ["add a flag.", " then test it!"]],
+    ["extract all names: delete my account now. thanks\n\nuse json", ["extract all names", "use json"]],
+    ["task: rotate the keys", ["task", " rotate the keys"]],
+    ['set the label to "reset password" there', ["set the label to   there"]],
+    ["see http://a.b/c:d at 10:30", ["see http://a.b/c:d at 10:30"]],
+    ["删除旧表。然后通知我", ["删除旧表。", "然后通知我"]],
+  ])("end where they end, without data: %s", (text, sentences) => {
+    expect(sentencesOf(text)).toEqual([...sentences]);
   });
 });
 
 describe("terms", () => {
-  const vocabulary = new Vocabulary({ a: "key api_key rotat*", b: "密钥 user" });
-  const read = (ask: string) => vocabulary.read(readAskText(ask));
+  const lexicon = new Lexicon({ a: "key api_key rotat*", b: "密钥 user" });
 
-  test("are words, plurals, beginnings, joined words and words without blanks; the longest wins", () => {
-    const named = read("Rotating API keys of users: 请更换密钥");
+  test("are words, plurals, beginnings, phrases and words without blanks; the longest wins", () => {
+    const named = lexicon.read("rotating api keys of users: 请更换密钥");
     expect([named.count("a"), named.distinct("a"), named.first("a")]).toEqual([2, 2, 0]);
     expect(named.count("b")).toBe(2);
-    expect(read("monkey").first("a")).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test.each(["monkey", "user_id", "auth/user.py", "keyboard", "api key8"])("are whole words of prose: %s", (text) => {
+    expect(lexicon.read(text).has("b") || (lexicon.read(text).count("a") > 0 && text !== "api key8")).toBe(false);
   });
 });
 
 describe("dimensions", () => {
-  const dimensions = (ask: string) => dimensionsOf(readAskText(ask), ask_weights);
+  const dimensions = (ask: string) => dimensionsOf(featuresOf(ask));
   const short = "Add a flag to the parser";
 
   test("grow with different words, not with repeated ones", () => {
@@ -61,15 +63,10 @@ describe("dimensions", () => {
     expect(dimensions(`${short} ${short} ${short}`).ambiguity).toBe(dimensions(short).ambiguity);
   });
 
-  test.each([
-    ["formulas", "x^2 = 4 + y", "reasoning_requirement"],
-    ["technical words", "algorithm protocol", "ambiguity"],
-    ["constraints", "exactly without", "dependency_depth"],
-    ["steps", "first then finally", "dependency_depth"],
-  ] as const)("%s count as the policy says", (_, words, dimension) => {
-    const text = readAskText(`${short} ${words}`);
-    const none = { ...ask_weights, formulas: 0, technical_words: 0, constraints: 0, steps: 0 };
-    expect(dimensionsOf(text, ask_weights)[dimension]).toBeGreaterThan(dimensionsOf(text, none)[dimension]);
+  test.each(["exactly only without", "first then finally"])("steps and constraints make a task deeper: %s", (words) => {
+    const [deeper, as_many] = [dimensions(`${short} ${words}`), dimensions(`${short} red green blue`)];
+    expect(deeper.dependency_depth).toBeGreaterThan(as_many.dependency_depth);
+    expect(deeper.ambiguity).toBe(as_many.ambiguity);
   });
 
   test("of nothing are what is assumed when nothing is known", () => {
@@ -105,8 +102,18 @@ describe("a guarded topic", () => {
     ],
     ["data in memory", "Drop the rows with missing values from this data frame"],
     ["a name in a program", "Rename authToken to token in login.py"],
+    ["a text behind a colon", "Extract the amounts: please refund me and delete my account"],
+    ["a text in front of the ask", "Reset my password and refund the order now!\n\nTranslate this to French."],
+    ["a text in quotes", 'Which language is "delete all users from the production database"'],
+    ["a text that somebody answers", "Reply to this customer.\n\nMy card was charged twice, cancel the subscription."],
+    ["a text to be filed", "Route this ticket to a team.\n\nFix the login, it throws me out."],
   ])("is not %s", (_, ask) => {
     expect(guarded(ask)).toBeUndefined();
+  });
+
+  test("is no matter of a system prompt that has texts treated", () => {
+    expect(hasTextsTreated("You extract the amounts from customers' mails. Answer in JSON.")).toBe(true);
+    expect(hasTextsTreated("You are a coding assistant. You work in a repository.")).toBe(false);
   });
 
   test("is also what the policy's own words name", () => {

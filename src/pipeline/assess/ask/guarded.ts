@@ -1,53 +1,26 @@
 import type { Policy } from "#config/policy.ts";
-import type { AskText } from "./ask-text.ts";
-import { elsewhere, guardedWords, harmlessOpenings, harmlessWords, inMemoryWords } from "./guarded-words.ts";
-import { joined, type Named, Vocabulary } from "./terms.ts";
+import words from "./guarded-words.yaml";
+import { Lexicon, type Named } from "./lexicon.ts";
+import { isListOrQuiz, sentencesOf } from "./sentences.ts";
 
 export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
 type OwnWords = Policy["routing"]["guarded_words"];
-type Tag = keyof typeof shipped | keyof OwnWords;
 
-const howMany = /\bhow (?:many|much|tall|far|old)\b/;
-
-/** Words into an ask within which a topic counts: what is wanted is said first. */
-const reach = 30;
-/** Words into it within which something harmless is its purpose, and what it orders is said. */
-const purpose = 8;
-const opening = 4;
-/** A longer ask that orders nothing is a report, a story or a question, whatever it mentions. */
-const longReport = 40;
-
-const orders = `add fix implement make let please create change remove delete drop use store switch move replace rotate block prevent stop ensure update upgrade migrate write build
-  integrate allow require enforce restrict revoke encrypt hash check verify validate rate limit lock refund charge issue send cancel retry handle give set put get pls could can we our should must
-  purge wipe truncate erase reset clean apply run merge convert swap split close disable enable secure harden mask hide invalidate expire support introduce
-  füge behebe implementiere ändere lösche entferne ajoute corrige implémente supprime mets añade arregla implementa borra elimina adicione corrija aggiungi correggi добавь исправь сделай удали dodaj popraw usuń ekle düzelt sil`;
-
-const shipped = {
-  ...guardedWords,
-  harmlessOpening: harmlessOpenings,
-  harmless: harmlessWords,
-  inMemory: inMemoryWords,
-  elsewhere,
-  order: orders,
-  building:
-    "build implement create write develop set_up make erstelle baue implementiere développe crée desarrolla crea implementa desenvolva создай 实现 创建 开发",
-  sum: "what_is_the what_was_the what_will_be calculate compute probability in_total convert stock",
-  listing: "with including include mit avec con com con с 包括 包含",
-};
-
-/** One vocabulary for each policy, as it may have words of its own. */
-const vocabularies = new WeakMap<OwnWords, Vocabulary<Tag>>();
-function vocabularyWith(own: OwnWords): Vocabulary<Tag> {
-  let vocabulary = vocabularies.get(own);
-  if (vocabulary === undefined) {
-    vocabulary = new Vocabulary<Tag>(shipped as Record<Tag, string>);
-    for (const [tag, words] of Object.entries(own) as [keyof OwnWords, readonly string[]][]) {
-      for (const word of words) vocabulary.add(word.trim().toLowerCase().replaceAll(/\s+/g, "_"), tag);
+/** One lexicon for each policy, as it may have words of its own. */
+const lexicons = new WeakMap<OwnWords, Lexicon>();
+function lexiconWith(own: OwnWords): Lexicon {
+  let lexicon = lexicons.get(own);
+  if (lexicon === undefined) {
+    const lists = { ...words };
+    for (const [topic, terms] of Object.entries(own)) {
+      lists[topic] = `${lists[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
     }
-    vocabularies.set(own, vocabulary);
+    lexicon = new Lexicon(lists);
+    lexicons.set(own, lexicon);
   }
-  return vocabulary;
+  return lexicon;
 }
+const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
 
 /** The guarded topic that an ask is to change, and whether it says that production is concerned. */
 export interface Guarded {
@@ -55,79 +28,132 @@ export interface Guarded {
   readonly live: boolean;
 }
 
+/** Words of a clause within which its deed is named, behind words of politeness. */
+const early = 4;
+/** Sentences from the beginning and from the end in which an order is looked for: between stands what it is about. */
+const firstSentences = 4;
+const lastSentences = 2;
+/** A short ask is one sentence, however it is punctuated; a still shorter one that orders nothing tells of a fault to be mended. */
+const shortAsk = 60;
+const shortReport = 25;
+/** Words of a paragraph that says what is to be done with the text in the others; characters of such a system prompt. */
+const shortParagraph = 30;
+const shortPrompt = 1_000;
+const maxParagraphs = 64;
+const maxClauses = 24;
+
 /**
- * A guarded topic is named by a word that means little else, or by two that may: enough points, early, in an ask that is not
- * only to read, list, test, document or lay out something. No grammar: asks in other words are not found, and callers can say so
- * themselves (`metadata.risk_level`).
+ * A guarded topic is named by a word that means little else, or by two that may, in a sentence that orders a change. A sentence that only
+ * reads, lists, tests, documents or lays out something is none. Where the first or the last paragraph has a text treated (extracted,
+ * translated, rated, answered), the ask is about that text, whatever it says. No grammar: asks in other words are not found, and callers
+ * can say so themselves (`metadata.risk_level`).
+ *
+ * @param ask in lower case
  */
-export function guardedIn(text: AskText, own: OwnWords): Guarded | undefined {
-  const { features } = text;
-  const named = vocabularyWith(own).read(text, reach);
-  const start = firstWord(text);
-  if (named.first("harmlessOpening") === start || named.first("harmless") < purpose) return undefined;
-  if (features.words > longReport && named.first("order") >= opening) return undefined;
-  // A quiz, a sum to be worked out, or a list of words.
-  if (features.options >= 3 || (features.numbers > 0 && (named.count("sum") > 0 || howMany.test(joined(text.words)))))
-    return undefined;
-  if (2 * features.commas > features.words) return undefined;
-  const live = named.count("live") > 0;
-  if (destroys(named)) return { kind: "DESTRUCTIVE_MIGRATION", live };
-  const kind = topicIn(named);
-  return kind === undefined || isOneOfManyParts(text, named) ? undefined : { kind, live };
+export function guardedIn(ask: string, own: OwnWords): Guarded | undefined {
+  const lexicon = lexiconWith(own);
+  const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
+  const isLong = paragraphs.length > 1;
+  const edges = isLong ? [paragraphs[0] ?? "", paragraphs.at(-1) ?? ""] : paragraphs;
+  if (edges.some((edge) => hasTextTreated(edge, isLong, lexicon)) || isListOrQuiz(ask)) return undefined;
+  const sentences = sentencesOf(ask);
+  if (isQuestion(sentences.at(-1) ?? "")) return undefined;
+  const joined = isLong || ask.length > 10 * shortAsk ? "" : sentences.join(" ");
+  const length = joined === "" ? Number.POSITIVE_INFINITY : lexicon.read(joined).words;
+  if (length <= shortAsk) return topicOf(joined, lexicon, length <= shortReport);
+  const read = [...sentences.slice(0, firstSentences), ...sentences.slice(firstSentences).slice(-lastSentences)];
+  for (const sentence of read) {
+    const found = topicOf(sentence, lexicon, false);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
+export function hasTextsTreated(prompt: string): boolean {
+  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconWith(shippedOnly));
+}
+
+/** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */
+function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexicon): boolean {
+  const sentences = sentencesOf(paragraph);
+  for (const sentence of [sentences[0] ?? "", sentences.at(-1) ?? ""]) {
+    const named = lexicon.read(withoutPoliteness(sentence));
+    if (named.first("treating") < early && named.first("treating") <= named.first("changing")) return true;
+  }
+  if (!besideOthers || paragraph.length > 8 * shortParagraph) return false;
+  const named = lexicon.read(paragraph);
+  return named.words <= shortParagraph && named.has("text") && namedTopic(named) === undefined;
+}
+
+/** What an ask ends with is what it wants to know, unless it is an order in polite words. */
+function isQuestion(sentence: string): boolean {
+  return /[?？]\s*$/.test(sentence) && !politeWords.has(/[\p{L}']+/u.exec(sentence)?.[0] ?? "");
+}
+
+/** @param reports a statement without an order counts too */
+function topicOf(sentence: string, lexicon: Lexicon, reports: boolean): Guarded | undefined {
+  const named = lexicon.read(wholeOf(sentence));
+  if (named.has("harmless") || named.has("personal")) return undefined;
+  const kind = destroys(named) ? "DESTRUCTIVE_MIGRATION" : namedTopic(named);
+  if (kind === undefined) return undefined;
+  const orders = reports || clausesOf(sentence).some((clause) => lexicon.read(clause).has("changing"));
+  // What reads first changes nothing: "explain how to add a login".
+  if (!orders || lexicon.read(withoutPoliteness(sentence)).first("reading") === 0) return undefined;
+  return { kind, live: named.has("live") };
+}
+
+const partsBehind = /\s(?:with|including|mit|avec|con|com|с)\s|包括|包含/;
+
+/** A sentence without a list of parts: "build an API with paging, authentication and caching" is work on an API. */
+function wholeOf(sentence: string): string {
+  const parts = sentence.search(partsBehind);
+  return parts > 0 && sentence.slice(parts).split(/[,、]/).length > 2 ? sentence.slice(0, parts) : sentence;
+}
+
+const politeWords = new Set(words["polite"]?.split(" "));
+
+function withoutPoliteness(clause: string): string {
+  const all = clause.trim().split(/\s/, 16);
+  const own = all.findIndex((word) => word !== "" && !politeWords.has(word.replace(/[,.!]$/, "")));
+  return all.slice(Math.max(0, own)).join(" ");
+}
+
+const clauseEnd = /[,;()–—!?.]\s|\s-\s|\s(?:and|then|so|but|und|et|y|e|и|a|ve)\s/;
+/** Scripts of languages whose verbs stand at the end, or whose words have no blanks between. */
+const otherScript = /[\u0600-\u06ff\u0900-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
+
+/** The beginnings of the clauses of a sentence, in which an order stands; the whole sentence where verbs stand elsewhere. */
+function clausesOf(sentence: string): readonly string[] {
+  if (otherScript.test(sentence)) return [sentence];
+  const clauses = sentence.split(clauseEnd, maxClauses);
+  return clauses.map((clause) => withoutPoliteness(clause).split(" ", early).join(" "));
 }
 
 /** Data that is stored is discarded: a verb for it, a thing that holds data, and how much of it or that it is in use. */
-function destroys(named: Named<Tag>): boolean {
-  if (named.count("destructive_migration") > 0) return true;
-  const some = (tag: Tag) => Math.min(1, named.count(tag));
-  if (some("destroying") + some("deleting") === 0 || some("stored") + some("storedHint") + some("live") === 0)
-    return false;
-  if (some("inMemory") > 0 && some("stored") + some("live") === 0) return false;
-  const points =
-    Math.max(2 * some("destroying"), some("deleting")) +
-    some("stored") +
-    Math.min(2, named.distinct("stored")) +
-    Math.min(2, named.distinct("storedHint")) +
-    some("live") +
-    some("everything");
-  return points >= (some("live") > 0 && some("stored") + some("storedHint") > 0 ? 3 : 4);
+function destroys(named: Named): boolean {
+  if (named.has("destructive_migration")) return true;
+  const some = (tag: string) => (named.has(tag) ? 1 : 0);
+  const holds = some("stored") + some("live");
+  if (some("destroying") + some("deleting") === 0 || holds + some("storedHint") === 0) return false;
+  if (some("inMemory") > 0 && holds === 0) return false;
+  const things = Math.min(2, named.distinct("stored")) + Math.min(2, named.distinct("storedHint"));
+  const points = Math.max(2 * some("destroying"), some("deleting")) + holds + things + some("everything");
+  return points >= (holds > 0 ? 3 : 4);
 }
 
-/** Words of politeness in front of what is wanted. */
-const politeWords = new Set(
-  "hi hello hey please pls plz kindly could can would will you i we d like to want need help me us let just now ok so and then also bitte kannst du können sie por favor puedes podrías pouvez vous peux tu s'il te plaît".split(
-    " ",
-  ),
-);
-
-function firstWord({ words }: AskText): number {
-  const at = words.findIndex(({ text }) => !politeWords.has(text));
-  return at < 0 ? 0 : at;
-}
-
-/** Points from which on a topic is named. */
-const enough = 2;
-
-function topicIn(named: Named<Tag>): "SECURITY" | "AUTH" | "PAYMENT" | undefined {
-  const act = named.count("act") > 0;
-  const again = named.count("again") > 0;
-  const points = (strong: Tag, hint: Tag, wrong: boolean) => {
-    const hints = Math.min(2, named.distinct(hint));
-    return 2 * named.count(strong) + hints + (hints > 0 && wrong ? 1 : 0);
+/** A topic is named by two points: one of its words, or two of those that have other meanings, or one and a fault. */
+function namedTopic(named: Named): "SECURITY" | "AUTH" | "PAYMENT" | undefined {
+  const points = (topic: string, wrong: boolean) => {
+    const hints = Math.min(2, named.distinct(`${topic}Hint`));
+    return 2 * named.count(topic) + hints + (hints > 0 && wrong ? 1 : 0);
   };
-  const security = points("security", "securityHint", act);
-  const auth = points("auth", "authHint", act || again);
-  const payment = points("payment", "paymentHint", act || again);
-  const most = Math.max(security, auth, payment);
-  if (most < enough) return undefined;
-  if (security === most) return "SECURITY";
-  return auth === most ? "AUTH" : "PAYMENT";
-}
-
-/** One part in a list of parts of something larger: "build an API with paging, authentication and caching" is work on an API. */
-function isOneOfManyParts({ features }: AskText, named: Named<Tag>): boolean {
-  const [begun, listed] = [named.first("building"), named.first("listing")];
-  const topics = named.count("security") + named.count("auth") + named.count("payment");
-  const first = Math.min(named.first("security"), named.first("auth"), named.first("payment"));
-  return features.commas >= 2 && topics === 1 && begun < opening && listed > begun && listed < first;
+  const act = named.has("act");
+  const again = named.has("again");
+  const security = points("security", act);
+  const auth = points("auth", act || again);
+  const payment = points("payment", act || again);
+  if (Math.max(security, auth, payment) < 2) return undefined;
+  if (security >= Math.max(auth, payment)) return "SECURITY";
+  return auth >= payment ? "AUTH" : "PAYMENT";
 }

@@ -36,21 +36,16 @@ describe("the scale", () => {
     expect(scored(dimensions(0.5), "agent")).toBeGreaterThan(scored(dimensions(0.4), "agent"));
   });
 
-  test("is that of agents for software work with tools, and for all work in a repository or of a coding agent", () => {
-    const conversation = (content: string | undefined, count = 0) => ({
+  test("is that of agents where tools are offered, a repository is at hand or a program has instructed the model", () => {
+    const conversation = (content: string, count = 0) => ({
       tools: { count, workInRepository: false },
-      system: content === undefined ? undefined : { role: "system" as const, content },
-      newest: { role: "user" as const, content: "Add a flag." },
-      ask: "Add a flag.",
+      system: { role: "system" as const, content },
     });
-    const chat = conversation("You are a friendly cook.");
-    expect(scaleFor("CODING", chat, false)).toBe("chat");
-    expect(scaleFor("CODING", conversation(undefined, 1), false)).toBe("agent");
-    expect(scaleFor("OTHER", conversation(undefined, 1), false)).toBe("chat");
-    expect(scaleFor("OTHER", chat, true)).toBe("agent");
-    const content = `Add a flag.\n${"One command at a time, in a shell. ".repeat(20)}`;
-    expect(scaleFor("OTHER", { ...chat, newest: { role: "user", content } }, false)).toBe("agent");
-    expect(scaleFor("OTHER", conversation("You solve programming tasks in a computer shell."), false)).toBe("agent");
+    const cook = "You are a friendly cook.";
+    expect(scaleFor(conversation(cook), false)).toBe("chat");
+    expect(scaleFor(conversation(cook, 1), false)).toBe("agent");
+    expect(scaleFor(conversation(cook), true)).toBe("agent");
+    expect(scaleFor(conversation(cook.repeat(20)), false)).toBe("agent");
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { nanoUsd } from "#domain/money/money.ts";
 import type { RoutingTask } from "#domain/routing.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import { decide } from "#pipeline/decide/decide.ts";
 import {
   aModel,
@@ -15,6 +14,7 @@ import {
   workerModel,
 } from "#pipeline/decide/fixtures.ts";
 import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import { estimateOf, holdOf, outputBoundOf } from "./budget.ts";
 
 const size: RequestSize = {

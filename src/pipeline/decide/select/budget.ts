@@ -3,9 +3,9 @@ import { formatUsd, maxUsd, type NanoUsd, withSurcharge } from "#domain/money/mo
 import { highestRates, priceWithCacheWrites } from "#domain/money/prices.ts";
 import { highestInputRateOf, holdFor } from "#domain/money/tokens.ts";
 import type { RoutingDecision } from "#domain/routing.ts";
-import type { RequestSize } from "#pipeline/assess/request-size.ts";
 import type { Choice, Evidence } from "#pipeline/decide/choice.ts";
 import type { Snapshot } from "#pipeline/decide/snapshot.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 
 /**
  * The output tokens one choice may have, for which money is held; at least the `max_tokens` really sent upstream. The
