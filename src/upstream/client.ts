@@ -1,4 +1,4 @@
-import { isObject, type Json } from "#domain/chat.ts";
+import { isObject } from "#domain/chat.ts";
 import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed, type TextReader } from "#http-client/response/body-text.ts";
@@ -11,10 +11,18 @@ import { Attempt } from "./attempt.ts";
 import { type ErrorBody, errorAnswerFailure, errorBodyOf, errorIn, garbageFailure, statusFailure } from "./failures.ts";
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
-import { hasOutput } from "./stream/stream-validator.ts";
 import type { AnswerLimits, Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
 import { usageReport } from "./usage.ts";
-import { answerDefect, completionEvents, notJson, readBody } from "./whole-answer.ts";
+import {
+  beginningOf,
+  completionEvents,
+  completionOf,
+  hasBegun,
+  jsonIn,
+  notJson,
+  readAnswer,
+  readBody,
+} from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -28,6 +36,9 @@ export interface UpstreamClientOptions {
   /** Whether the aggregator may be asked what a call was billed; read for each one. */
   readonly asksBilling?: () => boolean;
 }
+
+/** Content types of JSON values one after the other: each line is an event. */
+const linesOfJson = /ndjson|jsonl|json-seq|stream\+json/i;
 
 /** Bytes read of an error answer at most. */
 const maxErrorBytes = 65_536;
@@ -114,19 +125,47 @@ export class UpstreamClient implements Upstream {
     const wait = () => retryWaitMs(headers, this.#options.clock);
     const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
     if (status >= 400 || status < 200) return this.#refused(status, body, attempt, wait);
-    const contentType = headers.get("content-type") ?? "";
-    let failure: UpstreamFailure | undefined;
     if (status >= 300) {
-      failure = statusFailure(status, `the upstream redirects (${status}); redirects are not followed`);
-    } else if (attempt.stream && /^\s*text\/html/i.test(contentType)) {
-      failure = garbageFailure("the upstream answered a web page instead of a stream");
-    } else if (body !== undefined) {
-      // Servers often send a wrong content type for a stream, but not for JSON.
-      const isStream = attempt.stream && !/\bjson\b/i.test(contentType);
-      return isStream ? this.#stream(body, attempt, wait) : this.#whole(head, body, exchange.framed, attempt, wait);
+      attempt.end(true);
+      return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
     }
-    attempt.end(true);
-    return failed(failure ?? garbageFailure("the upstream's answer is compressed in a way that is not known"));
+    if (body === undefined) {
+      attempt.end(true);
+      return failed(garbageFailure("the upstream's answer is compressed in a way that is not known"));
+    }
+    // A server that knows the length had the answer ready when it sent the headers.
+    const wholeComes = !attempt.stream && headers.get("content-length") !== undefined;
+    if (wholeComes) attempt.deadlines.await("idle", this.#now() + attempt.timeoutsMs.idle);
+    else attempt.deadlines.await("first_event", attempt.startedAt + attempt.timeoutsMs.first_event);
+    const firstTokenMs = this.#now() - attempt.startedAt;
+    const first = await beginningOf(body, attempt, this.#now);
+    const isLines = first.text.startsWith("{") && linesOfJson.test(headers.get("content-type") ?? "");
+    if (!first.isEvents && !isLines && !(attempt.stream && first.text === ""))
+      return this.#whole(first.text, head, body, exchange.framed, attempt, wait, firstTokenMs);
+    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
+    const failure = await events.open(first.text);
+    if (failure !== undefined) {
+      const { report } = events.stop();
+      const retryAfter = failure.retryAfterMs ?? wait();
+      return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, report);
+    }
+    if (attempt.stream) return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
+    return this.#collected(events, this.#now() - attempt.startedAt);
+  }
+
+  /** A stream where none was asked for: it is paid for, so it is passed on as one answer. */
+  async #collected(events: StreamEvents, firstTokenMs: number): Promise<UpstreamReply> {
+    const read = await completionOf(events, this.#options.limits().maxAnswerBytes);
+    if (read.kind === "failure") return failed(read.failure, events.stop().report);
+    const { answer, end } = read;
+    return {
+      kind: "answer",
+      answer,
+      raw: JSON.stringify(answer),
+      report: end.report,
+      isEmpty: end.isEmpty,
+      firstTokenMs,
+    };
   }
 
   async #refused(
@@ -137,8 +176,7 @@ export class UpstreamClient implements Upstream {
   ): Promise<UpstreamReply> {
     let answer: ErrorBody = { message: "" };
     try {
-      if (body !== undefined)
-        answer = errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
+      if (body !== undefined) answer = errorBodyOf((await readBody("", body, maxErrorBytes, attempt, this.#now)).text);
     } catch (error) {
       // The status is known and kept, even if the body is never received whole.
       if (attempt.failureFrom(error).kind === "aborted") throw error;
@@ -149,52 +187,36 @@ export class UpstreamClient implements Upstream {
   }
 
   async #whole(
+    first: string,
     { headers }: ResponseHead,
     reader: TextReader,
     framed: boolean,
     attempt: Attempt,
     wait: RetryAfter,
+    firstTokenMs: number,
   ): Promise<UpstreamReply> {
-    const firstTokenMs = this.#now() - attempt.startedAt;
     const { maxAnswerBytes, maxValues } = this.#options.limits();
-    const length = headers.get("content-length");
-    // A server that knows the length had the answer ready when it sent the headers.
-    const first = length === undefined ? "first_event" : "idle";
-    const { text: raw, isWhole } = await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
+    const { text: raw, isWhole } = await readBody(first, reader, maxAnswerBytes, attempt, this.#now);
     // Closes nothing if the answer was read to its end.
     attempt.end(true);
     if (!isWhole) return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
     if (hasMoreValuesThan(raw, maxValues))
       return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
-    let answer: Json;
-    try {
-      answer = JSON.parse(raw);
-    } catch {
-      return failed(notJson(raw, framed, headers.get("content-type") ?? ""));
-    }
+    const answer = jsonIn(raw);
+    if (answer === undefined) return failed(notJson(raw, framed, headers.get("content-type") ?? ""));
     if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
     attempt.identity.read(answer);
     const report = usageReport(answer["usage"]);
-    const failure = errorIn(answer, wait) ?? answerDefect(answer);
-    if (failure !== undefined) {
-      const begun = hasOutput(answer["choices"], "message");
-      return failed(begun ? { ...failure, begun } : failure, report);
-    }
+    const read = errorIn(answer, wait) ?? readAnswer(answer);
+    if ("kind" in read) return failed(hasBegun(answer["choices"]) ? { ...read, begun: true } : read, report);
     const whole = attempt.identity.addTo(report);
-    if (!attempt.stream) return { kind: "answer", answer, raw, report: whole, firstTokenMs };
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    return { kind: "stream", events: completionEvents(answer, whole), firstTokenMs: this.#now() - attempt.startedAt };
-  }
-
-  async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
-    const failure = await events.open();
-    if (failure !== undefined) {
-      events.close();
-      const retryAfter = failure.retryAfterMs ?? wait();
-      return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
+    if (attempt.stream) {
+      const events = completionEvents(answer, read, whole);
+      return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
     }
-    return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
+    const text = read.isChanged ? JSON.stringify(answer) : raw;
+    return { kind: "answer", answer, raw: text, report: whole, isEmpty: read.isEmpty, firstTokenMs };
   }
 }
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 export const event = (delta: object, more: object = {}, choice: object = {}) =>
   `data: ${JSON.stringify({ id: "gen-1", object: "chat.completion.chunk", created: 1, model: "vendor/model", choices: [{ index: 0, delta, finish_reason: null, ...choice }], ...more })}\n\n`;
 
-/** Events of a stream in which most are alike; `content` draws their texts. */
+/** Events of a stream in which most are alike. */
 export function anyEvent(
   content: fc.Arbitrary<string> = fc.string({ unit: "binary", maxLength: 6 }),
 ): fc.Arbitrary<string> {

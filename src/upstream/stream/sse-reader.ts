@@ -76,19 +76,29 @@ export class SseReader {
       const to = text.indexOf("\n", from);
       if (to === from) this.#dispatch(sink);
       else if (text.startsWith("data: ", from)) this.#addData(text.slice(from + "data: ".length, to));
-      else this.#otherLine(text.slice(from, to));
+      else this.#otherLine(text.slice(from, to), sink);
       from = to + 1;
     }
   }
 
-  #otherLine(line: string): void {
+  #otherLine(line: string, sink: SseSink): void {
+    // No field begins so: a line of JSON is an event of its own.
+    if (line.startsWith("{")) {
+      this.#dispatch(sink);
+      sink(line, "");
+      return;
+    }
     const colon = line.indexOf(":");
     if (colon === 0) return;
     const field = colon < 0 ? line : line.slice(0, colon);
     const raw = colon < 0 ? "" : line.slice(colon + 1);
     const value = raw.startsWith(" ") ? raw.slice(1) : raw;
     if (field === "data") this.#addData(value);
-    else if (field === "event") this.#name = value;
+    else if (field === "error") {
+      // llama.cpp's own field for what others name in `event:`.
+      this.#name = field;
+      this.#addData(value);
+    } else if (field === "event") this.#name = value;
   }
 
   #addData(value: string): void {

@@ -1,0 +1,166 @@
+import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
+import { cleanMessage, errorIn, garbageFailure, statusFailure } from "./failures.ts";
+import { type FinishReason, finishMeaning } from "./finish-reasons.ts";
+import { hasOutput, type UpstreamFailure } from "./upstream.ts";
+
+/** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
+const maxChoices = 128;
+
+/** A choice in the format's own form. */
+interface ReadChoice {
+  readonly index: number;
+  readonly part: JsonObject;
+  readonly finish: FinishReason | undefined;
+  /** It came in another form, and was changed. */
+  readonly isChanged: boolean;
+}
+
+/**
+ * Brings a choice into the format's own form, in place: its index, its message or delta with text for content, and its finish reason;
+ * or says why it is none. `at` is its place in the list. `begun`: its message has come in pieces, so a whole one repeats them.
+ */
+export function readChoice(
+  choice: Json,
+  at: number,
+  member: "message" | "delta",
+  begun: (index: number) => boolean = () => false,
+): ReadChoice | UpstreamFailure {
+  if (!isObject(choice)) return garbageFailure("the upstream sent a choice that is not an object");
+  const said = choice["index"];
+  const index =
+    typeof said === "number" ? said : typeof said === "string" && /^\d{1,9}$/.test(said) ? Number(said) : at;
+  if (!Number.isInteger(index) || index < 0 || index >= maxChoices)
+    return garbageFailure("the upstream sent a choice without a usable index");
+  let isChanged = said !== index;
+  choice["index"] = index;
+  const error = errorIn(choice);
+  if (error !== undefined) return error;
+  let part = choice[member];
+  if (!isObject(part)) {
+    part = otherPart(choice, member, begun(index));
+    if (part === undefined) return garbageFailure("the upstream's answer has a choice without a message");
+    choice[member] = part;
+    isChanged = true;
+  }
+  if (withTextContent(part)) isChanged = true;
+  const word = choice["finish_reason"];
+  const meaning = finishMeaning(word);
+  if (meaning === "failure") {
+    const message = word === "error" ? "an error" : `the finish reason ${cleanMessage(String(word))}`;
+    return statusFailure(500, `the upstream ended its answer with ${message}`);
+  }
+  const finish = meaning === "none" ? undefined : meaning;
+  if (word !== undefined && word !== null && word !== finish) {
+    choice["finish_reason"] = finish ?? null;
+    isChanged = true;
+  }
+  return { index, part, finish, isChanged };
+}
+
+/** What a choice has in the place of its message, or of its delta: the other of the two, or the text of the older completions. */
+function otherPart(choice: JsonObject, member: "message" | "delta", begun: boolean): JsonObject | undefined {
+  const { message, text, delta } = choice;
+  if (member === "delta" && begun) return {};
+  if (member === "delta" && isObject(message)) return deltaOf(message);
+  if (member === "message" && isObject(delta)) return delta;
+  if (typeof text === "string") return { content: text };
+  return member === "delta" ? {} : undefined;
+}
+
+/** A whole completion as the one chunk of a stream. Its choices have been read. */
+export function chunkOf(completion: JsonObject): JsonObject {
+  const choices = completion["choices"] as JsonObject[]; // as it was found to be
+  const chunks = choices.map(({ message, ...rest }) => ({ ...rest, delta: isObject(message) ? deltaOf(message) : {} }));
+  return { ...completion, object: "chat.completion.chunk", choices: chunks };
+}
+
+/** A message as a delta: each tool call gets its index. */
+function deltaOf(message: JsonObject): JsonObject {
+  const calls = message["tool_calls"];
+  if (!Array.isArray(calls)) return message;
+  return { ...message, tool_calls: calls.map((call, index) => (isObject(call) ? { index, ...call } : call)) };
+}
+
+/** Turns content that is a list of parts (Mistral's with `thinking`, Cohere's, Anthropic's) into text and reasoning. True if it was one. */
+function withTextContent(part: JsonObject): boolean {
+  const { content } = part;
+  if (typeof content !== "object" || content === null) return false;
+  const [texts, thoughts]: [string[], string[]] = [[], []];
+  for (const item of Array.isArray(content) ? content : [content]) {
+    const isThought = isObject(item) && /^(?:thinking|reasoning|thought)$/.test(`${item["type"]}`);
+    (isThought ? thoughts : texts).push(textIn(item));
+  }
+  const [text, reasoning] = [texts.join(""), thoughts.join("")];
+  // Nothing but images: the caller may know what to do with them.
+  if (text === "" && reasoning === "" && Object.keys(content).length > 0) return false;
+  part["content"] = text === "" ? null : text;
+  if (reasoning !== "" && !hasOutput(part, ["reasoning", "reasoning_content"])) part["reasoning"] = reasoning;
+  return true;
+}
+
+function textIn(value: Json | undefined, depth = 0): string {
+  if (typeof value === "string") return value;
+  if (depth > 3 || typeof value !== "object" || value === null) return "";
+  if (Array.isArray(value)) return value.map((item) => textIn(item, depth + 1)).join("");
+  return textIn(value["text"] ?? value["thinking"] ?? value["reasoning"] ?? value["content"], depth + 1);
+}
+
+/** How a choice ended of which only the message shows it; undefined for calls whose arguments are not whole. */
+export function finishOf(message: JsonObject): FinishReason | undefined {
+  const { tool_calls, function_call } = message;
+  const calls = Array.isArray(tool_calls) ? tool_calls.map((call) => (isObject(call) ? call["function"] : call)) : [];
+  if (isObject(function_call)) return hasWholeArguments(function_call) ? "function_call" : undefined;
+  if (calls.length === 0) return "stop";
+  return calls.every(hasWholeArguments) ? "tool_calls" : undefined;
+}
+
+function hasWholeArguments(call: Json | undefined): boolean {
+  const args = isObject(call) ? call["arguments"] : undefined;
+  if (typeof args !== "string") return isObject(args);
+  try {
+    JSON.parse(args);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Members that are stated, and not written piece by piece. */
+const stated: ReadonlySet<string> = new Set(["role", "type", "id", "name", "format", "index", "signature"]);
+/** Items of a list are looked for among so many, and objects are copied so deep: more than any delta has. */
+const maxItems = 128;
+const maxDepth = 8;
+
+/** Adds a delta to what has come before, and gives that back: texts are joined, items of lists are known by their own index. */
+export function addDelta(whole: JsonObject, delta: JsonObject, depth = 0): JsonObject {
+  for (const [name, value] of Object.entries(delta)) {
+    const before = whole[name];
+    if (Array.isArray(value)) whole[name] = joinItems(Array.isArray(before) ? before : [], value, depth);
+    else if (isObject(value) && depth < maxDepth)
+      whole[name] = addDelta(isObject(before) ? before : {}, value, depth + 1);
+    else if (before === undefined || before === null) whole[name] = value;
+    else if (value === null || value === "") continue;
+    else
+      whole[name] =
+        typeof value === "string" && typeof before === "string" && !stated.has(name) ? before + value : value;
+  }
+  return whole;
+}
+
+function joinItems(items: Json[], more: readonly Json[], depth: number): Json[] {
+  for (const item of more) {
+    if (!isObject(item) || depth >= maxDepth) {
+      items.push(item);
+      continue;
+    }
+    const { index, id, type } = item;
+    const known = items.slice(0, maxItems).find((each) => {
+      if (!isObject(each) || typeof index !== "number" || each["index"] !== index) return false;
+      // Several makers give all calls the same index.
+      return (!id || !each["id"] || each["id"] === id) && (!type || !each["type"] || each["type"] === type);
+    });
+    if (isObject(known)) addDelta(known, item, depth + 1);
+    else items.push(addDelta({}, item, depth + 1));
+  }
+  return items;
+}
