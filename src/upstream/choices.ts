@@ -35,9 +35,11 @@ export function readChoice(
   choice["index"] = index;
   const error = errorIn(choice);
   if (error !== undefined) return error;
+  // Clients take an empty error for one.
+  if (choice["error"]) isChanged = delete choice["error"];
   let part = choice[member];
   if (!isObject(part)) {
-    part = otherPart(choice, member, begun(index));
+    part = otherPart(choice, member, member === "delta" && begun(index));
     if (part === undefined) return garbageFailure("the upstream's answer has a choice without a message");
     choice[member] = part;
     isChanged = true;
@@ -57,21 +59,18 @@ export function readChoice(
   return { index, part, finish, isChanged };
 }
 
-/** What a choice has in the place of its message, or of its delta: the other of the two, or the text of the older completions. */
+/** Takes what a choice has in the place of its message, or of its delta: the other of the two, or the text of older completions. */
 function otherPart(choice: JsonObject, member: "message" | "delta", begun: boolean): JsonObject | undefined {
   const { message, text, delta } = choice;
-  if (member === "delta" && begun) return {};
-  if (member === "delta" && isObject(message)) return deltaOf(message);
-  if (member === "message" && isObject(delta)) return delta;
-  if (typeof text === "string") return { content: text };
-  return member === "delta" ? {} : undefined;
-}
-
-/** A whole completion as the one chunk of a stream. Its choices have been read. */
-export function chunkOf(completion: JsonObject): JsonObject {
-  const choices = completion["choices"] as JsonObject[]; // as it was found to be
-  const chunks = choices.map(({ message, ...rest }) => ({ ...rest, delta: isObject(message) ? deltaOf(message) : {} }));
-  return { ...completion, object: "chat.completion.chunk", choices: chunks };
+  let part: JsonObject | undefined;
+  if (isObject(message)) part = begun ? {} : deltaOf(message);
+  else if (isObject(delta)) part = delta;
+  else if (typeof text === "string") part = { content: text };
+  else if (member === "delta") return {};
+  delete choice["message"];
+  delete choice["delta"];
+  delete choice["text"];
+  return part;
 }
 
 /** A message as a delta: each tool call gets its index. */
@@ -125,42 +124,42 @@ function hasWholeArguments(call: Json | undefined): boolean {
   }
 }
 
-/** Members that are stated, and not written piece by piece. */
-const stated: ReadonlySet<string> = new Set(["role", "type", "id", "name", "format", "index", "signature"]);
+/** Members that come piece by piece; all others are stated. */
+const pieces: ReadonlySet<string> = new Set(
+  "content reasoning reasoning_content refusal arguments text thinking summary data".split(" "),
+);
 /** Items of a list are looked for among so many, and objects are copied so deep: more than any delta has. */
 const maxItems = 128;
 const maxDepth = 8;
 
-/** Adds a delta to what has come before, and gives that back: texts are joined, items of lists are known by their own index. */
+/** Adds a delta, or a whole chunk, to what has come before, and gives that back. Items of lists are known by their own index. */
 export function addDelta(whole: JsonObject, delta: JsonObject, depth = 0): JsonObject {
   for (const [name, value] of Object.entries(delta)) {
-    const before = whole[name];
+    const before = whole[name] ?? null;
     if (Array.isArray(value)) whole[name] = joinItems(Array.isArray(before) ? before : [], value, depth);
     else if (isObject(value) && depth < maxDepth)
       whole[name] = addDelta(isObject(before) ? before : {}, value, depth + 1);
-    else if (before === undefined || before === null) whole[name] = value;
-    else if (value === null || value === "") continue;
-    else
-      whole[name] =
-        typeof value === "string" && typeof before === "string" && !stated.has(name) ? before + value : value;
+    else if (typeof before === "string" && typeof value === "string" && pieces.has(name)) whole[name] = before + value;
+    else if (before === null || (value !== null && value !== "")) whole[name] = value;
   }
   return whole;
 }
 
 function joinItems(items: Json[], more: readonly Json[], depth: number): Json[] {
   for (const item of more) {
-    if (!isObject(item) || depth >= maxDepth) {
-      items.push(item);
-      continue;
-    }
-    const { index, id, type } = item;
-    const known = items.slice(0, maxItems).find((each) => {
-      if (!isObject(each) || typeof index !== "number" || each["index"] !== index) return false;
-      // Several makers give all calls the same index.
-      return (!id || !each["id"] || each["id"] === id) && (!type || !each["type"] || each["type"] === type);
-    });
-    if (isObject(known)) addDelta(known, item, depth + 1);
+    const known = isObject(item) ? items.slice(0, maxItems).find((each) => isSameItem(each, item)) : undefined;
+    if (!isObject(item) || depth >= maxDepth) items.push(item);
+    else if (isObject(known)) addDelta(known, item, depth + 1);
     else items.push(addDelta({}, item, depth + 1));
   }
   return items;
+}
+
+/** Several makers give all calls the same index: ids tell them apart. */
+function isSameItem(known: Json, { index, id, type }: JsonObject): boolean {
+  if (!isObject(known) || typeof index !== "number" || known["index"] !== index) return false;
+  return [
+    [id, known["id"]],
+    [type, known["type"]],
+  ].every(([now, before]) => !now || !before || now === before);
 }

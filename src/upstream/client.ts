@@ -1,4 +1,4 @@
-import { isObject } from "#domain/chat.ts";
+import { isObject, type Json } from "#domain/chat.ts";
 import { HttpAgent, isHeaderValue, type RequestHead, withHeader } from "#http-client/http-agent.ts";
 import type { HttpExchange } from "#http-client/http-exchange.ts";
 import { decompressed, type TextReader } from "#http-client/response/body-text.ts";
@@ -8,21 +8,12 @@ import type { AbortSignalLike } from "#platform/abort.ts";
 import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
-import { type ErrorBody, errorAnswerFailure, errorBodyOf, errorIn, garbageFailure, statusFailure } from "./failures.ts";
+import { type ErrorBody, errorAnswerFailure, errorBodyOf, garbageFailure, statusFailure } from "./failures.ts";
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
+import { StreamValidator } from "./stream/stream-validator.ts";
 import type { AnswerLimits, Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
-import { usageReport } from "./usage.ts";
-import {
-  beginningOf,
-  completionEvents,
-  completionOf,
-  hasBegun,
-  jsonIn,
-  notJson,
-  readAnswer,
-  readBody,
-} from "./whole-answer.ts";
+import { addFinishes, beginningOf, completionOf, notJson, readBody, withoutEndMark } from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -139,33 +130,55 @@ export class UpstreamClient implements Upstream {
     else attempt.deadlines.await("first_event", attempt.startedAt + attempt.timeoutsMs.first_event);
     const firstTokenMs = this.#now() - attempt.startedAt;
     const first = await beginningOf(body, attempt, this.#now);
-    const isLines = first.text.startsWith("{") && linesOfJson.test(headers.get("content-type") ?? "");
-    if (!first.isEvents && !isLines && !(attempt.stream && first.text === ""))
-      return this.#whole(first.text, head, body, exchange.framed, attempt, wait, firstTokenMs);
-    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
-    const failure = await events.open(first.text);
-    if (failure !== undefined) {
-      const { report } = events.stop();
-      const retryAfter = failure.retryAfterMs ?? wait();
-      return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, report);
+    const contentType = headers.get("content-type") ?? "";
+    const isLines = first.text.startsWith("{") && linesOfJson.test(contentType);
+    const isEvents = first.isEvents || isLines || (attempt.stream && first.text === "");
+    if (isEvents) return this.#stream(first.text, false, body, attempt, wait);
+    const { maxAnswerBytes, maxValues } = this.#options.limits();
+    const { text, isWhole } = await readBody(first.text, body, maxAnswerBytes, attempt, this.#now);
+    // Closes nothing if the answer was read to its end.
+    attempt.end(true);
+    if (!isWhole) return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
+    if (hasMoreValuesThan(text, maxValues))
+      return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
+    const raw = withoutEndMark(text);
+    let answer: Json;
+    try {
+      answer = JSON.parse(raw);
+    } catch {
+      return failed(notJson(raw, exchange.framed, contentType));
     }
-    if (attempt.stream) return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
-    return this.#collected(events, this.#now() - attempt.startedAt);
+    // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
+    if (attempt.stream) return this.#stream(raw, true, body, attempt, wait);
+    return this.#whole(answer, raw, attempt, wait, firstTokenMs);
   }
 
-  /** A stream where none was asked for: it is paid for, so it is passed on as one answer. */
-  async #collected(events: StreamEvents, firstTokenMs: number): Promise<UpstreamReply> {
-    const read = await completionOf(events, this.#options.limits().maxAnswerBytes);
-    if (read.kind === "failure") return failed(read.failure, events.stop().report);
-    const { answer, end } = read;
-    return {
-      kind: "answer",
-      answer,
-      raw: JSON.stringify(answer),
-      report: end.report,
-      isEmpty: end.isEmpty,
-      firstTokenMs,
-    };
+  #whole(answer: Json, raw: string, attempt: Attempt, wait: RetryAfter, firstTokenMs: number): UpstreamReply {
+    if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
+    const validator = new StreamValidator(this.#options.limits(), attempt.identity);
+    const read = validator.read(answer, raw, "", "message");
+    if (read.kind === "failed") return failed(withWait(read.failure, wait), validator.report);
+    const { choices } = answer;
+    if (read.kind !== "chunk" || !Array.isArray(choices) || choices.length === 0)
+      return failed(garbageFailure("the upstream's answer has no choices"), validator.report);
+    // Calls that are cut off have come all the same: nobody has said that the answer is not whole.
+    validator.finishAll("tool_calls");
+    const { report, finishes, isEmpty } = validator;
+    const isChanged = addFinishes(choices, finishes) || read.raw !== raw;
+    return { kind: "answer", answer, raw: isChanged ? JSON.stringify(answer) : raw, report, isEmpty, firstTokenMs };
+  }
+
+  /** An answer in events. Where no stream was asked for, it is paid for all the same, and so it is passed on as one answer. */
+  async #stream(first: string, isWhole: boolean, body: TextReader, attempt: Attempt, wait: RetryAfter) {
+    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
+    const failure = await events.open(first, isWhole);
+    if (failure !== undefined) return failed(withWait(failure, wait), events.stop().report);
+    const firstTokenMs = this.#now() - attempt.startedAt;
+    if (attempt.stream) return { kind: "stream", events, firstTokenMs } as const;
+    const end = await completionOf(events, this.#options.limits().maxAnswerBytes);
+    if (end.kind === "broken") return failed(end.failure, end.report);
+    const { answer, report, isEmpty } = end;
+    return { kind: "answer", answer, raw: JSON.stringify(answer), report, isEmpty, firstTokenMs } as const;
   }
 
   async #refused(
@@ -185,39 +198,6 @@ export class UpstreamClient implements Upstream {
     attempt.identity.readError(answer.error);
     return failed(errorAnswerFailure(status, answer, wait()));
   }
-
-  async #whole(
-    first: string,
-    { headers }: ResponseHead,
-    reader: TextReader,
-    framed: boolean,
-    attempt: Attempt,
-    wait: RetryAfter,
-    firstTokenMs: number,
-  ): Promise<UpstreamReply> {
-    const { maxAnswerBytes, maxValues } = this.#options.limits();
-    const { text: raw, isWhole } = await readBody(first, reader, maxAnswerBytes, attempt, this.#now);
-    // Closes nothing if the answer was read to its end.
-    attempt.end(true);
-    if (!isWhole) return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
-    if (hasMoreValuesThan(raw, maxValues))
-      return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
-    const answer = jsonIn(raw);
-    if (answer === undefined) return failed(notJson(raw, framed, headers.get("content-type") ?? ""));
-    if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
-    attempt.identity.read(answer);
-    const report = usageReport(answer["usage"]);
-    const read = errorIn(answer, wait) ?? readAnswer(answer);
-    if ("kind" in read) return failed(hasBegun(answer["choices"]) ? { ...read, begun: true } : read, report);
-    const whole = attempt.identity.addTo(report);
-    // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    if (attempt.stream) {
-      const events = completionEvents(answer, read, whole);
-      return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
-    }
-    const text = read.isChanged ? JSON.stringify(answer) : raw;
-    return { kind: "answer", answer, raw: text, report: whole, isEmpty: read.isEmpty, firstTokenMs };
-  }
 }
 
 /** The wait that an answer asks for, read from its head only where it is a failure. */
@@ -228,6 +208,11 @@ function retryWaitMs(headers: ResponseHead["headers"], clock: Clock): number | u
   const ms = headers.get("retry-after-ms");
   if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
   return retryAfterMs(headers.get("retry-after"), clock.now());
+}
+
+function withWait(failure: UpstreamFailure, wait: RetryAfter): UpstreamFailure {
+  const retryAfterMs = failure.retryAfterMs ?? wait();
+  return retryAfterMs === undefined ? failure : { ...failure, retryAfterMs };
 }
 
 function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamReply {

@@ -133,16 +133,7 @@ export interface ChunkEvent {
 }
 
 /** The members of a message or delta in which an answer comes. */
-const outputs = [
-  "content",
-  "tool_calls",
-  "reasoning",
-  "reasoning_content",
-  "refusal",
-  "function_call",
-  "audio",
-  "images",
-] as const;
+const outputs = "content tool_calls reasoning reasoning_content refusal function_call audio images".split(" ");
 
 /** Whether a message or a delta says something, or calls something, in one of these members. */
 export function hasOutput(part: JsonObject, names: readonly string[] = outputs): boolean {

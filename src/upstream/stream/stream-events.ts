@@ -43,17 +43,18 @@ export class StreamEvents implements EventStream, Receiver<string> {
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
     this.#validator = new StreamValidator(limits, attempt.identity);
-    this.#sse = new SseReader(limits.maxEventBytes, this.#takeRun);
+    this.#sse = new SseReader(limits.maxEventBytes, attempt.stream ? this.#takeRun : undefined);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;
   }
 
   /**
    * Reads until the first event that carries something; the first batch is what came up to then, beginning with `first`, which
-   * has been read already. An answer that fails before that is still a plain failure, which is given back.
+   * has been read already; `isWhole`: that is a whole answer, and so the only event. An answer that fails before that is still a plain
+   * failure, which is given back.
    */
-  async open(first: string): Promise<UpstreamFailure | undefined> {
-    const opening: UpstreamEvent[] = [...this.#onText(first)];
+  async open(first: string, isWhole = false): Promise<UpstreamFailure | undefined> {
+    const opening: UpstreamEvent[] = [...(isWhole ? this.#onWhole(first) : this.#onText(first))];
     while (!this.#validator.hasContent) {
       const last = opening.at(-1);
       if (last?.kind === "broken") return last.failure;
@@ -151,6 +152,12 @@ export class StreamEvents implements EventStream, Receiver<string> {
     if (this.#sse.push(text, this.#takeEvent) === "too_large" && !this.#ended)
       this.#endBroken(garbageFailure("the upstream sent an event that is too large"));
     if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
+    return this.#batch;
+  }
+
+  #onWhole(json: string): EventBatch {
+    this.#takeEvent(json, "");
+    if (!this.#ended) this.#onDone();
     return this.#batch;
   }
 

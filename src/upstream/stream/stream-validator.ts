@@ -101,11 +101,14 @@ export class StreamValidator {
     return true;
   }
 
-  /** `[DONE]` has come: choices without a finish reason have ended where they are, unless one of their calls is cut. */
-  finishAll(): boolean {
+  /**
+   * `[DONE]` has come: choices without a finish reason have ended where they are. False where one of their calls is cut, unless it
+   * is said how these have ended, and where nothing has come.
+   */
+  finishAll(ofCut?: FinishReason): boolean {
     if (!this.#hasContent) return false;
     for (const choice of this.#choices.values()) {
-      choice.finish ??= choice.calls === "lost" ? undefined : finishOf(choice.calls ?? {});
+      choice.finish ??= (choice.calls === "lost" ? undefined : finishOf(choice.calls ?? {})) ?? ofCut;
       if (choice.finish === undefined) return false;
     }
     this.#finishesProveNothing = false;
@@ -139,18 +142,23 @@ export class StreamValidator {
     } catch {
       return failedAs("an event that is not JSON");
     }
-    if (!isObject(chunk)) return failedAs("an event that is not an object");
+    return isObject(chunk) ? this.read(chunk, data, name) : failedAs("an event that is not an object");
+  }
+
+  /** Reads a chunk, or a whole answer, whose choices have a `message`: `data` is its text. */
+  read(chunk: JsonObject, data: string, name = "", member: "message" | "delta" = "delta"): ValidatedEvent {
     this.#identity.read(chunk);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
     if (hasUsage) this.#report = laterReport(this.#report, usageReport(usage));
     const choices = chunk["choices"];
-    if (carriesOutput(choices)) this.#usageIsInterim = true;
+    const hasOutput = carriesOutput(choices, member);
+    if (hasOutput) this.#usageIsInterim = true;
     else if (hasUsage) this.#usageIsInterim = !this.#hasContent;
     // vLLM says by the object's name what others say by the event's.
     const isError = name === "error" || chunk["object"] === "error";
     const error = errorIn(chunk) ?? (isError ? errorIn({ error: chunk }) : undefined);
-    if (error !== undefined) return this.#failed(error, choices, hasUsage);
+    if (error !== undefined) return this.#failed(error, hasOutput, hasUsage);
     if (!Array.isArray(choices)) {
       if (choices !== undefined && choices !== null) return failedAs("a chunk whose choices are not a list");
       if (!hasUsage) return nothing;
@@ -161,22 +169,24 @@ export class StreamValidator {
     }
     // Neither choices nor usage: a keep-alive, or Azure's word on the prompt. Some callers fail on it, and it is no progress.
     if (choices.length === 0 && !hasUsage) return nothing;
-    let isChanged = false;
+    // Clients take an empty error for one.
+    let isChanged = Boolean(chunk["error"]);
+    if (isChanged) delete chunk["error"];
     for (const [at, choice] of choices.entries()) {
-      const read = readChoice(choice, at, "delta", (index) => this.#choices.get(index)?.hasOutput === true);
-      if ("kind" in read) return this.#failed(read, choices, hasUsage);
+      const read = readChoice(choice, at, member, (index) => this.#choices.get(index)?.hasOutput === true);
+      if ("kind" in read) return this.#failed(read, hasOutput, hasUsage);
       isChanged ||= read.isChanged;
       const state = this.#note(read.index, read.part, read.finish, data.length);
-      if (choices.length > 1 || read.finish !== undefined || isChanged || hasUsage) continue;
+      if (choices.length > 1 || read.finish !== undefined || isChanged || hasUsage || member === "message") continue;
       this.#learnTemplate(data, chunk, state);
     }
     if (hasUsage) this.#hasContent = true;
     return { kind: "chunk", raw: isChanged ? JSON.stringify(chunk) : data, chunk };
   }
 
-  #failed(failure: UpstreamFailure, choices: Json | undefined, hasUsage: boolean): ValidatedEvent {
+  #failed(failure: UpstreamFailure, hasOutput: boolean, hasUsage: boolean): ValidatedEvent {
     if (hasUsage) this.#usageIsInterim = false;
-    const begun = this.#hasContent || carriesOutput(choices);
+    const begun = this.#hasContent || hasOutput;
     return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }
 
@@ -220,12 +230,10 @@ export class StreamValidator {
   }
 }
 
-/** Whether one of the choices has some of an answer in its delta. */
-function carriesOutput(choices: Json | undefined): boolean {
-  return (
-    Array.isArray(choices) &&
-    choices.some((choice) => isObject(choice) && isObject(choice["delta"]) && carriesSomething(choice["delta"]))
-  );
+/** Whether one of the choices has some of an answer. */
+function carriesOutput(choices: Json | undefined, member: "message" | "delta"): boolean {
+  if (!Array.isArray(choices)) return false;
+  return choices.some((choice) => isObject(choice) && isObject(choice[member]) && carriesSomething(choice[member]));
 }
 
 function failedAs(what: string): ValidatedEvent {
