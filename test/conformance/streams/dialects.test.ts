@@ -14,6 +14,8 @@ interface Made {
   /** The arguments of each call, by its id. */
   readonly calls?: { readonly [id: string]: string };
   readonly finish?: string;
+  /** What else has come. */
+  readonly more?: readonly string[];
 }
 
 /**
@@ -52,6 +54,8 @@ function textOf(part: Part): string {
   const chunk = { ...names, choices: [{ index: 0, ...delta, finish_reason, ...choice }], ...more };
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
+
+const usual: ReadonlySet<string> = new Set(["role", "content", "reasoning", "reasoning_content", "tool_calls"]);
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -100,6 +104,7 @@ async function madeOf(body: string, type: string, stream: boolean, inPieces: boo
     const id = open.get(each.index) ?? "";
     calls[id] = (calls[id] ?? "") + each.function.arguments;
   }
+  const more = parts.flatMap((part) => Object.keys(part).filter((name) => !usual.has(name)));
   expect([finish.length, new Set(choices.map(({ index }) => index))]).toEqual([1, new Set([0])]);
   return {
     ...(text !== "" && { text }),
@@ -107,6 +112,7 @@ async function madeOf(body: string, type: string, stream: boolean, inPieces: boo
     ...(thoughts !== "" && thoughts !== text && { thoughts }),
     ...(Object.keys(calls).length > 0 && { calls }),
     ...(finish[0] !== undefined && { finish: finish[0] }),
+    ...(more.length > 0 && { more }),
   };
 }
 
@@ -116,6 +122,36 @@ describe("an answer with", () => {
     const type = text.startsWith("{") ? "application/json" : "text/event-stream";
     const ways = [true, false].flatMap((stream) => [true, false].map((inPieces) => [stream, inPieces] as const));
     for (const way of ways) expect([way, await madeOf(text, type, ...way)]).toEqual([way, made]);
+  });
+
+  test.each([
+    ["", ""],
+    ["stop", "stop"],
+    [" ", "end_turn"],
+  ])("the word %p in each chunk of two choices, and %p at last", async (word, last) => {
+    const body = [..."Hello"].flatMap((letter, at) =>
+      [0, 1].map((index) => textOf([letter, at < 4 ? word : last, {}, { index }])),
+    );
+    gateway.upstream.next(answers(`${body.join("")}data: [DONE]\n\n`, "text/event-stream", true));
+    const { chunks, done } = await readStream(await gateway.chat({ stream: true, n: 2 }));
+    expect([contentOf(chunks, 0), contentOf(chunks, 1), done]).toEqual(["Hello", "Hello", true]);
+    expect(finishReasonsOf(chunks)).toEqual(["stop", "stop"]);
+  });
+
+  test("stop in each chunk, cut at any byte, is broken once that is seen, up to [DONE]", async () => {
+    const [first, ...rest] = (
+      [
+        ["H", "stop"],
+        ["ell", "stop"],
+        ["o", "stop"],
+      ] as Part[]
+    ).map(textOf);
+    const body = [first, ...rest, "data: [DONE]"].join("");
+    const seenAt = first!.length + rest[0]!.length - "\n\n".length;
+    for (let length = seenAt; length <= body.length; length++) {
+      const made = await madeOf(body.slice(0, length), "text/event-stream", true, false);
+      expect([length, made]).toEqual([length, length < body.length ? "failed" : { text: "Hello", finish: "stop" }]);
+    }
   });
 
   const hello: Made = { text: "Hello", finish: "stop" };
