@@ -45,14 +45,15 @@ export function readChoice(
     isChanged = true;
   }
   if (withTextContent(part)) isChanged = true;
-  const word = choice["finish_reason"];
+  // Gemini has had it under its own name.
+  const word = choice["finish_reason"] ?? choice["finishReason"];
   const meaning = finishMeaning(word);
   if (meaning === "failure") {
     const message = word === "error" ? "an error" : `the finish reason ${cleanMessage(String(word))}`;
     return statusFailure(500, `the upstream ended its answer with ${message}`);
   }
   const finish = meaning === "none" ? undefined : meaning;
-  if (word !== undefined && word !== null && word !== finish) {
+  if (word !== undefined && word !== null && choice["finish_reason"] !== finish) {
     choice["finish_reason"] = finish ?? null;
     isChanged = true;
   }
@@ -90,8 +91,6 @@ function withTextContent(part: JsonObject): boolean {
     (isThought ? thoughts : texts).push(textIn(item));
   }
   const [text, reasoning] = [texts.join(""), thoughts.join("")];
-  // Nothing but images: the caller may know what to do with them.
-  if (text === "" && reasoning === "" && Object.keys(content).length > 0) return false;
   part["content"] = text === "" ? null : text;
   if (reasoning !== "" && !hasOutput(part, ["reasoning", "reasoning_content"])) part["reasoning"] = reasoning;
   return true;
@@ -124,7 +123,7 @@ function hasWholeArguments(call: Json | undefined): boolean {
   }
 }
 
-/** Members that come piece by piece; all others are stated. */
+/** Members that come piece by piece. Of other texts the first that is not empty counts. */
 const pieces: ReadonlySet<string> = new Set(
   "content reasoning reasoning_content refusal arguments text thinking summary data".split(" "),
 );
@@ -139,15 +138,20 @@ export function addDelta(whole: JsonObject, delta: JsonObject, depth = 0): JsonO
     if (Array.isArray(value)) whole[name] = joinItems(Array.isArray(before) ? before : [], value, depth);
     else if (isObject(value) && depth < maxDepth)
       whole[name] = addDelta(isObject(before) ? before : {}, value, depth + 1);
-    else if (typeof before === "string" && typeof value === "string" && pieces.has(name)) whole[name] = before + value;
-    else if (before === null || (value !== null && value !== "")) whole[name] = value;
+    else if (typeof before === "string" && before !== "") {
+      if (pieces.has(name) && typeof value === "string") whole[name] = before + value;
+    } else if (value !== null) whole[name] = value;
+    else whole[name] ??= null;
   }
   return whole;
 }
 
 function joinItems(items: Json[], more: readonly Json[], depth: number): Json[] {
-  for (const item of more) {
-    const known = isObject(item) ? items.slice(0, maxItems).find((each) => isSameItem(each, item)) : undefined;
+  for (const [at, each] of more.entries()) {
+    // Gemini, Mistral and older Ollamas leave out the index of a call.
+    const item =
+      isObject(each) && each["function"] !== undefined && each["index"] == null ? { ...each, index: at } : each;
+    const known = isObject(item) ? items.slice(0, maxItems).find((before) => isSameItem(before, item)) : undefined;
     if (!isObject(item) || depth >= maxDepth) items.push(item);
     else if (isObject(known)) addDelta(known, item, depth + 1);
     else items.push(addDelta({}, item, depth + 1));
@@ -155,11 +159,9 @@ function joinItems(items: Json[], more: readonly Json[], depth: number): Json[] 
   return items;
 }
 
-/** Several makers give all calls the same index: ids tell them apart. */
-function isSameItem(known: Json, { index, id, type }: JsonObject): boolean {
+/** Several makers give all calls the same index, or each piece of one call an id of its own: a new id with a name is a new call. */
+function isSameItem(known: Json, { index, id, type, function: call }: JsonObject): boolean {
   if (!isObject(known) || typeof index !== "number" || known["index"] !== index) return false;
-  return [
-    [id, known["id"]],
-    [type, known["type"]],
-  ].every(([now, before]) => !now || !before || now === before);
+  if (type && known["type"] && type !== known["type"]) return false;
+  return !(isObject(call) && call["name"]) || !id || !known["id"] || id === known["id"];
 }

@@ -146,6 +146,8 @@ export class UpstreamClient implements Upstream {
     try {
       answer = JSON.parse(raw);
     } catch {
+      // Events of which the first is not framed as one: llama.cpp.
+      if (raw.includes("\ndata:")) return this.#stream(raw, false, body, attempt, wait);
       return failed(notJson(raw, exchange.framed, contentType));
     }
     // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
@@ -155,7 +157,7 @@ export class UpstreamClient implements Upstream {
 
   #whole(answer: Json, raw: string, attempt: Attempt, wait: RetryAfter, firstTokenMs: number): UpstreamReply {
     if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
-    const validator = new StreamValidator(this.#options.limits(), attempt.identity);
+    const validator = new StreamValidator(this.#options.limits(), attempt.choices, attempt.identity);
     const read = validator.read(answer, raw, "", "message");
     if (read.kind === "failed") return failed(withWait(read.failure, wait), validator.report);
     const { choices } = answer;

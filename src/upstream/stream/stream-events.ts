@@ -42,7 +42,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
     this.#attempt = attempt;
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
-    this.#validator = new StreamValidator(limits, attempt.identity);
+    this.#validator = new StreamValidator(limits, attempt.choices, attempt.identity);
     this.#sse = new SseReader(limits.maxEventBytes, attempt.stream ? this.#takeRun : undefined);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;
@@ -138,8 +138,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
     // Until the stream is open the deadline of its first event stands.
     if (!this.#isOpen) return;
     const { idle, idle_data } = this.#attempt.timeoutsMs;
-    const finished = this.#validator.complete && this.#validator.choices >= this.#attempt.choices;
-    const idleAt = this.#idleFrom + (finished ? Math.min(idle, lingerMs) : idle);
+    const idleAt = this.#idleFrom + (this.#validator.finished ? Math.min(idle, lingerMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
     if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
     else this.#attempt.deadlines.await("idle_data", dataAt);

@@ -57,9 +57,12 @@ export class StreamValidator {
   /** Learns from the chunks what the aggregator says of the call. */
   readonly #identity: CallIdentity;
   readonly #limits: Pick<AnswerLimits, "maxValues" | "maxEventBytes">;
+  /** Choices that were asked for. */
+  readonly #expected: number;
 
-  constructor(limits: Pick<AnswerLimits, "maxValues" | "maxEventBytes">, identity = new CallIdentity()) {
+  constructor(limits: Pick<AnswerLimits, "maxValues" | "maxEventBytes">, expected = 1, identity = new CallIdentity()) {
     this.#limits = limits;
+    this.#expected = expected;
     this.#identity = identity;
   }
 
@@ -84,9 +87,9 @@ export class StreamValidator {
     return finishes;
   }
 
-  /** How many choices have appeared. */
-  get choices(): number {
-    return this.#choices.size;
+  /** Whether all choices are finished, also those that have not appeared. */
+  get finished(): boolean {
+    return this.complete && this.#choices.size >= this.#expected;
   }
 
   /** Whether a chunk had content: more than a role, which only opens the stream. */
@@ -128,10 +131,12 @@ export class StreamValidator {
     return run;
   }
 
-  validate(data: string, name: string): ValidatedEvent {
+  validate(received: string, name: string): ValidatedEvent {
+    // Some proxies frame an event that has been framed already.
+    const data = received.startsWith("data:") ? received.replace(/^(?:data: ?)+/, "") : received;
     if (data.length < 16) {
       const word = data.trim();
-      if (word === "[DONE]") return { kind: "done" };
+      if (word === "[DONE]" || word === '"[DONE]"') return { kind: "done" };
       if (word === "") return nothing;
     }
     const { maxValues } = this.#limits;
@@ -140,7 +145,8 @@ export class StreamValidator {
     try {
       chunk = JSON.parse(data);
     } catch {
-      return failedAs("an event that is not JSON");
+      const error = name === "error" ? errorIn({ error: data }) : undefined;
+      return error === undefined ? failedAs("an event that is not JSON") : this.#failed(error, false, false);
     }
     return isObject(chunk) ? this.read(chunk, data, name) : failedAs("an event that is not an object");
   }
@@ -173,6 +179,9 @@ export class StreamValidator {
     let isChanged = Boolean(chunk["error"]);
     if (isChanged) delete chunk["error"];
     for (const [at, choice] of choices.entries()) {
+      // Foundry Local counts the chunks where the index of the choice should be.
+      if (this.#expected === 1 && choices.length === 1 && isObject(choice) && choice["index"] !== 0)
+        choice["index"] = null;
       const read = readChoice(choice, at, member, (index) => this.#choices.get(index)?.hasOutput === true);
       if ("kind" in read) return this.#failed(read, hasOutput, hasUsage);
       isChanged ||= read.isChanged;

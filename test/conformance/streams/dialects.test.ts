@@ -100,7 +100,7 @@ async function madeOf(body: string, type: string, stream: boolean, inPieces: boo
   const calls: { [id: string]: string } = {};
   const open = new Map<number, string>();
   for (const each of parts.flatMap((part) => part.tool_calls ?? [])) {
-    if (each.id !== undefined) open.set(each.index, each.id);
+    if (each.function.name !== undefined) open.set(each.index, each.id);
     const id = open.get(each.index) ?? "";
     calls[id] = (calls[id] ?? "") + each.function.arguments;
   }

@@ -121,7 +121,7 @@ export class StreamShaper {
 
   #shapeChunk(raw: string, chunk: JsonObject): string {
     const { wantsUsage } = this.#options;
-    if (chunk.model !== this.#lastModel && chunk.model != null) {
+    if (chunk.model !== this.#lastModel && chunk.model) {
       this.#lastModel = chunk.model;
       this.otherModel = otherModel(this.#options.model, chunk.model);
     }
