@@ -54,6 +54,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
    * failure, which is given back.
    */
   async open(first: string, isWhole = false): Promise<UpstreamFailure | undefined> {
+    const { deadlines, timeoutsMs, startedAt } = this.#attempt;
+    deadlines.await("first_event", startedAt + timeoutsMs.first_event);
     const opening: UpstreamEvent[] = [...(isWhole ? this.#onWhole(first) : this.#onText(first))];
     while (!this.#validator.hasContent) {
       const last = opening.at(-1);
@@ -65,7 +67,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
     this.#pausedAt = this.#now();
     this.#idleFrom = this.#pausedAt;
     this.#dataFrom = this.#pausedAt;
-    if (!this.#ended) this.#attempt.deadlines.pause();
+    if (!this.#ended) deadlines.pause();
     this.#openingBatch = opening;
     return undefined;
   }

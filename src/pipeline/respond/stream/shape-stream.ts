@@ -59,6 +59,8 @@ export type ReasoningMode = "field" | "content" | "live";
 
 const chunkObject = "chat.completion.chunk";
 const noFinishes: Finishes = new Map();
+/** A longer chunk is not held for its finish reason, which then comes in one of our own. */
+const maxHeldFinish = 65_536;
 
 /**
  * Turns the upstream's chunks into what a caller may rely on: role first, early reasoning where the policy wants it, one id, one
@@ -151,10 +153,9 @@ export class StreamShaper {
       const state = this.#choice(choice);
       if (choice.finish_reason != null) {
         const isBare = !(isObject(choice.delta) && carriesSomething(choice.delta));
-        state.finish =
-          isBare && !changed && choices.length === 1
-            ? { raw, chunk }
-            : { chunk: { ...chunk, choices: [isBare ? choice : { ...choice, delta: {} }] } };
+        if (raw.length > maxHeldFinish) state.finish = undefined;
+        else if (isBare && !changed && choices.length === 1) state.finish = { raw, chunk };
+        else state.finish = { chunk: { ...chunk, choices: [isBare ? choice : { ...choice, delta: {} }] } };
         changed = true;
         if (isBare) continue;
         choice.finish_reason = null;
