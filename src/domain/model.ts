@@ -84,6 +84,8 @@ export interface Model {
   readonly reasoning: boolean;
   /** Absent: messages go out as they were received. */
   readonly toolTurnReasoning?: ToolTurnReasoning;
+  /** Its host refuses requests with `stream_options`. */
+  readonly refusesStreamOptions?: true;
   /** Calls at a time, of one process; absent: any number. */
   readonly maxInFlight?: number;
   /** Overrides of the policy's upstream timeouts for this model, in milliseconds. */

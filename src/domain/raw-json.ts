@@ -14,7 +14,7 @@ export { isRawJSON };
  */
 export function keepOddNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value;
-  return /[eE]|[0-9]{16}/.test(context.source) ? rawJSON(context.source) : value;
+  return context.source === String(value) ? value : rawJSON(context.source);
 }
 
 /** A number, also in quotes, as servers that are not strict take it; undefined for what is none. */

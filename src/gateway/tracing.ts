@@ -85,9 +85,14 @@ export function tracedUpstream(
   };
 }
 
-/** The same events; the span ends with them. They are read to the end even if the caller leaves. */
+/** The same events; the span ends with them, or where they are stopped. */
 function tracedEvents(events: EventStream, span: Pick<CallSpan, "chunk" | "end">): EventStream {
   let names: CallEnd = {};
+  let ended = false;
+  const end = (how: CallEnd) => {
+    ended = true;
+    span.end({ ...names, ...how });
+  };
   const note = (batch: EventBatch): EventBatch => {
     for (const event of batch) {
       if (event.kind === "chunk") {
@@ -98,15 +103,16 @@ function tracedEvents(events: EventStream, span: Pick<CallSpan, "chunk" | "end">
         for (const _ of event.contentEnds) span.chunk();
       } else {
         const failure = event.kind === "broken" ? failureIn(event.failure) : {};
-        span.end({ ...names, ...failure, ...usageIn(event.report) });
+        end({ ...failure, ...usageIn(event.report) });
       }
     }
     return batch;
   };
   return {
-    takeAll() {
-      const batch = events.takeAll();
-      return batch && note(batch);
+    stop() {
+      const seen = events.stop();
+      if (!ended) end({ errorType: "aborted", ...usageIn(seen.report) });
+      return seen;
     },
     read: (receiver) =>
       events.read({

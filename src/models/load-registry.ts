@@ -108,6 +108,7 @@ function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[
     enabled: record.enabled,
     reasoning: record.reasoning,
     ...(toolTurnReasoning === "as_received" ? {} : { toolTurnReasoning }),
+    ...(record.stream_options === "refused" && { refusesStreamOptions: true as const }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
     timeoutsMs: record.timeouts_ms as Model["timeoutsMs"], // a key that is absent in the file is absent here
   };
@@ -146,6 +147,7 @@ export function modelFields(model: Omit<Model, "key" | "price">) {
     reasoning: model.reasoning,
     max_in_flight: model.maxInFlight ?? null,
     tool_turn_reasoning: model.toolTurnReasoning ?? "as_received",
+    stream_options: model.refusesStreamOptions === true ? "refused" : "include_usage",
     timeouts_ms: model.timeoutsMs,
   };
 }

@@ -83,6 +83,12 @@ export const ModelRecord = z.strictObject({
     .describe(
       "What happens to `reasoning_content` of assistant messages in runs with tools. `required`: it is added where it is missing, with the text of `reasoning` or empty, because the host answers 400 without it. `auto`: the same, at OpenRouter and at DeepSeek only. `refused`: all reasoning is taken out of the messages.",
     ),
+  stream_options: z
+    .enum(["include_usage", "refused"])
+    .default("include_usage")
+    .describe(
+      "What goes out as `stream_options` of streams. `include_usage`: the usage is asked for, beside the caller's own. `refused`: nothing, because the host (Mistral's own) answers 4xx to the field.",
+    ),
   timeouts_ms: z
     .strictObject({
       connect: timeout("Time until the connection is established."),

@@ -12,6 +12,7 @@ import { guardFields } from "./field-rules.ts";
 import type { Ports } from "./ports.ts";
 import { redactRequest, withRedactedIds } from "./redact-request.ts";
 import { type RequestContext, RequestRecorder, type RoutedDecision } from "./request-context.ts";
+import { completionIdentity } from "./respond/completion-identity.ts";
 import { inBandError } from "./respond/failure-answer.ts";
 import {
   callerGone,
@@ -22,7 +23,7 @@ import {
   storeUnavailable,
 } from "./respond/refusals.ts";
 import type { Head, Refusal, Reply } from "./respond/reply.ts";
-import { completionIdentity, openStream } from "./respond/stream/answer-stream.ts";
+import { openStream } from "./respond/stream/answer-stream.ts";
 import { type BegunStream, LateStream } from "./respond/stream/late-stream.ts";
 import { StreamShaper } from "./respond/stream/shape-stream.ts";
 import { wholeAnswer } from "./respond/whole-answer.ts";
@@ -140,13 +141,9 @@ function respond(
   const answeredHead = { ...head, answeredBy: attempt.model.key };
   recordAnswer(attempt.model, routed, context, reply.firstTokenMs, ports);
   if (reply.kind === "stream") {
-    const stream = openStream(attempt, reply, context, ports);
-    // A stream of which all has come is sent as a whole.
-    const body = stream.takeAll();
-    if (body === undefined) return { kind: "stream", stream, head: answeredHead };
-    return { kind: "whole_stream", body, head: answeredHead };
+    return { kind: "stream", stream: openStream(attempt, reply, context, ports), head: answeredHead };
   }
-  const { body, ...end } = wholeAnswer(attempt, reply, context);
+  const { body, ...end } = wholeAnswer(attempt, reply, context, ports);
   settleAnswer(end, attempt, reply.firstTokenMs, recorder, ports);
   recorder.finish("answered", 200);
   return { kind: "answer", body, head: answeredHead };

@@ -11,7 +11,7 @@ import {
   type RedactedText,
   TooManySecrets,
 } from "./redaction.ts";
-import { createAnswerGuard } from "./restore/answer-guard.ts";
+import { createKeyFilter } from "./restore/key-filter.ts";
 import { Placeholders } from "./restore/placeholders.ts";
 import { customRules } from "./rules/custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./rules/exact-values.ts";
@@ -35,12 +35,12 @@ export function privacyEngine(policy: Policy["privacy"], exactValues: readonly E
   const ids: Scan = isOn ? (id) => scanIds(`id: ${id}`) : scanNothing;
   const scans: BodyScanners = { text: scan, key: cacheCleanNames(scan), id: cacheCleanNames(ids) };
   const sent = exactValues.find(({ sentUpstream }) => sentUpstream);
-  const answerGuard = sent === undefined ? undefined : createAnswerGuard(sent);
+  const keyFilter = sent === undefined ? undefined : createKeyFilter(sent);
   // What is the gateway's own is not even given back to a caller who has sent it.
   const isOwn = (value: string) => exactValues.some((own) => value.includes(own.value));
   const restoring = policy.restore === "text" ? isOwn : undefined;
   return {
-    ...(answerGuard === undefined ? {} : { answerGuard }),
+    ...(keyFilter === undefined ? {} : { keyFilter }),
     disabledRules: policy.disabled_rules,
     placesIn: scan,
     redactText: (text) => redactText(text, scan(text)),

@@ -47,33 +47,12 @@ export interface RedactedText {
   readonly findings: readonly Finding[];
 }
 
-/** Takes one known key out of answers. One search of the text where it is not in it, as nearly always. */
-export interface AnswerGuard {
-  /** False: the key is in no string of this JSON. */
-  mayContainKey(json: string): boolean;
-  /** A whole text without the key, or what is left of it where it was cut off. */
+/** Takes one known key out of answers, and out of what upstreams say of failures. */
+export interface KeyFilter {
+  /** One search of the text, which mostly does not have it. */
+  isIn(text: string): boolean;
+  /** The text without the key, or what is left of it where it was cut off. JSON stays JSON. */
   text(text: string): string;
-  /** A text that comes in pieces. */
-  stream(): GuardedStream;
-}
-
-/** Pieces of a text, each the inside of a JSON string. */
-export interface JsonPieces {
-  readonly json: string;
-  /** Where each piece ends. */
-  readonly ends: readonly number[];
-  /** Where the first begins, and where each other one does, seen from the end of the one before. */
-  readonly first: number;
-  readonly gap: number;
-}
-
-export interface GuardedStream {
-  /** Whether all pieces from one on may go out as they came. If so they count as pushed. */
-  passUnchanged(pieces: JsonPieces, from: number): boolean;
-  /** What may go out now; the beginning of what may be the key is held back. */
-  push(text: string): string;
-  /** What was held back, once the text has ended. */
-  flush(): string;
 }
 
 /** Most secrets that are taken out of one large body. */
@@ -130,7 +109,7 @@ export interface PrivacyEngine {
    */
   redactLargeBody(body: ChatBody): RedactedBody | Promise<RedactedBody>;
   /** Keeps the gateway's own upstream key out of answers, whatever the policy says; absent where there is no key. */
-  readonly answerGuard?: AnswerGuard;
+  readonly keyFilter?: KeyFilter;
   /** Rules the policy switched off by name; to be logged at start. */
   readonly disabledRules: readonly string[];
 }

@@ -8,13 +8,12 @@ import type { AbortSignalLike } from "#platform/abort.ts";
 import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import { Attempt } from "./attempt.ts";
-import { type ErrorBody, errorAnswerFailure, errorBodyOf, errorIn, garbageFailure, statusFailure } from "./failures.ts";
+import { type ErrorBody, errorAnswerFailure, errorBodyOf, garbageFailure, statusFailure } from "./failures.ts";
 import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
-import { hasOutput } from "./stream/stream-validator.ts";
+import { StreamValidator } from "./stream/stream-validator.ts";
 import type { AnswerLimits, Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
-import { usageReport } from "./usage.ts";
-import { answerDefect, completionEvents, notJson, readBody } from "./whole-answer.ts";
+import { addFinishes, beginningOf, completionOf, notJson, readBody, withoutEndMark } from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
   /** Chat completions are posted to `{baseUrl}/chat/completions`. */
@@ -28,6 +27,9 @@ export interface UpstreamClientOptions {
   /** Whether the aggregator may be asked what a call was billed; read for each one. */
   readonly asksBilling?: () => boolean;
 }
+
+/** Content types of JSON values one after the other: each line is an event. */
+const linesOfJson = /ndjson|jsonl|json-seq|stream\+json/i;
 
 /** Bytes read of an error answer at most. */
 const maxErrorBytes = 65_536;
@@ -114,19 +116,71 @@ export class UpstreamClient implements Upstream {
     const wait = () => retryWaitMs(headers, this.#options.clock);
     const body = exchange.coding === undefined ? exchange : decompressed(exchange, exchange.coding);
     if (status >= 400 || status < 200) return this.#refused(status, body, attempt, wait);
-    const contentType = headers.get("content-type") ?? "";
-    let failure: UpstreamFailure | undefined;
     if (status >= 300) {
-      failure = statusFailure(status, `the upstream redirects (${status}); redirects are not followed`);
-    } else if (attempt.stream && /^\s*text\/html/i.test(contentType)) {
-      failure = garbageFailure("the upstream answered a web page instead of a stream");
-    } else if (body !== undefined) {
-      // Servers often send a wrong content type for a stream, but not for JSON.
-      const isStream = attempt.stream && !/\bjson\b/i.test(contentType);
-      return isStream ? this.#stream(body, attempt, wait) : this.#whole(head, body, exchange.framed, attempt, wait);
+      attempt.end(true);
+      return failed(statusFailure(status, `the upstream redirects (${status}); redirects are not followed`));
     }
+    if (body === undefined) {
+      attempt.end(true);
+      return failed(garbageFailure("the upstream's answer is compressed in a way that is not known"));
+    }
+    // A server that knows the length had the answer ready when it sent the headers.
+    const wholeComes = !attempt.stream && headers.get("content-length") !== undefined;
+    if (wholeComes) attempt.deadlines.await("idle", this.#now() + attempt.timeoutsMs.idle);
+    else attempt.deadlines.await("first_event", attempt.startedAt + attempt.timeoutsMs.first_event);
+    const firstTokenMs = this.#now() - attempt.startedAt;
+    const first = await beginningOf(body, attempt, this.#now);
+    const contentType = headers.get("content-type") ?? "";
+    const isLines = first.text.startsWith("{") && linesOfJson.test(contentType);
+    const isEvents = first.isEvents || isLines || (attempt.stream && first.text === "");
+    if (isEvents) return this.#stream(first.text, false, body, attempt, wait);
+    const { maxAnswerBytes, maxValues } = this.#options.limits();
+    const { text, isWhole } = await readBody(first.text, body, maxAnswerBytes, attempt, this.#now);
+    // Closes nothing if the answer was read to its end.
     attempt.end(true);
-    return failed(failure ?? garbageFailure("the upstream's answer is compressed in a way that is not known"));
+    if (!isWhole) return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
+    if (hasMoreValuesThan(text, maxValues))
+      return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
+    const raw = withoutEndMark(text);
+    let answer: Json;
+    try {
+      answer = JSON.parse(raw);
+    } catch {
+      // Events of which the first is not framed as one: llama.cpp.
+      if (raw.includes("\ndata:")) return this.#stream(raw, false, body, attempt, wait);
+      return failed(notJson(raw, exchange.framed, contentType));
+    }
+    // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
+    if (attempt.stream) return this.#stream(raw, true, body, attempt, wait);
+    return this.#whole(answer, raw, attempt, wait, firstTokenMs);
+  }
+
+  #whole(answer: Json, raw: string, attempt: Attempt, wait: RetryAfter, firstTokenMs: number): UpstreamReply {
+    if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
+    const validator = new StreamValidator(this.#options.limits(), attempt.choices, attempt.identity);
+    const read = validator.read(answer, raw, "", "message");
+    if (read.kind === "failed") return failed(withWait(read.failure, wait), validator.report);
+    const { choices } = answer;
+    if (read.kind !== "chunk" || !Array.isArray(choices) || choices.length === 0)
+      return failed(garbageFailure("the upstream's answer has no choices"), validator.report);
+    // Calls that are cut off have come all the same: nobody has said that the answer is not whole.
+    validator.finishAll("tool_calls");
+    const { report, finishes, isEmpty } = validator;
+    const isChanged = addFinishes(choices, finishes) || read.raw !== raw;
+    return { kind: "answer", answer, raw: isChanged ? JSON.stringify(answer) : raw, report, isEmpty, firstTokenMs };
+  }
+
+  /** An answer in events. Where no stream was asked for, it is paid for all the same, and so it is passed on as one answer. */
+  async #stream(first: string, isWhole: boolean, body: TextReader, attempt: Attempt, wait: RetryAfter) {
+    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
+    const failure = await events.open(first, isWhole);
+    if (failure !== undefined) return failed(withWait(failure, wait), events.stop().report);
+    const firstTokenMs = this.#now() - attempt.startedAt;
+    if (attempt.stream) return { kind: "stream", events, firstTokenMs } as const;
+    const end = await completionOf(events, this.#options.limits().maxAnswerBytes);
+    if (end.kind === "broken") return failed(end.failure, end.report);
+    const { answer, report, isEmpty } = end;
+    return { kind: "answer", answer, raw: JSON.stringify(answer), report, isEmpty, firstTokenMs } as const;
   }
 
   async #refused(
@@ -137,8 +191,7 @@ export class UpstreamClient implements Upstream {
   ): Promise<UpstreamReply> {
     let answer: ErrorBody = { message: "" };
     try {
-      if (body !== undefined)
-        answer = errorBodyOf((await readBody(body, maxErrorBytes, attempt, this.#now, "idle")).text);
+      if (body !== undefined) answer = errorBodyOf((await readBody("", body, maxErrorBytes, attempt, this.#now)).text);
     } catch (error) {
       // The status is known and kept, even if the body is never received whole.
       if (attempt.failureFrom(error).kind === "aborted") throw error;
@@ -146,55 +199,6 @@ export class UpstreamClient implements Upstream {
     attempt.end(true);
     attempt.identity.readError(answer.error);
     return failed(errorAnswerFailure(status, answer, wait()));
-  }
-
-  async #whole(
-    { headers }: ResponseHead,
-    reader: TextReader,
-    framed: boolean,
-    attempt: Attempt,
-    wait: RetryAfter,
-  ): Promise<UpstreamReply> {
-    const firstTokenMs = this.#now() - attempt.startedAt;
-    const { maxAnswerBytes, maxValues } = this.#options.limits();
-    const length = headers.get("content-length");
-    // A server that knows the length had the answer ready when it sent the headers.
-    const first = length === undefined ? "first_event" : "idle";
-    const { text: raw, isWhole } = await readBody(reader, maxAnswerBytes, attempt, this.#now, first);
-    // Closes nothing if the answer was read to its end.
-    attempt.end(true);
-    if (!isWhole) return failed(garbageFailure(`the upstream's answer is larger than ${maxAnswerBytes} bytes`));
-    if (hasMoreValuesThan(raw, maxValues))
-      return failed(garbageFailure(`the upstream's answer holds more than ${maxValues} JSON values`));
-    let answer: Json;
-    try {
-      answer = JSON.parse(raw);
-    } catch {
-      return failed(notJson(raw, framed, headers.get("content-type") ?? ""));
-    }
-    if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
-    attempt.identity.read(answer);
-    const report = usageReport(answer["usage"]);
-    const failure = errorIn(answer, wait) ?? answerDefect(answer);
-    if (failure !== undefined) {
-      const begun = hasOutput(answer["choices"], "message");
-      return failed(begun ? { ...failure, begun } : failure, report);
-    }
-    const whole = attempt.identity.addTo(report);
-    if (!attempt.stream) return { kind: "answer", answer, raw, report: whole, firstTokenMs };
-    // Asked for a stream, given a whole completion: it is paid for, so it is passed on as a stream of one chunk.
-    return { kind: "stream", events: completionEvents(answer, whole), firstTokenMs: this.#now() - attempt.startedAt };
-  }
-
-  async #stream(body: TextReader, attempt: Attempt, wait: RetryAfter): Promise<UpstreamReply> {
-    const events = new StreamEvents(body, attempt, this.#options.limits(), this.#now);
-    const failure = await events.open();
-    if (failure !== undefined) {
-      events.close();
-      const retryAfter = failure.retryAfterMs ?? wait();
-      return failed(retryAfter === undefined ? failure : { ...failure, retryAfterMs: retryAfter }, events.report);
-    }
-    return { kind: "stream", events, firstTokenMs: this.#now() - attempt.startedAt };
   }
 }
 
@@ -206,6 +210,11 @@ function retryWaitMs(headers: ResponseHead["headers"], clock: Clock): number | u
   const ms = headers.get("retry-after-ms");
   if (ms !== undefined && /^\d{1,12}(\.\d{1,9})?$/.test(ms)) return Math.ceil(Number(ms));
   return retryAfterMs(headers.get("retry-after"), clock.now());
+}
+
+function withWait(failure: UpstreamFailure, wait: RetryAfter): UpstreamFailure {
+  const retryAfterMs = failure.retryAfterMs ?? wait();
+  return retryAfterMs === undefined ? failure : { ...failure, retryAfterMs };
 }
 
 function failed(failure: UpstreamFailure, report: UsageReport = {}): UpstreamReply {

@@ -67,9 +67,16 @@ function kindOf(status: number): UpstreamFailure["kind"] {
  */
 export function errorIn(object: JsonObject, wait?: () => number | undefined): UpstreamFailure | undefined {
   const error = object["error"];
-  if (error === undefined || error === null || error === false || error === "") return undefined;
+  if (saysNothing(error)) return undefined;
   const failure = statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
   return withErrorDetail(failure, error);
+}
+
+/** No error, or an empty structure: some servers put `{}`, `[]` or `{"code": 0, "message": ""}` beside a good answer. */
+function saysNothing(error: Json | undefined, depth = 0): boolean {
+  if (typeof error === "object" && error !== null && depth < 4)
+    return Object.values(error).every((value) => saysNothing(value, depth + 1));
+  return !error || (typeof error === "string" && error.trim() === "");
 }
 
 /** The failure, with what the error says beside its status: a 404 can mean more than an unknown model, a 400 a full context. */

@@ -1,9 +1,10 @@
-import type { ChatMessage, JsonObject, ReceivedBody, TraceContext } from "#domain/chat.ts";
+import type { ChatMessage, Json, JsonObject, ReceivedBody, TraceContext } from "#domain/chat.ts";
 import { wholeMessage } from "#domain/known-message.ts";
 import type { Model, TimeoutName } from "#domain/model.ts";
 import type { TokenUsage } from "#domain/money/tokens.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Source } from "#platform/receiver.ts";
+import type { FinishReason } from "./finish-reasons.ts";
 
 /** The aggregator as the pipeline sees it: one call, one answer. Retries, money and health are the pipeline's. */
 export interface Upstream {
@@ -61,6 +62,8 @@ export type UpstreamAnswer = { readonly firstTokenMs: number } & (
       readonly answer: JsonObject;
       readonly raw: string;
       readonly report: UsageReport;
+      /** As of a stream. */
+      readonly isEmpty: boolean;
     }
   | { readonly kind: "stream"; readonly events: EventStream }
 );
@@ -70,10 +73,10 @@ export type UpstreamReply =
   /** `report` when the failed answer said what it cost: an answer that cannot be used may have been billed all the same. */
   | { readonly kind: "failure"; readonly failure: UpstreamFailure; readonly report?: UsageReport };
 
-/** Batches of events: what one read from the network brought. Whoever does not read to the end has to abort the call. */
+/** Batches of events: what one read from the network brought. Whoever does not read to the end has to stop it. */
 export interface EventStream extends Source<EventBatch> {
-  /** All events, if the last one has come already and none was read; undefined if some are to come. */
-  takeAll(): EventBatch | undefined;
+  /** Ends the call, where it has not ended, and tells what it has shown. No read brings anything after it. */
+  stop(): { readonly report: UsageReport; readonly outputBytes: number };
 }
 
 export type EventBatch = readonly UpstreamEvent[];
@@ -96,21 +99,61 @@ export interface UsageReport {
 }
 
 /**
- * One event of a stream. The last one is always `end` or `broken`. What ends a stream well is its content (a finish reason
- * for every choice seen), never a clean close; `[DONE]` and a missing `[DONE]` after a finish reason are both `end`.
+ * One event of a stream. The last one is always `end` or `broken`. What ends a stream well is its content, never a clean close:
+ * `[DONE]`, or a finish reason of every choice that no output has followed.
  */
-export type UpstreamEvent =
-  | ChunkEvent
-  | ChunkRun
-  | { readonly kind: "end"; readonly report: UsageReport }
-  | { readonly kind: "broken"; readonly failure: UpstreamFailure; readonly report: UsageReport };
+export type UpstreamEvent = ChunkEvent | ChunkRun | StreamEnd | BrokenStream;
 
-/** A `chat.completion.chunk`. */
+export interface StreamEnd {
+  readonly kind: "end";
+  readonly report: UsageReport;
+  /** How each choice has ended. */
+  readonly finishes: Finishes;
+  /** Nothing was said and nothing was called, although it claims to have stopped of its own accord. */
+  readonly isEmpty: boolean;
+}
+
+export interface BrokenStream {
+  readonly kind: "broken";
+  readonly failure: UpstreamFailure;
+  readonly report: UsageReport;
+  /** The choices that had ended before. */
+  readonly finishes?: Finishes;
+}
+
+/** Finish reasons by the index of their choice. */
+export type Finishes = ReadonlyMap<number, FinishReason>;
+
+/** A `chat.completion.chunk`, in the format's own form. */
 export interface ChunkEvent {
   readonly kind: "chunk";
-  /** The event's data text as it came. */
+  /** The event's data text, as it came where it needed no change. */
   readonly raw: string;
   readonly chunk: JsonObject;
+}
+
+/** The members of a message or delta in which an answer comes. */
+const outputs = "content tool_calls reasoning reasoning_content refusal function_call audio images".split(" ");
+
+/** Whether a message or a delta says something, or calls something, in one of these members. */
+export function hasOutput(part: JsonObject, names: readonly string[] = outputs): boolean {
+  return names.some((name) => !isBlank(part[name]));
+}
+
+/** Whether a message or a delta has more than a role: output, or what was found out about it. */
+export function carriesSomething(part: JsonObject): boolean {
+  for (const name in part) if (name !== "role" && !isBlank(part[name])) return true;
+  return false;
+}
+
+function isBlank(value: Json | undefined): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    value === false ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }
 
 /** Chunks in a row that differ from one before them in nothing but the text of their content, and need not be parsed. */

@@ -130,7 +130,6 @@ describe("a 200", () => {
     expect(events[0]).toMatchObject({
       chunk: {
         id: "gen-1",
-        object: "chat.completion.chunk",
         choices: [
           { delta: { role: "assistant", tool_calls: [{ index: 0, id: "call_1" }] }, finish_reason: "tool_calls" },
         ],

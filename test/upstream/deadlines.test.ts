@@ -154,7 +154,7 @@ describe("a deadline", () => {
         const from = time.clock.monotonic();
         while (time.pending > 0) time.advance(100);
         expect(time.clock.monotonic() - from).toBeLessThan(limits.idle);
-        expect((await end).value).toEqual([{ kind: "end", report: {} }]);
+        expect((await end).value).toMatchObject([{ kind: "end", report: {} }]);
       },
     );
   });

@@ -27,7 +27,7 @@ function streamed(
       else socket.end();
     },
     async ({ send }) => {
-      const reply = await send(callOf(true));
+      const reply = await send(callOf(true, { body: { n: 2 } }));
       return { reply, events: reply.kind === "stream" ? await eventsOf(reply) : [] };
     },
   );

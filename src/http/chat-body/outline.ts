@@ -79,9 +79,6 @@ class Outliner {
   }
 
   read(): boolean {
-    const bytes = this.#bytes;
-    // A byte order mark, which the decoder leaves out.
-    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#at = 3;
     if (this.#next() === OPEN_BRACE) return this.#readItems(CLOSE_BRACE, () => this.#readMember()) && this.#isAtEnd();
     this.#at = this.scanner.endOfValue(this.#at, 0);
     return this.#at >= 0 && this.#isAtEnd();

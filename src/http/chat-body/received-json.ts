@@ -7,17 +7,17 @@ import { isCached, isCachedKind, type Outline, outlineOf, type ValueRange } from
 import type { KnownPiece, PieceCache } from "./piece-cache.ts";
 import { type Problem, refused } from "./validate.ts";
 
-const firstOfByteOrderMark = 0xef;
-/** Leaves a byte order mark out, which only a whole body may have. */
-const utf8Body = new TextDecoder("utf-8", { fatal: true });
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The JSON of a body, or why it is refused. The parser's message quotes the body, so it stays with the parser. */
 export function receiveJson(
-  bytes: Uint8Array,
+  received: Uint8Array,
   maxValues: number,
   cache: PieceCache | undefined,
 ): ReceivedJson | Problem {
+  const isMarked = byteOrderMark.equals(received.subarray(0, byteOrderMark.length));
+  const bytes = isMarked ? received.subarray(byteOrderMark.length) : received;
   const outline = outlineOf(bytes, { depth: maxJsonDepth, values: maxValues }, cache);
   if (typeof outline === "string") return problemOfJson(outline, bytes, maxValues);
   try {
@@ -35,6 +35,9 @@ function problemOfJson(problem: JsonProblem, bytes: Uint8Array, maxValues: numbe
   const what = `${maxValues} JSON values: objects, arrays, texts and numbers (MAX_REQUEST_VALUES)`;
   return refused(413, undefined, `The body holds more than ${what}.`);
 }
+
+/** Members of a body whose numbers are read, and written as they are understood. */
+const ownNumbers = ["max_tokens", "max_completion_tokens", "n", "best_of", "temperature", "top_p"];
 
 /** A parsed body, what is found in the values that were parsed, and what of the body's bytes may be sent on. */
 export class ReceivedJson {
@@ -61,17 +64,22 @@ export class ReceivedJson {
     this.#isExact = this.#memberCount === outline.memberCount;
   }
 
-  /** The value, with numbers that would be written in another way as they are written; but for its own, which are read as numbers. */
+  /** The value, with numbers that would be written in another way as they are written; but for those that the gateway itself reads. */
   withOddNumbers(): unknown {
-    if (!this.outline.hasOddNumbers || !isObject(this.value)) return this.value;
+    // A body with a key twice is written anew as a whole.
+    const isKept = this.#isExact && !this.outline.hasOddNumbers;
+    if (isKept || !isObject(this.value)) return this.value;
     const exact = this.#parse(keepOddNumbers) as JsonObject; // as it was before
-    for (const [key, value] of Object.entries(this.value)) if (typeof value === "number") exact[key] = value;
+    for (const key of ownNumbers) {
+      const value = this.value[key];
+      if (typeof value === "number") exact[key] = value;
+    }
     return exact;
   }
 
   /** What of a body may be sent on as it came; undefined where a key stands twice. `parsed` is the same body. */
   receivedBody(parsed: ReceivedBody["parsed"]): ReceivedBody | undefined {
-    if (!this.#isExact || this.#bytes[0] === firstOfByteOrderMark) return undefined;
+    if (!this.#isExact) return undefined;
     const ranges = new Map<string, ByteRange & { readonly index: number }>();
     for (const [index, { name, start, to }] of this.outline.members.entries()) {
       if (name !== undefined) ranges.set(name, { index, from: start, to });
@@ -116,8 +124,8 @@ export class ReceivedJson {
     const [first] = messages;
     const last = messages.at(-1);
     if (first === undefined || last === undefined || messages.every(({ known }) => known === undefined))
-      return JSON.parse(utf8Body.decode(bytes), reviver);
-    const rest = utf8Body.decode(bytes.subarray(0, first.from)) + utf8.decode(bytes.subarray(last.to));
+      return JSON.parse(utf8.decode(bytes), reviver);
+    const rest = utf8.decode(bytes.subarray(0, first.from)) + utf8.decode(bytes.subarray(last.to));
     const value: unknown = JSON.parse(rest, reviver);
     if (isObject(value) && Array.isArray(value["messages"])) {
       const parse = ({ from, to }: ByteRange, by: Reviver | undefined): ChatMessage =>

@@ -69,7 +69,7 @@ async function respond(
   endpoint: ChatEndpoint,
   bytes: Uint8Array,
 ): Promise<Answer> {
-  const { streams, connection, ports, traces } = endpoint;
+  const { streams, connection, ports } = endpoint;
   const caller = new LightAbortController();
   if (request.signal.aborted) caller.abort();
   // It is aborted at most once. The runtime takes 2,000 instructions to read options.
@@ -89,11 +89,6 @@ async function respond(
   const explained = explanationOf(reply.head, endpoint);
   if (reply.kind === "refusal") return errorOfRefusal(reply, open.isEnded, explained);
   const headers = addHeadHeaders(common, reply.head);
-  if (reply.kind === "whole_stream") {
-    traces?.streamEnded(request);
-    const text = explained === undefined ? reply.body : commentOf(explained) + reply.body;
-    return new Response(wholeBody(text), { headers: Object.assign(headers, streamHeaders) });
-  }
   headers["content-type"] = "application/json";
   const text = explained === undefined ? reply.body : withMember(reply.body, explained);
   return new Response(wholeBody(text), { headers });

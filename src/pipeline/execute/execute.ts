@@ -359,10 +359,14 @@ function timeoutsOf(
 const maxMessageLength = 300;
 
 /** The failure with its message redacted: an upstream may echo the request. */
-export function redactFailure(failure: UpstreamFailure, { privacy }: Configuration): UpstreamFailure {
+export function redactFailure(failure: UpstreamFailure, configuration: Configuration): UpstreamFailure {
   if (failure.message === "") return failure;
-  const { text } = privacy.redactText(failure.message);
-  // The policy may have switched redaction off; a message that was cut holds the beginning of the gateway's key at most.
-  const message = privacy.answerGuard === undefined ? text : privacy.answerGuard.text(text);
-  return { ...failure, message: message.slice(0, maxMessageLength) };
+  const { text } = configuration.privacy.redactText(failure.message);
+  // The policy may have switched redaction off.
+  return { ...failure, message: withoutKey(text, configuration).slice(0, maxMessageLength) };
+}
+
+/** What an upstream says, without the gateway's own key. */
+export function withoutKey(text: string, { privacy: { keyFilter } }: Configuration): string {
+  return keyFilter?.isIn(text) === true ? keyFilter.text(text) : text;
 }

@@ -36,7 +36,8 @@ export function forwardedBody(
     if (kept.length === 0) delete body["metadata"];
     else body["metadata"] = Object.fromEntries(kept);
   }
-  if (request.stream) {
+  if (model.refusesStreamOptions === true) delete body["stream_options"];
+  else if (request.stream) {
     const options = body["stream_options"];
     body["stream_options"] = { ...(isObject(options) ? options : {}), include_usage: true };
   }

@@ -9,8 +9,6 @@ import type { UpstreamFailure } from "#upstream/upstream.ts";
 export type Reply =
   /** `body` is JSON text. */
   | { readonly kind: "answer"; readonly body: string; readonly head: Head }
-  /** A stream that had come to its end before anything of it was sent; `body` is all of its events. */
-  | { readonly kind: "whole_stream"; readonly body: string; readonly head: Head }
   | {
       readonly kind: "stream";
       readonly stream: CallerStream;

@@ -75,23 +75,36 @@ export class SseReader {
       }
       const to = text.indexOf("\n", from);
       if (to === from) this.#dispatch(sink);
-      else if (text.startsWith("data: ", from)) this.#addData(text.slice(from + "data: ".length, to));
-      else this.#otherLine(text.slice(from, to));
+      else if (text.startsWith("data: ", from)) this.#addData(text.slice(from + "data: ".length, to), sink);
+      else this.#otherLine(text.slice(from, to), sink);
       from = to + 1;
     }
   }
 
-  #otherLine(line: string): void {
+  #otherLine(line: string, sink: SseSink): void {
+    // No field begins so: a line of JSON belongs to the empty `data:` above it, or is an event of its own.
+    if (/^ ?\{/.test(line)) {
+      this.#addData(line, sink);
+      this.#dispatch(sink);
+      return;
+    }
     const colon = line.indexOf(":");
     if (colon === 0) return;
     const field = colon < 0 ? line : line.slice(0, colon);
     const raw = colon < 0 ? "" : line.slice(colon + 1);
     const value = raw.startsWith(" ") ? raw.slice(1) : raw;
-    if (field === "data") this.#addData(value);
-    else if (field === "event") this.#name = value;
+    if (field === "data") this.#addData(value, sink);
+    else if (field === "error") {
+      // llama.cpp's own field for what others name in `event:`.
+      this.#name = field;
+      this.#addData(value, sink);
+    } else if (field === "event") this.#name = value;
   }
 
-  #addData(value: string): void {
+  #addData(value: string, sink: SseSink): void {
+    // No JSON goes on so: the blank line between two events is missing.
+    if (this.#data?.endsWith("}") === true && (value.startsWith("{") || value.startsWith("[DONE]")))
+      this.#dispatch(sink);
     this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
   }
 

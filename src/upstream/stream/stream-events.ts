@@ -10,9 +10,13 @@ import { StreamValidator } from "./stream-validator.ts";
 const lingerMs = 5_000;
 const drainMs = 1_000;
 
+/** What an event is beside its data. */
+const eventFraming = "data: \n\n";
+
 /**
- * The events of one SSE answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
- * pauses the network, and the idle deadlines with it.
+ * The events of one answer, in batches of what one read brought. Nothing is read ahead: a reader that does not ask
+ * pauses the network, and the idle deadlines with it. Each read is handed over in the very call that brings it (`Receiver`): a
+ * promise for each costs a quarter of an event.
  */
 export class StreamEvents implements EventStream, Receiver<string> {
   readonly #text: TextReader;
@@ -22,67 +26,50 @@ export class StreamEvents implements EventStream, Receiver<string> {
   readonly #validator: StreamValidator;
   /** Bound of what is held until the first real event comes, in characters. */
   readonly #maxHeld: number;
-  /** Choices to expect: `n` of the request. */
-  readonly #choices: number;
   #receiver: Receiver<EventBatch> | undefined;
   #idleFrom: number;
   #dataFrom: number;
   #pausedAt: number | undefined;
+  #isOpen = false;
   #ended = false;
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
+  #outputBytes = 0;
 
   constructor(body: TextReader, attempt: Attempt, limits: AnswerLimits, now: () => number) {
     this.#text = body;
     this.#attempt = attempt;
     this.#now = now;
     this.#maxHeld = limits.maxEventBytes;
-    this.#validator = new StreamValidator(limits.maxValues, attempt.identity);
-    this.#sse = new SseReader(limits.maxEventBytes, this.#takeRun);
-    this.#choices = Math.max(1, attempt.choices);
+    this.#validator = new StreamValidator(limits, attempt.choices, attempt.identity);
+    this.#sse = new SseReader(limits.maxEventBytes, attempt.stream ? this.#takeRun : undefined);
     this.#idleFrom = this.#now();
     this.#dataFrom = this.#idleFrom;
   }
 
-  get report() {
-    return this.#validator.report;
-  }
-
   /**
-   * Reads until the first event that carries something; the first batch is what came up to then. An answer that fails
-   * before that is still a plain failure, which is given back.
+   * Reads until the first event that carries something; the first batch is what came up to then, beginning with `first`, which
+   * has been read already; `isWhole`: that is a whole answer, and so the only event. An answer that fails before that is still a plain
+   * failure, which is given back.
    */
-  async open(): Promise<UpstreamFailure | undefined> {
+  async open(first: string, isWhole = false): Promise<UpstreamFailure | undefined> {
     const { deadlines, timeoutsMs, startedAt } = this.#attempt;
     deadlines.await("first_event", startedAt + timeoutsMs.first_event);
-    const opening: UpstreamEvent[] = [];
-    let held = 0;
-    for (;;) {
-      const batch = await nextOf(this.#text).then(
-        (text) => (text === undefined ? this.#onClose() : this.#onText(text)),
-        (error) => this.#onReadError(error),
-      );
-      for (const event of batch) {
-        if (event.kind === "broken") {
-          if (!this.#validator.hasContent) return event.failure;
-        } else if (event.kind === "end" && !this.#validator.hasContent) {
-          return garbageFailure("the upstream's stream ended without content");
-        }
-        opening.push(event);
-        if (event.kind === "chunk") held += event.raw.length;
-        else if (event.kind === "run") held += event.events.length;
-      }
-      if (this.#validator.hasContent) {
-        this.#pausedAt = this.#now();
-        this.#idleFrom = this.#pausedAt;
-        this.#dataFrom = this.#pausedAt;
-        if (!this.#ended) deadlines.pause();
-        this.#openingBatch = opening;
-        return undefined;
-      }
-      if (held > this.#maxHeld) return garbageFailure("the upstream's stream opens without end");
+    const opening: UpstreamEvent[] = [...(isWhole ? this.#onWhole(first) : this.#onText(first))];
+    while (!this.#validator.hasContent) {
+      const last = opening.at(-1);
+      if (last?.kind === "broken") return last.failure;
+      if (this.#outputBytes > this.#maxHeld) return garbageFailure("the upstream's stream opens without end");
+      opening.push(...((await nextOf(this)) ?? []));
     }
+    this.#isOpen = true;
+    this.#pausedAt = this.#now();
+    this.#idleFrom = this.#pausedAt;
+    this.#dataFrom = this.#pausedAt;
+    if (!this.#ended) deadlines.pause();
+    this.#openingBatch = opening;
+    return undefined;
   }
 
   read(receiver: Receiver<EventBatch>): void {
@@ -99,19 +86,14 @@ export class StreamEvents implements EventStream, Receiver<string> {
     }
   }
 
-  takeAll(): EventBatch | undefined {
-    const opening = this.#openingBatch;
-    if (!this.#ended || opening === undefined) return undefined;
+  stop() {
     this.#openingBatch = undefined;
-    return opening;
-  }
-
-  /** Aborts the call. */
-  close(): void {
-    this.#openingBatch = undefined;
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#attempt.end(true);
+    this.#receiver = undefined;
+    if (!this.#ended) {
+      this.#ended = true;
+      this.#attempt.end(true);
+    }
+    return { report: this.#validator.report, outputBytes: this.#outputBytes };
   }
 
   onValue(text: string): void {
@@ -128,16 +110,17 @@ export class StreamEvents implements EventStream, Receiver<string> {
 
   /** Hands out what a read brought, or reads on. */
   #deliver(batch: EventBatch): void {
+    const receiver = this.#receiver;
+    if (receiver === undefined) return;
     if (batch.length === 0) {
       this.#setDeadline();
       this.#text.read(this);
       return;
     }
-    const receiver = this.#receiver;
     this.#receiver = undefined;
-    receiver?.onValue(batch);
+    receiver.onValue(batch);
     // Mostly it has read again meanwhile.
-    if (this.#ended || this.#receiver !== undefined || this.#pausedAt !== undefined) return;
+    if (!this.#isOpen || this.#ended || this.#receiver !== undefined || this.#pausedAt !== undefined) return;
     this.#pausedAt = this.#idleFrom;
     this.#attempt.deadlines.pause();
   }
@@ -154,9 +137,10 @@ export class StreamEvents implements EventStream, Receiver<string> {
   }
 
   #setDeadline(): void {
+    // Until the stream is open the deadline of its first event stands.
+    if (!this.#isOpen) return;
     const { idle, idle_data } = this.#attempt.timeoutsMs;
-    const finished = this.#validator.complete && this.#validator.finishedChoices >= this.#choices;
-    const idleAt = this.#idleFrom + (finished ? Math.min(idle, lingerMs) : idle);
+    const idleAt = this.#idleFrom + (this.#validator.finished ? Math.min(idle, lingerMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
     if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
     else this.#attempt.deadlines.await("idle_data", dataAt);
@@ -172,24 +156,39 @@ export class StreamEvents implements EventStream, Receiver<string> {
     return this.#batch;
   }
 
+  #onWhole(json: string): EventBatch {
+    this.#takeEvent(json, "");
+    if (!this.#ended) this.#onDone();
+    return this.#batch;
+  }
+
   readonly #takeRun = (text: string, from: number, until: number): number => {
     const run = this.#ended ? undefined : this.#validator.matchTemplate(text, from, until);
     if (run === undefined) return from;
     this.#batch.push(run);
+    this.#outputBytes += run.events.length - run.contentEnds.length * eventFraming.length;
     return from + run.events.length;
   };
 
   readonly #takeEvent = (data: string, name: string): void => {
     if (this.#ended) return;
     const validated = this.#validator.validate(data, name);
-    if (validated.kind === "chunk") this.#batch.push(validated);
-    else if (validated.kind === "failed") this.#endBroken(validated.failure);
+    if (validated.kind === "failed") this.#endBroken(validated.failure);
     else if (validated.kind === "done") this.#onDone();
+    else if (validated.kind === "chunk") {
+      // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
+      this.#outputBytes += data.length;
+      this.#batch.push(validated);
+    }
   };
 
   #onDone(): void {
-    this.#endOrFail(cutOffFailure("the upstream ended its stream without a finish reason"), false);
-    if (this.#validator.complete && !this.#text.ended) void this.#drain();
+    if (!this.#validator.finishAll()) {
+      this.#endBroken(cutOffFailure("the upstream ended its stream without content, or within a tool call"));
+      return;
+    }
+    this.#end(false);
+    if (!this.#text.ended) void this.#drain();
   }
 
   /** The connection closed: the content decides whether that was the end. */
@@ -199,6 +198,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
       const validated = this.#ended ? undefined : this.#validator.validate(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
       if (validated?.kind === "chunk") this.#batch.push(validated);
+      else if (validated?.kind === "done" && this.#validator.finishAll()) this.#end(true);
       else if (validated?.kind === "failed" && validated.failure.kind !== "garbage") this.#endBroken(validated.failure);
     });
     if (!this.#ended) this.#endOrFail(cutOffFailure("the upstream's stream was cut off"));
@@ -214,19 +214,22 @@ export class StreamEvents implements EventStream, Receiver<string> {
     return this.#batch;
   }
 
-  #endOrFail(unfinished: UpstreamFailure, close = true): void {
-    if (!this.#validator.complete) {
-      this.#endBroken(unfinished);
-      return;
-    }
+  #endOrFail(unfinished: UpstreamFailure): void {
+    if (this.#validator.complete) this.#end(true);
+    else this.#endBroken(unfinished);
+  }
+
+  #end(close: boolean): void {
     this.#ended = true;
-    this.#batch.push({ kind: "end", report: this.#validator.report });
+    const { report, finishes, isEmpty } = this.#validator;
+    this.#batch.push({ kind: "end", report, finishes, isEmpty });
     this.#attempt.end(close);
   }
 
   #endBroken(failure: UpstreamFailure): void {
     this.#ended = true;
-    this.#batch.push({ kind: "broken", failure, report: this.#validator.report });
+    const { report, finishes } = this.#validator;
+    this.#batch.push({ kind: "broken", failure, report, finishes });
     this.#attempt.end(true);
   }
 

@@ -1,16 +1,24 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
-import { errorIn, garbageFailure, statusFailure } from "#upstream/failures.ts";
-import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
+import { addDelta, finishOf, readChoice } from "#upstream/choices.ts";
+import { errorIn, garbageFailure } from "#upstream/failures.ts";
+import type { FinishReason } from "#upstream/finish-reasons.ts";
+import {
+  type AnswerLimits,
+  type ChunkEvent,
+  type ChunkRun,
+  carriesSomething,
+  type Finishes,
+  hasOutput,
+  type UpstreamFailure,
+  type UsageReport,
+} from "#upstream/upstream.ts";
 import { laterReport, usageReport } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
-/** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
-const maxChoices = 128;
-
 /** The result of validating one event; nothing to pass on is an empty event, or one that is no chunk. */
-export type ValidatedEvent =
+type ValidatedEvent =
   | ChunkEvent
   | { readonly kind: "nothing" | "done" }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
@@ -20,29 +28,41 @@ const maxTemplateLength = 4_096;
 
 const nothing: ValidatedEvent = { kind: "nothing" };
 
+/** What has come of one choice. */
+interface ChoiceState {
+  /** The last finish reason, unless output has followed it. */
+  finish: FinishReason | undefined;
+  hasOutput: boolean;
+  /** Its tool calls, joined; `lost` where they are longer than may be held. */
+  calls: JsonObject | "lost" | undefined;
+}
+
 /**
- * Validates a stream by its content. It is complete when each choice that appeared has a finish reason; how the
- * connection ends proves nothing, because a cut can look like a clean close.
+ * Validates a stream by its content, because a cut can look like a clean close. The end is proved by `[DONE]`, or by finish reasons
+ * of all choices that appeared; not by those where output has followed any: some makers send `stop` with each chunk.
  */
 export class StreamValidator {
-  /** The choices that have appeared, and those of them with a finish reason, by index. */
-  readonly #seen = new Set<number>();
-  readonly #finished = new Set<number>();
+  readonly #choices = new Map<number, ChoiceState>();
+  #finishesProveNothing = false;
   #hasContent = false;
+  #heldCalls = 0;
   #report: UsageReport = {};
   /** Whether output came with or after the reported usage, which some providers state in every chunk. */
   #usageIsInterim = true;
-  /** The template of the chunks that carry text, how often one was learned, and how many chunks matched. */
+  /** The template of the chunks that carry text, its choice, how often one was learned, and how many chunks matched. */
   #template: ChunkTemplate | undefined;
+  #templateChoice: ChoiceState | undefined;
   #tries = 0;
   #matches = 0;
   /** Learns from the chunks what the aggregator says of the call. */
   readonly #identity: CallIdentity;
-  /** Most JSON values in one event. */
-  readonly #maxValues: number;
+  readonly #limits: Pick<AnswerLimits, "maxValues" | "maxEventBytes">;
+  /** Choices that were asked for. */
+  readonly #expected: number;
 
-  constructor(maxValues: number, identity = new CallIdentity()) {
-    this.#maxValues = maxValues;
+  constructor(limits: Pick<AnswerLimits, "maxValues" | "maxEventBytes">, expected = 1, identity = new CallIdentity()) {
+    this.#limits = limits;
+    this.#expected = expected;
     this.#identity = identity;
   }
 
@@ -52,13 +72,24 @@ export class StreamValidator {
     return this.#identity.addTo(isPartial ? { ...this.#report, partial: true } : this.#report);
   }
 
-  /** Whether a choice appeared and all that appeared are finished. */
+  /** Whether the finish reasons prove that the answer is whole. */
   get complete(): boolean {
-    return this.#finished.size > 0 && this.#finished.size === this.#seen.size;
+    if (this.#finishesProveNothing || this.#choices.size === 0) return false;
+    for (const { finish } of this.#choices.values()) if (finish === undefined) return false;
+    return true;
   }
 
-  get finishedChoices(): number {
-    return this.#finished.size;
+  /** The finish reasons that prove something. */
+  get finishes(): Finishes {
+    const finishes = new Map<number, FinishReason>();
+    if (this.#finishesProveNothing) return finishes;
+    for (const [index, { finish }] of this.#choices) if (finish !== undefined) finishes.set(index, finish);
+    return finishes;
+  }
+
+  /** Whether all choices are finished, also those that have not appeared. */
+  get finished(): boolean {
+    return this.complete && this.#choices.size >= this.#expected;
   }
 
   /** Whether a chunk had content: more than a role, which only opens the stream. */
@@ -66,42 +97,74 @@ export class StreamValidator {
     return this.#hasContent;
   }
 
+  /** Nothing was said, by a model that claims to have stopped of its own accord. */
+  get isEmpty(): boolean {
+    for (const { hasOutput, finish = "stop" } of this.#choices.values())
+      if (hasOutput || finish !== "stop") return false;
+    return true;
+  }
+
+  /**
+   * `[DONE]` has come: choices without a finish reason have ended where they are. False where one of their calls is cut, unless it
+   * is said how these have ended, and where nothing has come.
+   */
+  finishAll(ofCut?: FinishReason): boolean {
+    if (!this.#hasContent) return false;
+    for (const choice of this.#choices.values()) {
+      choice.finish ??= (choice.calls === "lost" ? undefined : finishOf(choice.calls ?? {})) ?? ofCut;
+      if (choice.finish === undefined) return false;
+    }
+    this.#finishesProveNothing = false;
+    return this.complete;
+  }
+
   /**
    * The events in a row, from `from` and up to `until` at most, that differ from an earlier one in their content only. They
-   * need no validation: they do not change the state of the stream.
+   * need no validation: they have the same effect.
    */
   matchTemplate(text: string, from: number, until: number): ChunkRun | undefined {
     const run = this.#template?.match(text, from, until);
     if (run === undefined) return undefined;
     this.#matches += run.contentEnds.length;
     this.#usageIsInterim = true;
+    if (this.#templateChoice !== undefined) this.#addOutput(this.#templateChoice);
     return run;
   }
 
-  validate(data: string, name: string): ValidatedEvent {
+  validate(received: string, name: string): ValidatedEvent {
+    // Some proxies frame an event that has been framed already.
+    const data = received.startsWith("data:") ? received.replace(/^(?:data: ?)+/, "") : received;
     if (data.length < 16) {
       const word = data.trim();
-      if (word === "[DONE]") return { kind: "done" };
+      if (word === "[DONE]" || word === '"[DONE]"') return { kind: "done" };
       if (word === "") return nothing;
     }
-    if (hasMoreValuesThan(data, this.#maxValues))
-      return failedAs(`an event of more than ${this.#maxValues} JSON values`);
+    const { maxValues } = this.#limits;
+    if (hasMoreValuesThan(data, maxValues)) return failedAs(`an event of more than ${maxValues} JSON values`);
     let chunk: Json;
     try {
       chunk = JSON.parse(data);
     } catch {
-      return failedAs("an event that is not JSON");
+      const error = name === "error" ? errorIn({ error: data }) : undefined;
+      return error === undefined ? failedAs("an event that is not JSON") : this.#failed(error, false, false);
     }
-    if (!isObject(chunk)) return failedAs("an event that is not an object");
+    return isObject(chunk) ? this.read(chunk, data, name) : failedAs("an event that is not an object");
+  }
+
+  /** Reads a chunk, or a whole answer, whose choices have a `message`: `data` is its text. */
+  read(chunk: JsonObject, data: string, name = "", member: "message" | "delta" = "delta"): ValidatedEvent {
     this.#identity.read(chunk);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
     if (hasUsage) this.#report = laterReport(this.#report, usageReport(usage));
     const choices = chunk["choices"];
-    if (hasOutput(choices, "delta")) this.#usageIsInterim = true;
+    const hasOutput = carriesOutput(choices, member);
+    if (hasOutput) this.#usageIsInterim = true;
     else if (hasUsage) this.#usageIsInterim = !this.#hasContent;
-    const error = errorIn(chunk) ?? (name === "error" ? errorIn({ error: chunk }) : undefined);
-    if (error !== undefined) return this.#failed(error, choices, hasUsage);
+    // vLLM says by the object's name what others say by the event's.
+    const isError = name === "error" || chunk["object"] === "error";
+    const error = errorIn(chunk) ?? (isError ? errorIn({ error: chunk }) : undefined);
+    if (error !== undefined) return this.#failed(error, hasOutput, hasUsage);
     if (!Array.isArray(choices)) {
       if (choices !== undefined && choices !== null) return failedAs("a chunk whose choices are not a list");
       if (!hasUsage) return nothing;
@@ -110,68 +173,76 @@ export class StreamValidator {
       const whole = { ...chunk, choices: [] };
       return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
     }
-    // Neither choices nor usage: some servers send it as a keep-alive. Some callers fail on it, and it is no progress.
+    // Neither choices nor usage: a keep-alive, or Azure's word on the prompt. Some callers fail on it, and it is no progress.
     if (choices.length === 0 && !hasUsage) return nothing;
-    for (const choice of choices) {
-      const failure = this.#checkChoice(choice);
-      if (failure !== undefined) return this.#failed(failure, choices, hasUsage);
+    // Clients take an empty error for one.
+    let isChanged = Boolean(chunk["error"]);
+    if (isChanged) delete chunk["error"];
+    for (const [at, choice] of choices.entries()) {
+      // Foundry Local counts the chunks where the index of the choice should be.
+      if (this.#expected === 1 && choices.length === 1 && isObject(choice) && choice["index"] !== 0)
+        choice["index"] = null;
+      const read = readChoice(choice, at, member, (index) => this.#choices.get(index)?.hasOutput === true);
+      if ("kind" in read) return this.#failed(read, hasOutput, hasUsage);
+      isChanged ||= read.isChanged;
+      const state = this.#note(read.index, read.part, read.finish, data.length);
+      if (choices.length > 1 || read.finish !== undefined || isChanged || hasUsage || member === "message") continue;
+      this.#learnTemplate(data, chunk, state);
     }
     if (hasUsage) this.#hasContent = true;
-    else if (choices.length === 1) this.#learnTemplate(data, chunk);
-    return { kind: "chunk", raw: data, chunk };
+    return { kind: "chunk", raw: isChanged ? JSON.stringify(chunk) : data, chunk };
   }
 
-  #failed(failure: UpstreamFailure, choices: Json | undefined, hasUsage: boolean): ValidatedEvent {
+  #failed(failure: UpstreamFailure, hasOutput: boolean, hasUsage: boolean): ValidatedEvent {
     if (hasUsage) this.#usageIsInterim = false;
-    const begun = this.#hasContent || hasOutput(choices, "delta");
+    const begun = this.#hasContent || hasOutput;
     return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }
 
   /** Makes a chunk the template of those to come, unless templates have matched too rarely so far. */
-  #learnTemplate(data: string, chunk: JsonObject): void {
-    const [choice] = chunk["choices"] as Json[]; // the caller has looked
-    if (!isObject(choice) || typeof choice["finish_reason"] === "string" || data.length > maxTemplateLength) return;
-    if (this.#tries >= 4 && this.#matches < 16 * this.#tries) return;
+  #learnTemplate(data: string, chunk: JsonObject, state: ChoiceState): void {
+    if (data.length > maxTemplateLength || (this.#tries >= 4 && this.#matches < 16 * this.#tries)) return;
     this.#tries++;
-    this.#template = ChunkTemplate.of(data, chunk) ?? this.#template;
+    const template = ChunkTemplate.of(data, chunk);
+    if (template === undefined) return;
+    this.#template = template;
+    this.#templateChoice = state;
   }
 
-  /** Records the state of one choice; returns a failure when it is invalid. */
-  #checkChoice(choice: Json): UpstreamFailure | undefined {
-    if (!isObject(choice)) return garbageFailure("the upstream sent a choice that is not an object");
-    const index = choice["index"] ?? 0;
-    if (typeof index !== "number" || !Number.isInteger(index) || index < 0 || index >= maxChoices) {
-      return garbageFailure("the upstream sent a choice without a usable index");
+  /** Notes what a chunk brings of one choice. */
+  #note(index: number, delta: JsonObject, finish: FinishReason | undefined, size: number): ChoiceState {
+    let state = this.#choices.get(index);
+    if (state === undefined) {
+      state = { finish: undefined, hasOutput: false, calls: undefined };
+      this.#choices.set(index, state);
     }
-    const error = errorIn(choice);
-    if (error !== undefined) return error;
-    const finish = choice["finish_reason"];
-    if (typeof finish === "string" && finish !== "") {
-      if (finish === "error") return statusFailure(500, "the upstream ended its stream with an error");
-      this.#finished.add(index);
-      this.#hasContent = true;
+    if (hasOutput(delta)) this.#addOutput(state);
+    if (finish !== undefined) state.finish = finish;
+    if (!this.#hasContent) this.#hasContent = finish !== undefined || carriesSomething(delta);
+    const { tool_calls, function_call } = delta;
+    if (state.calls !== "lost" && (Array.isArray(tool_calls) || isObject(function_call))) {
+      this.#heldCalls += size;
+      const calls = {
+        ...(Array.isArray(tool_calls) && { tool_calls }),
+        ...(isObject(function_call) && { function_call }),
+      };
+      state.calls = this.#heldCalls > this.#limits.maxEventBytes ? "lost" : addDelta(state.calls ?? {}, calls);
     }
-    this.#seen.add(index);
-    if (!this.#hasContent) this.#hasContent = carriesSomething(choice["delta"]);
-    return undefined;
+    return state;
+  }
+
+  #addOutput(state: ChoiceState): void {
+    state.hasOutput = true;
+    if (state.finish === undefined) return;
+    state.finish = undefined;
+    this.#finishesProveNothing = true;
   }
 }
 
-/** Whether a choice has some of an answer in its message or delta. */
-export function hasOutput(choices: Json | undefined, member: "message" | "delta"): boolean {
-  return Array.isArray(choices) && choices.some((choice) => isObject(choice) && carriesSomething(choice[member]));
-}
-
-/** Whether a delta holds more than a role: text, reasoning, a tool call, anything that is not empty. */
-function carriesSomething(delta: Json | undefined): boolean {
-  if (!isObject(delta)) return false;
-  for (const name in delta) {
-    const value = delta[name];
-    if (name === "role" || value === null || value === undefined || value === "" || value === false) continue;
-    if (Array.isArray(value) && value.length === 0) continue;
-    return true;
-  }
-  return false;
+/** Whether one of the choices has some of an answer. */
+function carriesOutput(choices: Json | undefined, member: "message" | "delta"): boolean {
+  if (!Array.isArray(choices)) return false;
+  return choices.some((choice) => isObject(choice) && isObject(choice[member]) && carriesSomething(choice[member]));
 }
 
 function failedAs(what: string): ValidatedEvent {

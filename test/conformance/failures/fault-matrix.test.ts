@@ -5,20 +5,7 @@ import type { Behaviour, Outcome } from "#simulator/simulated-exchange.ts";
 import { chunk, disconnects, type StreamScript, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 import { contentOf, finishReasonsOf, readStream } from "../../harness/sse.ts";
-import {
-  afterFirst,
-  begun,
-  bill,
-  endAfterLast,
-  endlessComments,
-  idle,
-  json,
-  sse,
-  stop,
-  strict,
-  usage,
-  word,
-} from "./faults.ts";
+import { afterFirst, begun, bill, endlessComments, idle, json, sse, stop, strict, usage, word } from "./faults.ts";
 
 /**
  * Every way in which an upstream can fail, over real sockets. Each row has the result for the caller, for the upstream, in the
@@ -27,8 +14,8 @@ import {
  */
 interface Row {
   readonly fault: string;
-  /** `contentRead` resolves when the caller has received its first content, `usageRead` when it has received its usage. */
-  readonly upstream: (contentRead: Promise<void>, usageRead: Promise<void>) => Behaviour;
+  /** `contentRead` resolves when the caller has received its first content. */
+  readonly upstream: (contentRead: Promise<void>) => Behaviour;
   readonly stream: boolean;
   /** A status; or, for a stream that had begun, `cut` (an error chunk, then `[DONE]`) or `complete`. */
   readonly caller: number | "cut" | "complete";
@@ -143,18 +130,18 @@ const midStream: typeof wholeAnswers = [
     [`rst after half an event, ${framing}`, afterFirst([half], "rst", framing), "cut cut held failed"],
     [`an end without a finish reason, ${framing}`, afterFirst([], "clean", framing), "cut answered held failed"],
   ]),
-  ["[DONE] without a finish reason", afterFirst([], "done"), "cut answered held failed"],
   ["a malformed event", afterFirst(["data: {not json\n\n"], "silence"), "cut caller_gone held garbage"],
   ["an event that is no object", afterFirst(["data: [1,2]\n\n"], "silence"), "cut caller_gone held garbage"],
   ["an oversized event", afterFirst([word(large)], "silence"), "cut caller_gone held garbage"],
   ["an error event", afterFirst([providerGone], "silence"), "cut caller_gone held failed"],
   ["finish_reason error", afterFirst([finishError], "silence"), "cut caller_gone held failed"],
-  ["a break after usage, before the finish reason", endAfterLast([usage], "rst"), "cut cut billed failed"],
+  ["a break after usage, before the finish reason", afterFirst([usage], "fin"), "cut cut billed failed"],
   // Not faults: unusual ends of complete answers.
   ["nothing wrong", afterFirst([stop, usage], "done"), "complete answered billed unchanged"],
+  ["[DONE] without a finish reason", afterFirst([usage], "done"), "complete answered billed unchanged"],
   ["no [DONE] after the finish reason", afterFirst([stop, usage], "clean"), "complete answered billed unchanged"],
-  ["FIN in place of [DONE], chunked", endAfterLast([stop, usage], "fin"), "complete cut billed unchanged"],
-  ["the end by closing", endAfterLast([stop, usage], "fin", "close"), "complete cut billed unchanged"],
+  ["FIN in place of [DONE], chunked", afterFirst([stop, usage], "fin"), "complete cut billed unchanged"],
+  ["the end by closing", afterFirst([stop, usage], "fin", "close"), "complete cut billed unchanged"],
 ];
 
 const rows: Row[] = [
@@ -170,8 +157,7 @@ describe("fault matrix", () => {
     test(`${row.stream ? "stream" : "whole"}: ${row.fault}`, async () => {
       await using gateway = await start({ policy: policyFor(row) });
       const contentRead = Promise.withResolvers<void>();
-      const usageRead = Promise.withResolvers<void>();
-      gateway.upstream.next(row.upstream(contentRead.promise, usageRead.promise));
+      gateway.upstream.next(row.upstream(contentRead.promise));
       const asked = row.stream ? { stream: true, stream_options: { include_usage: true } } : {};
       const response = await gateway.chat({ ...asked, max_tokens: 1_000 });
 
@@ -183,7 +169,6 @@ describe("fault matrix", () => {
         expect(response.status).toBe(200);
         const read = await readStream(response, (text) => {
           if (text.includes('"content":"a"')) contentRead.resolve();
-          if (text.includes('"usage":{')) usageRead.resolve();
         });
         expect([read.done, read.broken, contentOf(read.chunks)]).toEqual([true, undefined, "a"]);
         if (row.caller === "cut") {

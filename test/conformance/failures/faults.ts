@@ -41,21 +41,6 @@ export const afterFirst =
       gate: (index) => (index === 1 ? contentRead : undefined),
     });
 
-/**
- * The same, and the end only once the caller has received all events: a connection that breaks may drop bytes that the other
- * side has not read yet, which would be another fault.
- */
-export const endAfterLast =
-  (events: readonly (JsonObject | string)[], end: End, framing: "chunked" | "close" = "chunked") =>
-  (contentRead: Promise<void>, usageRead: Promise<void>): Behaviour =>
-    streams({
-      events: [...begun, ...events],
-      end,
-      framing,
-      bills: bill,
-      gate: (index) => (index === 1 ? contentRead : index === events.length + 1 ? usageRead : undefined),
-    });
-
 /** Comments, one for each turn of the event loop, until the connection ends. */
 export const endlessComments =
   (first: readonly JsonObject[]) =>

@@ -29,7 +29,7 @@ describe("a stream cut at every byte", () => {
       const chunked = framing === "chunked";
       const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${chunked ? `transfer-encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n` : "\r\n"}`;
       const cutAt = async (length: number): Promise<void> => {
-        const promised = length < firstAt ? "" : length < finishAt ? '"content":"é🙂"' : '"finish_reason":"stop"';
+        const promised = length < firstAt ? "" : '"content":"é🙂"';
         const promisedRead = Promise.withResolvers<void>();
         // A line that lacks only its line end is complete when the connection closes, so the test cannot wait for it before.
         const lacksLineEnd = [0, 1].some((missing) => length === firstAt + missing || length === finishAt + missing);

@@ -66,17 +66,29 @@ describe("what is forwarded unchanged", () => {
     expect((await forwarded({ messages })).sent["messages"]).toEqual(messages);
   });
 
-  test("integers that a double cannot hold, and keys that are special in JavaScript", async () => {
+  const twice = '"x":1,"x":2';
+  const nestedTwice = '"logit_bias":{"a":1,"a":2}';
+  test.each([
+    ["as received", "", ""],
+    ["a byte order mark", "", "\uFEFF"],
+    ["a key twice", twice, ""],
+    ["a key twice within another", nestedTwice, ""],
+    ["the messages twice", '"messages":[{"role":"user","content":"x"}]', ""],
+    ["a byte order mark and a key twice", twice, "\uFEFF"],
+  ])("numbers as they are spelled, and keys that are special in JavaScript: %s", async (_, more, mark) => {
     const schema = `{"type":"integer","format":"uint64","minimum":-9223372036854775808,"maximum":18446744073709551615}`;
     const properties = `{"__proto__":{"type":"string"},"constructor":{"type":"number"},"toString":{},"id":${schema}}`;
     const tools = `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":${properties}}}}]`;
     const messages = '[{"role":"user","content":"12345678901234567890"}]';
-    const kept = [`"messages":${messages}`, '"seed":9007199254740993', '"__proto__":{"a":1}', `"tools":${tools}`];
+    const numbers = ['"seed":9007199254740993', '"top_k":1e1', '"min_p":0.10', '"typical_p":1.0'];
+    const kept = [...numbers, '"y":{"z":-0.0}', `"messages":${messages}`, '"__proto__":{"a":1}', `"tools":${tools}`];
     const before = gateway.upstream.received();
-    const response = await gateway.chat({}, {}, { body: `{"model":"smart-router-flash",${kept.join()}}` });
+    const body = `${mark}{"model":"smart-router-flash",${more === "" ? "" : `${more},`}${kept.join()}}`;
+    const response = await gateway.chat({}, {}, { body });
     expect(response.status).toBe(200);
     const { rawBody } = await gateway.upstream.request(before);
     for (const member of kept) expect(rawBody).toContain(member);
+    expect(rawBody.split('"a":').length + rawBody.split('"x":').length).toBeLessThanOrEqual(4);
   });
 });
 
@@ -115,6 +127,14 @@ describe("what is changed, and nothing else", () => {
       include_usage: true,
     });
     expect((await forwarded({})).sent).not.toHaveProperty("stream_options");
+  });
+
+  test("nor has a stream any for a host that refuses them", async () => {
+    await using own = await start({ models: { vendor_v4_flash: { stream_options: "refused" } } });
+    for (const fields of [{}, { stream_options: { include_usage: true } }])
+      expect((await own.chat({ stream: true, ...fields })).status).toBe(200);
+    for (const { body } of own.upstream.requests) expect(body).not.toHaveProperty("stream_options");
+    expect(own.upstream.requests).toHaveLength(2);
   });
 });
 

@@ -68,12 +68,6 @@ describe("the shape of a stream", () => {
     await gateway.ledger(({ spent, held }) => held === 0 && spent === before + 10_000);
   });
 
-  test("upstream comments are dropped", async () => {
-    const read = await streamed([": OPENROUTER PROCESSING\n\n", contentChunk("a"), ": again\n\n", stop]);
-    expect(read.comments).toEqual([]);
-    expect(contentOf(read.chunks)).toBe("a");
-  });
-
   test("several choices each have their role, their text and their finish", async () => {
     const choice = (index: number, delta: JsonObject, finish: string | null = null) => ({
       ...chunk({}),
@@ -209,39 +203,6 @@ describe("tool calls", () => {
     expect(chunks[0].choices[0].delta).toEqual({ role: "assistant", reasoning: "I must edit." });
     expect(contentOf(chunks)).toBe("");
     expect(finishReasonsOf(chunks)).toEqual(["tool_calls"]);
-  });
-});
-
-describe("formats of an upstream's stream", () => {
-  const data = (event: JsonObject) => `data: ${JSON.stringify(event)}`;
-  const [a, end] = [data(contentChunk("a")), data(stop)];
-  const choices = '"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}';
-  const forms: [name: string, events: string[]][] = [
-    ["CRLF line ends", [`${a}\r\n\r\n`, `${end}\r\n\r\n`]],
-    ["bare CR line ends", [`${a}\r\r`, `${end}\r\r`]],
-    ["a byte-order mark", [`\uFEFF${a}\n\n`, `${end}\n\n`]],
-    ["no space after the colon", [a, end].map((line) => `${line.replace(": ", ":")}\n\n`)],
-    ["event and id fields", [`event: message\nid: 7\nretry: 10\n${a}\n\n`, `${end}\n\n`]],
-    [
-      "an event of several data lines",
-      [`data: {"id":"g","created":1,"model":"m",\ndata: ${choices}\n\n`, `${end}\n\n`],
-    ],
-    ["several events in one packet", [`${a}\n\n${end}\n\n`]],
-    ["empty lines in plenty", [`\n\n\n${a}\n\n\n\n`, `${end}\n\n\n`]],
-  ];
-  test.each(forms)("%s, in chunks or ended by closing", async (_, events) => {
-    for (const framing of ["chunked", "close"] as const) {
-      const read = await streamed({ events, framing });
-      expect([contentOf(read.chunks), finishReasonsOf(read.chunks)]).toEqual(["a", ["stop"]]);
-      expect([read.done, read.broken]).toEqual([true, undefined]);
-    }
-  });
-
-  test("an end without [DONE] after a finish reason is complete; [DONE] is added", async () => {
-    for (const end of ["clean", "done"] as const) {
-      const read = await streamed({ events: [contentChunk("a"), stop], end });
-      expect([read.done, finishReasonsOf(read.chunks)]).toEqual([true, ["stop"]]);
-    }
   });
 });
 

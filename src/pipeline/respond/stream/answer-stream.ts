@@ -1,15 +1,15 @@
-import { isObject, type JsonObject } from "#domain/chat.ts";
-import { redactFailure } from "#pipeline/execute/execute.ts";
+import type { JsonObject } from "#domain/chat.ts";
+import { redactFailure, withoutKey } from "#pipeline/execute/execute.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RequestRecorder } from "#pipeline/request-context.ts";
+import { completionIdentity } from "#pipeline/respond/completion-identity.ts";
 import type { CallerStream } from "#pipeline/respond/reply.ts";
-import { endedByLimit, hasAnswer } from "#pipeline/respond/whole-answer.ts";
 import type { OpenAttempt } from "#pipeline/settle/attempt.ts";
 import { type AnswerEnd, settleAnswer, streamOutcomes } from "#pipeline/settle/settle.ts";
 import type { AbortControllerLike } from "#platform/abort.ts";
 import type { Receiver } from "#platform/receiver.ts";
-import type { ChunkEvent, EventBatch, EventStream, UpstreamAnswer, UpstreamFailure } from "#upstream/upstream.ts";
-import { type CompletionIdentity, type ReasoningMode, StreamShaper } from "./shape-stream.ts";
+import type { EventBatch, EventStream, UpstreamAnswer, UpstreamFailure } from "#upstream/upstream.ts";
+import { type ReasoningMode, StreamShaper } from "./shape-stream.ts";
 
 /** The stream of an execution, for its caller. When it ends its attempt is settled and the request recorded. */
 export function openStream(
@@ -25,14 +25,8 @@ export function openStream(
     reasoning: reasoningMode(request.body, configuration),
     maxHeldCharacters: configuration.policy.stream.max_event_bytes,
     restore: redacted.restore,
-    guard: configuration.privacy.answerGuard,
   });
   return new AnswerStream(events, shaper, { attempt, firstTokenMs, recorder, caller, ports });
-}
-
-/** Id and time of chunks for which the upstream has given none. */
-export function completionIdentity(decisionId: string, ports: Ports): CompletionIdentity {
-  return { id: `chatcmpl-${decisionId}`, created: Math.floor(ports.clock.now() / 1_000) };
 }
 
 /** Reasoning in front of an answer would break the answer's format, where one is asked for. */
@@ -40,9 +34,6 @@ function reasoningMode({ response_format }: JsonObject, { policy }: Configuratio
   const mode = policy.stream.reasoning;
   return mode === "content" && response_format != null ? "field" : mode;
 }
-
-/** What an event is beside its data. */
-const eventFraming = "data: \n\n";
 
 /** What it means when the events stop without an end event. */
 const endless: UpstreamFailure = { kind: "cut_off", message: "the upstream's answer stopped", dispatched: true };
@@ -57,29 +48,22 @@ interface StreamContext {
 }
 
 /**
- * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. Leaving
- * (`cancel`) aborts the upstream at once; whatever happens, it is settled and recorded once.
+ * The caller's side of one streamed answer: text of whole server-sent events, pulled as fast as the caller reads. The way of an
+ * event: `upstream/stream/` reads and validates it, the shaper brings it into the form that callers rely on and restores what was
+ * redacted, the gateway's own key is taken out here, and `http/sse/` writes it. Whatever happens, the attempt is settled and the
+ * request recorded once.
  */
 export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   readonly #events: EventStream;
   readonly #shaper: StreamShaper;
   readonly #context: StreamContext;
-  #outputBytes = 0;
-  #contentSeen = false;
   #receiver: Receiver<string> | undefined;
-  #cancelled = false;
   #done = false;
 
   constructor(events: EventStream, shaper: StreamShaper, context: StreamContext) {
     this.#events = events;
     this.#shaper = shaper;
     this.#context = context;
-  }
-
-  /** All of the text, if the upstream's end has come already; undefined, and nothing is taken, if not. */
-  takeAll(): string | undefined {
-    const batch = this.#events.takeAll?.();
-    return batch === undefined ? undefined : this.#take(batch);
   }
 
   read(receiver: Receiver<string>): void {
@@ -92,6 +76,7 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   }
 
   onValue(batch: EventBatch): void {
+    if (this.#done) return;
     let text: string;
     try {
       text = this.#take(batch);
@@ -99,16 +84,14 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
       this.onError(error);
       return;
     }
-    // What comes after a cancellation is read to its end and thrown away.
-    const isSent = text !== "" && !this.#cancelled;
-    if (!isSent && !this.#done) {
+    if (text === "" && !this.#done) {
       this.#events.read(this);
       return;
     }
     const receiver = this.#receiver;
     this.#receiver = undefined;
-    if (isSent) receiver?.onValue(text);
-    else receiver?.onEnd();
+    if (text === "") receiver?.onEnd();
+    else receiver?.onValue(text);
   }
 
   onEnd(): void {
@@ -116,20 +99,17 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
   }
 
   onError(error: unknown): void {
-    if (this.#cancelled) this.#end({ kind: "caller_gone", report: {}, outputBytesSeen: this.#outputBytes });
     const receiver = this.#receiver;
     this.#receiver = undefined;
     receiver?.onError(error);
   }
 
-  /** The caller has disconnected. */
+  /** The caller has left, or is cut off. The one place that settles such a stream, whoever sees it first. */
   cancel(): void {
-    if (this.#done || this.#cancelled) return;
-    this.#cancelled = true;
-    // A read under way sees the abort itself; otherwise somebody has to read what it leaves behind.
-    const isReading = this.#receiver !== undefined;
+    if (this.#done) return;
+    const { report, outputBytes } = this.#events.stop();
+    this.#end({ kind: "caller_gone", report, outputBytesSeen: outputBytes });
     this.#context.caller.abort();
-    if (!isReading && !this.#done) this.#events.read(this);
   }
 
   /** Ends the stream from our side: the text that tells the caller why. The upstream is aborted. */
@@ -137,47 +117,26 @@ export class AnswerStream implements CallerStream, Receiver<EventBatch> {
     if (this.#done) return "";
     const text = this.#shaper.shape({ kind: "broken", failure, report: {} });
     this.cancel();
-    return text;
+    return withoutKey(text, this.#context.attempt.configuration);
   }
 
   /** The text of a batch. */
   #take(batch: EventBatch): string {
+    const { configuration } = this.#context.attempt;
     let text = "";
     for (const event of batch) {
-      if (this.#done) break;
-      if (event.kind === "broken") {
-        const failure = redactFailure(event.failure, this.#context.attempt.configuration);
-        text += this.#shaper.shape({ ...event, failure });
-        // The caller's abort may reach the upstream call before it reaches this stream.
-        this.#end(
-          this.#cancelled || failure.kind === "aborted"
-            ? { kind: "caller_gone", report: event.report, outputBytesSeen: this.#outputBytes }
-            : { kind: "broken", failure, report: event.report },
-        );
-        break;
+      if (event.kind !== "broken") {
+        text += this.#shaper.shape(event);
+        if (event.kind === "end") this.#end({ kind: "complete", report: event.report, empty: event.isEmpty });
+        continue;
       }
-      if (event.kind === "chunk") {
-        this.#note(event);
-      } else if (event.kind === "run") {
-        this.#outputBytes += event.events.length - event.contentEnds.length * eventFraming.length;
-        this.#contentSeen = true;
-      }
-      text += this.#shaper.shape(event);
-      if (event.kind === "end") this.#end({ kind: "complete", report: event.report, empty: !this.#contentSeen });
+      const failure = redactFailure(event.failure, configuration);
+      text += this.#shaper.shape({ ...event, failure });
+      // The caller's abort may reach the upstream call before it reaches this stream.
+      if (failure.kind === "aborted") this.cancel();
+      else this.#end({ kind: "broken", failure, report: event.report });
     }
-    return text;
-  }
-
-  #note(event: ChunkEvent): void {
-    // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
-    this.#outputBytes += event.raw.length;
-    if (this.#contentSeen) return;
-    const { choices } = event.chunk;
-    if (!Array.isArray(choices)) return;
-    for (const choice of choices) {
-      if (endedByLimit(choice)) this.#contentSeen = true; // there was something to be seen, but for the limit
-      if (isObject(choice) && isObject(choice.delta) && hasAnswer(choice.delta)) this.#contentSeen = true;
-    }
+    return withoutKey(text, configuration);
   }
 
   #end(end: AnswerEnd): void {

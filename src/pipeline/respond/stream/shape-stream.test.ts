@@ -19,7 +19,13 @@ function chunkOf(choice: JsonObject | undefined, extra: JsonObject = {}): Upstre
   return { kind: "chunk", raw: JSON.stringify(chunk), chunk };
 }
 const delta = (fields: JsonObject, finish: string | null = null) => chunkOf({ delta: fields, finish_reason: finish });
-const end: UpstreamEvent = { kind: "end", report: {} };
+const endOf = (reason: "stop" | "tool_calls"): UpstreamEvent => ({
+  kind: "end",
+  report: {},
+  finishes: new Map([[0, reason]]),
+  isEmpty: false,
+});
+const end = endOf("stop");
 const broken: UpstreamEvent = {
   kind: "broken",
   failure: { kind: "cut_off", message: "", dispatched: true },

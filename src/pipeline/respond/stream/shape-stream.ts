@@ -1,10 +1,16 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { otherModel } from "#domain/model-names.ts";
+import { type CompletionIdentity, statedIdentity } from "#pipeline/respond/completion-identity.ts";
 import { type InBandError, inBandError } from "#pipeline/respond/failure-answer.ts";
-import { hasContentOnly, StreamGuard } from "#pipeline/respond/guard-answer.ts";
-import { hasAnswer } from "#pipeline/respond/whole-answer.ts";
-import type { AnswerGuard, GuardedStream, RedactedBody } from "#privacy/redaction.ts";
-import type { ChunkRun, ContentTemplate, UpstreamEvent } from "#upstream/upstream.ts";
+import type { RedactedBody } from "#privacy/redaction.ts";
+import {
+  type ChunkRun,
+  type ContentTemplate,
+  carriesSomething,
+  type Finishes,
+  hasOutput,
+  type UpstreamEvent,
+} from "#upstream/upstream.ts";
 import { type HeldReasoning, hasReasoningText, heldFields, heldText, holdReasoning } from "./held-reasoning.ts";
 
 type Restorer = NonNullable<RedactedBody["restore"]>;
@@ -15,18 +21,19 @@ interface ChoiceState {
   contentSent: boolean;
   /** Something other than text was sent: a tool call, a refusal, reasoning too long to hold. What is held is no answer. */
   otherSent: boolean;
-  finished: boolean;
   /** Reasoning that was not sent yet; undefined where there is none. */
   held: HeldReasoning | undefined;
+  /** The chunk with its last finish reason, which is sent when the stream ends: output may follow it. */
+  finish: HeldChunk | undefined;
   /** Reasoning was sent as content, and no text of the answer after it. */
   blankLineDue: boolean;
   readonly restorer: ReturnType<Restorer["stream"]> | undefined;
 }
 
-/** What a completion is called, and when it was made, in Unix seconds. */
-export interface CompletionIdentity {
-  readonly id: string;
-  readonly created: number;
+/** A chunk that is sent later; `raw` where that is its text. */
+interface HeldChunk {
+  readonly raw?: string;
+  readonly chunk: JsonObject;
 }
 
 export interface ShapeOptions {
@@ -42,8 +49,6 @@ export interface ShapeOptions {
   readonly maxHeldCharacters: number;
   /** Puts redacted values back into the text. */
   readonly restore?: Pick<Restorer, "stream"> | undefined;
-  /** Keeps the gateway's own key out of what is sent. */
-  readonly guard?: AnswerGuard | undefined;
 }
 
 /**
@@ -53,25 +58,28 @@ export interface ShapeOptions {
 export type ReasoningMode = "field" | "content" | "live";
 
 const chunkObject = "chat.completion.chunk";
+const noFinishes: Finishes = new Map();
+/** A longer chunk is not held for its finish reason, which then comes in one of our own. */
+const maxHeldFinish = 65_536;
 
 /**
- * Turns the upstream's chunks into what a caller may rely on: role first, early reasoning where the policy wants it, one
- * finish reason per choice, usage as a chunk of its own and only if asked for, and never a clean end to a broken stream. A chunk that
- * needs no change leaves as the very text it came in. One shaper serves one stream.
+ * Turns the upstream's chunks into what a caller may rely on: role first, early reasoning where the policy wants it, one id, one
+ * finish reason per choice at the end, usage as a chunk of its own and only if asked for, and never a clean end to a broken stream. A
+ * chunk that needs no change leaves as the very text it came in. One shaper serves one stream.
+ *
+ * Chunks in a row that differ in their content only (`ChunkRun`) are not even parsed once one of them has left as it came, because
+ * all others have the same effect; unless the restorer has to see each.
  */
 export class StreamShaper {
   readonly #options: ShapeOptions;
-  readonly #guard: StreamGuard | undefined;
   readonly #choices: ChoiceState[] = [];
-  /** The upstream's names for the completion, as far as it has said them. */
-  #id: Json | undefined;
-  #created: Json | undefined;
+  /** The names of the completion: the upstream's as far as it has said them when they are first sent. */
+  #id: string | undefined;
+  #created: number | undefined;
   /** Chunks of this template leave as they came, because the one before them did. */
   #passing: ContentTemplate | undefined;
-  /** Looks for the gateway's own key in their content. */
-  #passingGuard: GuardedStream | undefined;
-  /** A chunk for the usage that came beside choices; the last one is sent at the stream's end. */
-  #usage: JsonObject | undefined;
+  /** A chunk for the usage; the last one is sent at the stream's end. */
+  #usage: HeldChunk | undefined;
   /** What the upstream last called its model. */
   #lastModel: Json | undefined;
   /** That name, if it is another than the one that was asked. */
@@ -79,7 +87,6 @@ export class StreamShaper {
 
   constructor(options: ShapeOptions) {
     this.#options = options;
-    this.#guard = options.guard === undefined ? undefined : new StreamGuard(options.guard);
   }
 
   /** The server-sent events, as text, that one upstream event becomes; "" when the caller is to see nothing. */
@@ -91,77 +98,72 @@ export class StreamShaper {
       case "run":
         return this.#shapeRun(event);
       case "end":
-        return `${this.#releaseHeld(true)}${this.#takeUsage()}data: [DONE]\n\n`;
+        return `${this.#releaseHeld(true)}${this.#finish(event.finishes)}${this.#takeUsage()}data: [DONE]\n\n`;
       case "broken":
-        return this.fail(inBandError(event.failure));
+        return this.fail(inBandError(event.failure), event.finishes);
     }
   }
 
-  /** Chunks of a template go on unread once one of them has left as it came: all the others have the same effect. */
   #shapeRun({ template, events, contentEnds }: ChunkRun): string {
-    const { head, tail } = template;
-    const endOf = (at: number) => (at < 0 ? 0 : (contentEnds[at] ?? 0) + tail.length);
-    const contents = { json: events, ends: contentEnds, first: head.length, gap: tail.length + head.length };
+    const mayPass = this.#options.restore === undefined;
     let out = "";
-    // Asked once: the key's beginning in a content is rare, and each answer takes as long as the run is.
-    let isAsked = false;
-    for (let at = 0; at < contentEnds.length; at++) {
-      if (this.#passing === template && !isAsked) {
-        isAsked = true;
-        if (this.#passingGuard?.passUnchanged(contents, at) !== false) return out + events.slice(endOf(at - 1));
-      }
-      const event = events.slice(endOf(at - 1), endOf(at));
+    let from = 0;
+    for (const end of contentEnds) {
+      if (mayPass && this.#passing === template) return from === 0 ? events : out + events.slice(from);
+      const to = end + template.tail.length;
+      const event = events.slice(from, to);
       const raw = event.slice("data: ".length, -"\n\n".length);
-      const chunk: JsonObject = JSON.parse(raw);
-      const shaped = this.#shapeChunk(raw, chunk);
-      this.#passing = shaped === event && this.#mayPass(chunk) ? template : undefined;
+      const shaped = this.#shapeChunk(raw, JSON.parse(raw));
+      this.#passing = shaped === event ? template : undefined;
       out += shaped;
+      from = to;
     }
     return out;
   }
 
-  /** Whether chunks like one that has left as it came will do so too: no other text of them comes in pieces. */
-  #mayPass({ choices }: JsonObject): boolean {
-    const choice = Array.isArray(choices) ? choices[0] : undefined;
-    if (!isObject(choice) || !isObject(choice.delta) || !hasContentOnly(choice.delta)) return false;
-    this.#passingGuard = this.#guard?.contentOf(typeof choice.index === "number" ? choice.index : 0);
-    return true;
-  }
-
   #shapeChunk(raw: string, chunk: JsonObject): string {
-    const guarded = this.#guard?.chunk(raw, chunk) === true;
-    if (chunk.model !== this.#lastModel && chunk.model != null) {
+    const { wantsUsage } = this.#options;
+    if (chunk.model !== this.#lastModel && chunk.model) {
       this.#lastModel = chunk.model;
       this.otherModel = otherModel(this.#options.model, chunk.model);
     }
-    this.#id ??= chunk.id;
-    this.#created ??= chunk.created;
-    const usage = chunk.usage;
-    const choices = chunk.choices;
+    if (this.#id === undefined || this.#created === undefined) {
+      const { id, created } = statedIdentity(chunk);
+      this.#id ??= id;
+      this.#created ??= created;
+    }
+    const { usage, choices } = chunk;
+    const hasUsage = isObject(usage) && Object.keys(usage).length > 0;
     if (!Array.isArray(choices) || choices.length === 0) {
       // The usage chunk has no choices. One without usage either says nothing; callers trip over it.
-      if (usage == null || !this.#options.wantsUsage) return "";
-      this.#usage = undefined;
-      return this.#send(raw, chunk, guarded);
+      if (hasUsage && wantsUsage) this.#usage = { raw, chunk };
+      return "";
     }
-    let changed = guarded;
+    let changed = false;
+    if (usage != null) {
+      // Callers read usage from a chunk without choices; upstreams also send it beside a delta, or with each of them.
+      if (hasUsage && wantsUsage) this.#usage = { chunk: { ...chunk, choices: [] } };
+      changed = true;
+      delete chunk.usage;
+    }
     let before = "";
     const kept: Json[] = [];
     for (const choice of choices) {
-      if (!isObject(choice)) {
+      if (!isObject(choice)) continue;
+      const state = this.#choice(choice);
+      if (choice.finish_reason != null) {
+        const isBare = !(isObject(choice.delta) && carriesSomething(choice.delta));
+        if (raw.length > maxHeldFinish) state.finish = undefined;
+        else if (isBare && !changed && choices.length === 1) state.finish = { raw, chunk };
+        else state.finish = { chunk: { ...chunk, choices: [isBare ? choice : { ...choice, delta: {} }] } };
         changed = true;
-        continue;
+        if (isBare) continue;
+        choice.finish_reason = null;
       }
-      const shaped = this.#shapeChoice(choice);
+      const shaped = this.#shapeChoice(choice, state);
       before += shaped.before;
       changed ||= shaped.changed;
-      if (shaped.choice !== undefined) kept.push(shaped.choice);
-    }
-    if (usage != null) {
-      // Callers read usage from a chunk without choices; upstreams also send it beside a delta, or with each of them.
-      if (this.#options.wantsUsage) this.#usage = { ...chunk, choices: [] };
-      changed = true;
-      delete chunk.usage;
+      if (shaped.isSent) kept.push(choice);
     }
     if (kept.length === 0) return before;
     if (changed) chunk.choices = kept;
@@ -171,25 +173,17 @@ export class StreamShaper {
   #takeUsage(): string {
     const usage = this.#usage;
     this.#usage = undefined;
-    return usage === undefined ? "" : this.#send("", usage, true);
+    return usage === undefined ? "" : this.#send(usage.raw ?? "", usage.chunk, usage.raw === undefined);
   }
 
-  /** Changes the choice in place where it must change; an undefined choice is not sent. */
-  #shapeChoice(choice: JsonObject): { choice: JsonObject | undefined; changed: boolean; before: string } {
-    const index = typeof choice.index === "number" ? choice.index : 0;
-    const state = this.#choice(index);
-    if (state.finished) return { choice: undefined, changed: true, before: "" };
+  /** Changes the choice in place where it must change. */
+  #shapeChoice(choice: JsonObject, state: ChoiceState): { isSent: boolean; changed: boolean; before: string } {
+    const index = choice.index as number; // validated
+    const delta = choice.delta as JsonObject; // validated
     let changed = false;
     let before = "";
-    let delta = choice.delta;
-    if (!isObject(delta)) {
-      delta = {};
-      choice.delta = delta;
-      changed = true;
-    }
-    const finish = typeof choice.finish_reason === "string" ? choice.finish_reason : undefined;
     const content = typeof delta.content === "string" ? delta.content : "";
-    const other = hasAnswer(delta, otherAnswers);
+    const other = hasOutput(delta, otherAnswers);
 
     // Reasoning stays where it is beside a tool call, and beside the first content when there is none to add to it.
     const early = !state.contentSent && this.#takesReasoning(delta);
@@ -204,36 +198,25 @@ export class StreamShaper {
       }
       state.contentSent = true;
     } else if (state.held !== undefined) {
-      if (other || finish !== undefined) {
-        before = this.#heldChunk(index, state, finish !== undefined && !other);
-      } else if (state.held.size > this.#options.maxHeldCharacters) {
-        return { choice: undefined, changed: true, before: this.#heldChunk(index, state, false) };
-      } else if (early) {
-        return { choice: undefined, changed: true, before };
-      }
+      if (other) before = this.#heldChunk(index, state, false);
+      else if (state.held.size > this.#options.maxHeldCharacters)
+        return { isSent: false, changed: true, before: this.#heldChunk(index, state, false) };
+      else if (early) return { isSent: false, changed: true, before };
     }
     state.otherSent ||= other;
-    if (finish !== undefined) {
-      const tail = state.restorer?.flush() ?? "";
-      if (tail !== "") {
-        if (content === "") {
-          before += this.#ownChunk(index, state, { content: tail });
-        } else {
-          delta.content = `${String(delta.content)}${tail}`;
-          changed = true;
-        }
-      }
-      state.finished = true;
-    }
-    if (!state.roleSent) {
-      state.roleSent = true;
-      if (delta.role !== "assistant") {
-        choice.delta = { role: "assistant", ...delta, ...(delta.role === undefined ? {} : { role: "assistant" }) };
-        changed = true;
-      }
-    }
-    return { choice, changed, before };
+    if (this.#addRole(choice, delta, state)) changed = true;
+    return { isSent: true, changed, before };
   }
+
+  /** Whether the first delta of a choice had to be given its role. */
+  #addRole(choice: JsonObject, delta: JsonObject, state: ChoiceState): boolean {
+    if (state.roleSent) return false;
+    state.roleSent = true;
+    if (delta.role === "assistant") return false;
+    choice.delta = { role: "assistant", ...delta, ...(delta.role === undefined ? {} : { role: "assistant" }) };
+    return true;
+  }
+
   /** Whether a delta has reasoning that may have to be held back. */
   #takesReasoning(delta: JsonObject): boolean {
     const { reasoning } = this.#options;
@@ -268,18 +251,13 @@ export class StreamShaper {
     state.otherSent = true;
     if (!asContent) return this.#ownChunk(index, state, heldFields(held));
     state.blankLineDue = true;
-    const content = (state.restorer?.push(text) ?? text) + (last ? (state.restorer?.flush() ?? "") : "");
-    return this.#ownChunk(index, state, { content });
+    return this.#ownChunk(index, state, { content: state.restorer?.push(text) ?? text });
   }
 
-  /** Everything that was kept back in choices without a finish reason. */
+  /** Everything that was kept back; `complete`: the answer ends here. */
   #releaseHeld(complete: boolean): string {
     let out = "";
     this.#choices.forEach((state, index) => {
-      if (state.finished) return;
-      const rest = this.#guard?.rest(index, {});
-      if (typeof rest?.content === "string") rest.content = state.restorer?.push(rest.content) ?? rest.content;
-      if (rest !== undefined) out += this.#ownChunk(index, state, rest);
       out += this.#heldChunk(index, state, complete);
       const tail = state.restorer?.flush() ?? "";
       if (tail !== "") out += this.#ownChunk(index, state, { content: tail });
@@ -287,12 +265,27 @@ export class StreamShaper {
     return out;
   }
 
-  /** The end of a stream that has failed, with the reason. */
-  fail(error: InBandError): string {
-    const released = this.#releaseHeld(false) + this.#takeUsage();
-    const open = this.#choices.flatMap((state, index) => (state.finished ? [] : [index]));
+  /** The finish reasons of these choices, each in the chunk that it came in, if it came in one. */
+  #finish(finishes: Finishes): string {
+    let out = "";
+    for (const [index, reason] of finishes) {
+      const state = this.#choiceAt(index);
+      const { raw = "", chunk = this.#own({ index, delta: {} }) } = state.finish ?? {};
+      const choice = (chunk.choices as JsonObject[])[0] ?? {}; // as it was made above
+      let changed = raw === "" || choice.finish_reason !== reason;
+      choice.finish_reason = reason;
+      if (this.#addRole(choice, choice.delta as JsonObject, state)) changed = true;
+      out += this.#send(raw, chunk, changed);
+    }
+    return out;
+  }
+
+  /** The end of a stream that has failed, with the reason; `finishes`: the choices that had ended before. */
+  fail(error: InBandError, finishes = noFinishes): string {
+    const released = this.#releaseHeld(false) + this.#finish(finishes) + this.#takeUsage();
+    const open = this.#choices.flatMap((_, index) => (finishes.has(index) ? [] : [index]));
     // What came after the last finish reason was no answer any more: the caller has the whole of it.
-    if (open.length === 0 && this.#choices.length > 0) return `${released}data: [DONE]\n\n`;
+    if (open.length === 0 && finishes.size > 0) return `${released}data: [DONE]\n\n`;
     const indices = open.length === 0 ? [0] : open;
     const chunk = {
       ...this.#names(),
@@ -305,48 +298,51 @@ export class StreamShaper {
   #ownChunk(index: number, state: ChoiceState, delta: JsonObject): string {
     const role: JsonObject = state.roleSent ? {} : { role: "assistant" };
     state.roleSent = true;
-    const chunk = { ...this.#names(), choices: [{ index, delta: { ...role, ...delta }, finish_reason: null }] };
-    return `data: ${JSON.stringify(chunk)}\n\n`;
+    return `data: ${JSON.stringify(this.#own({ index, delta: { ...role, ...delta }, finish_reason: null }))}\n\n`;
   }
 
-  #names(): JsonObject {
-    const { identity } = this.#options;
-    const model = this.otherModel ?? this.#options.model;
-    return { id: this.#id ?? identity.id, object: chunkObject, created: this.#created ?? identity.created, model };
+  #own(choice: JsonObject): JsonObject {
+    return { ...this.#names(), choices: [choice] };
   }
 
-  #choice(index: number): ChoiceState {
-    const at = Number.isSafeInteger(index) && index >= 0 && index < 128 ? index : 0;
-    let state = this.#choices[at];
-    while (state === undefined) {
+  /** From the first time that they are sent they stay as they are. */
+  #names() {
+    const { identity, model } = this.#options;
+    this.#id ??= identity.id;
+    this.#created ??= identity.created;
+    return { id: this.#id, object: chunkObject, created: this.#created, model: this.otherModel ?? model };
+  }
+
+  #choice({ index }: JsonObject): ChoiceState {
+    return this.#choiceAt(typeof index === "number" ? index : 0);
+  }
+
+  /** Indices are below 128: the validator has looked. */
+  #choiceAt(index: number): ChoiceState {
+    for (let state = this.#choices[index]; ; state = this.#choices[index]) {
+      if (state !== undefined) return state;
       this.#choices.push({
         roleSent: false,
         contentSent: false,
         otherSent: false,
-        finished: false,
         held: undefined,
+        finish: undefined,
         blankLineDue: false,
         restorer: this.#options.restore?.stream(),
       });
-      state = this.#choices[at];
     }
-    return state;
   }
 
-  /** The event of a chunk, with the names that the caller is to see; in the very text that it came in if nothing has changed and it is one line. */
+  /** The event of a chunk under the stream's names; in the very text that it came in if nothing has changed and it is one line. */
   #send(raw: string, chunk: JsonObject, changed: boolean): string {
-    const model = this.otherModel ?? this.#options.model;
-    const isNamed = chunk.model === model && chunk.object === chunkObject && chunk.id != null && chunk.created != null;
+    const names = this.#names();
+    const isNamed =
+      chunk.model === names.model &&
+      chunk.object === chunkObject &&
+      chunk.id === names.id &&
+      chunk.created === names.created;
     if (!changed && isNamed && !raw.includes("\n")) return `data: ${raw}\n\n`;
-    if (!isNamed) {
-      chunk.model = model;
-      chunk.object = chunkObject;
-      if (chunk.id == null || chunk.created == null) {
-        const { id, created } = this.#names();
-        Object.assign(chunk, { id, created });
-      }
-    }
-    return `data: ${JSON.stringify(chunk)}\n\n`;
+    return `data: ${JSON.stringify(isNamed ? chunk : Object.assign(chunk, names))}\n\n`;
   }
 }
 
