@@ -13,7 +13,7 @@ import { spliceBody } from "./received-body.ts";
 import { StreamEvents } from "./stream/stream-events.ts";
 import { hasOutput } from "./stream/stream-validator.ts";
 import type { AnswerLimits, Upstream, UpstreamCall, UpstreamFailure, UpstreamReply, UsageReport } from "./upstream.ts";
-import { usageReport } from "./usage.ts";
+import { UsageReader } from "./usage.ts";
 import { answerDefect, completionEvents, notJson, readBody } from "./whole-answer.ts";
 
 export interface UpstreamClientOptions {
@@ -174,10 +174,12 @@ export class UpstreamClient implements Upstream {
     }
     if (!isObject(answer)) return failed(garbageFailure("the upstream's answer is not a JSON object"));
     attempt.identity.read(answer);
-    const report = usageReport(answer["usage"]);
+    const usage = new UsageReader();
+    const begun = hasOutput(answer["choices"], "message");
+    usage.read(answer, begun);
+    const report = usage.report(true);
     const failure = errorIn(answer, wait) ?? answerDefect(answer);
     if (failure !== undefined) {
-      const begun = hasOutput(answer["choices"], "message");
       return failed(begun ? { ...failure, begun } : failure, report);
     }
     const whole = attempt.identity.addTo(report);

@@ -1,7 +1,7 @@
-import type { Price } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd, saturatedUsd, zeroUsd } from "#domain/money/money.ts";
+import type { ModelRegistry, Price } from "#domain/model.ts";
+import { type NanoUsd, nanoUsd, zeroUsd } from "#domain/money/money.ts";
 import type { TimeSpan } from "#domain/money/prices.ts";
-import { costOf, type TokenUsage } from "#domain/money/tokens.ts";
+import { costOf, holdFor, type TokenUsage } from "#domain/money/tokens.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
 import type { UsageReport } from "#upstream/upstream.ts";
 
@@ -38,16 +38,20 @@ export function settlementOf(
   return actual === undefined ? undefined : { actual, source: "usage" };
 }
 
-/** With nothing held (a free model) there is nothing to compare a cost with: up to this it is believed. */
-const maxCostWithoutHold = nanoUsd(1_000_000_000);
+/** What is believed of a call whose price is not ours to know: another model has answered, or a free one has cost something. */
+const mostWithoutPrice = nanoUsd(20_000_000_000);
 
-/**
- * The highest cost of an attempt that is believed, so many times its hold (`budget.absurd_cost_factor`). Where the hold is made of
- * another price than the call's, at least what is believed of a call for a dollar.
- */
-export function maxCredibleCost(hold: NanoUsd, factor: number, hasOtherPrice = false): NanoUsd {
-  if (hold === zeroUsd && !hasOtherPrice) return maxCostWithoutHold;
-  return saturatedUsd(Math.floor(Math.max(hold, hasOtherPrice ? maxCostWithoutHold : 0) * factor));
+/** The highest cost that is believed of a call of which the model can have written `most`. */
+export function maxCredibleCost(hold: NanoUsd, most: NanoUsd, hasOtherPrice = false): NanoUsd {
+  return nanoUsd(Math.max(hold, most, hasOtherPrice || hold === zeroUsd ? mostWithoutPrice : zeroUsd));
+}
+
+/** The most that any call of a registry can cost, where it is not known which model was asked. */
+export function dearestCallOf({ models }: ModelRegistry): NanoUsd {
+  const costs = [...models.values()].map(({ price, contextTokens, maxOutputTokens }) =>
+    holdFor({ inputTokens: contextTokens, outputTokens: maxOutputTokens, choices: 1 }, price),
+  );
+  return nanoUsd(Math.max(zeroUsd, ...costs));
 }
 
 function isAmount(value: number): boolean {

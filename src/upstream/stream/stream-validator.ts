@@ -3,7 +3,7 @@ import { hasMoreValuesThan } from "#platform/json/json-scan.ts";
 import { CallIdentity } from "#upstream/call-identity.ts";
 import { errorIn, garbageFailure, statusFailure } from "#upstream/failures.ts";
 import type { ChunkEvent, ChunkRun, UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
-import { laterReport, usageReport } from "#upstream/usage.ts";
+import { UsageReader } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
 /** More choices than any request has; bounds the memory that an upstream can make the gateway use. */
@@ -29,9 +29,7 @@ export class StreamValidator {
   readonly #seen = new Set<number>();
   readonly #finished = new Set<number>();
   #hasContent = false;
-  #report: UsageReport = {};
-  /** Whether output came with or after the reported usage, which some providers state in every chunk. */
-  #usageIsInterim = true;
+  readonly #usage = new UsageReader();
   /** The template of the chunks that carry text, how often one was learned, and how many chunks matched. */
   #template: ChunkTemplate | undefined;
   #tries = 0;
@@ -46,10 +44,8 @@ export class StreamValidator {
     this.#identity = identity;
   }
 
-  /** Partial if the stream is not complete and the usage was stated while output still came: that is less than what is billed. */
   get report(): UsageReport {
-    const isPartial = !this.complete && this.#usageIsInterim && Object.keys(this.#report).length > 0;
-    return this.#identity.addTo(isPartial ? { ...this.#report, partial: true } : this.#report);
+    return this.#identity.addTo(this.#usage.report(this.complete));
   }
 
   /** Whether a choice appeared and all that appeared are finished. */
@@ -74,7 +70,7 @@ export class StreamValidator {
     const run = this.#template?.match(text, from, until);
     if (run === undefined) return undefined;
     this.#matches += run.contentEnds.length;
-    this.#usageIsInterim = true;
+    this.#usage.skipOutput();
     return run;
   }
 
@@ -94,12 +90,8 @@ export class StreamValidator {
     }
     if (!isObject(chunk)) return failedAs("an event that is not an object");
     this.#identity.read(chunk);
-    const usage = chunk["usage"];
-    const hasUsage = isObject(usage);
-    if (hasUsage) this.#report = laterReport(this.#report, usageReport(usage));
     const choices = chunk["choices"];
-    if (hasOutput(choices, "delta")) this.#usageIsInterim = true;
-    else if (hasUsage) this.#usageIsInterim = !this.#hasContent;
+    const hasUsage = this.#usage.read(chunk, hasOutput(choices, "delta"));
     const error = errorIn(chunk) ?? (name === "error" ? errorIn({ error: chunk }) : undefined);
     if (error !== undefined) return this.#failed(error, choices, hasUsage);
     if (!Array.isArray(choices)) {
@@ -122,7 +114,7 @@ export class StreamValidator {
   }
 
   #failed(failure: UpstreamFailure, choices: Json | undefined, hasUsage: boolean): ValidatedEvent {
-    if (hasUsage) this.#usageIsInterim = false;
+    if (hasUsage) this.#usage.close();
     const begun = this.#hasContent || hasOutput(choices, "delta");
     return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }
