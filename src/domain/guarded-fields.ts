@@ -135,7 +135,8 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
       const kept = Object.entries(all).filter(
         ([name, setting]) => setting === null || checkOf[settingKind(name) ?? "none"](setting),
       );
-      return kept.length === Object.keys(all).length ? all : Object.fromEntries(kept);
+      if (kept.length === Object.keys(all).length) return all;
+      return kept.length === 0 ? undefined : Object.fromEntries(kept);
     },
   }),
 };

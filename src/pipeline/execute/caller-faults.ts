@@ -39,7 +39,14 @@ const ordinaryNumbers: { readonly [field: string]: readonly [least: number, most
   n: [1, 1],
 };
 
-/** Whether the request is of the usual kind, so that an answer that is empty, unreadable or too expensive is the model's doing. */
+/** Whether the fields are of the usual kind, so that an answer that costs more than its hold is the model's doing: a small limit is none. */
+function hasOrdinaryFields(body: JsonObject): boolean {
+  return Object.keys(body).every(
+    (field) => body[field] == null || ordinaryFields.has(field) || Object.hasOwn(ordinaryNumbers, field),
+  );
+}
+
+/** Whether the request is of the usual kind, so that an answer that is empty or unreadable is the model's doing. */
 function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }): boolean {
   for (const field in body) {
     const value: Json | undefined = body[field];
@@ -65,13 +72,19 @@ export function ignoreCallerFaults(
 ): Permit {
   const ordinary = isOrdinary(request.body);
   const fillsContext = request.size.inputTokensEstimate >= fullContextShare * model.contextTokens;
-  return ordinary && !fillsContext ? permit : filteredPermit(permit, withoutCallerFaults(ordinary, fillsContext));
+  if (ordinary && !fillsContext) return permit;
+  return filteredPermit(permit, withoutCallerFaults(ordinary, hasOrdinaryFields(request.body), fillsContext));
 }
 
 /** Beside `ignoreCallerFaults`, so that the function it returns cannot keep the request. */
-function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict: Verdict) => Verdict {
+function withoutCallerFaults(
+  ordinary: boolean,
+  usualFields: boolean,
+  fillsContext: boolean,
+): (verdict: Verdict) => Verdict {
   const byCaller = (verdict: Verdict): boolean => {
-    if (verdict.kind === "garbage" || verdict.kind === "price_breach") return !ordinary;
+    if (verdict.kind === "garbage") return !ordinary;
+    if (verdict.kind === "price_breach") return !usualFields;
     return fillsContext && verdict.kind === "failure" && verdict.reason.startsWith("timed_out");
   };
   return (verdict) => (byCaller(verdict) ? { kind: "ignored" } : verdict);
