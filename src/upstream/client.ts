@@ -100,7 +100,7 @@ export class UpstreamClient implements Upstream {
 
   #failed(error: unknown, exchange: HttpExchange, attempt: Attempt): UpstreamReply {
     attempt.end(true);
-    const failure = attempt.failureFrom(error);
+    const failure: UpstreamFailure = { ...attempt.failureFrom(error), ...(attempt.isWhole && { begun: true }) };
     const isSilent = exchange.reused && !attempt.answered;
     // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
     if (isSilent && failure.kind === "timed_out" && !attempt.isLeft) this.#agent.closeIdleSince(attempt.startedAt);
@@ -156,6 +156,7 @@ export class UpstreamClient implements Upstream {
     wait: RetryAfter,
   ): Promise<UpstreamReply> {
     const firstTokenMs = this.#now() - attempt.startedAt;
+    attempt.isWhole = true;
     const { maxAnswerBytes, maxValues } = this.#options.limits();
     const length = headers.get("content-length");
     // A server that knows the length had the answer ready when it sent the headers.

@@ -156,6 +156,10 @@ export class UsageReader {
   /** Whether the figure is less than what is billed. `if_broken`: it came with output, which it counts if it was the last. */
   #interim: "yes" | "if_broken" | "no" = "yes";
 
+  get hasReport(): boolean {
+    return this.#report.usage !== undefined || this.#report.costNanoUsd !== undefined;
+  }
+
   /** Reads an answer or a chunk; `hasOutput`: it has some of the answer in it. Says whether it states usage. */
   read(answer: JsonObject, hasOutput: boolean): boolean {
     let isStated = false;
@@ -187,8 +191,8 @@ export class UsageReader {
 
   /** Partial where output followed the figure, or may have followed in a stream that is not complete. */
   report(isComplete: boolean): UsageReport {
+    if (!this.hasReport) return this.#report;
     const { usage, costNanoUsd } = this.#report;
-    if (usage === undefined && costNanoUsd === undefined) return this.#report;
     const isInterim = this.#interim === "yes" || (this.#interim === "if_broken" && !isComplete);
     // Whoever counts no output where there is some has not counted yet.
     const isUncounted = this.#hasOutput && usage?.output === 0 && costNanoUsd === undefined;

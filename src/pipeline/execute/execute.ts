@@ -250,7 +250,9 @@ class ExecutionRun {
     const nowMs = clock.monotonic();
     const end = { report: reply.report ?? {}, nowMs };
     if (failure.kind === "aborted" || this.#signal.aborted) {
-      this.#close(failure.dispatched ? closeAbandoned(attempt, 0, end) : closeUnsent(attempt, nowMs));
+      this.#close(
+        failure.dispatched ? closeAbandoned(attempt, failure.begun ? undefined : 0, end) : closeUnsent(attempt, nowMs),
+      );
       return "caller_gone";
     }
     this.#close(closeFailed(attempt, failure, end));

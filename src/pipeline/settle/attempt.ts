@@ -89,9 +89,9 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
 /**
  * The caller disconnected after the call was sent. With the final usage seen it is settled; otherwise what a cancelled call is
  * billed, where the aggregator stops billing on cancel, or the whole hold; never less than the upstream had counted so far.
- * Never free. `outputBytes`: of the answer, so far.
+ * Never free. `outputBytes`: of the stream, so far; undefined for an answer that was written as a whole.
  */
-export function closeAbandoned(attempt: OpenAttempt, outputBytes: number, end: CallEnd): ClosedAttempt {
+export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undefined, end: CallEnd): ClosedAttempt {
   const { id, hold } = attempt;
   attempt.permit.report({ kind: "ignored" });
   const known = believedCost(attempt, end);
@@ -119,10 +119,10 @@ function isPricedByCost({ size }: OpenAttempt): boolean {
  * What a cancelled stream is billed at least, where the aggregator stops billing on cancel: all input and the output
  * received. Undefined where cancelling does not stop the billing.
  */
-function cancelledCost(attempt: OpenAttempt, outputBytes: number): NanoUsd | undefined {
+function cancelledCost(attempt: OpenAttempt, outputBytes: number | undefined): NanoUsd | undefined {
   const { model, size, hold, configuration, stream } = attempt;
   const stops = configuration.policy.upstream.billing_stops_on_cancel && stream && !isPricedByCost(attempt);
-  if (!stops) return undefined;
+  if (!stops || outputBytes === undefined) return undefined;
   const bound = { inputTokens: size.inputTokensBound, outputTokens: outputBytes, choices: 1 };
   const cost = holdFor(bound, priceOf(model, size));
   return cost < hold ? cost : hold;

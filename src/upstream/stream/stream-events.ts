@@ -29,6 +29,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #dataFrom: number;
   #pausedAt: number | undefined;
   #ended = false;
+  /** `[DONE]` has come, and no usage before it: some hosts state it behind. */
+  #awaitsUsage = false;
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
@@ -156,7 +158,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #setDeadline(): void {
     const { idle, idle_data } = this.#attempt.timeoutsMs;
     const finished = this.#validator.complete && this.#validator.finishedChoices >= this.#choices;
-    const idleAt = this.#idleFrom + (finished ? Math.min(idle, lingerMs) : idle);
+    const waitMs = this.#awaitsUsage ? drainMs : lingerMs;
+    const idleAt = this.#idleFrom + (finished ? Math.min(idle, waitMs) : idle);
     const dataAt = this.#dataFrom + idle_data;
     if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
     else this.#attempt.deadlines.await("idle_data", dataAt);
@@ -168,6 +171,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
     this.#idleFrom = this.#now();
     if (this.#sse.push(text, this.#takeEvent) === "too_large" && !this.#ended)
       this.#endBroken(garbageFailure("the upstream sent an event that is too large"));
+    if (this.#awaitsUsage && !this.#ended && (this.#validator.hasUsage || this.#text.ended)) this.#endDone();
     if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
     return this.#batch;
   }
@@ -184,10 +188,13 @@ export class StreamEvents implements EventStream, Receiver<string> {
     const validated = this.#validator.validate(data, name);
     if (validated.kind === "chunk") this.#batch.push(validated);
     else if (validated.kind === "failed") this.#endBroken(validated.failure);
-    else if (validated.kind === "done") this.#onDone();
+    else if (validated.kind === "done") {
+      if (this.#validator.complete && !this.#validator.hasUsage) this.#awaitsUsage = true;
+      else this.#endDone();
+    }
   };
 
-  #onDone(): void {
+  #endDone(): void {
     this.#endOrFail(cutOffFailure("the upstream ended its stream without a finish reason"), false);
     if (this.#validator.complete && !this.#text.ended) void this.#drain();
   }

@@ -53,6 +53,10 @@ export class StreamValidator {
     return this.#finished.size > 0 && this.#finished.size === this.#seen.size;
   }
 
+  get hasUsage(): boolean {
+    return this.#usage.hasReport;
+  }
+
   get finishedChoices(): number {
     return this.#finished.size;
   }
