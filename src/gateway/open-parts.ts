@@ -129,7 +129,8 @@ export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: 
     },
     async ledgerDay() {
       const spend = await ledger.read(adhocGoal);
-      return spend === undefined ? undefined : { day: spend.day, ...spend.dayAccount };
+      const today = ledger.peekDay();
+      return spend === undefined || today === undefined ? undefined : { day: spend.day, ...today };
     },
     openStore: () => openKeyUsageStore(settings.databaseUrl),
     onEvent: (event) => report(keyUsageReports, event, context),

@@ -95,7 +95,7 @@ export type PriceDrift =
 export type LogEvent = keyof LogEvents;
 
 type ReconciledFields = { day: LogId } & {
-  [N in "ledger" | "held" | "aggregator" | "difference" as `${N}_nano_usd`]: number;
+  [N in "ledger" | "unproven" | "held" | "aggregator" | "difference" as `${N}_nano_usd`]: number;
 };
 
 /** What can be said about an error without repeating what it was about. */

@@ -117,7 +117,7 @@ const gauges = {
     smart_gateway_reconcile_read_seconds:
       "When the ledger and the aggregator's count were last compared, in seconds since the Unix epoch.",
     "smart_gateway_reconcile_usd{side}":
-      "US dollars spent on the current UTC day, as the ledger and as the aggregator counted them when they were last compared.",
+      "US dollars spent on the current UTC day, as the ledger and as the aggregator counted them when they were last compared; `unproven` is the part of the ledger's that nobody knows.",
     smart_gateway_records_queue_length: "Decision records that wait to be written.",
     smart_gateway_records_stored: "Stored decision records of all nodes.",
     smart_gateway_records_stored_bytes:
