@@ -150,8 +150,8 @@ function ticksIn(value: Json | undefined): number | undefined {
 /** What an answer has said of its usage so far: a whole one at once, a stream chunk by chunk. */
 export class UsageReader {
   #report: UsageReport = {};
-  /** By choice, where each states its own (Moonshot). */
-  readonly #ofChoices: UsageReport[] = [];
+  /** A choice has stated the usage of itself alone, beside another: the sum is not known. */
+  #isDivided = false;
   #hasOutput = false;
   /** Whether the figure is less than what is billed. `if_broken`: it came with output, which it counts if it was the last. */
   #interim: "yes" | "if_broken" | "no" = "yes";
@@ -167,10 +167,10 @@ export class UsageReader {
     // Behind the others: it may be no more than their cost.
     if (memberIn(answer, unplaced) !== undefined) isStated = this.#add(statementIn(answer)) || isStated;
     const { choices } = answer;
-    if (Array.isArray(choices)) {
-      for (const [index, choice] of choices.entries()) {
-        if (isObject(choice) && isObject(choice["usage"])) isStated = this.#addOfChoice(choice, index) || isStated;
-      }
+    for (const choice of Array.isArray(choices) ? choices : []) {
+      if (!isObject(choice) || !this.#add(statementIn(choice["usage"]))) continue;
+      isStated = true;
+      if (choice["index"] !== 0 && choice["index"] != null) this.#isDivided = true;
     }
     if (isStated) this.#interim = hasOutput || !this.#hasOutput ? "if_broken" : "no";
     else if (hasOutput) this.#interim = "yes";
@@ -196,7 +196,7 @@ export class UsageReader {
     const isInterim = this.#interim === "yes" || (this.#interim === "if_broken" && !isComplete);
     // Whoever counts no output where there is some has not counted yet.
     const isUncounted = this.#hasOutput && usage?.output === 0 && costNanoUsd === undefined;
-    return isInterim || isUncounted ? { ...this.#report, partial: true } : this.#report;
+    return isInterim || isUncounted || this.#isDivided ? { ...this.#report, partial: true } : this.#report;
   }
 
   #add(statement: Statement): boolean {
@@ -204,23 +204,6 @@ export class UsageReader {
     this.#report = statement === "defective" ? {} : laterReport(this.#report, statement);
     return true;
   }
-
-  #addOfChoice(choice: JsonObject, position: number): boolean {
-    const statement = statementIn(choice["usage"]);
-    if (statement === undefined || statement === "defective") return this.#add(statement);
-    const { index } = choice;
-    const at = typeof index === "number" && index >= 0 && index < 128 ? Math.trunc(index) : position % 128;
-    this.#ofChoices[at] = laterReport(this.#ofChoices[at] ?? {}, statement);
-    return this.#add(this.#ofChoices.reduce(sumOfChoices));
-  }
-}
-
-/** Two choices have one prompt. */
-function sumOfChoices(a: UsageReport, { usage, costNanoUsd = 0 }: UsageReport): UsageReport {
-  const cost = a.costNanoUsd === undefined ? {} : { costNanoUsd: saturatedUsd(a.costNanoUsd + costNanoUsd) };
-  if (a.usage === undefined || usage === undefined) return { ...a, ...cost };
-  const input = Math.max(a.usage.input, usage.input);
-  return { ...a, ...cost, usage: { ...a.usage, input, output: a.usage.output + usage.output } };
 }
 
 /**

@@ -39,20 +39,17 @@ const ordinaryNumbers: { readonly [field: string]: readonly [least: number, most
   n: [1, 1],
 };
 
-/** Whether the fields are of the usual kind, so that an answer that costs more than its hold is the model's doing: a small limit is none. */
-function hasOrdinaryFields(body: JsonObject): boolean {
-  return Object.keys(body).every(
-    (field) => body[field] == null || ordinaryFields.has(field) || Object.hasOwn(ordinaryNumbers, field),
-  );
-}
-
-/** Whether the request is of the usual kind, so that an answer that is empty or unreadable is the model's doing. */
-function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }): boolean {
+/**
+ * Whether the request is of the usual kind, so that an answer that is empty or unreadable is the model's doing. `bounded`: also its
+ * numbers are; without that, none of its fields makes an answer cost more than its hold.
+ */
+function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }, bounded = true): boolean {
   for (const field in body) {
     const value: Json | undefined = body[field];
     if (value === null || value === undefined || ordinaryFields.has(field)) continue;
     const bounds = ordinaryNumbers[field];
-    if (bounds === undefined || typeof value !== "number" || value < bounds[0] || value > bounds[1]) return false;
+    if (bounds === undefined) return false;
+    if (bounded && (typeof value !== "number" || value < bounds[0] || value > bounds[1])) return false;
   }
   // A model that is to go on with an answer of its own often has nothing to add.
   return body.messages.at(-1)?.["role"] !== "assistant";
@@ -73,18 +70,18 @@ export function ignoreCallerFaults(
   const ordinary = isOrdinary(request.body);
   const fillsContext = request.size.inputTokensEstimate >= fullContextShare * model.contextTokens;
   if (ordinary && !fillsContext) return permit;
-  return filteredPermit(permit, withoutCallerFaults(ordinary, hasOrdinaryFields(request.body), fillsContext));
+  return filteredPermit(permit, withoutCallerFaults(ordinary, isOrdinary(request.body, false), fillsContext));
 }
 
 /** Beside `ignoreCallerFaults`, so that the function it returns cannot keep the request. */
 function withoutCallerFaults(
   ordinary: boolean,
-  usualFields: boolean,
+  usuallyPriced: boolean,
   fillsContext: boolean,
 ): (verdict: Verdict) => Verdict {
   const byCaller = (verdict: Verdict): boolean => {
     if (verdict.kind === "garbage") return !ordinary;
-    if (verdict.kind === "price_breach") return !usualFields;
+    if (verdict.kind === "price_breach") return !usuallyPriced;
     return fillsContext && verdict.kind === "failure" && verdict.reason.startsWith("timed_out");
   };
   return (verdict) => (byCaller(verdict) ? { kind: "ignored" } : verdict);
