@@ -12,7 +12,7 @@ const counters = {
   "smart_gateway_cost_usd_total{model}":
     "Known cost of upstream calls in US dollars, by model. Caps are enforced by the ledger, not by this metric.",
   "smart_gateway_distrusted_costs_total{model}":
-    "Costs stated by the upstream that are too far above the hold to be accepted (budget.absurd_cost_factor), by model.",
+    "Costs stated by the upstream that are above all that the model can have written, by model.",
   "smart_gateway_dry_runs_total{cause}": "Dry runs of the decision, by cause.",
   "smart_gateway_forwarded_fields_total{field}":
     "Request fields forwarded although they may change model, terms or price (policy upstream.fields), by field.",
