@@ -41,6 +41,7 @@ export interface OutputLimits {
 export function outputLimitsIn(body: JsonObject): OutputLimits {
   const limits: Writable<OutputLimits> = {};
   const note = (name: keyof OutputLimits, value: JsonObject[string] | undefined) => {
+    if (value === undefined) return;
     // A server that is not strict takes a number in quotes for a number.
     const amount = Math.min(Math.ceil(numberOf(value) ?? 0), Number.MAX_SAFE_INTEGER);
     if (amount > (limits[name] ?? 0)) limits[name] = amount;
@@ -65,7 +66,8 @@ export function outputLimitsIn(body: JsonObject): OutputLimits {
 
 /** Lowers every limit of a body to `most`, and one of reasoning beside an answer of `answer` tokens to what that leaves of it. */
 export function lowerLimits(body: JsonObject, most: number, answer: number): void {
-  const isAbove = (value: JsonObject[string] | undefined, to: number) => (numberOf(value) ?? 0) > to;
+  const isAbove = (value: JsonObject[string] | undefined, to: number) =>
+    value !== undefined && (numberOf(value) ?? 0) > to;
   for (const name of otherOutputLimits) if (isAbove(body[name], most)) body[name] = most;
   for (const name of settingsFields) {
     const settings = body[name];
