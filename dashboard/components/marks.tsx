@@ -12,6 +12,16 @@ export function Money({ nano }: { readonly nano: number | null | undefined }) {
   return <span title={exactMoney(nano)}>{money(nano)}</span>;
 }
 
+/** What an account has spent, and how much of it was charged because nobody knows the cost. */
+export function Spent({ of: { spent_nano_usd: spent, unproven_nano_usd: unproven } }: { readonly of: CapUse }) {
+  return (
+    <>
+      <Money nano={spent} />
+      {unproven > 0 && <span className="muted"> {money(unproven)} unproven</span>}
+    </>
+  );
+}
+
 /** How many requests, with the list of them. */
 export function Requests({ of, range }: { of: Pick<Counted, "requests" | "filter">; range: Range }) {
   return (
@@ -90,10 +100,17 @@ export function filterOfAccount({ kind, name }: CapUse): DecisionFilter {
 
 /** Spent is filled, held is hatched, the soft cap is a mark. Screen readers get the same in words. */
 export function CapBar({ use }: { readonly use: CapUse }) {
-  const { spent_nano_usd: spent, held_nano_usd: held, soft_nano_usd: soft, hard_nano_usd: hard } = use;
+  const {
+    spent_nano_usd: spent,
+    unproven_nano_usd: unproven,
+    held_nano_usd: held,
+    soft_nano_usd: soft,
+    hard_nano_usd: hard,
+  } = use;
   if (hard === null || hard === 0) return null;
   const percent = (nano: number): string => `${Math.min(100, (nano / hard) * 100)}%`;
-  const label = `${money(spent)} spent, ${money(held)} held of ${money(hard)}`;
+  const ofIt = unproven > 0 ? ` (${money(unproven)} of it unproven)` : "";
+  const label = `${money(spent)} spent${ofIt}, ${money(held)} held of ${money(hard)}`;
   return (
     <div className="bar" role="img" aria-label={label} title={label}>
       <i style={{ width: percent(spent), background: `var(${spent + held >= hard ? "--bad" : "--flash-fill"})` }} />

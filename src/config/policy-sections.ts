@@ -139,7 +139,7 @@ export const Upstream = section({
   retry_budget_share: share(0.1).describe("Retries allowed, as a share of recent requests."),
   retry_budget_per_second: num(3, 0).describe("Retries always allowed per second, whatever the traffic."),
   billing_stops_on_cancel: flag(false).describe(
-    "True if the aggregator stops billing as soon as a call is cancelled; a cancelled call is then charged for what had been received.",
+    "True if the aggregator stops billing as soon as a stream is cancelled; a cancelled stream is then charged for what had been received. An answer that is not streamed is charged its hold.",
   ),
   failed_calls_billed: choice(["auto", "always", "never"], "auto").describe(
     "Whether the aggregator bills a call that it answers with an error status and an error object, without usage or output. If so (or if nobody knows: `always`), its hold stays until the cost is known; else it is released at once. `auto`: `never` at OpenRouter, `always` elsewhere.",

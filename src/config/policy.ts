@@ -142,9 +142,6 @@ const Budget = section({
   per_goal_hard_usd: usd(5).describe("A goal never spends more than this; the request that would is denied."),
   per_day_soft_usd: usd(20).describe("The soft cap of a UTC day, all goals together."),
   per_day_hard_usd: usd(50).describe("The hard cap of a UTC day, all goals together."),
-  absurd_cost_factor: num(20, 1, 1_000_000).describe(
-    "A cost above this many times its hold is not accepted: the hold is charged instead, and an error is logged and counted. A cost above its hold, but below this limit, is charged in full.",
-  ),
   expect_ledger: flag(false).describe(
     "True states that the ledger has been used before. A start with an empty ledger, in which all spending is lost, is then logged as an error (`ledger_missing`).",
   ),

@@ -36,7 +36,7 @@ export function holdTotals(totals: readonly HoldTotal[]) {
 
 /** An account of the ledger (`day/2026-01-31`, `goal/session/name`) against its caps. */
 export function capUse(account: AccountRow, caps: Caps, today: string) {
-  const { id, spent, held, overrun, ownHard } = account;
+  const { id, spent, unproven, held, overrun, ownHard } = account;
   const kind = id.startsWith("day/") ? ("day" as const) : ("goal" as const);
   // Null before the first request of the account; of a day that is over, the cap that it ended with.
   const hard = hardCapOf(account, caps, today);
@@ -46,6 +46,8 @@ export function capUse(account: AccountRow, caps: Caps, today: string) {
     kind,
     name: id.slice(kind.length + 1),
     spent_nano_usd: spent,
+    /** The part of it that was charged because nobody knows the cost. */
+    unproven_nano_usd: unproven,
     held_nano_usd: held,
     overrun_nano_usd: overrun,
     soft_nano_usd: hard === null || isOfPastDay(id, today) ? null : lowerCap(soft, nanoUsd(hard)),

@@ -1,4 +1,5 @@
 import { isObject, type Json } from "./chat.ts";
+import { otherChoiceCounts, otherOutputLimits, settingKind, settingsFields } from "./output-limits.ts";
 
 /**
  * Fields of a chat request with which a caller changes, at some aggregator, which model answers, on what terms, or what it
@@ -51,9 +52,14 @@ const object = (about: string, are: { readonly [key: string]: Check }): GuardedF
 
 const anything = () => true;
 const nothing = () => false;
+const isLimit: Check = (limit) => Number.isSafeInteger(limit) && Number(limit) > 0;
+const isCount: Check = (count) => isLimit(count) && Number(count) <= 128;
+const checkOf = { limit: isLimit, count: isCount, none: anything };
 
-/** Other names for `max_tokens`, which some servers let win over it; the hold takes the largest of them all. */
-export const otherOutputLimits = ["max_output_tokens", "max_new_tokens", "n_predict", "num_predict"] as const;
+/** The same for each of these fields. */
+function each(names: readonly string[], field: GuardedField): Record<string, GuardedField> {
+  return Object.fromEntries(names.map((name) => [name, field]));
+}
 
 /** Plugins that cost nothing and call no model: repair of JSON, and leaving out the middle of a long prompt. */
 const freePlugins: ReadonlySet<Json | undefined> = new Set(["response-healing", "context-compression"]);
@@ -116,15 +122,23 @@ export const guardedFields: Readonly<Record<string, GuardedField>> = {
   api_key: never("another account to ask with, at a proxy upstream"),
   api_base: never("another server to ask, at a proxy upstream"),
   base_url: never("another server to ask, at a proxy upstream"),
-  ...Object.fromEntries(
-    otherOutputLimits.map((name) => [
-      name,
-      value(
-        "another name for max_tokens; a whole number from 1 is harmless and held for",
-        (limit) => Number.isSafeInteger(limit) && Number(limit) > 0,
-      ),
-    ]),
+  ...each(
+    otherOutputLimits,
+    value("another name for max_tokens; a whole number from 1 is harmless and held for", isLimit),
   ),
+  ...each(otherChoiceCounts, value("another name for n; 1 to 128 is harmless and held for", isCount)),
+  ...each(settingsFields, {
+    about: "settings in which max_tokens and n may stand; harmless as by those names",
+    parts: new Set([...otherOutputLimits, ...otherChoiceCounts, "n", "max_tokens", "maxTokens", "maxOutputTokens"]),
+    harmless(all) {
+      if (!isObject(all)) return all;
+      const kept = Object.entries(all).filter(
+        ([name, setting]) => setting === null || checkOf[settingKind(name) ?? "none"](setting),
+      );
+      if (kept.length === Object.keys(all).length) return all;
+      return kept.length === 0 ? undefined : Object.fromEntries(kept);
+    },
+  }),
 };
 
 /**

@@ -86,6 +86,8 @@ export interface Model {
   readonly toolTurnReasoning?: ToolTurnReasoning;
   /** Its host refuses requests with `stream_options`. */
   readonly refusesStreamOptions?: true;
+  /** The one name of the output limit that the host takes, and refuses the other; absent: it takes both. */
+  readonly outputLimit?: "max_tokens" | "max_completion_tokens";
   /** Calls at a time, of one process; absent: any number. */
   readonly maxInFlight?: number;
   /** Overrides of the policy's upstream timeouts for this model, in milliseconds. */

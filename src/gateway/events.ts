@@ -85,6 +85,7 @@ export const keyUsageReports: Reports<KeyUsageEvent> = {
     log(isNotable(reconciliation) ? "ledger_differs" : "ledger_reconciled", {
       day: logId(reconciliation.day),
       ledger_nano_usd: reconciliation.ledgerSpent,
+      unproven_nano_usd: reconciliation.ledgerUnproven,
       held_nano_usd: reconciliation.ledgerHeld,
       aggregator_nano_usd: reconciliation.aggregatorSpent,
       difference_nano_usd: differenceOf(reconciliation),

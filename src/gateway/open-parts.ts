@@ -8,7 +8,7 @@ import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-stor
 import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
-import { maxCredibleCost } from "#pipeline/settle/cost.ts";
+import { dearestCallOf, maxCredibleCost } from "#pipeline/settle/cost.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { priceSourceOf, readGeneration, readKeyUsage, readModelList, spentInDay } from "#upstream/aggregator.ts";
@@ -129,7 +129,8 @@ export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: 
     },
     async ledgerDay() {
       const spend = await ledger.read(adhocGoal);
-      return spend === undefined ? undefined : { day: spend.day, ...spend.dayAccount };
+      const today = ledger.peekDay();
+      return spend === undefined || today === undefined ? undefined : { day: spend.day, ...today };
     },
     openStore: () => openKeyUsageStore(settings.databaseUrl),
     onEvent: (event) => report(keyUsageReports, event, context),
@@ -149,7 +150,7 @@ export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, co
       ledger,
       ask: (id) => readGeneration({ ...address(), ...time }, id),
       enabled: asksBilling,
-      maxCredibleCost: (hold) => maxCredibleCost(hold, configuration.policy().budget.absurd_cost_factor),
+      maxCredibleCost: (hold) => maxCredibleCost(hold, dearestCallOf(configuration.current().registry)),
       onAnswer: (answer) => metrics.count("smart_gateway_billing_lookups_total", 1, answer),
     }),
   );

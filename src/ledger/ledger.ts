@@ -112,8 +112,8 @@ export type Resolution = ResolutionKinds & {
 };
 type ResolutionKinds =
   /**
-   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel. `reason` goes into
-   * the ledger entry; the source when absent.
+   * Cost known. `at_least` is what a broken stream had shown when the aggregator stops billing on cancel, or all that is believed of
+   * a stated cost (`distrusted`) that is too high to be one. `reason` goes into the ledger entry; the source when absent.
    */
   | {
       readonly id: ReservationId;
@@ -121,6 +121,7 @@ type ResolutionKinds =
       readonly actual: NanoUsd;
       readonly source: ActualSource;
       readonly reason?: string;
+      readonly distrusted?: NanoUsd;
     }
   /**
    * Provably not billed: connect failed before a request byte, or the upstream refused (4xx). With a source it is not proven
@@ -134,13 +135,8 @@ type ResolutionKinds =
     }
   /** Dispatched and unknown: stays held until it is known or its deadline charges it. */
   | { readonly id: ReservationId; readonly kind: "unknown"; readonly reason: string }
-  /** Dispatched, never to be known: charged in full now. `distrusted` is a stated cost that is not believed, too high to be one. */
-  | {
-      readonly id: ReservationId;
-      readonly kind: "charged";
-      readonly reason: string;
-      readonly distrusted?: NanoUsd;
-    };
+  /** Dispatched, never to be known: charged in full now. */
+  | { readonly id: ReservationId; readonly kind: "charged"; readonly reason: string };
 
 /** Where a cost is known from. `at_least` and `operator` are estimates: the upstream's own figure, should it come, corrects them. */
 export type ActualSource = "upstream_cost" | "usage" | "at_least" | "operator";

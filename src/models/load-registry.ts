@@ -93,7 +93,7 @@ function statedIn(prices: ModelRecord["prices"], named: readonly string[]): Pick
 
 /** The maximum output is at most the context, and the default output at most the maximum. */
 function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[]): Model {
-  const { tool_turn_reasoning: toolTurnReasoning, max_in_flight: maxInFlight } = record;
+  const { tool_turn_reasoning: toolTurnReasoning, max_in_flight: maxInFlight, output_limit: outputLimit } = record;
   const maxOutputTokens = Math.min(record.max_output_tokens, record.context_tokens);
   return {
     key,
@@ -109,6 +109,7 @@ function modelOf(key: string, record: ModelRecord, pricesNamed: readonly string[
     reasoning: record.reasoning,
     ...(toolTurnReasoning === "as_received" ? {} : { toolTurnReasoning }),
     ...(record.stream_options === "refused" && { refusesStreamOptions: true as const }),
+    ...(outputLimit === "both" ? {} : { outputLimit }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
     timeoutsMs: record.timeouts_ms as Model["timeoutsMs"], // a key that is absent in the file is absent here
   };
@@ -145,6 +146,7 @@ export function modelFields(model: Omit<Model, "key" | "price">) {
     free: model.free,
     enabled: model.enabled,
     reasoning: model.reasoning,
+    output_limit: model.outputLimit ?? "both",
     max_in_flight: model.maxInFlight ?? null,
     tool_turn_reasoning: model.toolTurnReasoning ?? "as_received",
     stream_options: model.refusesStreamOptions === true ? "refused" : "include_usage",

@@ -63,6 +63,12 @@ export const ModelRecord = z.strictObject({
   context_tokens: tokenCount(131_072, "Most tokens of input and output together."),
   max_output_tokens: tokenCount(65_536, "Most tokens of an answer."),
   default_output_tokens: tokenCount(32_768, "Most output tokens, sent upstream when the caller sets no limit."),
+  output_limit: z
+    .enum(["both", "max_tokens", "max_completion_tokens"])
+    .default("both")
+    .describe(
+      "The name by which the host takes the output limit. `both`: `max_tokens` is always sent, also beside a `max_completion_tokens`. Else only this one is sent, because the host refuses the other.",
+    ),
   free: z.boolean().default(false).describe("Free models never see sensitive requests."),
   enabled: z.boolean().default(true).describe("False takes the model out of service."),
   reasoning: z

@@ -9,11 +9,12 @@ import {
   policyGuardedField,
 } from "#domain/guarded-fields.ts";
 import { type NanoUsd, type Surcharge, usdToNano, zeroUsd } from "#domain/money/money.ts";
+import { foldName } from "#domain/output-limits.ts";
 
 /** What the policy does with guarded fields of requests, made once per configuration. */
 export interface FieldRules {
   readonly byName: ReadonlyMap<string, FieldRule>;
-  /** By the name in lower case: what happens to other spellings of guarded fields and of those that bound the hold. */
+  /** By the folded name: what happens to other spellings of guarded fields and of those that bound the hold. */
   readonly byFoldedName: ReadonlyMap<string, FieldRule>;
 }
 
@@ -47,8 +48,8 @@ export function fieldRulesOf({ upstream }: Pick<Policy, "upstream">): FieldRules
   );
   const refused: FieldRule = { field: policyGuardedField, action: "refuse", fee: zeroUsd, factor: 1 };
   const byFoldedName = new Map<string, FieldRule>();
-  for (const name of boundingFields) byFoldedName.set(name, refused);
-  for (const [name, rule] of byName) byFoldedName.set(foldCase(name), { ...rule, field: policyGuardedField });
+  for (const name of boundingFields) byFoldedName.set(foldName(name), refused);
+  for (const [name, rule] of byName) byFoldedName.set(foldName(name), { ...rule, field: policyGuardedField });
   return { byName, byFoldedName };
 }
 
@@ -78,17 +79,12 @@ export function guardFields(request: ChatRequest, rules: FieldRules): AllowedReq
 }
 
 /**
- * JSON readers of some languages (Go's, above all) take a field in any case for the field: there, `MAX_TOKENS` behind
+ * Some servers take a field in any spelling for the field (Go's JSON reader above all): there, `MAX_TOKENS` behind
  * `max_tokens` is the limit that counts, and `Model` the model.
  */
 function ruleOfOtherSpelling(name: string, { byFoldedName }: FieldRules): FieldRule | undefined {
   if (boundingFields.has(name)) return undefined;
-  return byFoldedName.get(foldCase(name));
-}
-
-/** As Go folds names: the long s and the sign for Kelvin are letters like others. */
-function foldCase(name: string): string {
-  return name.toLowerCase().replaceAll("\u017f", "s");
+  return byFoldedName.get(foldName(name));
 }
 
 interface Found {

@@ -1,7 +1,6 @@
-import { type ChatRequest, isObject, type JsonObject } from "#domain/chat.ts";
-import { otherOutputLimits } from "#domain/guarded-fields.ts";
+import { type ChatRequest, isObject } from "#domain/chat.ts";
 import type { Surcharge } from "#domain/money/money.ts";
-import { numberOf } from "#domain/raw-json.ts";
+import { outputLimitsIn } from "#domain/output-limits.ts";
 import type { Writable } from "#domain/writable.ts";
 
 /** What bounds the cost of a request, together with a model's prices. */
@@ -42,32 +41,12 @@ export function requestSizeOf(request: ChatRequest, redactions: number): Request
   };
   // Rare, so absent is the usual: a request is one shape more seldom than it pays to write zeros.
   if (request.writesCache === true) size.writesCache = true;
-  const other = largestOf(body, otherOutputLimits);
-  if (other > 0) size.otherOutputTokens = other;
-  const reasoning = reasoningTokensIn(body);
-  if (reasoning > 0) size.reasoningTokens = reasoning;
+  const { otherOutputTokens, reasoningTokens, otherChoices = 0 } = outputLimitsIn(body);
+  if (otherOutputTokens !== undefined) size.otherOutputTokens = otherOutputTokens;
+  if (reasoningTokens !== undefined) size.reasoningTokens = reasoningTokens;
+  if (otherChoices > size.choices) size.choices = otherChoices;
   // A token that was predicted and not used is billed as output; it is at least a byte of the prediction.
   if (isObject(body["prediction"])) size.predictedTokens = Buffer.byteLength(JSON.stringify(body["prediction"]));
   if (request.surcharge !== undefined) size.surcharge = request.surcharge;
   return size;
-}
-
-/** What a caller grants to reasoning alone, under any of the names in use; 0 when it grants nothing of its own. */
-function reasoningTokensIn(body: JsonObject): number {
-  const { reasoning, thinking } = body;
-  return Math.max(
-    isObject(reasoning) ? largestOf(reasoning, ["max_tokens"]) : 0,
-    isObject(thinking) ? largestOf(thinking, ["budget_tokens"]) : 0,
-    largestOf(body, ["thinking_budget"]),
-  );
-}
-
-function largestOf(object: JsonObject, names: readonly string[]): number {
-  let largest = 0;
-  for (const name of names) {
-    // A server that is not strict takes a number in quotes for a number.
-    const amount = numberOf(object[name]) ?? 0;
-    if (amount > largest) largest = Math.min(Math.ceil(amount), Number.MAX_SAFE_INTEGER);
-  }
-  return largest;
 }

@@ -142,6 +142,14 @@ export interface PageRequest {
   readonly limit: number;
 }
 
+/** What was charged without proof, because nobody knows what a call has cost: no part of what a model has cost. */
+export function unprovenCost({ attempts }: Pick<DecisionRecord, "attempts">): number {
+  return attempts.reduce(
+    (sum, { cost_source, cost_nano_usd }) => sum + (cost_source === "hold" ? (cost_nano_usd ?? 0) : 0),
+    0,
+  );
+}
+
 export interface RecordPage {
   readonly records: readonly DecisionRecord[];
   /** Whether there are more in the page's direction. */
@@ -150,7 +158,7 @@ export interface RecordPage {
 
 /**
  * What is summed. `requests` count a flood's repeated refusals; `baseline`: what the same tokens would have cost on the senior model,
- * only where that is known, and `baseline_cost` is what those requests cost; `output_tokens` were written in `output_ms` (streams);
+ * only where that is known, and `baseline_cost` is what those requests are proven to cost; `output_tokens` were written in `output_ms` (streams);
  * `switch_nano_usd`: what changes of model within a conversation cost more than staying, negative where they saved.
  */
 export const amountColumns = [
@@ -198,7 +206,9 @@ export function correctedRecord(record: DecisionRecord, { id, state, charged }: 
   const before = record.attempts.find(({ number }) => number === attempt);
   if (before === undefined || before.cost_nano_usd === charged) return record;
   const attempts = record.attempts.map((each) =>
-    each === before ? { ...each, cost_nano_usd: charged, cost_source: "ledger" } : each,
+    each === before
+      ? { ...each, cost_nano_usd: charged, cost_source: state === "EXPIRED_CHARGED" ? "hold" : "ledger" }
+      : each,
   );
   const isOpen = attempts.some(({ cost_nano_usd }) => cost_nano_usd === null);
   const final = state === "EXPIRED_CHARGED" ? "estimated" : "known";

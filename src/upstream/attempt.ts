@@ -27,6 +27,8 @@ export class Attempt {
   exchange: HttpExchange | undefined;
   /** Headers of an answer have come. */
   answered = false;
+  /** They are those of an answer that is not streamed: it has been written, whether it is read or not. */
+  isWhole = false;
   readonly identity: CallIdentity;
 
   constructor(call: UpstreamCall, signal: AbortSignalLike, clock: Clock, timers: Timers, asksBilling = false) {

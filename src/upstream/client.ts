@@ -102,7 +102,7 @@ export class UpstreamClient implements Upstream {
 
   #failed(error: unknown, exchange: HttpExchange, attempt: Attempt): UpstreamReply {
     attempt.end(true);
-    const failure = attempt.failureFrom(error);
+    const failure: UpstreamFailure = { ...attempt.failureFrom(error), ...(attempt.isWhole && { begun: true }) };
     const isSilent = exchange.reused && !attempt.answered;
     // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
     if (isSilent && failure.kind === "timed_out" && !attempt.isLeft) this.#agent.closeIdleSince(attempt.startedAt);
@@ -134,6 +134,7 @@ export class UpstreamClient implements Upstream {
     const isLines = first.text.startsWith("{") && linesOfJson.test(contentType);
     const isEvents = first.isEvents || isLines || (attempt.stream && first.text === "");
     if (isEvents) return this.#stream(first.text, false, body, attempt, wait);
+    attempt.isWhole = true;
     const { maxAnswerBytes, maxValues } = this.#options.limits();
     const { text, isWhole } = await readBody(first.text, body, maxAnswerBytes, attempt, this.#now);
     // Closes nothing if the answer was read to its end.

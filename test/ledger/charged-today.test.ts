@@ -32,6 +32,10 @@ function suite(store: string, database: () => Promise<string>): void {
       leaving.abort();
       ({ spent } = await gateway.ledger(({ held, spent: charged }) => held === 0 && charged > 0));
       await eventually(async () => (await chargedUsd(gateway)) === spent / 1e9);
+      const { days } = await (await gateway.get("/dashboard/api/budgets")).json();
+      expect(days[0]).toMatchObject({ spent_nano_usd: spent, unproven_nano_usd: spent });
+      const { saved } = await (await gateway.get("/dashboard/api/summary")).json();
+      expect(saved.saved_nano_usd).toBeGreaterThanOrEqual(0);
     }
     await using gateway = await start(options);
     await eventually(async () => (await chargedUsd(gateway)) === spent / 1e9);

@@ -102,7 +102,6 @@ describe("a caller near the cap who waits for each answer", () => {
 });
 
 describe("a cost far above the hold", () => {
-  const policy = { health: { garbage_in_a_row: 100, garbage_minimum: 1_000 } };
   /** A whole answer, or a stream, that states a cost. */
   const costing = (costUsd: number) => (request: { body: JsonObject | undefined }) => {
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, cost: costUsd };
@@ -110,11 +109,16 @@ describe("a cost far above the hold", () => {
       const message = { role: "assistant", content: "hi" };
       return replies(200, { id: "gen-1", choices: [{ index: 0, message, finish_reason: "stop" }], usage });
     }
-    return streams({ events: [chunk({ content: "hi" }), chunk({}, "stop"), { ...chunk({}), choices: [], usage }] });
+    return streams({
+      events: [chunk({ content: "hi" }), chunk({}, "stop"), { choices: [], usage }].map((event) => ({
+        ...event,
+        model: null,
+      })),
+    });
   };
 
-  test.each([false, true])("is not charged: the hold is charged, logged, counted (stream: %p)", async (stream) => {
-    await using gateway = await start({ policy });
+  test.each([false, true])("is charged up to what the model can have written (stream: %p)", async (stream) => {
+    await using gateway = await start();
     const decisions: (string | null)[] = [];
     for (const costUsd of [9_000_000, 9_000_000, 1e300]) {
       gateway.upstream.follow(costing(costUsd));
@@ -122,10 +126,11 @@ describe("a cost far above the hold", () => {
       expect(reply.status).toBe(200);
       decisions.push(reply.headers.get("x-smart-gateway-decision-id"));
       await reply.text();
+      await gateway.ledger();
     }
     const { spent } = await gateway.ledger();
-    // 1,000 tokens of output at 0.28 USD a million and a little for the prompt, three times.
-    expect(spent).toBeWithin(3 * 280_000, 3 * 400_000);
+    // 131,072 tokens of output at 0.28 USD a million and a little for the prompt, three times.
+    expect(spent).toBeWithin(3 * 36_700_160, 3 * 36_800_000);
     const logged = gateway.log.filter(({ event }) => event === "upstream_cost_distrusted");
     expect(logged).toHaveLength(3);
     expect(logged[0]?.fields).toMatchObject({ model: "vendor_v4_flash", stated_nano_usd: 9e15 });
@@ -133,8 +138,17 @@ describe("a cost far above the hold", () => {
     expect(await (await gateway.get("/metrics")).text()).toContain(
       'smart_gateway_distrusted_costs_total{model="vendor_v4_flash"} 3',
     );
-    gateway.upstream.follow(undefined);
-    expect((await gateway.chat()).status).toBe(200);
+    expect((await gateway.health())["vendor_v4_flash"]).toBe("QUARANTINE");
+  });
+
+  test("is charged in full where the model can have written it, and the model is stopped whatever bound was asked", async () => {
+    await using gateway = await start({ script: costing(0.03) });
+    for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
+      await (await gateway.chat({ max_tokens: 10 })).text();
+      await gateway.ledger();
+      expect((await gateway.health())["vendor_v4_flash"]).toBe(state);
+    }
+    expect((await gateway.ledger()).spent).toBe(90_000_000);
   });
 
   test("a single overrun does not exclude a model; three do", async () => {

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
 import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
 import { useChange, useRead } from "../../api/queries.ts";
-import { CapBar, Cost, filterOfAccount, Money, none, Requests, Time } from "../../components/marks.tsx";
+import { CapBar, Cost, filterOfAccount, Money, none, Requests, Spent, Time } from "../../components/marks.tsx";
 import { Empty, type Fact, Facts, Loaded, Search, Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
 import { count, duration, goalName, money, share, utcDayEnd, utcDayLabel } from "../../format.ts";
@@ -54,7 +54,7 @@ function Today({ data, onCap }: PartProps) {
       <CapBar use={today} />
       <Facts
         facts={[
-          fact("spent", spent, hard === null ? "no cap" : `${share(spent, hard)} of the hard cap`),
+          ["spent", <Spent key="" of={today} />, hard === null ? "no cap" : `${share(spent, hard)} of the hard cap`],
           fact("held", today.held_nano_usd, heldBy(today)),
           fact("left", today.left_nano_usd, `hard cap ${money(hard)}`),
           fact("pace", pace.nano_usd_per_hour, "an hour"),
@@ -135,7 +135,7 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
         ],
         ["used", (line) => <CapBar use={line} />, { className: "wide" }],
         ["share", used, { kind: "figure", label: "", of: "push" }],
-        ["spent", (line) => <Money nano={line.spent_nano_usd} />, { kind: "figure", fold: true }],
+        ["spent", (line) => <Spent of={line} />, { kind: "figure", fold: true }],
         [
           "held",
           ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />),

@@ -106,11 +106,12 @@ async function show(options: OutputOptions & { readonly limit: number }): Promis
   const loaded = path === undefined ? undefined : loadPolicy(path);
   const caps = loaded?.kind === "ok" ? capsOf(loaded.policy) : undefined;
   const rows = accounts.map((account) => {
-    const { id, spent, held, overrun, hard, ownHard } = account;
+    const { id, spent, unproven, held, overrun, hard, ownHard } = account;
     const cap = caps === undefined ? (ownHard ?? hard) : hardCapOf(account, caps, today);
     return {
       id,
       spent_nano_usd: spent,
+      unproven_nano_usd: unproven,
       held_nano_usd: held,
       overrun_nano_usd: overrun,
       hard_cap_nano_usd: cap,
@@ -166,13 +167,15 @@ async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Pro
   const day = options.day === "today" ? today : options.day;
   const account = await withLedger((admin) => admin.account(dayAccountOf(day)));
   const counted = day === today ? await countNow(baseUrl, apiKey) : await countThen(baseUrl, day);
-  const { spent = 0, held = 0 } = account ?? {};
-  const counts = { day, ledgerSpent: spent, ledgerHeld: held, aggregatorSpent: counted.spent, readMs: counted.readMs };
+  const { spent = 0, held = 0, unproven = 0 } = account ?? {};
+  const ledger = { ledgerSpent: spent, ledgerHeld: held, ledgerUnproven: unproven };
+  const counts = { day, ...ledger, aggregatorSpent: counted.spent, readMs: counted.readMs };
   const notable = isNotable(counts);
   const value = {
     ok: !notable,
     day,
     ledger_nano_usd: spent,
+    unproven_nano_usd: unproven,
     held_nano_usd: held,
     aggregator_nano_usd: counted.spent,
     difference_nano_usd: differenceOf(counts),
@@ -184,7 +187,8 @@ async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Pro
 }
 
 const explanation = `The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which
-it was admitted here, and to the day on which it was billed there. Money that is held may be billed already.`;
+it was admitted here, and to the day on which it was billed there. Money that is held may be billed already; what is unproven was charged
+because nobody knows the cost, and may never have been billed.`;
 
 async function countNow(baseUrl: string, apiKey: string | undefined) {
   if (apiKey === undefined) throw failed("without UPSTREAM_API_KEY there is no key to ask about");

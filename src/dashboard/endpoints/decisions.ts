@@ -4,6 +4,7 @@ import type { EventStream } from "#dashboard/event-stream.ts";
 import { DecisionFilter, namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/query.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
+import { unprovenCost } from "#records/records.ts";
 
 const DecisionsQuery = DecisionFilter.extend({
   before: z.coerce.number().int().min(0).optional().describe("`next_before` of the page before; absent: the newest."),
@@ -52,6 +53,7 @@ export function decisionEndpoints({ clock, config, explained, records }: Dashboa
         }
         const { explanation, ...record } = found;
         const { baseline_nano_usd, cost_nano_usd } = record;
+        const proven = cost_nano_usd - unprovenCost(record);
         const baseline_model = config().registry.byRole.senior?.key;
         return {
           row: decisionRow(record),
@@ -66,7 +68,7 @@ export function decisionEndpoints({ clock, config, explained, records }: Dashboa
           saved:
             baseline_nano_usd === null || baseline_model === undefined
               ? null
-              : { baseline_model, baseline_nano_usd, saved_nano_usd: baseline_nano_usd - cost_nano_usd },
+              : { baseline_model, baseline_nano_usd, saved_nano_usd: baseline_nano_usd - proven },
         };
       },
     }),

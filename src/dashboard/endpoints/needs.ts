@@ -115,7 +115,8 @@ function* capNeeds({ day, goals, pace }: Parameters<typeof listNeeds>[1]): Findi
     if (cap.hard_nano_usd === null || share < nearCapShare) continue;
     const reached = share >= 1;
     const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
-    const figures = `${dollarText(cap.spent_nano_usd)} spent and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
+    const unproven = cap.unproven_nano_usd > 0 ? ` (${dollarText(cap.unproven_nano_usd)} of it unproven)` : "";
+    const figures = `${dollarText(cap.spent_nano_usd)} spent${unproven} and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
     yield [
       reached ? "cap_reached" : "cap_near",
       `${what} has used ${Math.floor(share * 100)} % of its hard cap: ${figures}.`,

@@ -1,6 +1,6 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Price, Rates } from "#domain/model.ts";
-import { type NanoUsd, nanoUsd } from "./money.ts";
+import { type NanoUsd, nanoUsd, saturatedUsd } from "./money.ts";
 import { highestRates, ratesOf, type TimeSpan } from "./prices.ts";
 
 /**
@@ -60,7 +60,7 @@ export function highestInputRateOf({ input, cachedInput, cacheWrite }: Rates): n
 
 /** Floats are exact up to 2^53, which nearly all sums are far below; above it they would lose whole units. */
 function exactly(millionths: bigint, request: number): NanoUsd {
-  return nanoUsd(Number((millionths + 999_999n) / 1_000_000n) + request);
+  return saturatedUsd(Number((millionths + 999_999n) / 1_000_000n) + request);
 }
 
 /** What a chat template may add around one message (role marks, separators), in tokens; generous. */

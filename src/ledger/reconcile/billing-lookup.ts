@@ -59,14 +59,14 @@ async function lookUp({ id, generationId, hold, last }: BillingLookup, options: 
     if (last) await ledger.dropLookups([id]);
     return;
   }
-  const actual = nanoUsd(reply.costNanoUsd);
-  if (actual <= options.maxCredibleCost(hold)) {
-    onAnswer("billed");
-    await ledger.resolve([{ id, kind: "settled", actual, source: "upstream_cost", reason: "generation record" }]);
-  } else {
-    // As with a cost that an answer states: too high to be true. What is charged stays.
-    onAnswer("distrusted");
-    await ledger.resolve([{ id, kind: "charged", reason: "absurd cost in its generation record", distrusted: actual }]);
-  }
+  const billed = nanoUsd(reply.costNanoUsd);
+  const limit = options.maxCredibleCost(hold);
+  // As with a cost that an answer states: more than any model can write is too high to be true.
+  const settlement =
+    billed <= limit
+      ? { actual: billed, source: "upstream_cost" as const }
+      : { actual: limit, source: "at_least" as const, distrusted: billed };
+  onAnswer(billed <= limit ? "billed" : "distrusted");
+  await ledger.resolve([{ id, kind: "settled", reason: "generation record", ...settlement }]);
   await ledger.dropLookups([id]);
 }

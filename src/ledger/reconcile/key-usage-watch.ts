@@ -9,6 +9,8 @@ export interface Reconciliation {
   readonly ledgerSpent: number;
   /** Held by calls that are running or of unknown outcome: not spent yet. */
   readonly ledgerHeld: number;
+  /** The part of `ledgerSpent` that is holds of calls whose cost stayed unknown: the aggregator may have billed less. */
+  readonly ledgerUnproven: number;
   readonly aggregatorSpent: number;
   /** When the aggregator was asked, in milliseconds since the epoch. */
   readonly readMs: number;
@@ -29,7 +31,7 @@ export interface KeyUsageWatchOptions {
   readonly ask: (signal: AbortSignal) => Promise<UsageAnswer>;
   /** Today's account in the ledger; undefined while the store is unavailable. */
   readonly ledgerDay: () => Promise<
-    { readonly day: UtcDay; readonly spent: number; readonly held: number } | undefined
+    { readonly day: UtcDay; readonly spent: number; readonly held: number; readonly unproven: number } | undefined
   >;
   /** Called when there is something to keep, and again after a failure. */
   readonly openStore: () => Promise<KeyUsageStore>;
@@ -99,6 +101,7 @@ export class KeyUsageWatch {
       day,
       ledgerSpent: ledger.spent,
       ledgerHeld: ledger.held,
+      ledgerUnproven: ledger.unproven,
       aggregatorSpent: answer.spent,
       readMs,
     };
@@ -138,12 +141,13 @@ const smallestNotable = 100_000_000;
 const notableShare = 0.05;
 
 /**
- * Whether the two differ by more than calls under way explain: above 0.10 USD and 5 %. Money that is held may have been billed
- * already, so it is no difference.
+ * Whether the two differ by more than is known not to be known: above 0.10 USD and 5 %. Money that is held may have been billed
+ * already, and what was charged without proof may never have been.
  */
 export function isNotable(reconciliation: Reconciliation): boolean {
   const difference = differenceOf(reconciliation);
-  const unexplained = difference > 0 ? Math.max(0, difference - reconciliation.ledgerHeld) : -difference;
+  const { ledgerHeld, ledgerUnproven } = reconciliation;
+  const unexplained = Math.max(0, difference > 0 ? difference - ledgerHeld : -difference - ledgerUnproven);
   const larger = Math.max(reconciliation.aggregatorSpent, reconciliation.ledgerSpent);
   return unexplained > smallestNotable && unexplained > notableShare * larger;
 }

@@ -54,7 +54,7 @@ export type LedgerNotice =
       readonly hold: number;
       readonly actual: number;
     }
-  /** A stated cost so far above the hold that it is not believed: the hold is charged. */
+  /** A stated cost above all that the model can have written: that much is charged. */
   | {
       readonly kind: "cost_distrusted";
       readonly id: ReservationId;

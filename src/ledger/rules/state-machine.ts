@@ -43,7 +43,7 @@ export function cancel(rows: WorkingRows, id: ReservationId): OperationReply {
 export function expire(rows: WorkingRows, id: ReservationId): OperationReply {
   const row = rows.reservation(id);
   if (row === undefined || !isOpen(row.state) || row.expiresMs > rows.time.nowMs) return done;
-  return close(rows, id, { to: "charged", reason: "deadline_passed", distrusted: undefined });
+  return close(rows, id, { to: "charged", reason: "deadline_passed" });
 }
 
 /** Takes over a hold whose node is dead. */
@@ -63,23 +63,22 @@ type CloseEvent =
       readonly actual: NanoUsd;
       readonly source: ActualSource;
       readonly reason: string;
+      readonly distrusted: NanoUsd | undefined;
     }
   | { readonly to: "released"; readonly reason: string; readonly source: "operator" | null }
-  | { readonly to: "charged"; readonly reason: string; readonly distrusted: NanoUsd | undefined }
-  | { readonly to: "unknown"; readonly reason: string };
+  | { readonly to: "charged" | "unknown"; readonly reason: string };
 
 function eventOf(resolution: Resolution): CloseEvent {
   switch (resolution.kind) {
     case "settled": {
-      const { actual, source, reason = source } = resolution;
-      return { to: "settled", actual, source, reason };
+      const { actual, source, reason = source, distrusted } = resolution;
+      return { to: "settled", actual, source, reason, distrusted };
     }
     case "released":
       return { to: "released", reason: resolution.reason, source: resolution.source ?? null };
     case "charged":
-      return { to: "charged", reason: resolution.reason, distrusted: resolution.distrusted };
     case "unknown":
-      return { to: "unknown", reason: resolution.reason };
+      return { to: resolution.kind, reason: resolution.reason };
   }
 }
 
@@ -122,6 +121,11 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
       const after = { ...row, state: "SETTLED", actual, source, closedMs } as const;
       rows.write(after, "settled", -row.hold, actual, overrun, event.reason);
       if (overrun > 0) noticeOverrun(rows, row, actual);
+      if (event.distrusted !== undefined) {
+        const { id, model, hold } = row;
+        const { requestId } = partsOfReservationId(id);
+        rows.notices.push({ kind: "cost_distrusted", id, requestId, model, hold, stated: event.distrusted });
+      }
       return;
     }
     case "released": {
@@ -132,11 +136,6 @@ function closeOpen(rows: WorkingRows, row: ReservationRow, event: CloseEvent): v
     case "charged": {
       const after = { ...row, state: "EXPIRED_CHARGED", closedMs } as const;
       rows.write(after, "expired_charged", -row.hold, row.hold, 0, event.reason);
-      if (event.distrusted !== undefined) {
-        const { id, model, hold } = row;
-        const { requestId } = partsOfReservationId(id);
-        rows.notices.push({ kind: "cost_distrusted", id, requestId, model, hold, stated: event.distrusted });
-      }
       return;
     }
     case "unknown": {

@@ -203,9 +203,9 @@ describe("for any task, any runtime and any snapshot", () => {
       fc.property(tasks, runtimes, snapshots, (task, runtime, snapshot) => {
         const { model, action } = decide(task, runtime, snapshot);
         if (action !== "ROUTE" || model === null) return;
-        const price = snapshot.registry.models.get(model)?.price;
+        const { price, maxOutputTokens = 0 } = snapshot.registry.models.get(model) ?? {};
         const { size, spend, caps: limits } = snapshot;
-        const output = size.requestedOutputTokens ?? 32_768;
+        const output = Math.min(size.requestedOutputTokens ?? 32_768, maxOutputTokens);
         const nano = ((price?.input ?? 0) * size.inputTokensBound + (price?.output ?? 0) * output * size.choices) / 1e6;
         expect(spend.goal.spent + spend.goal.held + nano).toBeLessThanOrEqual(limits.goalHard);
         expect(spend.day.spent + spend.day.held + nano).toBeLessThanOrEqual(limits.dayHard);

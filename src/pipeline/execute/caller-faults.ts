@@ -39,13 +39,17 @@ const ordinaryNumbers: { readonly [field: string]: readonly [least: number, most
   n: [1, 1],
 };
 
-/** Whether the request is of the usual kind, so that an answer that is empty, unreadable or too expensive is the model's doing. */
-function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }): boolean {
+/**
+ * Whether the request is of the usual kind, so that an answer that is empty or unreadable is the model's doing. `bounded`: also its
+ * numbers are; without that, none of its fields makes an answer cost more than its hold.
+ */
+function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }, bounded = true): boolean {
   for (const field in body) {
     const value: Json | undefined = body[field];
     if (value === null || value === undefined || ordinaryFields.has(field)) continue;
     const bounds = ordinaryNumbers[field];
-    if (bounds === undefined || typeof value !== "number" || value < bounds[0] || value > bounds[1]) return false;
+    if (bounds === undefined) return false;
+    if (bounded && (typeof value !== "number" || value < bounds[0] || value > bounds[1])) return false;
   }
   // A model that is to go on with an answer of its own often has nothing to add.
   return body.messages.at(-1)?.["role"] !== "assistant";
@@ -65,13 +69,19 @@ export function ignoreCallerFaults(
 ): Permit {
   const ordinary = isOrdinary(request.body);
   const fillsContext = request.size.inputTokensEstimate >= fullContextShare * model.contextTokens;
-  return ordinary && !fillsContext ? permit : filteredPermit(permit, withoutCallerFaults(ordinary, fillsContext));
+  if (ordinary && !fillsContext) return permit;
+  return filteredPermit(permit, withoutCallerFaults(ordinary, isOrdinary(request.body, false), fillsContext));
 }
 
 /** Beside `ignoreCallerFaults`, so that the function it returns cannot keep the request. */
-function withoutCallerFaults(ordinary: boolean, fillsContext: boolean): (verdict: Verdict) => Verdict {
+function withoutCallerFaults(
+  ordinary: boolean,
+  usuallyPriced: boolean,
+  fillsContext: boolean,
+): (verdict: Verdict) => Verdict {
   const byCaller = (verdict: Verdict): boolean => {
-    if (verdict.kind === "garbage" || verdict.kind === "price_breach") return !ordinary;
+    if (verdict.kind === "garbage") return !ordinary;
+    if (verdict.kind === "price_breach") return !usuallyPriced;
     return fillsContext && verdict.kind === "failure" && verdict.reason.startsWith("timed_out");
   };
   return (verdict) => (byCaller(verdict) ? { kind: "ignored" } : verdict);

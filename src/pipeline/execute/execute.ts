@@ -11,7 +11,7 @@ import {
   reservationIdOf,
   type Spend,
 } from "#ledger/ledger.ts";
-import { holdOf, priceOf } from "#pipeline/decide/select/budget.ts";
+import { holdOf } from "#pipeline/decide/select/budget.ts";
 import type { Configuration, Ports } from "#pipeline/ports.ts";
 import { type RetryAdvice, retryAdviceFor } from "#pipeline/retry-advice.ts";
 import {
@@ -166,13 +166,12 @@ class ExecutionRun {
       model,
       purpose: plan.purpose,
       hold: holdOf(model, plan.size),
-      price: priceOf(model, plan.size),
+      size: plan.size,
+      stream: this.#request?.stream === true,
       configuration,
       // The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then.
       priceLimited: isPriceLimited(model, configuration) && this.#request?.body["provider"] == null,
       permit: plan.permitFor(admitted, model),
-      pricedByCost: this.#request?.surcharge !== undefined,
-      inputTokensBound: this.#request && plan.size.inputTokensBound,
       startedMs: clock.monotonic(),
       startedAtMs: clock.now(),
     };
@@ -251,7 +250,9 @@ class ExecutionRun {
     const nowMs = clock.monotonic();
     const end = { report: reply.report ?? {}, nowMs };
     if (failure.kind === "aborted" || this.#signal.aborted) {
-      this.#close(failure.dispatched ? closeAbandoned(attempt, 0, end) : closeUnsent(attempt, nowMs));
+      this.#close(
+        failure.dispatched ? closeAbandoned(attempt, failure.begun ? undefined : 0, end) : closeUnsent(attempt, nowMs),
+      );
       return "caller_gone";
     }
     this.#close(closeFailed(attempt, failure, end));

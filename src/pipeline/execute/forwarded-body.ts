@@ -9,6 +9,7 @@ import {
 import { memoizeByMessage, wholeMessage } from "#domain/known-message.ts";
 import type { Model } from "#domain/model.ts";
 import { highestRates } from "#domain/money/prices.ts";
+import { lowerLimits } from "#domain/output-limits.ts";
 import { numberOf } from "#domain/raw-json.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
@@ -44,11 +45,27 @@ export function forwardedBody(
   const usage = body["usage"];
   // What a call has cost is asked for, also where the caller does not want to know.
   if (usage != null) body["usage"] = { ...(isObject(usage) ? usage : {}), include: true };
-  // A limit of 0 is none to many servers: what goes out is what money is held for.
-  if (body["max_completion_tokens"] === 0) delete body["max_completion_tokens"];
-  if (request.requestedOutputTokens === null) body["max_tokens"] = outputBound;
-  else if (body["max_tokens"] === 0) body["max_tokens"] = request.requestedOutputTokens;
+  boundOutput(body, model, outputBound);
   return withPriceLimit(body, priceLimit);
+}
+
+/**
+ * Bounds the answer by the name that its host reads: `max_tokens`, beside whatever else was sent, unless the registry says that
+ * the host takes one name only. Nothing asks for more than the model can write, because no more is held. 0 is no limit to many.
+ */
+function boundOutput(body: JsonObject, { maxOutputTokens: most, outputLimit }: Model, outputBound: number): void {
+  const limitOf = (name: string) => (Number(body[name]) > 0 ? Math.min(Number(body[name]), most) : undefined);
+  const [older, newer] = [limitOf("max_tokens"), limitOf("max_completion_tokens")];
+  const answer = Math.max(older ?? 0, newer ?? 0) || outputBound;
+  if (outputLimit === undefined) {
+    body["max_tokens"] = older ?? newer ?? outputBound;
+    if (newer !== undefined) body["max_completion_tokens"] = newer;
+    else if (body["max_completion_tokens"] === 0) delete body["max_completion_tokens"];
+  } else {
+    delete body[outputLimit === "max_tokens" ? "max_completion_tokens" : "max_tokens"];
+    body[outputLimit] = Math.min(older ?? answer, newer ?? answer);
+  }
+  lowerLimits(body, most, answer);
 }
 
 /**

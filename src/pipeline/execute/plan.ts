@@ -67,11 +67,9 @@ export function requestPlan(
       return chain[index];
     },
     bodyFor(model) {
-      // The hold covers more than the model can write where a caller grants it to reasoning; the call never asks for more.
-      const outputBound = Math.min(outputBoundOf(model, size), model.maxOutputTokens);
       const priceLimit = priceLimitOf(model, size, configuration);
       const reasoning = toolTurnRule(model, configuration);
-      return forwardedBody(request, redacted.body, model, outputBound, priceLimit, reasoning);
+      return forwardedBody(request, redacted.body, model, outputBoundOf(model, size), priceLimit, reasoning);
     },
     permitFor(permit, model) {
       const compared = ports.callerEvidence.permitFor(permit, request.caller);

@@ -1,11 +1,13 @@
 import type { Model, ModelRegistry, Price } from "#domain/model.ts";
 import { otherModel as ifOther } from "#domain/model-names.ts";
-import { formatUsd, type NanoUsd, zeroUsd } from "#domain/money/money.ts";
+import { formatUsd, type NanoUsd } from "#domain/money/money.ts";
 import type { TimeSpan } from "#domain/money/prices.ts";
 import { holdFor } from "#domain/money/tokens.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
+import { mostOf, priceOf } from "#pipeline/decide/select/budget.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
@@ -18,16 +20,14 @@ export interface OpenAttempt {
   readonly model: Model;
   readonly purpose: AttemptRecord["purpose"];
   readonly hold: NanoUsd;
-  /** The prices that the hold was computed with; token counts are settled at the same. */
-  readonly price: Price;
+  /** What the hold is made of, with the model's prices; token counts are settled at the same. */
+  readonly size: RequestSize;
+  /** An answer that is not streamed is written to its end, whoever leaves. */
+  readonly stream: boolean;
   readonly configuration: Configuration;
   /** Whether the prices were sent with the call as the most it may cost, and nothing else narrowed the choice of hosts. */
   readonly priceLimited: boolean;
   readonly permit: Permit;
-  /** The caller's fields change the price, so our prices do not bound the cost: only a stated cost is believed. */
-  readonly pricedByCost: boolean;
-  /** The most input tokens that it can be billed; undefined for a call that is charged its hold when it is cancelled. */
-  readonly inputTokensBound: number | undefined;
   /** Monotonic milliseconds. */
   readonly startedMs: number;
   /** The moment of `startedMs` in milliseconds since the epoch: prices can depend on the hour. */
@@ -58,31 +58,29 @@ export function closeAnswered(
   end: CallEnd & { readonly firstTokenMs: number; readonly empty: boolean },
 ): ClosedAttempt {
   const { id, permit, hold } = attempt;
-  const known = credibleSettlement(attempt, end);
-  const { settlement, distrusted } = known;
+  const known = believedCost(attempt, end);
   // What the caller's own fields have made of the price says nothing about the model.
-  const priced = !attempt.pricedByCost;
-  if (priced && distrusted !== undefined) permit.report({ kind: "garbage", reason: "absurd cost" });
-  else if (priced && settlement !== undefined && settlement.actual > hold) permit.report({ kind: "price_breach" });
+  if (!isPricedByCost(attempt) && known.settlement !== undefined && known.settlement.actual > hold)
+    permit.report({ kind: "price_breach" });
   else if (end.empty) permit.report({ kind: "garbage", reason: "empty answer" });
   else permit.report({ kind: "success", firstTokenMs: end.firstTokenMs });
-  const resolution = resolutionOf(known, true, { id, kind: "charged", reason: "answered without usage" });
-  const closed = close(attempt, "answered", end, resolution, distrusted);
+  const resolution = resolutionOf(known, end, hold, { id, kind: "charged", reason: "answered without its usage" });
+  const closed = close(attempt, "answered", end, resolution, known.distrusted);
   closed.record.firstTokenMs = end.firstTokenMs;
   return closed;
 }
 
 /** The upstream did not deliver. What it reported last still settles the cost exactly, unless it only counted along. */
 export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end: CallEnd): ClosedAttempt {
-  const { id, configuration } = attempt;
+  const { id, hold, configuration } = attempt;
   const { report } = end;
   attempt.permit.report(verdictOf(failure, attempt.model.upstreamId));
-  const known = credibleSettlement(attempt, end);
+  const known = believedCost(attempt, end);
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
   const isCounted = report.usage !== undefined || report.costNanoUsd !== undefined;
   const charge = chargeOf(failure, configuration.failedCallsFree === true && !isCounted);
   const otherwise: Resolution = { id, kind: charge === "nothing" ? "released" : "unknown", reason };
-  const resolution = resolutionOf(known, report.partial !== true, otherwise);
+  const resolution = resolutionOf(known, end, hold, otherwise);
   const closed = close(attempt, failure.kind, end, resolution, known.distrusted);
   if (failure.status !== undefined) closed.record.upstreamStatus = failure.status;
   return closed;
@@ -91,20 +89,18 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
 /**
  * The caller disconnected after the call was sent. With the final usage seen it is settled; otherwise what a cancelled call is
  * billed, where the aggregator stops billing on cancel, or the whole hold; never less than the upstream had counted so far.
- * Never free. `outputBytes`: of the answer, so far.
+ * Never free. `outputBytes`: of the stream, so far; undefined for an answer that was written as a whole.
  */
-export function closeAbandoned(attempt: OpenAttempt, outputBytes: number, end: CallEnd): ClosedAttempt {
+export function closeAbandoned(attempt: OpenAttempt, outputBytes: number | undefined, end: CallEnd): ClosedAttempt {
   const { id, hold } = attempt;
   attempt.permit.report({ kind: "ignored" });
-  const known = credibleSettlement(attempt, end);
+  const known = believedCost(attempt, end);
   const cancelled = cancelledCost(attempt, outputBytes);
-  const counted = known.settlement?.actual ?? zeroUsd;
-  const actual = counted > (cancelled ?? hold) ? counted : cancelled;
   const otherwise: Resolution =
-    actual === undefined
+    cancelled === undefined
       ? { id, kind: "charged", reason: "caller left" }
-      : { id, kind: "settled", actual, source: "at_least" };
-  const resolution = resolutionOf(known, end.report.partial !== true, otherwise);
+      : { id, kind: "settled", actual: cancelled, source: "at_least" };
+  const resolution = resolutionOf(known, end, cancelled ?? hold, otherwise);
   return close(attempt, "aborted", end, resolution, known.distrusted);
 }
 
@@ -114,38 +110,47 @@ export function closeUnsent(attempt: OpenAttempt, nowMs: number): ClosedAttempt 
   return close(attempt, "aborted", { report: {}, nowMs }, { id: attempt.id, kind: "released", reason: "never sent" });
 }
 
+/** The caller's fields change the price, so our prices do not bound the cost: only a stated cost is believed. */
+function isPricedByCost({ size }: OpenAttempt): boolean {
+  return size.surcharge !== undefined;
+}
+
 /**
- * What a cancelled call is billed at least, where the aggregator stops billing on cancel: all input and the output
+ * What a cancelled stream is billed at least, where the aggregator stops billing on cancel: all input and the output
  * received. Undefined where cancelling does not stop the billing.
  */
-function cancelledCost(attempt: OpenAttempt, outputBytes: number): NanoUsd | undefined {
-  const { price, hold, configuration, inputTokensBound, pricedByCost } = attempt;
-  const stops = configuration.policy.upstream.billing_stops_on_cancel && !pricedByCost;
-  if (inputTokensBound === undefined || !stops) return undefined;
-  const cost = holdFor({ inputTokens: inputTokensBound, outputTokens: outputBytes, choices: 1 }, price);
+function cancelledCost(attempt: OpenAttempt, outputBytes: number | undefined): NanoUsd | undefined {
+  const { model, size, hold, configuration, stream } = attempt;
+  const stops = configuration.policy.upstream.billing_stops_on_cancel && stream && !isPricedByCost(attempt);
+  if (!stops || outputBytes === undefined) return undefined;
+  const bound = { inputTokens: size.inputTokensBound, outputTokens: outputBytes, choices: 1 };
+  const cost = holdFor(bound, priceOf(model, size));
   return cost < hold ? cost : hold;
 }
 
-/** What is known of a cost: what the report says, unless that is too much to be true; then what it stated. */
-interface KnownCost {
-  readonly settlement?: Settlement | undefined;
+/** What a report says of the cost, up to what the model can have written; `distrusted` is what was stated above that. */
+interface BelievedCost {
+  readonly settlement?: Settlement;
   readonly distrusted?: NanoUsd;
 }
 
-function credibleSettlement(attempt: OpenAttempt, end: CallEnd): KnownCost {
+function believedCost(attempt: OpenAttempt, end: CallEnd): BelievedCost {
+  const { hold, model, size } = attempt;
   const settlement = settlementByModel(attempt, end);
-  // The hold is made of our prices: it says little where another model has answered or the caller's fields set the price.
-  const hasOtherPrice = attempt.pricedByCost || end.otherModel !== undefined;
-  const limit = maxCredibleCost(attempt.hold, attempt.configuration.policy.budget.absurd_cost_factor, hasOtherPrice);
-  return settlement === undefined || settlement.actual <= limit ? { settlement } : { distrusted: settlement.actual };
+  if (settlement === undefined) return {};
+  if (settlement.actual <= hold) return { settlement };
+  const hasOtherPrice = isPricedByCost(attempt) || end.otherModel !== undefined;
+  const limit = maxCredibleCost(hold, mostOf(model, size), hasOtherPrice);
+  if (settlement.actual <= limit) return { settlement };
+  return { settlement: { actual: limit, source: "at_least" }, distrusted: settlement.actual };
 }
 
 /** Tokens of another model that the registry knows are settled at the higher of the two prices. */
 function settlementByModel(attempt: OpenAttempt, { report, nowMs, otherModel }: CallEnd): Settlement | undefined {
-  const { price, pricedByCost, hold, startedMs, startedAtMs, configuration } = attempt;
+  const { model, size, hold, startedMs, startedAtMs, configuration } = attempt;
   // Of the same clock: one that is set meanwhile does not bend the span.
   const during: TimeSpan = { fromMs: startedAtMs, toMs: startedAtMs + (nowMs - startedMs) };
-  const settlement = settlementOf(report, pricedByCost ? undefined : price, hold, during);
+  const settlement = settlementOf(report, isPricedByCost(attempt) ? undefined : priceOf(model, size), hold, during);
   if (otherModel === undefined || settlement === undefined || report.costNanoUsd !== undefined) return settlement;
   const known = priceByName(configuration.registry, otherModel);
   const other = known === undefined ? undefined : settlementOf(report, known, hold, during);
@@ -158,14 +163,19 @@ function priceByName({ models }: ModelRegistry, name: string): Price | undefined
   return undefined;
 }
 
-/** By the cost that is known, if it is final; a distrusted one is neither believed nor free. Otherwise as given. */
-function resolutionOf({ settlement, distrusted }: KnownCost, isFinal: boolean, otherwise: Resolution): Resolution {
-  const { id } = otherwise;
-  if (distrusted !== undefined) {
-    return { id, kind: "charged", reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
-  }
-  if (settlement === undefined || !isFinal) return otherwise;
-  return { id, kind: "settled", actual: settlement.actual, source: settlement.source };
+/** By the cost that is known, if it is final or above what would be charged without it. Otherwise as given. */
+function resolutionOf(
+  { settlement, distrusted }: BelievedCost,
+  { report }: CallEnd,
+  charge: NanoUsd,
+  otherwise: Resolution,
+): Resolution {
+  const isFinal = report.partial !== true;
+  if (settlement === undefined || (!isFinal && settlement.actual <= charge)) return otherwise;
+  const { actual, source } = settlement;
+  const settled: Resolution = { id: otherwise.id, kind: "settled", actual, source: isFinal ? source : "at_least" };
+  if (distrusted === undefined) return settled;
+  return { ...settled, reason: `absurd cost of ${formatUsd(distrusted)} USD`, distrusted };
 }
 
 function close(

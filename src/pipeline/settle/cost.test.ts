@@ -11,27 +11,17 @@ const usage = { input: 1_000, cachedInput: 0, output: 100, reasoning: 0 };
 const nothing = { input: 0, cachedInput: 0, output: 0, reasoning: 0 };
 const upstreamCost = (nanoUsdCost: number) => ({ actual: nanoUsd(nanoUsdCost), source: "upstream_cost" as const });
 const fromUsage = (nanoUsdCost: number) => ({ actual: nanoUsd(nanoUsdCost), source: "usage" as const });
-const most = Number.MAX_SAFE_INTEGER;
 
 describe("the cost of an attempt", () => {
   const rows: [what: string, report: Parameters<typeof settlementOf>[0], cost: ReturnType<typeof settlementOf>][] = [
     ["the upstream's own figure comes before token counts", { usage, costNanoUsd: 7 }, upstreamCost(7)],
     ["a stated cost of 0 is a cost", { usage, costNanoUsd: 0 }, upstreamCost(0)],
     ["an absent cost is not 0: token counts are priced with the registry", { usage }, fromUsage(168_000)],
-    ["fractions of a nano-dollar are rounded up", { costNanoUsd: 6.2 }, upstreamCost(7)],
     ["cached input has its own price", { usage: { ...usage, cachedInput: 1_000 } }, fromUsage(2_800 + 28_000)],
     ["reasoning is part of the output", { usage: { ...usage, reasoning: 90 } }, fromUsage(168_000)],
     ["a cost above the hold is accepted", { costNanoUsd: 9_000_000 }, upstreamCost(9_000_000)],
     ["without a report it is unknown", {}, undefined],
     ["an empty usage object means an unknown cost, not a free call", { usage: nothing }, undefined],
-    ["a negative cost is refused, though usage is known", { usage, costNanoUsd: -1 }, undefined],
-    ["a cost that is no number is refused", { usage, costNanoUsd: Number.NaN }, undefined],
-    ["an infinite cost is refused", { usage, costNanoUsd: Number.POSITIVE_INFINITY }, undefined],
-    ["an absurd cost is refused", { usage, costNanoUsd: 1e300 }, undefined],
-    ["negative counts are unknown", { usage: { ...nothing, input: -1, output: 1 } }, undefined],
-    ["counts in parts are unknown", { usage: { ...nothing, input: 1.5, output: 1 } }, undefined],
-    ["counts that are no numbers are unknown", { usage: { ...nothing, input: Number.NaN, output: 1 } }, undefined],
-    ["absurd counts are unknown", { usage: { ...nothing, input: most, output: most } }, undefined],
   ];
   test.each(rows)("%s", (_, report, cost) => {
     expect(settlementOf(report, price, hold)).toEqual(cost);

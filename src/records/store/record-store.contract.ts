@@ -250,6 +250,12 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       // Also of a record in the block that the next batch is added to.
       await store.append([record(4)]);
       expect((await store.get("d1"))?.cost_nano_usd).toBe(555);
+      // A hold that is charged because nobody knows the cost is no part of what was saved.
+      const before = (await store.summary(range, {}, startMs)).baseline_cost_nano_usd;
+      await store.correct([{ ...costOf("d3", 9_000_000), state: "EXPIRED_CHARGED" }]);
+      expect(await store.get("d3")).toMatchObject({ cost_state: "estimated", attempts: [{ cost_source: "hold" }] });
+      const after = await store.summary(range, {}, startMs);
+      expect([after.cost_nano_usd, after.baseline_cost_nano_usd]).toEqual([9_080_555, before]);
     });
 
     test("corrects a cost once if two nodes learn it at the same time", async () => {

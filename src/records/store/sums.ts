@@ -1,6 +1,6 @@
 import type { Statement, StoreValue } from "#db/store-database.ts";
 import type { DecisionAttempt, DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
-import { amountColumns, requestKeys } from "#records/records.ts";
+import { amountColumns, requestKeys, unprovenCost } from "#records/records.ts";
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -106,7 +106,7 @@ function addRequest(sum: Amounts, record: DecisionRecord, sign: 1 | -1): void {
   sum.cost_nano_usd += cost;
   if (baseline !== null) {
     sum.baseline_nano_usd += sign * baseline;
-    sum.baseline_cost_nano_usd += cost;
+    sum.baseline_cost_nano_usd += cost - sign * unprovenCost(record);
   }
   if (switched !== null) {
     sum.switches += sign;

@@ -95,7 +95,7 @@ export type PriceDrift =
 export type LogEvent = keyof LogEvents;
 
 type ReconciledFields = { day: LogId } & {
-  [N in "ledger" | "held" | "aggregator" | "difference" as `${N}_nano_usd`]: number;
+  [N in "ledger" | "unproven" | "held" | "aggregator" | "difference" as `${N}_nano_usd`]: number;
 };
 
 /** What can be said about an error without repeating what it was about. */
@@ -150,7 +150,7 @@ const meanings = {
     price_drift:
       "The registry and the aggregator differ: see [prices and models](../operating.md#prices-and-models) for each `reason`.",
     upstream_cost_distrusted:
-      "The upstream stated a cost far above the hold (`budget.absurd_cost_factor`); the hold was charged.",
+      "The upstream stated a cost above all that the model can have written; that much was charged.",
     ledger_conflict: "A repeated operation had other numbers than the first, and was ignored.",
     ledger_unavailable: "The database does not answer or refuses writes: requests get 503 until it does.",
     ledger_missing:

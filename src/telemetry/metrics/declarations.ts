@@ -12,7 +12,7 @@ const counters = {
   "smart_gateway_cost_usd_total{model}":
     "Known cost of upstream calls in US dollars, by model. Caps are enforced by the ledger, not by this metric.",
   "smart_gateway_distrusted_costs_total{model}":
-    "Costs stated by the upstream that are too far above the hold to be accepted (budget.absurd_cost_factor), by model.",
+    "Costs stated by the upstream that are above all that the model can have written, by model.",
   "smart_gateway_dry_runs_total{cause}": "Dry runs of the decision, by cause.",
   "smart_gateway_forwarded_fields_total{field}":
     "Request fields forwarded although they may change model, terms or price (policy upstream.fields), by field.",
@@ -117,7 +117,7 @@ const gauges = {
     smart_gateway_reconcile_read_seconds:
       "When the ledger and the aggregator's count were last compared, in seconds since the Unix epoch.",
     "smart_gateway_reconcile_usd{side}":
-      "US dollars spent on the current UTC day, as the ledger and as the aggregator counted them when they were last compared.",
+      "US dollars spent on the current UTC day, as the ledger and as the aggregator counted them when they were last compared; `unproven` is the part of the ledger's that nobody knows.",
     smart_gateway_records_queue_length: "Decision records that wait to be written.",
     smart_gateway_records_stored: "Stored decision records of all nodes.",
     smart_gateway_records_stored_bytes:

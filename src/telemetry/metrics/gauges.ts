@@ -47,7 +47,7 @@ export interface Sources {
   readonly priceDrifts?: () => readonly { readonly model: string; readonly reason: string }[];
   /** The day's two counts as last read together. */
   readonly reconciliation?: () =>
-    | { readonly ledgerSpent: number; readonly aggregatorSpent: number; readonly readMs: number }
+    | { readonly [N in "ledgerSpent" | "ledgerUnproven" | "aggregatorSpent" | "readMs"]: number }
     | undefined;
   /** Undefined where the key has no limit, or nobody has asked. */
   readonly keyLimitRemaining?: () => number | undefined;
@@ -99,6 +99,7 @@ export function readSources(sources: Sources, set: SetSample): void {
   const counts = sources.reconciliation?.();
   setUsd("smart_gateway_reconcile_usd", counts?.ledgerSpent, "ledger");
   setUsd("smart_gateway_reconcile_usd", counts?.aggregatorSpent, "aggregator");
+  setUsd("smart_gateway_reconcile_usd", counts?.ledgerUnproven, "unproven");
   setSeconds("smart_gateway_reconcile_read_seconds", counts?.readMs);
   setUsd("smart_gateway_key_limit_remaining_usd", sources.keyLimitRemaining?.());
 

@@ -32,6 +32,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #pausedAt: number | undefined;
   #isOpen = false;
   #ended = false;
+  /** `[DONE]` has come, and no usage before it: some hosts state it behind. */
+  #awaitsUsage = false;
   /** The first batch, read by `open`, not yet handed out. */
   #openingBatch: EventBatch | undefined;
   #batch: UpstreamEvent[] = [];
@@ -140,7 +142,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
     // Until the stream is open the deadline of its first event stands.
     if (!this.#isOpen) return;
     const { idle, idle_data } = this.#attempt.timeoutsMs;
-    const idleAt = this.#idleFrom + (this.#validator.finished ? Math.min(idle, lingerMs) : idle);
+    const waitMs = this.#awaitsUsage ? drainMs : this.#validator.finished ? lingerMs : idle;
+    const idleAt = this.#idleFrom + Math.min(idle, waitMs);
     const dataAt = this.#dataFrom + idle_data;
     if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
     else this.#attempt.deadlines.await("idle_data", dataAt);
@@ -153,6 +156,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
     if (this.#sse.push(text, this.#takeEvent) === "too_large" && !this.#ended)
       this.#endBroken(garbageFailure("the upstream sent an event that is too large"));
     if (this.#batch.length > 0) this.#dataFrom = this.#idleFrom;
+    if (this.#awaitsUsage && !this.#ended && (this.#validator.hasUsage || this.#text.ended)) this.#onDone();
     return this.#batch;
   }
 
@@ -174,8 +178,10 @@ export class StreamEvents implements EventStream, Receiver<string> {
     if (this.#ended) return;
     const validated = this.#validator.validate(data, name);
     if (validated.kind === "failed") this.#endBroken(validated.failure);
-    else if (validated.kind === "done") this.#onDone();
-    else if (validated.kind === "chunk") {
+    else if (validated.kind === "done") {
+      if (this.#validator.hasContent && !this.#validator.hasUsage) this.#awaitsUsage = true;
+      else this.#onDone();
+    } else if (validated.kind === "chunk") {
       // The text of a chunk is longer than the tokens in it are many: a bound that costs nothing.
       this.#outputBytes += data.length;
       this.#batch.push(validated);
@@ -215,7 +221,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
   }
 
   #endOrFail(unfinished: UpstreamFailure): void {
-    if (this.#validator.complete) this.#end(true);
+    if (this.#awaitsUsage ? this.#validator.finishAll() : this.#validator.complete) this.#end(true);
     else this.#endBroken(unfinished);
   }
 

@@ -14,7 +14,7 @@ import {
   type UpstreamFailure,
   type UsageReport,
 } from "#upstream/upstream.ts";
-import { laterReport, usageReport } from "#upstream/usage.ts";
+import { UsageReader } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
 /** The result of validating one event; nothing to pass on is an empty event, or one that is no chunk. */
@@ -46,9 +46,7 @@ export class StreamValidator {
   #finishesProveNothing = false;
   #hasContent = false;
   #heldCalls = 0;
-  #report: UsageReport = {};
-  /** Whether output came with or after the reported usage, which some providers state in every chunk. */
-  #usageIsInterim = true;
+  readonly #usage = new UsageReader();
   /** The template of the chunks that carry text, its choice, how often one was learned, and how many chunks matched. */
   #template: ChunkTemplate | undefined;
   #templateChoice: ChoiceState | undefined;
@@ -66,10 +64,12 @@ export class StreamValidator {
     this.#identity = identity;
   }
 
-  /** Partial if the stream is not complete and the usage was stated while output still came: that is less than what is billed. */
   get report(): UsageReport {
-    const isPartial = !this.complete && this.#usageIsInterim && Object.keys(this.#report).length > 0;
-    return this.#identity.addTo(isPartial ? { ...this.#report, partial: true } : this.#report);
+    return this.#identity.addTo(this.#usage.report(this.complete));
+  }
+
+  get hasUsage(): boolean {
+    return this.#usage.hasReport;
   }
 
   /** Whether the finish reasons prove that the answer is whole. */
@@ -126,7 +126,7 @@ export class StreamValidator {
     const run = this.#template?.match(text, from, until);
     if (run === undefined) return undefined;
     this.#matches += run.contentEnds.length;
-    this.#usageIsInterim = true;
+    this.#usage.skipOutput();
     if (this.#templateChoice !== undefined) this.#addOutput(this.#templateChoice);
     return run;
   }
@@ -154,13 +154,9 @@ export class StreamValidator {
   /** Reads a chunk, or a whole answer, whose choices have a `message`: `data` is its text. */
   read(chunk: JsonObject, data: string, name = "", member: "message" | "delta" = "delta"): ValidatedEvent {
     this.#identity.read(chunk);
-    const usage = chunk["usage"];
-    const hasUsage = isObject(usage);
-    if (hasUsage) this.#report = laterReport(this.#report, usageReport(usage));
     const choices = chunk["choices"];
     const hasOutput = carriesOutput(choices, member);
-    if (hasOutput) this.#usageIsInterim = true;
-    else if (hasUsage) this.#usageIsInterim = !this.#hasContent;
+    const hasUsage = this.#usage.read(chunk, hasOutput);
     // vLLM says by the object's name what others say by the event's.
     const isError = name === "error" || chunk["object"] === "error";
     const error = errorIn(chunk) ?? (isError ? errorIn({ error: chunk }) : undefined);
@@ -194,7 +190,7 @@ export class StreamValidator {
   }
 
   #failed(failure: UpstreamFailure, hasOutput: boolean, hasUsage: boolean): ValidatedEvent {
-    if (hasUsage) this.#usageIsInterim = false;
+    if (hasUsage) this.#usage.close();
     const begun = this.#hasContent || hasOutput;
     return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "#domain/chat.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { replies } from "#simulator/behaviours.ts";
-import { type Answer, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
+import { type Answer, shippedModels, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -103,6 +103,7 @@ describe("what is changed, and nothing else", () => {
     });
   });
 
+  const most = shippedModels.find(({ key }) => key === "vendor_v4_flash")?.maxOutputTokens ?? 0;
   const changed: [fields: JsonObject, forwarded: JsonObject][] = [
     [{ max_tokens: 0 }, { max_tokens: 32_768 }], // many servers read 0 as no bound
     [{ max_completion_tokens: 0 }, { max_tokens: 32_768 }],
@@ -111,12 +112,52 @@ describe("what is changed, and nothing else", () => {
       { max_tokens: 9, max_completion_tokens: 9 },
     ],
     [{ max_tokens: null }, { max_tokens: 32_768 }],
+    // Some hosts read only one of the two.
+    [{ max_completion_tokens: 9 }, { max_tokens: 9, max_completion_tokens: 9 }],
+    [
+      { max_completion_tokens: 9, max_tokens: null },
+      { max_tokens: 9, max_completion_tokens: 9 },
+    ],
+    // Nothing is asked for beyond what the model can write, because no more is held.
+    [{ max_tokens: 17_800_000 }, { max_tokens: most }],
+    [
+      { max_completion_tokens: 17_800_000, max_new_tokens: 17_800_000 },
+      { max_tokens: most, max_completion_tokens: most, max_new_tokens: most },
+    ],
+    [
+      { options: { num_predict: 17_800_000, num_ctx: 4_096 }, generationConfig: { maxOutputTokens: 9 } },
+      { options: { num_predict: most, num_ctx: 4_096 }, generationConfig: { maxOutputTokens: 9 } },
+    ],
+    [
+      { max_tokens: 9, reasoning: { max_tokens: 17_800_000, effort: "high" } },
+      { max_tokens: 9, reasoning: { max_tokens: most - 9, effort: "high" } },
+    ],
+    [
+      { max_tokens: 17_800_000, thinking: { budget_tokens: 17_800_000 } },
+      { max_tokens: most, thinking: { budget_tokens: most - 1 } },
+    ],
     [{ usage: { include: false, x: 1 } }, { usage: { include: true, x: 1 } }],
     [{ usage: false }, { usage: { include: true } }],
     [{ usage: null }, { usage: null }],
   ];
   test.each(changed)("%j is sent as %j", async (fields, expected) => {
     expect((await forwarded(fields)).sent).toMatchObject(expected);
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ["max_completion_tokens", {}, { max_completion_tokens: 32_768 }],
+    ["max_completion_tokens", { max_tokens: 7 }, { max_completion_tokens: 7 }],
+    ["max_tokens", { max_completion_tokens: 7 }, { max_tokens: 7 }],
+    ["max_tokens", { max_completion_tokens: 7, max_tokens: 9 }, { max_tokens: 7 }],
+  ])("a host that takes %s alone is sent that: %j", async (output_limit, fields, limits) => {
+    await using other = await start({ models: { vendor_v4_flash: { output_limit } } });
+    await (await other.chat(fields)).text();
+    const { max_tokens, max_completion_tokens } = (await other.upstream.request(0)).body ?? {};
+    expect({ max_tokens, max_completion_tokens }).toEqual({
+      max_tokens: undefined,
+      max_completion_tokens: undefined,
+      ...limits,
+    } as never);
   });
 
   test("a stream requests usage, and keeps the caller's other stream options", async () => {

@@ -144,16 +144,28 @@ describe("a field that may change the model, the terms or the price", () => {
 });
 
 describe("the hold of a request", () => {
-  /** Writes as much as it may; many servers read a limit of 0 as none. */
-  const writesAll = bills((body) => {
-    const output = (body.max_tokens || body.max_completion_tokens || 8_000) * (body.best_of ?? body.n ?? 1);
-    const reasoning = Number(body.reasoning?.max_tokens ?? body.thinking?.budget_tokens ?? 0);
+  /** Writes as much as it may by the names that it reads; without one of them, 8,000 tokens. Many servers read 0 as no limit. */
+  const writesAll = (body: Answer, reads: string[]) => {
+    const most = (names: string[]) =>
+      Math.max(0, ...names.map((way) => Number(way.split(".").reduce((value, name) => value?.[name], body)) || 0));
+    const limits = reads.filter((way) => /max|predict/i.test(way));
+    const output = (most(limits) || 8_000) * (most(reads.filter((way) => !limits.includes(way))) || 1);
     const predicted = JSON.stringify(body.prediction?.content ?? "").length;
-    return ((output + reasoning + predicted) * 280) / 1e9;
-  });
-
+    return ((output + most(["reasoning.max_tokens", "thinking.budget_tokens"]) + predicted) * 280) / 1e9;
+  };
   const thinking = (budget_tokens: number) => ({ thinking: { type: "enabled", budget_tokens } });
-  const bounded: [what: string, fields: JsonObject][] = [
+  const usual = ["max_tokens", "max_completion_tokens", "n", "best_of"];
+  const bounded: [what: string, fields: JsonObject, reads?: string[]][] = [
+    ["max_completion_tokens where only max_tokens is read", { max_completion_tokens: 10 }, ["max_tokens"]],
+    ["null beside it", { max_completion_tokens: 10, max_tokens: null }, ["max_tokens"]],
+    ["num_return_sequences", { max_tokens: 2_000, num_return_sequences: 3 }, ["max_tokens", "num_return_sequences"]],
+    ["candidate_count", { max_tokens: 2_000, candidate_count: 3 }, ["max_tokens", "candidate_count"]],
+    ["options.num_predict", { max_tokens: 10, options: { num_predict: 9_000 } }, ["options.num_predict"]],
+    [
+      "generationConfig",
+      { max_tokens: 10, generationConfig: { maxOutputTokens: 3_000, candidateCount: 3 } },
+      ["generationConfig.maxOutputTokens", "generationConfig.candidateCount"],
+    ],
     ["max_tokens 0", { max_tokens: 0 }],
     ["max_completion_tokens 0", { max_completion_tokens: 0 }],
     ["one of two limits 0", { max_tokens: 0, max_completion_tokens: 2_000 }],
@@ -167,8 +179,9 @@ describe("the hold of a request", () => {
   ];
   test("is all that may be billed", async () => {
     const models = { vendor_v4_flash: { default_output_tokens: 4_000 } };
-    await using gateway = await start({ policy: tightBudget, models, script: writesAll });
-    for (const [what, fields] of bounded) {
+    await using gateway = await start({ policy: tightBudget, models });
+    for (const [what, fields, reads = usual] of bounded) {
+      gateway.upstream.follow(bills((body) => writesAll(body, reads)));
       const before = gateway.upstream.billedNanoUsd();
       await together(gateway, 20, fields, what);
       const billed = gateway.upstream.billedNanoUsd();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "#domain/chat.ts";
 import { replies } from "#simulator/behaviours.ts";
 import type { Behaviour } from "#simulator/simulated-exchange.ts";
-import { chunk, streams } from "#simulator/testing/scripted.ts";
+import { chunk, silent, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { eventually, start } from "../../harness/gateway.ts";
 
 /** What an answer that never ends well is charged: an upstream bills what it has written, whatever it says afterwards. */
@@ -32,6 +32,12 @@ const ends = (...events: JsonObject[]) => streams({ events, end: "clean" });
 /** A whole stream that has stated its usage, and states another one. */
 const twice = (second: JsonObject) =>
   streams({ events: [text, stop, last(counted(500, { cost: 0.0002 })), last(second)] });
+const call = chunk({ tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "f", arguments: "{}" } }] });
+const inChoice = (output: number) => ({ choices: [{ index: 0, delta: { content: "a" }, ...counted(output) }] });
+const pair = { choices: [0, 1].map((index) => ({ index, delta: { content: "a" } })) };
+const finished = (index: number) => ({ index, delta: {}, finish_reason: "stop", ...counted(7) });
+/** Lets the packet before an event go out. */
+const gate = () => new Promise((resolve) => setImmediate(resolve));
 const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /** What a goal is left with: exactly so much spent and nothing held, or the hold held (`held`) or charged (`charged`). */
@@ -69,7 +75,38 @@ const rows: [what: string, behaviour: Behaviour, outcome: number | "held" | "cha
   ["a second usage with the same counts and no cost", twice(counted(500)), 200_000],
   ["a second usage with higher counts and no cost", twice(counted(900)), tokens(900)],
   ["a second usage that is null", twice({ usage: null }), 200_000],
+  ["a second usage that is empty", twice({ usage: {} }), 200_000],
+  ["a second usage without a count", twice({ usage: { prompt_tokens: "many" } }), 200_000],
   ["a second usage that is defective", twice(counted(500, { cost: -1 })), "charged"],
+  // A figure that output follows is an interim one, also in a stream that ends well.
+  ["usage before all output", ends({ ...empty, ...counted(0) }, text, text, stop), "charged"],
+  ["usage and a cost before all output", ends({ ...empty, ...counted(1, { cost: 0.00001 }) }, text, stop), "charged"],
+  ["usage before the last output", ends(text, { ...empty, ...counted(7) }, ...Array(20).fill(text), stop), "charged"],
+  ["usage before a tool call", ends(text, { ...empty, ...counted(7) }, call, stop), "charged"],
+  ["usage of a choice before its last output", ends({ ...text, ...inChoice(7) }, text, stop), "charged"],
+  ["usage with the last output", ends(text, { ...text, ...counted(7) }, stop), tokens(7)],
+  [
+    "usage with the finish reason and output",
+    ends(text, { ...chunk({ content: "x" }, "stop"), ...counted(7) }),
+    tokens(7),
+  ],
+  [
+    "a count above the hold before the last output",
+    ends(text, { ...empty, ...counted(9_000) }, text, stop),
+    tokens(9_000),
+  ],
+  ["a count of no output behind some", ends(text, stop, last(counted(0))), "charged"],
+  ["usage of two choices, each of its own", ends(pair, { choices: [0, 1].map(finished) }), "charged"],
+  [
+    "usage behind [DONE]",
+    streams({ events: [text, stop, "data: [DONE]\n\n", last(counted(7))], end: "clean" }),
+    tokens(7),
+  ],
+  [
+    "usage in a later packet behind it",
+    streams({ events: [text, stop, "data: [DONE]\n\n", last(counted(7))], gate }),
+    tokens(7),
+  ],
   // Usage settles a stream that breaks off where it stands behind all output.
   ["usage after the last output", breaks(text, { ...empty, ...counted(7) }), tokens(7)],
   ["usage before more output", breaks(text, { ...empty, ...counted(7) }, text, text), "held"],
@@ -97,21 +134,33 @@ describe("an answer that does not end well", () => {
 });
 
 describe("a caller who disconnects", () => {
-  test.each([
-    ["is charged the hold, whatever was counted along the way", policy.upstream, counting, undefined],
+  const stops = { ...policy.upstream, billing_stops_on_cancel: true };
+  const hanging = (...events: JsonObject[]) => streams({ events, end: "silence" });
+  const json = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"choices":[';
+  test.each<[what: string, upstream: object, behaviour: Behaviour, cost?: number | undefined, stream?: boolean]>([
+    ["is charged the hold, whatever was counted along the way", policy.upstream, hanging(...counting)],
     // The bytes that were seen are fewer.
     [
       "is charged at least the count where cancelling stops the billing",
-      { ...policy.upstream, billing_stops_on_cancel: true },
-      [{ ...text, ...counted(900) }],
+      stops,
+      hanging({ ...text, ...counted(900) }),
       tokens(900),
     ],
-  ])("%s", async (_, upstream, events, cost) => {
-    await using gateway = await start({ policy: { upstream }, script: () => streams({ events, end: "silence" }) });
+    ["is charged the hold of an answer that is not streamed", stops, silent(), undefined, false],
+    ["is charged the hold of a stream that is answered as a whole", stops, writesRaw(json, "silence")],
+  ])("%s", async (...[, upstream, behaviour, cost, stream = true]) => {
+    await using gateway = await start({ policy: { upstream }, script: () => behaviour });
     const stopped = new AbortController();
-    const reply = await gateway.chat({ ...bound, stream: true }, {}, { signal: stopped.signal });
-    await reply.body?.getReader().read();
+    const reply = gateway.chat({ ...bound, stream }, {}, { signal: stopped.signal }).then(
+      (answer) => answer.body?.getReader().read(),
+      () => undefined,
+    );
+    await gateway.upstream.request(0);
+    // The head of an answer is on its way within this process.
+    for (let turn = 0; turn < 50; turn++) await gate();
+    if (cost !== undefined || upstream !== stops) await reply;
     stopped.abort();
+    await reply;
     await eventually(async () => (await gateway.ledger()).spent > 0);
     const { spent } = await gateway.ledger();
     if (cost === undefined) expect(spent).toBeWithin(leastHold, mostHold);

@@ -31,7 +31,7 @@ describe("the output bound", () => {
     ["never above the model's maximum", small, {}, 8_192],
     ["the caller's own number, which is sent unchanged", workerModel, { requestedOutputTokens: 10 }, 10],
     ["even 0", workerModel, { requestedOutputTokens: 0 }, 0],
-    ["even above the model's maximum", workerModel, { requestedOutputTokens: 1_000_000 }, 1_000_000],
+    ["but never above the model's maximum", small, { requestedOutputTokens: 1_000_000 }, 8_192],
     [
       "a smaller reasoning budget is part of it",
       workerModel,
@@ -39,7 +39,7 @@ describe("the output bound", () => {
       1_000,
     ],
     ["one as large is added", workerModel, { requestedOutputTokens: 1_000, reasoningTokens: 1_000 }, 2_000],
-    ["one larger than the default is added", workerModel, { reasoningTokens: 40_000 }, 72_768],
+    ["one larger than the default is added, up to the maximum", workerModel, { reasoningTokens: 40_000 }, 65_536],
     ["the largest of two limits", workerModel, { requestedOutputTokens: 10, otherOutputTokens: 500 }, 500],
     ["another limit below the default", workerModel, { otherOutputTokens: 500 }, 32_768],
     ["another limit above the default", workerModel, { otherOutputTokens: 50_000 }, 50_000],
@@ -66,7 +66,7 @@ describe("what a request costs", () => {
   const model = aModel({ key: "m", role: "worker", price: aPrice(1, 2) });
 
   test("is above every cap for an absurd request, without an error", () => {
-    const absurd = { ...size, requestedOutputTokens: Number.MAX_SAFE_INTEGER, choices: 1_000_000 };
+    const absurd = { ...size, requestedOutputTokens: Number.MAX_SAFE_INTEGER, choices: 1_000_000_000 };
     expect(holdOf(model, absurd)).toBe(nanoUsd(Number.MAX_SAFE_INTEGER));
     expect(decide(aTask(), aRuntime(), aSnapshot({ size: absurd })).cause).toBe("budget_hard_cap_exceeded");
   });

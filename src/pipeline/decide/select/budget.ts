@@ -8,20 +8,24 @@ import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
 
 /**
- * The output tokens one choice may have, for which money is held; at least the `max_tokens` really sent upstream. The
- * caller's own number is forwarded unchanged, so it is the bound even where it is above what the model can write. Reasoning
- * is part of the output everywhere, but who grants it more than the whole answer may get both.
+ * The output tokens one choice may have, for which money is held; at least the `max_tokens` really sent upstream, and at most what
+ * the model can write. Reasoning is part of the output everywhere, but who grants it more than the whole answer may get both.
  */
 export function outputBoundOf(model: Model, size: RequestSize): number {
   const asked = size.requestedOutputTokens ?? Math.min(model.defaultOutputTokens, model.maxOutputTokens);
   const bound = Math.max(asked, size.otherOutputTokens ?? 0);
   const reasoning = size.reasoningTokens ?? 0;
-  return reasoning < bound ? bound : bound + reasoning;
+  return Math.min(reasoning < bound ? bound : bound + reasoning, model.maxOutputTokens);
 }
 
 /** The most one attempt on this model can cost: what is reserved, and what the hard caps are asked about. */
 export function holdOf(model: Model, size: RequestSize): NanoUsd {
   return upperBoundOf(model, size, size.inputTokensBound);
+}
+
+/** The most that a call can cost whatever was asked: its model has written all that it can. */
+export function mostOf(model: Model, size: RequestSize): NanoUsd {
+  return upperBoundOf(model, size, size.inputTokensBound, model.maxOutputTokens);
 }
 
 /** What one attempt on this model is likely to cost at most: what the soft caps are asked about, and what is shown. */
@@ -123,8 +127,13 @@ export function priceOf(model: Model, size: RequestSize): Price {
 }
 
 /** `holdFor` with the surcharge, except that a request of absurd size (`max_tokens: 1e15`) is over any cap instead of an error. */
-function upperBoundOf(model: Model, size: RequestSize, inputTokens: number): NanoUsd {
-  const outputTokens = outputBoundOf(model, size) + (size.predictedTokens ?? 0);
+function upperBoundOf(
+  model: Model,
+  size: RequestSize,
+  inputTokens: number,
+  outputBound = outputBoundOf(model, size),
+): NanoUsd {
+  const outputTokens = outputBound + (size.predictedTokens ?? 0);
   const price = priceOf(model, size);
   const rates = highestRates(price, inputTokens);
   const millionths = inputTokens * highestInputRateOf(rates) + size.choices * outputTokens * rates.output;
