@@ -44,12 +44,6 @@ const ordered = [
   ["routing.flash_below", "routing.pro_from"],
   ["upstream.backoff_base_ms", "upstream.backoff_max_ms"],
   ["health.open_base_ms", "health.open_max_ms"],
-  ["health.quarantine_base_ms", "health.quarantine_max_ms"],
-  ["health.limited_default_ms", "health.limited_max_ms"],
-  ["health.aggregator_open_base_ms", "health.aggregator_open_max_ms"],
-  ["health.recovered_failure_share", "health.degraded_failure_share"],
-  ["health.degraded_failure_share", "health.unhealthy_failure_share"],
-  ["health.recovered_slow_share", "health.slow_share"],
   ["stream.max_event_bytes", "stream.max_answer_bytes"],
 ] as const;
 

@@ -69,6 +69,6 @@ function drawFor(assessment: Assessment, { policy }: Configuration, ports: Ports
 function decided(routed: RoutedDecision, ports: Ports): Decided {
   const { decision, snapshot } = routed;
   if (decision.cause !== "all_models_unhealthy") return { kind: "decided", decision, snapshot };
-  const retryAfterS = retryAfterOf(routed, snapshot.health, ports.health.now());
+  const retryAfterS = retryAfterOf(routed, ports.health);
   return { kind: "decided", decision, snapshot, retryAdvice: { shouldRetry: true, retryAfterS } };
 }

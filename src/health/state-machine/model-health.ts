@@ -24,7 +24,7 @@ export type QuarantineCause = (typeof quarantineCauses)[number];
 
 /** What every state carries. */
 export interface CommonData {
-  /** Raised by each change of state and each probe; the version for compare-and-set between nodes. */
+  /** Raised by each change of state and each probe. */
   readonly epoch: number;
   /** The epoch at which the model was last let serve, or probed: verdicts of attempts that began earlier decide nothing. */
   readonly countsFrom: number;
@@ -78,8 +78,8 @@ export interface Failure {
   readonly as: "failure" | "garbage" | "not_found";
   readonly reason: string;
   readonly retryAfterMs?: number | undefined;
-  /** Within a second. */
-  readonly quick?: boolean;
+  /** How many in a row, where the attempt's source knows of more: see `EvidenceSources`. */
+  readonly run?: number;
 }
 
 /** `epoch` is that of the permit under which the attempt began. */
@@ -87,8 +87,6 @@ export type HealthEvent =
   | { readonly kind: "succeeded"; readonly epoch: number; readonly slow: boolean }
   | ({ readonly kind: "failed"; readonly epoch: number } & Failure)
   | { readonly kind: "price_breached"; readonly epoch: number }
-  /** The aggregator cannot be reached for this model, and for no other as far as is known. */
-  | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string; readonly quick?: boolean }
   /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
   | { readonly kind: "lease_returned"; readonly epoch: number }
   | { readonly kind: "limited"; readonly untilMs: number }
@@ -105,6 +103,11 @@ export type EventKind = HealthEvent["kind"];
 export type EventOf<K extends EventKind> = Extract<HealthEvent, { kind: K }>;
 
 export type HealthRules = Policy["health"];
+
+/** The window in which shares are counted, in milliseconds. Long enough for 20 answers of a small team, and short as an outage. */
+export const windowMs = 60_000;
+/** A model without a verdict for so long is STALE: providers' troubles mostly come and go within a quarter of an hour. */
+export const staleAfterMs = 900_000;
 
 /** When something happened: the time, one uniform random number in [0, 1) to spread retries, and the rules in force. */
 export interface TransitionContext {
