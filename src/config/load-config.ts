@@ -6,7 +6,7 @@ import { loadRegistry } from "#models/load-registry.ts";
 import { readJsonFile } from "./config-file.ts";
 import { checkPolicy, loadPolicy } from "./load-policy.ts";
 import { capsOf, type Policy } from "./policy.ts";
-import type { Invalid } from "./problem.ts";
+import type { Invalid, Problem } from "./problem.ts";
 import { validate } from "./validate.ts";
 
 /** Policy and registry, valid each and together. */
@@ -23,7 +23,15 @@ export interface ConfigPaths {
   readonly registryPath?: string | undefined;
 }
 
-export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
+export type LoadedConfig = (
+  | {
+      readonly kind: "ok";
+      readonly config: Config;
+      /** What is valid, and has no effect. */
+      readonly warnings: readonly Problem[];
+    }
+  | Invalid
+) & {
   /** The files that were read, or could not be. */
   readonly files: readonly string[];
 };
@@ -50,7 +58,7 @@ export function loadConfig({ policyPath, registryPath }: ConfigPaths): LoadedCon
     caps: capsOf(policy.policy),
     ...(learned?.kind === "ok" ? { learned: learned.weights } : {}),
   };
-  return { kind: "ok", config, files };
+  return { kind: "ok", config, warnings: policy.warnings, files };
 }
 
 /** The path of the learned weights that the policy names; undefined when it names none. */
