@@ -261,6 +261,14 @@ describe("the aggregator's breaker", () => {
     report(pro, ok);
     expect([state(pro), state(emergency), routable(emergency)]).toEqual(["HALF_OPEN", "UNHEALTHY", true]);
   });
+  test("a probe that succeeds ends the pauses of others: a request that only they may answer need not wait", () => {
+    const { report, state, wait, routable } = setUp();
+    for (const key of [pro, emergency]) report(key, bad, 5);
+    wait(second);
+    report(flash, bad, 5);
+    report(pro, ok);
+    expect([state(pro), routable(emergency), routable(flash)]).toEqual(["HALF_OPEN", true, true]);
+  });
   test("freezes the models' counters while it is open", () => {
     const { health, report, state } = setUp();
     const inFlight = Array.from({ length: 20 }, () => health.admit(emergency, ann));

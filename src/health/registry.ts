@@ -165,8 +165,11 @@ export class ProcessHealthRegistry implements HealthRegistry {
     if (after.kind === before.kind) return;
     const reason = after.kind === "closed" ? "the aggregator answers again" : after.reason;
     this.#options.onChange?.({ kind: "aggregator", to: after.kind, reason, atMs: ms });
-    if (after.kind === "open") return;
-    // What tripped when the aggregator went away need not wait any longer.
+    if (after.kind === "closed") this.#endPauses(ms);
+  }
+
+  /** Models that tripped may be probed at once: they are reached in the same way as the one that answers again. */
+  #endPauses(ms: number): void {
     for (const [key, entry] of this.#entries)
       if (entry.health.state === "UNHEALTHY") this.#replace(key, entry, { ...entry.health, retryAtMs: ms });
   }
@@ -280,6 +283,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
     switch (verdict.kind) {
       case "success": {
         sources.succeeded(source);
+        if (entry.health.state === "HALF_OPEN") this.#endPauses(ms);
         const slow = verdict.firstTokenMs > Math.max(3 * (firstTokens.p95(ms) ?? 0), slowFloorMs);
         firstTokens.add(verdict.firstTokenMs);
         return { kind: "succeeded", epoch, slow };
