@@ -119,7 +119,7 @@ export class UpstreamClient implements Upstream {
     if (status >= 300) {
       failure = statusFailure(status, `the upstream redirects (${status}); redirects are not followed`);
     } else if (attempt.stream && /^\s*text\/html/i.test(contentType)) {
-      failure = garbageFailure("the upstream answered a web page instead of a stream");
+      failure = { ...garbageFailure("the upstream answered a web page instead of a stream"), isPage: true };
     } else if (body !== undefined) {
       // Servers often send a wrong content type for a stream, but not for JSON.
       const isStream = attempt.stream && !/\bjson\b/i.test(contentType);

@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import type { TextReader } from "#http-client/response/body-text.ts";
 import { nextOf } from "#platform/receiver.ts";
 import type { Attempt } from "./attempt.ts";
+import { isWebPage } from "./error-reason.ts";
 import { cleanMessage, cutOffFailure, errorIn, garbageFailure, statusFailure } from "./failures.ts";
 import type { EventBatch, EventStream, UpstreamFailure, UsageReport } from "./upstream.ts";
 
@@ -37,6 +38,7 @@ export async function readBody(
 /** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */
 export function notJson(text: string, framed: boolean, contentType: string): UpstreamFailure {
   if (!framed && /^\s*(\{|$)/.test(text)) return cutOffFailure("the upstream's answer was cut off");
+  if (isWebPage(text)) return { ...garbageFailure("the upstream answered a web page"), isPage: true };
   return garbageFailure(`the upstream's answer is not JSON (${cleanMessage(contentType) || "no content type"})`);
 }
 

@@ -89,6 +89,11 @@ export class SseReader {
     const value = raw.startsWith(" ") ? raw.slice(1) : raw;
     if (field === "data") this.#addData(value);
     else if (field === "event") this.#name = value;
+    else if (field === "error") {
+      // llama.cpp names the field so.
+      this.#name = "error";
+      this.#addData(value);
+    }
   }
 
   #addData(value: string): void {

@@ -90,9 +90,12 @@ export class StreamValidator {
     try {
       chunk = JSON.parse(data);
     } catch {
-      return failedAs("an event that is not JSON");
+      chunk = data;
     }
-    if (!isObject(chunk)) return failedAs("an event that is not an object");
+    if (!isObject(chunk)) {
+      const error = name === "error" ? errorIn({ error: chunk }) : undefined;
+      return error === undefined ? failedAs("an event that is not a JSON object") : this.#failed(error, null, false);
+    }
     this.#identity.read(chunk);
     const usage = chunk["usage"];
     const hasUsage = isObject(usage);
