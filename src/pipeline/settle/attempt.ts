@@ -72,7 +72,7 @@ export function closeAnswered(
   return closed;
 }
 
-/** The upstream did not deliver. What it reported last still settles the cost exactly, unless it only counted along. */
+/** The upstream did not deliver; the failure's message is redacted. What it reported last still settles the cost exactly, unless it only counted along. */
 export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end: CallEnd): ClosedAttempt {
   const { id, configuration } = attempt;
   const { report } = end;
@@ -85,6 +85,7 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
   const resolution = resolutionOf(known, report.partial !== true, otherwise);
   const closed = close(attempt, failure.kind, end, resolution, known.distrusted);
   if (failure.status !== undefined) closed.record.upstreamStatus = failure.status;
+  if (failure.message !== "") closed.record.reason = failure.message;
   return closed;
 }
 
