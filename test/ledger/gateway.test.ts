@@ -102,7 +102,6 @@ describe("a caller near the cap who waits for each answer", () => {
 });
 
 describe("a cost far above the hold", () => {
-  const policy = { health: { garbage_in_a_row: 100, garbage_minimum: 1_000 } };
   /** A whole answer, or a stream, that states a cost. */
   const costing = (costUsd: number) => (request: { body: JsonObject | undefined }) => {
     const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, cost: costUsd };
@@ -114,7 +113,7 @@ describe("a cost far above the hold", () => {
   };
 
   test.each([false, true])("is not charged: the hold is charged, logged, counted (stream: %p)", async (stream) => {
-    await using gateway = await start({ policy });
+    await using gateway = await start();
     const decisions: (string | null)[] = [];
     for (const costUsd of [9_000_000, 9_000_000, 1e300]) {
       gateway.upstream.follow(costing(costUsd));
@@ -137,10 +136,11 @@ describe("a cost far above the hold", () => {
     expect((await gateway.chat()).status).toBe(200);
   });
 
-  test("a single overrun does not exclude a model; three do", async () => {
+  test("overruns exclude a model once three conversations have met one", async () => {
     await using gateway = await start({ script: costing(0.001) });
     for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
-      await (await gateway.chat({ max_tokens: 1_000 })).text();
+      const messages = [{ role: "user", content: `the next after ${state}, ${gateway.upstream.received()}` }];
+      await (await gateway.chat({ max_tokens: 1_000, messages })).text();
       expect((await gateway.health())["vendor_v4_flash"]).toBe(state);
     }
   });
