@@ -1,43 +1,25 @@
 import { isSection, type Path, valueAt } from "./config-file.ts";
 
-/** Keys of earlier releases that the policy has no more, by what holds instead. A file that has one is read without it, with a warning. */
-const removedKeys: { readonly [instead: string]: readonly string[] } = {
-  "health.failures_in_a_row sets it now": [
-    "health.degraded_minimum",
-    "health.degraded_in_a_row",
-    "health.unhealthy_minimum",
+/**
+ * Keys of earlier releases that the policy has no more, by their section and by what holds instead. A file that has one is read
+ * without it, with a warning.
+ */
+const removedKeys: readonly (readonly [section: string, instead: string, keys: string])[] = [
+  [
+    "health",
+    "health.failures_in_a_row sets it now",
+    "degraded_minimum degraded_in_a_row unhealthy_minimum stale_failures_in_a_row",
   ],
-  "it is a fixed number now (docs/health.md)": [
-    "health.window_ms",
-    "health.degraded_failure_share",
-    "health.slow_share",
-    "health.slow_minimum",
-    "health.slow_floor_ms",
-    "health.recovered_failure_share",
-    "health.recovered_slow_share",
-    "health.recovered_minimum",
-    "health.stale_failures_in_a_row",
-    "health.unhealthy_failure_share",
-    "health.probes_to_recover",
-    "health.stale_after_ms",
-    "health.garbage_in_a_row",
-    "health.garbage_share",
-    "health.garbage_minimum",
-    "health.price_breaches_to_quarantine",
-    "health.price_breach_window_ms",
-    "health.trips_to_quarantine",
-    "health.trips_window_ms",
-    "health.quarantine_base_ms",
-    "health.quarantine_max_ms",
-    "health.limited_default_ms",
-    "health.limited_max_ms",
-    "health.shed_max",
-    "health.urgent_probe_every_ms",
-    "health.aggregator_failures_in_a_row",
-    "health.aggregator_open_base_ms",
-    "health.aggregator_open_max_ms",
+  [
+    "health",
+    "it is a fixed number now (docs/health.md)",
+    "window_ms degraded_failure_share slow_share slow_minimum slow_floor_ms recovered_failure_share recovered_slow_share " +
+      "recovered_minimum unhealthy_failure_share probes_to_recover stale_after_ms garbage_in_a_row garbage_share " +
+      "garbage_minimum price_breaches_to_quarantine price_breach_window_ms trips_to_quarantine trips_window_ms " +
+      "quarantine_base_ms quarantine_max_ms limited_default_ms limited_max_ms shed_max urgent_probe_every_ms " +
+      "aggregator_failures_in_a_row aggregator_open_base_ms aggregator_open_max_ms",
   ],
-};
+];
 
 export interface RemovedKey {
   readonly path: Path;
@@ -47,8 +29,11 @@ export interface RemovedKey {
 
 /** A policy as it was written, without the keys that earlier releases had; and which these were. The value itself if it has none. */
 export function withoutRemovedKeys(written: unknown): { readonly value: unknown; readonly removed: RemovedKey[] } {
-  const removed = Object.entries(removedKeys).flatMap(([instead, keys]) =>
-    keys.map((key) => ({ path: key.split("."), instead })).filter(({ path }) => valueAt(written, path) !== undefined),
+  const removed = removedKeys.flatMap(([section, instead, keys]) =>
+    keys
+      .split(" ")
+      .map((key) => ({ path: [...section.split("."), key], instead }))
+      .filter(({ path }) => valueAt(written, path) !== undefined),
   );
   if (removed.length === 0) return { value: written, removed };
   const value = structuredClone(written);

@@ -161,6 +161,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     ledger: () => ledger.status(),
     records: () => records.records.status(),
     health: () => health.registry.view(),
+    outage: () => health.registry.outage(),
     calls: () => ports.callsInFlight.counts(),
     caps: () => configuration.current().caps,
     activeStreams: () => http.streams.streaming,
