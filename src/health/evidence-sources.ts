@@ -52,13 +52,6 @@ export class EvidenceSources {
     this.#runs.trim(0);
     this.#unusableInARow = 0;
   }
-
-  /** The operator says: forget what you have against it. */
-  clear(): void {
-    this.endRuns();
-    this.#unusable.clear();
-    this.#breached.clear();
-  }
 }
 
 /** Adds a conversation, and says how many there are within a span of time; 0 if it counts already, or is not to count. */

@@ -46,7 +46,7 @@ export interface HealthRegistryOptions {
 
 interface Entry {
   health: Health;
-  readonly sources: EvidenceSources;
+  sources: EvidenceSources;
   readonly firstTokens: RecentTimes;
   disabledByOperator: boolean;
   /** Whether the upstream stated the pause (Retry-After); false: our own guess after a bare 429. */
@@ -77,16 +77,9 @@ function pausedUntil(health: Health): number {
   return Math.max(out ? health.retryAtMs : 0, health.limitedUntilMs);
 }
 
-/** Whether a call may be sent to it now, as far as this model is concerned. */
-function isFree(health: Health, ms: number): boolean {
-  if (health.state === "DISABLED" || (health.state === "HALF_OPEN" && (health.leaseUntilMs ?? 0) > ms)) return false;
-  return pausedUntil(health) <= ms;
-}
-
-/** May be probed before its pause is over. What the upstream has asked for is kept, and a price comes before being up: the hard cap does. */
-function mayProbeEarly({ health, pauseIsStated }: Entry, ms: number): boolean {
-  if (health.state === "DISABLED" || (health.state === "QUARANTINE" && health.cause === "price_breach")) return false;
-  return health.limitedUntilMs <= ms || !pauseIsStated;
+/** Whether a probe is out that has not answered: there is one at a time. */
+function isProbed(health: Health, ms: number): boolean {
+  return health.state === "HALF_OPEN" && (health.leaseUntilMs ?? 0) > ms;
 }
 
 /** Model health in this process: applies the table to what the pipeline reports, and shows it as a view. */
@@ -174,30 +167,23 @@ export class ProcessHealthRegistry implements HealthRegistry {
       if (entry.health.state === "UNHEALTHY") this.#replace(key, entry, { ...entry.health, retryAtMs: ms });
   }
 
-  /** The model that may be probed before its pause is over, because none of the fallback chain can be called: the most senior one. */
-  #probedEarly(ms: number): ModelKey | undefined {
-    const chain = this.#options.rules().senior_fallback_chain;
-    const entries = chain.flatMap((key) => {
-      const entry = this.#entries.get(key);
-      return entry === undefined ? [] : [{ key, entry }];
-    });
-    if (entries.some(({ entry }) => isFree(entry.health, ms))) return undefined;
-    const out = entries.filter(({ entry }) => mayProbeEarly(entry, ms)).map(({ key }) => key);
-    return out.find((key) => this.#known?.models.get(key)?.role === "senior") ?? out[0];
-  }
-
-  /** A model's health with the pauses that count. */
-  #effective(model: ModelKey, { health, pauseIsStated }: Entry, ms: number): Health {
-    if (isFree(health, ms)) return health;
-    let freeAtMs = Number.POSITIVE_INFINITY;
-    // While the aggregator cannot be reached its breaker says when a call may go out: it is no model's fault.
-    if (this.#breaker.kind === "open" && health.state === "UNHEALTHY") freeAtMs = ms;
-    else if (model === this.#probedEarly(ms)) freeAtMs = this.#lastEarlyMs + probeEveryMs;
-    const early = pauseIsStated ? {} : { limitedUntilMs: Math.min(health.limitedUntilMs, freeAtMs) };
-    if (health.state === "UNHEALTHY" || health.state === "QUARANTINE")
-      return { ...health, ...early, retryAtMs: Math.min(health.retryAtMs, freeAtMs) };
-    if (health.state !== "HALF_OPEN") return { ...health, ...early };
-    return { ...health, ...early, leaseUntilMs: Math.min(health.leaseUntilMs ?? 0, freeAtMs) };
+  /**
+   * When a model may be called before its own pause is over. While the aggregator cannot be reached that is no model's fault, and its
+   * breaker says when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is probed,
+   * but for what the upstream has asked for, and for a price: the hard cap comes before being up.
+   */
+  #earlyMs(model: ModelKey, ms: number): number {
+    if (this.#breaker.kind === "open" && this.#entries.get(model)?.health.state === "UNHEALTHY") return ms;
+    const out: ModelKey[] = [];
+    for (const key of this.#options.rules().senior_fallback_chain) {
+      const { health, pauseIsStated } = this.#entries.get(key) ?? {};
+      if (health === undefined || health.state === "DISABLED") continue;
+      if (pausedUntil(health) <= ms && !isProbed(health, ms)) return Number.POSITIVE_INFINITY;
+      const mayNot = health.state === "QUARANTINE" && health.cause === "price_breach";
+      if (!mayNot && (health.limitedUntilMs <= ms || pauseIsStated === false)) out.push(key);
+    }
+    const urgent = out.find((key) => this.#known?.models.get(key)?.role === "senior") ?? out[0];
+    return model === urgent ? this.#lastEarlyMs + probeEveryMs : Number.POSITIVE_INFINITY;
   }
 
   view(): HealthView {
@@ -207,7 +193,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
     for (const [key, entry] of this.#entries) {
       this.#apply(key, entry, { kind: "time_passed" }, ms);
       const { state, sinceMs, limitedUntilMs, reason: why } = entry.health;
-      const untilMs = pausedUntil(this.#effective(key, entry, ms));
+      const pausedMs = pausedUntil(entry.health);
+      const untilMs = pausedMs > ms ? Math.min(pausedMs, this.#earlyMs(key, ms)) : pausedMs;
       const reason = limitedUntilMs > ms && state !== "DISABLED" ? "rate limited by the upstream" : why;
       const routable = state !== "DISABLED" && untilMs <= ms;
       view[key] = { state, routable, sinceMs, reason };
@@ -228,12 +215,14 @@ export class ProcessHealthRegistry implements HealthRegistry {
     const entry = this.#entries.get(model);
     if (entry === undefined || !allowsAttempt(this.#breaker, ms)) return undefined;
     this.#apply(model, entry, { kind: "time_passed" }, ms);
-    const before = entry.health;
-    const health = this.#effective(model, entry, ms);
-    if (!isFree(health, ms)) return undefined;
-    if (!isFree(before, ms)) this.#lastEarlyMs = ms;
-    const probe = !isServing(before);
-    if (probe) this.#replace(model, entry, next(health, { kind: "wanted" }, this.#moment(ms)));
+    const { health } = entry;
+    if (health.state === "DISABLED") return undefined;
+    if (pausedUntil(health) > ms || isProbed(health, ms)) {
+      if (this.#earlyMs(model, ms) > ms) return undefined;
+      this.#lastEarlyMs = ms;
+    }
+    const probe = !isServing(health);
+    if (probe) this.#apply(model, entry, { kind: "wanted" }, ms);
     const outage = this.#breaker.kind === "open" ? this.#breaker.sinceMs : undefined;
     this.#setBreaker(withProbe(this.#breaker, ms), ms);
     const attempt = { model, entry, source, epoch: entry.health.epoch, outage };
@@ -323,7 +312,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
     const entry = this.#entries.get(model);
     if (entry === undefined) return "unknown_model";
     if (action === "reset") {
-      entry.sources.clear();
+      entry.sources = new EvidenceSources();
       this.#apply(model, entry, { kind: "reset" }, ms);
     } else {
       entry.disabledByOperator = action === "disable";

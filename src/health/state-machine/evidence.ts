@@ -61,13 +61,13 @@ function withVerdict<H extends Health>(from: H, verdict: Verdict, ms: number): H
   return { ...from, slices, lastVerdictMs: ms, ...recovery };
 }
 
-function add(sum: Tally, verdict: Verdict): Tally {
+function add(sum: Tally, { ok, slow, failed, garbage }: Verdict): Tally {
   return {
-    startMs: sum.startMs,
-    ok: sum.ok + verdict.ok,
-    slow: sum.slow + verdict.slow,
-    failed: sum.failed + verdict.failed,
-    garbage: sum.garbage + verdict.garbage,
+    ...sum,
+    ok: sum.ok + ok,
+    slow: sum.slow + slow,
+    failed: sum.failed + failed,
+    garbage: sum.garbage + garbage,
   };
 }
 

@@ -90,7 +90,7 @@ export type HealthEvent =
   /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
   | { readonly kind: "lease_returned"; readonly epoch: number }
   | { readonly kind: "limited"; readonly untilMs: number }
-  /** A request wants the model. */
+  /** A request wants the model, and may be sent: the pause is over, or it is an early probe. */
   | { readonly kind: "wanted" }
   | { readonly kind: "time_passed" }
   | { readonly kind: "disabled"; readonly reason: string }
@@ -118,24 +118,12 @@ export interface TransitionContext {
 
 /** What verdicts add up to, before there is one. */
 export const noEvidence = {
-  slices: [],
-  failedInARow: 0,
-  garbageInARow: 0,
-  notFound: 0,
-  tripsAtMs: [],
-  quarantines: 0,
-  limitedUntilMs: 0,
+  ...{ slices: [], failedInARow: 0, garbageInARow: 0, notFound: 0 },
+  ...{ tripsAtMs: [], quarantines: 0, limitedUntilMs: 0 },
 } as const satisfies Partial<Health>;
 
 /** A model nobody has tried: served like any healthy one. */
 export function initialHealth(ms: number): Health<"HEALTHY"> {
-  return {
-    state: "HEALTHY",
-    epoch: 1,
-    countsFrom: 1,
-    sinceMs: ms,
-    reason: "first seen",
-    lastVerdictMs: ms,
-    ...noEvidence,
-  };
+  const seen = { sinceMs: ms, reason: "first seen", lastVerdictMs: ms };
+  return { state: "HEALTHY", epoch: 1, countsFrom: 1, ...seen, ...noEvidence };
 }

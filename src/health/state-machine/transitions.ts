@@ -44,17 +44,6 @@ export const quarantine = { baseMs: 1_800_000, maxMs: 86_400_000 };
 /** For each such time spent HEALTHY, in milliseconds, one quarantine is no longer counted. */
 const healthyMsPerQuarantine = 86_400_000;
 
-const unchanged = <H extends Health>(from: H): H => from;
-
-/** The upstream names the end of the pause; a later end stands, an earlier one never shortens it. */
-function limited<H extends Health>(from: H, { untilMs }: EventOf<"limited">, at: TransitionContext): H {
-  return { ...from, limitedUntilMs: Math.max(from.limitedUntilMs, Math.min(untilMs, at.ms + limitedMaxMs)) };
-}
-
-function disabled(from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health {
-  return enter("DISABLED", from, at, reason, {});
-}
-
 /**
  * Changes the state. Evidence is kept between states that serve (an attempt begun while HEALTHY may speak in DEGRADED), and
  * starts anew wherever the model stopped, or began again, to be served.
@@ -159,18 +148,9 @@ function quarantined(from: Health, cause: QuarantineCause, reason: string, at: T
   return { ...entered, quarantines, tripsAtMs: [], garbageInARow: 0, notFound: 0, retryAtMs: at.ms + dwellMs };
 }
 
-function priceBreached(from: Health, _: unknown, at: TransitionContext): Health {
-  return quarantined(from, "price_breach", "an answer cost more than was held for it", at);
-}
-
 /** Edges 4 and 8: the request that wanted the model is its first probe. */
-function probeIfDue(from: Health<"UNHEALTHY" | "QUARANTINE">, _: unknown, at: TransitionContext): Health {
-  if (from.limitedUntilMs > at.ms || from.retryAtMs > at.ms) return from;
+function probe(from: Health, _: unknown, at: TransitionContext): Health {
   return halfOpen(from, at, "pause over, probing", at.ms + probeLeaseMs);
-}
-
-function resetToProbing(from: Health, _: unknown, at: TransitionContext): Health {
-  return halfOpen(withoutEvidence(from), at, "reset by the operator", null);
 }
 
 function halfOpen(from: Health, at: TransitionContext, reason: string, leaseUntilMs: number | null): Health {
@@ -178,9 +158,8 @@ function halfOpen(from: Health, at: TransitionContext, reason: string, leaseUnti
   return enter("HALF_OPEN", from, at, reason, { passed: 0, leaseUntilMs, outSinceMs, failedProbes });
 }
 
-/** One probe at a time. Each lease has an epoch of its own, so that only its holder can give it back. */
+/** Each lease has an epoch of its own, so that only its holder can give it back. */
 function leaseProbe(from: Health<"HALF_OPEN">, _: unknown, at: TransitionContext): Health<"HALF_OPEN"> {
-  if (from.limitedUntilMs > at.ms || (from.leaseUntilMs !== null && from.leaseUntilMs > at.ms)) return from;
   return { ...from, epoch: from.epoch + 1, leaseUntilMs: at.ms + probeLeaseMs };
 }
 
@@ -211,13 +190,23 @@ export function reasonSuffix({ reason }: Pick<Failure, "reason">): string {
   return /^[a-z0-9_ ]{1,40}$/.test(reason) ? ` (${reason})` : "";
 }
 
+const unchanged = <H extends Health>(from: H): H => from;
+const priceBreached = (from: Health, _: unknown, at: TransitionContext) =>
+  quarantined(from, "price_breach", "an answer cost more than was held for it", at);
+const resetToProbing = (from: Health, _: unknown, at: TransitionContext) =>
+  halfOpen(withoutEvidence(from), at, "reset by the operator", null);
+
 /** What no state but a few takes notice of. */
 const everyState = {
   lease_returned: unchanged,
-  limited,
+  // The upstream names the end of the pause; a later end stands, an earlier one never shortens it.
+  limited: <H extends Health>(from: H, { untilMs }: EventOf<"limited">, at: TransitionContext): H => {
+    return { ...from, limitedUntilMs: Math.max(from.limitedUntilMs, Math.min(untilMs, at.ms + limitedMaxMs)) };
+  },
   wanted: unchanged,
   time_passed: unchanged,
-  disabled, // 11
+  disabled: (from: Health, { reason }: EventOf<"disabled">, at: TransitionContext): Health =>
+    enter("DISABLED", from, at, reason, {}), // 11
   enabled: unchanged,
   reset: withoutEvidence,
 };
@@ -241,7 +230,7 @@ export const transitions: Table = {
     failed: (from, event, at) => tripIfFailing(withFailure(from, event, at.ms), event, at), // 3, 7
     reset: (from, _, at) => enter("HEALTHY", withoutEvidence(from), at, "reset by the operator", {}), // 2
   },
-  UNHEALTHY: { ...notServing, wanted: probeIfDue, reset: resetToProbing }, // 4
+  UNHEALTHY: { ...notServing, wanted: probe, reset: resetToProbing }, // 4
   HALF_OPEN: {
     ...everyState,
     succeeded: (from, { slow, epoch }, at) =>
@@ -263,7 +252,7 @@ export const transitions: Table = {
     },
     time_passed: unchanged,
   },
-  QUARANTINE: { ...notServing, wanted: probeIfDue, reset: resetToProbing }, // 8
+  QUARANTINE: { ...notServing, wanted: probe, reset: resetToProbing }, // 8
   DISABLED: {
     ...notServing,
     disabled: unchanged,

@@ -30,6 +30,7 @@ const OverrideRow = z.object({
 });
 export type OverrideRow = z.infer<typeof OverrideRow>;
 export type OverrideAction = "disable" | "enable" | "reset";
+type OverrideChange = { model: ModelKey; action: OverrideAction; atMs: number; by: string };
 
 /** A state with what belongs to it. */
 const StoredHealth = z.object({
@@ -38,18 +39,12 @@ const StoredHealth = z.object({
   reason: z.string(),
   detail: z.object({
     lastVerdictMs: ms,
-    garbageInARow: count,
-    notFound: count,
     tripsAtMs: z.array(ms).max(100),
     quarantines: count,
     limitedUntilMs: ms,
     retryAtMs: ms.optional(),
     cause: z.enum(quarantineCauses).optional(),
-    passed: count.optional(),
     outSinceMs: ms.optional(),
-    failedProbes: count.optional(),
-    unproven: z.boolean().optional(),
-    rampFromMs: ms.nullable().optional(),
   }),
 });
 export type StoredModelHealth = z.infer<typeof StoredHealth>;
@@ -94,13 +89,7 @@ export function sqlHealthStore(database: StoreDatabase) {
         }),
       );
     },
-    async override(change: {
-      readonly model: ModelKey;
-      readonly action: OverrideAction;
-      readonly atMs: number;
-      readonly by: string;
-    }): Promise<void> {
-      const { model, action, atMs, by } = change;
+    async override({ model, action, atMs, by }: OverrideChange): Promise<void> {
       const changed = action === "reset" ? "reset_ms = excluded.reset_ms" : "disabled = excluded.disabled";
       const resetMs = action === "reset" ? Math.round(atMs) : 0;
       await database.write([
@@ -139,10 +128,10 @@ export function restoredHealth(
   const recovery = { good: 0, window: emptyTally(nowMs) };
   return {
     ...noEvidence,
-    // What a state has of its own, where an earlier release has not written it; other states do not look at it.
+    // What a state has of its own; other states do not look at it.
     ...{ retryAtMs: nowMs, outSinceMs: sinceMs, failedProbes: 0, passed: 0, cause: "flapping" },
-    ...{ unproven: false, rampFromMs: null, recovery },
+    ...{ unproven: false, rampFromMs: null, recovery, leaseUntilMs: null },
     ...detail,
-    ...{ state, sinceMs, reason, epoch, countsFrom: epoch, leaseUntilMs: null },
+    ...{ state, sinceMs, reason, epoch, countsFrom: epoch },
   } as Health; // the state with its own data
 }
