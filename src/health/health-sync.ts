@@ -15,8 +15,7 @@ export interface HealthSyncOptions {
   readonly onStore?: (state: "unavailable" | "available", problem: string | undefined) => void;
 }
 
-const syncEveryMs = 1_000;
-const startTimeoutMs = 1_000;
+const [syncEveryMs, startTimeoutMs] = [1_000, 1_000];
 /** A single failed exchange, for instance because another process was writing, is followed by the next. */
 const unavailableAfterFailures = 3;
 
@@ -37,8 +36,7 @@ export class HealthSync {
 
   constructor(options: HealthSyncOptions) {
     this.#options = options;
-    const { timers } = options;
-    this.#job = new BackgroundJob({ run: () => this.sync(), pauseMs: () => syncEveryMs, timers });
+    this.#job = new BackgroundJob({ run: () => this.sync(), pauseMs: () => syncEveryMs, timers: options.timers });
   }
 
   async #exchange(closing: boolean): Promise<void> {

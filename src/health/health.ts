@@ -76,10 +76,7 @@ export interface ModelHealth {
 export interface Permit {
   readonly model: ModelKey;
   readonly probe: boolean;
-  /**
-   * Says that the answer has begun, before anybody knows how it ends: the next probe need not wait for the end of a stream
-   * that takes minutes. May be left out; then the next probe waits up to half a minute.
-   */
+  /** The answer has begun: the next probe need not wait for its end, which may take minutes, nor for the half minute of a lease. */
   answering(): void;
   report(verdict: Verdict): void;
 }
@@ -109,12 +106,5 @@ export type Verdict =
 
 /** A change of state, reported once. */
 export type HealthChange =
-  | {
-      readonly kind: "model";
-      readonly model: ModelKey;
-      readonly from: HealthState;
-      readonly to: HealthState;
-      readonly reason: string;
-      readonly atMs: number;
-    }
-  | { readonly kind: "aggregator"; readonly to: "closed" | "open"; readonly reason: string; readonly atMs: number };
+  | Readonly<{ kind: "model"; model: ModelKey; from: HealthState; to: HealthState; reason: string; atMs: number }>
+  | Readonly<{ kind: "aggregator"; to: "closed" | "open"; reason: string; atMs: number }>;

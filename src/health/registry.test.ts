@@ -183,6 +183,16 @@ describe("with all models excluded", () => {
       expect(health.admit(pro, ann)).toBeUndefined();
     }
   });
+  test("a free model is never probed early, and a 503 with Retry-After is told as a 429 is", () => {
+    const scout = "scout";
+    const world = setUp({}, registryWith(...all.models.values(), modelWith(scout, "scout")));
+    for (const key of [scout, flash, emergency]) world.report(key, bad, 5);
+    world.report(pro, { kind: "failure", reason: "x", retryAfterMs: minute }, 5);
+    expect([world.routable(scout), world.routable(pro), world.routable(flash)]).toEqual([false, false, true]);
+    expect(world.health.admit(flash, ann)?.probe).toBe(true);
+    world.wait(minute);
+    expect(world.routable(pro)).toBe(true);
+  });
   test("never calls earlier than Retry-After says; a 429 without it is a guess", () => {
     const { health, report, routable, wait } = setUp();
     for (const key of [flash, emergency, pro]) report(key, { kind: "limited", retryAfterMs: 30_000 });

@@ -29,7 +29,6 @@ import {
   type HealthRules,
   initialHealth,
   isServing,
-  type TransitionContext,
 } from "./state-machine/model-health.ts";
 import { next } from "./state-machine/transitions.ts";
 import { type OverrideAction, restoredHealth, type StoredModelHealth } from "./store/health-store.ts";
@@ -61,15 +60,14 @@ const slowFloorMs = 10_000;
 /** Conversations whose answers cost more than their holds: one overrun can be the request's own doing, several are a price. */
 const breachesToQuarantine = 3;
 
-/** One call to a model. */
-interface Attempt {
-  readonly model: ModelKey;
-  readonly entry: Entry;
-  readonly source: EvidenceSource;
-  readonly epoch: number;
-  /** The aggregator's outage that the attempt is a probe of, if it is one. */
-  readonly outage: number | undefined;
-}
+/** One call to a model. `outage`: the aggregator's that it is a probe of. */
+type Attempt = Readonly<{
+  model: ModelKey;
+  entry: Entry;
+  source: EvidenceSource;
+  epoch: number;
+  outage?: number | undefined;
+}>;
 
 /** When the pauses of a model end; 0 where it has none. */
 function pausedUntil(health: Health): number {
@@ -80,6 +78,12 @@ function pausedUntil(health: Health): number {
 /** Whether a probe is out that has not answered: there is one at a time. */
 function isProbed(health: Health, ms: number): boolean {
   return health.state === "HALF_OPEN" && (health.leaseUntilMs ?? 0) > ms;
+}
+
+/** What the upstream has asked for is kept, and a price comes before being up: the hard cap does. */
+function mayBeEarly({ health, pauseIsStated }: Entry, ms: number): boolean {
+  if (health.state === "QUARANTINE" && health.cause === "price_breach") return false;
+  return health.limitedUntilMs <= ms || !pauseIsStated;
 }
 
 /** Model health in this process: applies the table to what the pipeline reports, and shows it as a view. */
@@ -105,10 +109,6 @@ export class ProcessHealthRegistry implements HealthRegistry {
     this.#nowMs = Math.max(clock.now(), this.#nowMs + Math.max(0, monotonic - this.#lastMonotonic));
     this.#lastMonotonic = monotonic;
     return this.#nowMs;
-  }
-
-  #moment(ms: number): TransitionContext {
-    return { ms, jitter: this.#options.random(), rules: this.#options.rules() };
   }
 
   /** Takes over a reloaded model registry: new models start HEALTHY, removed ones are forgotten. */
@@ -140,7 +140,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
   }
 
   #apply(model: ModelKey, entry: Entry, event: HealthEvent, ms: number): void {
-    this.#replace(model, entry, next(entry.health, event, this.#moment(ms)));
+    const { random, rules } = this.#options;
+    this.#replace(model, entry, next(entry.health, event, { ms, jitter: random(), rules: rules() }));
   }
 
   #replace(model: ModelKey, entry: Entry, after: Health): void {
@@ -169,18 +170,18 @@ export class ProcessHealthRegistry implements HealthRegistry {
 
   /**
    * When a model may be called before its own pause is over. While the aggregator cannot be reached that is no model's fault, and its
-   * breaker says when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is probed,
-   * but for what the upstream has asked for, and for a price: the hard cap comes before being up.
+   * breaker says when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is probed.
    */
   #earlyMs(model: ModelKey, ms: number): number {
-    if (this.#breaker.kind === "open" && this.#entries.get(model)?.health.state === "UNHEALTHY") return ms;
+    const own = this.#entries.get(model);
+    const isAway = this.#breaker.kind === "open" && own?.health.state === "UNHEALTHY";
+    if (own !== undefined && isAway && mayBeEarly(own, ms)) return ms;
     const out: ModelKey[] = [];
     for (const key of this.#options.rules().senior_fallback_chain) {
-      const { health, pauseIsStated } = this.#entries.get(key) ?? {};
-      if (health === undefined || health.state === "DISABLED") continue;
-      if (pausedUntil(health) <= ms && !isProbed(health, ms)) return Number.POSITIVE_INFINITY;
-      const mayNot = health.state === "QUARANTINE" && health.cause === "price_breach";
-      if (!mayNot && (health.limitedUntilMs <= ms || pauseIsStated === false)) out.push(key);
+      const entry = this.#entries.get(key);
+      if (entry === undefined || entry.health.state === "DISABLED") continue;
+      if (pausedUntil(entry.health) <= ms && !isProbed(entry.health, ms)) return Number.POSITIVE_INFINITY;
+      if (mayBeEarly(entry, ms)) out.push(key);
     }
     const urgent = out.find((key) => this.#known?.models.get(key)?.role === "senior") ?? out[0];
     return model === urgent ? this.#lastEarlyMs + probeEveryMs : Number.POSITIVE_INFINITY;
@@ -195,10 +196,10 @@ export class ProcessHealthRegistry implements HealthRegistry {
       const { state, sinceMs, limitedUntilMs, reason: why } = entry.health;
       const pausedMs = pausedUntil(entry.health);
       const untilMs = pausedMs > ms ? Math.min(pausedMs, this.#earlyMs(key, ms)) : pausedMs;
-      const reason = limitedUntilMs > ms && state !== "DISABLED" ? "rate limited by the upstream" : why;
+      const reason = limitedUntilMs > ms && isServing(entry.health) ? "rate limited by the upstream" : why;
       const routable = state !== "DISABLED" && untilMs <= ms;
-      view[key] = { state, routable, sinceMs, reason };
-      if (untilMs > ms && state !== "DISABLED") view[key] = { ...view[key], retryAtMs: untilMs };
+      const isPaused = untilMs > ms && state !== "DISABLED";
+      view[key] = { state, routable, sinceMs, reason, ...(isPaused && { retryAtMs: untilMs }) };
     }
     return view;
   }
@@ -231,20 +232,15 @@ export class ProcessHealthRegistry implements HealthRegistry {
       model,
       probe,
       answering: () => {
-        if (!reported) this.#answering(attempt);
+        if (reported || this.#entries.get(model) !== entry) return;
+        this.#setBreaker(afterAnswer(this.#breaker, outage), this.now());
+        this.#apply(model, entry, { kind: "lease_returned", epoch: attempt.epoch }, this.now());
       },
       report: (verdict) => {
         if (!reported) this.#ended(attempt, verdict);
         reported = true;
       },
     };
-  }
-
-  #answering({ model, entry, epoch, outage }: Attempt): void {
-    if (this.#entries.get(model) !== entry) return;
-    const ms = this.now();
-    this.#setBreaker(afterAnswer(this.#breaker, outage), ms);
-    this.#apply(model, entry, { kind: "lease_returned", epoch }, ms);
   }
 
   #ended(attempt: Attempt, verdict: Verdict): void {
@@ -278,6 +274,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
         return { kind: "succeeded", epoch, slow };
       }
       case "failure":
+        if (verdict.retryAfterMs !== undefined) entry.pauseIsStated = true;
         return { ...verdict, kind: "failed", epoch, as: "failure", run: sources.failed(source, ms) };
       case "garbage": {
         const run = sources.unusable(source, ms);

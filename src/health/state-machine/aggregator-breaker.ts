@@ -17,11 +17,10 @@ export type Breaker =
     };
 
 /**
- * Time between probes of what cannot be used otherwise: of the aggregator, and of the most senior model while all are out. A little less than
- * a second, so that callers are served within a second of an outage's end. A probe of an aggregator that is away costs nothing.
+ * Time between probes of the aggregator, and of the most senior model while all are out. A little less than a second, so that callers are
+ * served within a second of an outage's end.
  */
 export const probeEveryMs = 800;
-
 const failuresInARow = 5;
 
 export const closedBreaker: Breaker = { kind: "closed", run: 0, models: [] };

@@ -1,14 +1,12 @@
 import { type Failure, type Health, noEvidence, type StateData, type Tally, windowMs } from "./model-health.ts";
 
 /** The evidence in a model's health: verdicts counted in slices of a window, and what follows from their shares. Pure. */
-
 const slicesPerWindow = 6;
 
 /** Edge 2: what each of two windows in a row needs, and the shares of failures and slow answers that it must stay below. */
 const recovered = { minimum: 10, failureShare: 0.05, slowShare: 0.2 };
-/** Low traffic recovers on this many verdicts in this many windows (5 in 5 minutes). */
-const lowTrafficWindows = 5;
-const lowTrafficMinimum = 5;
+/** Low traffic recovers on five verdicts in five minutes. */
+const lowTraffic = { windows: 5, minimum: 5 };
 /** The rest of a DEGRADED model's traffic stays, so that its recovery is seen. */
 const shedMax = 0.8;
 
@@ -82,7 +80,7 @@ function recoveryEvidence(from: Health<"DEGRADED">, verdict: Verdict, ms: number
   const lastedMs = ms - window.startMs;
   let worth = 0;
   if (lastedMs >= windowMs && answers >= recovered.minimum) worth = 1;
-  else if (lastedMs >= lowTrafficWindows * windowMs && answers >= lowTrafficMinimum) worth = 2;
+  else if (lastedMs >= lowTraffic.windows * windowMs && answers >= lowTraffic.minimum) worth = 2;
   const isGood = window.failed < recovered.failureShare * answers && window.slow < recovered.slowShare * answers;
   const good = isGood ? from.recovery.good + worth : 0;
   const recovery = worth === 0 ? { ...from.recovery, window } : { good, window: emptyTally(ms) };

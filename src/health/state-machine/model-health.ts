@@ -4,22 +4,12 @@ import type { HealthState } from "#health/health.ts";
 /** What is known of one model's health: its state with the data of that state, and the events that change it. */
 
 /** What the verdicts of some stretch of time came to. `slow` answers are counted in `ok` too, `garbage` in `failed`. */
-export interface Tally {
-  readonly startMs: number;
-  readonly ok: number;
-  readonly slow: number;
-  readonly failed: number;
-  readonly garbage: number;
-}
+export type Tally = Readonly<{ startMs: number; ok: number; slow: number; failed: number; garbage: number }>;
 
 /** Evidence for DEGRADED → HEALTHY: how many windows in a row were good, and what the one that runs has come to. */
-interface RecoveryEvidence {
-  readonly good: number;
-  readonly window: Tally;
-}
+type RecoveryEvidence = Readonly<{ good: number; window: Tally }>;
 
 export const quarantineCauses = ["garbage", "price_breach", "delisted", "flapping"] as const;
-
 export type QuarantineCause = (typeof quarantineCauses)[number];
 
 /** What every state carries. */
@@ -46,10 +36,7 @@ export interface CommonData {
 }
 
 /** How long a model has been out of service, and how many probes have failed since. */
-interface Outage {
-  readonly outSinceMs: number;
-  readonly failedProbes: number;
-}
+type Outage = Readonly<{ outSinceMs: number; failedProbes: number }>;
 
 /** What some states carry beside it. */
 export interface StateData {

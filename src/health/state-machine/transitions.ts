@@ -18,11 +18,12 @@ import {
  * event; timers and notifications belong to the registry. A missing cell does not compile. docs/health.md shows the same table
  * in prose.
  */
-export type Table = {
-  readonly [S in HealthState]: {
-    readonly [K in EventKind]: (from: Health<S>, event: EventOf<K>, at: TransitionContext) => Health;
-  };
-};
+type Cell<S extends HealthState, K extends EventKind> = (
+  from: Health<S>,
+  event: EventOf<K>,
+  at: TransitionContext,
+) => Health;
+export type Table = { readonly [S in HealthState]: { readonly [K in EventKind]: Cell<S, K> } };
 
 /** Shares of failures at which a model is DEGRADED and UNHEALTHY; judged from four times `failures_in_a_row` answers on. */
 const [degradedShare, unhealthyShare] = [0.1, 0.5];
@@ -136,8 +137,9 @@ function unhealthy(from: Health, reason: string, said: Failure, at: TransitionCo
       : { outSinceMs: at.ms, failedProbes: 0 };
   const mostMs = Math.min(Math.max(baseMs, (at.ms - outSinceMs) / 4), Math.max(baseMs, open_max_ms));
   const pauseMs = Math.min(baseMs * 2 ** Math.min(failedProbes, 30), mostMs) * (0.8 + 0.4 * at.jitter);
-  const retryAtMs = at.ms + Math.max(Math.round(pauseMs), Math.min(said.retryAfterMs ?? 0, limitedMaxMs));
-  return enter("UNHEALTHY", from, at, reason, { outSinceMs, failedProbes, retryAtMs });
+  const retryAtMs = at.ms + Math.round(pauseMs);
+  const after = enter("UNHEALTHY", from, at, reason, { outSinceMs, failedProbes, retryAtMs });
+  return everyState.limited(after, { kind: "limited", untilMs: at.ms + (said.retryAfterMs ?? 0) }, at);
 }
 
 /** Edge 7. */
@@ -264,10 +266,6 @@ export const transitions: Table = {
 export function next(health: Health, event: HealthEvent, at: TransitionContext): Health {
   if ("epoch" in event && event.epoch < health.countsFrom) return health;
   // Row and column are picked by the same two values that are handed in; TypeScript cannot follow the pairing.
-  const cell = transitions[health.state][event.kind] as (
-    from: Health,
-    event: HealthEvent,
-    at: TransitionContext,
-  ) => Health;
+  const cell = transitions[health.state][event.kind] as Cell<HealthState, EventKind>;
   return cell(health, event, at);
 }
