@@ -94,9 +94,13 @@ export function aggregatorSettings() {
 
 /** The policy and the models of these files, else of those that the settings name. */
 export function configIn(policyFile: string | undefined, modelsFile: string | undefined): Config {
+  return loadedConfig(policyFile, modelsFile).config;
+}
+
+/** The same, with what in them has no effect. */
+export function loadedConfig(policyFile: string | undefined, modelsFile: string | undefined) {
   const policyPath = fileOr(policyFile, "ROUTING_POLICY_PATH");
-  const loaded = loadConfig({ policyPath, registryPath: fileOr(modelsFile, "MODEL_REGISTRY_PATH") });
-  return valid(loaded).config;
+  return valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "MODEL_REGISTRY_PATH") }));
 }
 
 /** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */

@@ -8,7 +8,7 @@ import { changedPaths, configHash } from "./config-changes.ts";
 import { readText } from "./config-file.ts";
 import { LiveFiles, type Read, type ReloadReport } from "./live-files.ts";
 import { type Config, type ConfigPaths, loadConfig } from "./load-config.ts";
-import { formatProblems, type Invalid, type Problem } from "./problem.ts";
+import { formatProblems, type Invalid, oneLine, type Problem } from "./problem.ts";
 import { readUpstreamKey } from "./settings.ts";
 
 /** What the operator's files say, as it is in force now. A bad file is refused whole: the last good one stays. */
@@ -74,6 +74,10 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
       log("config_reloaded", { changes: report.changed.length, changed, hash: logId(hash) });
     }
   };
+  const warnAbout = (warnings: readonly Problem[]) => {
+    for (const warning of warnings) log("settings_warning", { detail: operatorText(oneLine(warning)) });
+  };
+  warnAbout(config.warnings);
   let hash = configHash(config.config);
   let loadedAtMs = clock.now();
   const configuration = new LiveFiles(config.config, config.files, {
@@ -97,7 +101,9 @@ export function liveConfig(options: LiveConfigOptions): ({ readonly kind: "ok" }
     const suggestion = "write {} to return to the defaults";
     const problems = emptied.map((file) => ({ file, path: "", message: "is empty", suggestion }));
     if (problems.length > 0) return { kind: "invalid", problems, files: read.files };
-    return read.kind === "ok" ? { kind: "ok", value: read.config, files: read.files } : read;
+    if (read.kind === "invalid") return read;
+    warnAbout(read.warnings);
+    return { kind: "ok", value: read.config, files: read.files };
   }
   const accepted =
     authKeysFile === undefined || keys === undefined

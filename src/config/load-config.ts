@@ -3,7 +3,7 @@ import type { Caps } from "#domain/money/money.ts";
 import { loadRegistry } from "#models/load-registry.ts";
 import { checkPolicy, loadPolicy } from "./load-policy.ts";
 import { capsOf, type Policy } from "./policy.ts";
-import type { Invalid } from "./problem.ts";
+import type { Invalid, Problem } from "./problem.ts";
 
 /** Policy and registry, valid each and together. */
 export interface Config {
@@ -17,7 +17,15 @@ export interface ConfigPaths {
   readonly registryPath?: string | undefined;
 }
 
-export type LoadedConfig = ({ readonly kind: "ok"; readonly config: Config } | Invalid) & {
+export type LoadedConfig = (
+  | {
+      readonly kind: "ok";
+      readonly config: Config;
+      /** What is valid, and has no effect. */
+      readonly warnings: readonly Problem[];
+    }
+  | Invalid
+) & {
   /** The files that were read, or could not be. */
   readonly files: readonly string[];
 };
@@ -34,5 +42,5 @@ export function loadConfig({ policyPath, registryPath }: ConfigPaths): LoadedCon
   const problems = checkPolicy(policy, registry.registry);
   if (problems.length > 0) return { kind: "invalid", problems, files };
   const config = { policy: policy.policy, registry: registry.registry, caps: capsOf(policy.policy) };
-  return { kind: "ok", config, files };
+  return { kind: "ok", config, warnings: policy.warnings, files };
 }

@@ -3,11 +3,14 @@ import { checkCustomRules } from "#privacy/rules/custom-rules.ts";
 import { type ConfigDocument, parseConfig, readConfigFile, valueAt } from "./config-file.ts";
 import { Policy } from "./policy.ts";
 import { type Invalid, inOrder, nearest, type Problem } from "./problem.ts";
+import { withoutRemovedKeys } from "./removed-keys.ts";
 import { problemAt, validate } from "./validate.ts";
 
 export interface LoadedPolicy {
   readonly kind: "ok";
   readonly policy: Policy;
+  /** Keys that an earlier release had, and that have no effect any more. */
+  readonly warnings: readonly Problem[];
   /** For checks that need more than the file: they name its lines. */
   readonly document: ConfigDocument;
 }
@@ -22,11 +25,16 @@ export function loadPolicy(path: string | undefined): LoadedPolicy | Invalid {
 }
 
 function readPolicy(document: ConfigDocument): LoadedPolicy | Invalid {
-  const checked = validate(Policy, document);
+  const { value, removed } = withoutRemovedKeys(document.value);
+  const checked = validate(Policy, document, value);
   if (checked.kind === "invalid") return checked;
   const policy = joinThresholds(checked.value, document);
   const problems = findMisorderedKeys(policy, document);
-  return problems.length > 0 ? { kind: "invalid", problems: inOrder(problems) } : { kind: "ok", policy, document };
+  if (problems.length > 0) return { kind: "invalid", problems: inOrder(problems) };
+  const warnings = removed.map(({ path, instead }) =>
+    problemAt(document, path, `has no effect any more: ${instead}`, "remove it from the file"),
+  );
+  return { kind: "ok", policy, warnings: inOrder(warnings), document };
 }
 
 /** A file that sets one of the two thresholds beyond the other's default means that one: no gray zone is left. */
@@ -44,12 +52,6 @@ const ordered = [
   ["routing.flash_below", "routing.pro_from"],
   ["upstream.backoff_base_ms", "upstream.backoff_max_ms"],
   ["health.open_base_ms", "health.open_max_ms"],
-  ["health.quarantine_base_ms", "health.quarantine_max_ms"],
-  ["health.limited_default_ms", "health.limited_max_ms"],
-  ["health.aggregator_open_base_ms", "health.aggregator_open_max_ms"],
-  ["health.recovered_failure_share", "health.degraded_failure_share"],
-  ["health.degraded_failure_share", "health.unhealthy_failure_share"],
-  ["health.recovered_slow_share", "health.slow_share"],
   ["stream.max_event_bytes", "stream.max_answer_bytes"],
 ] as const;
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Caps, lowerCap, type NanoUsd, usdToNano } from "#domain/money/money.ts";
 import { type TaskKind, taskKinds } from "#domain/routing.ts";
 import { choice, flag, Health, int, ms, num, section, Upstream, usd } from "./policy-sections.ts";
+import { withoutRemovedKeys } from "./removed-keys.ts";
 
 /**
  * The routing policy: one schema is the validator, the type, the JSON Schema for editors and the reference page.
@@ -205,6 +206,11 @@ export const Policy = z.strictObject({
   records: Records,
 });
 export type Policy = z.infer<typeof Policy>;
+
+/** A policy as a record has kept it: some of its keys may have been removed since. Throws where this release cannot read it. */
+export function keptPolicy(written: object): Policy {
+  return Policy.parse(withoutRemovedKeys(written).value);
+}
 
 /**
  * The caps of a policy. Rounded down: a cap below one nano-dollar is zero, and nothing may be spent. A soft cap above

@@ -22,6 +22,11 @@ export function inOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => (a.file === b.file ? (a.line ?? 0) - (b.line ?? 0) : 0));
 }
 
+/** A problem as a line of the log. */
+export function oneLine(problem: Problem): string {
+  return formatProblems([problem]).replace(/\n +/g, " ");
+}
+
 /** All problems, one block each, for a terminal. */
 export function formatProblems(problems: readonly Problem[]): string {
   return problems

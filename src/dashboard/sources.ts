@@ -38,7 +38,7 @@ export interface DashboardSources {
   readonly records: StoredRecords;
   /** The `policy_hash` of decisions made now; null while no records are kept. */
   readonly policyHash: () => string | null;
-  readonly health: Pick<ProcessHealthRegistry, "view" | "status">;
+  readonly health: Pick<ProcessHealthRegistry, "view" | "outage">;
   /** Operators' overrides are kept in the database and applied here at once; other processes follow within a second. */
   readonly overrides: {
     set(model: ModelKey, action: OverrideAction, by: string): Promise<"done" | "unknown_model">;

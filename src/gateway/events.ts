@@ -8,7 +8,7 @@ import type { PriceBookEvent, PriceBookReader } from "#models/price-book/price-b
 import { createBatcher } from "#platform/batcher.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { Rejection } from "#records/rejections.ts";
-import { loggedError, logId, operatorText, requestFields } from "#telemetry/log/log.ts";
+import { loggedError, logId, operatorText, requestFields, upstreamText } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
 /** What the events of the gateway's parts mean for the log, the metrics and the dashboard. */
@@ -114,11 +114,22 @@ export const healthReports: Reports<HealthChange> = {
   },
 };
 
-/** Reports calls that were refused while our prices were their limit, and other models that have answered; whether there was one of the first. */
+/** Reports calls that failed, and other models that have answered; whether one was refused while our prices were its limit. */
 function reportAttempts(record: RequestRecord, { log, metrics, notices }: GatewayContext): boolean {
-  const { decisionId, attempts, atMs } = record;
+  const { decisionId, attempts, atMs, label, routed } = record;
   let filtered = false;
-  for (const { model, outcome, priceLimited, otherModel, costStated } of attempts) {
+  for (const { model, outcome, upstreamStatus, reason, priceLimited, otherModel, costStated } of attempts) {
+    if (outcome !== "answered" && outcome !== "aborted") {
+      log("upstream_failed", {
+        decision_id: logId(decisionId),
+        model: logId(model),
+        error_class: logId(outcome),
+        upstream_status: upstreamStatus,
+        reason: upstreamText(reason ?? ""),
+        key: label === undefined ? undefined : logId(label),
+        goal: logId(routed?.task.goal_id ?? "adhoc"),
+      });
+    }
     if (outcome === "constraint_filtered" && priceLimited === true) {
       filtered = true;
       metrics.count("smart_gateway_price_drift_total", 1, model, "constraint_filtered");

@@ -48,7 +48,7 @@ export async function openGatewayLedger(
 export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;
 
 export async function openHealth(context: GatewayContext) {
-  const { settings, configuration, time, log, closing, sharesDatabase: shared } = context;
+  const { settings, configuration, time, log, closing } = context;
   const registry = new ProcessHealthRegistry({
     ...time,
     models: () => configuration.current().registry,
@@ -59,7 +59,7 @@ export async function openHealth(context: GatewayContext) {
   const { nodeId } = settings;
   const onStore = (state: "available" | "unavailable", problem?: string) =>
     log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") });
-  const sync = new HealthSync({ ...time, registry, store, nodeId, shared, onStore });
+  const sync = new HealthSync({ ...time, registry, store, nodeId, onStore });
   closing.add(() => sync.close());
   await sync.start();
   return {

@@ -5,7 +5,6 @@ import { RecentNotices } from "#dashboard/sources.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { startServer } from "#http/server.ts";
-import { CallerEvidence } from "#pipeline/execute/caller-faults.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import { RetryBudget } from "#pipeline/execute/retry-budget.ts";
@@ -131,7 +130,6 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     retryBudget: new RetryBudget(clock, () => configuration.policy().upstream),
     firstEventTimes: new FirstEventTimes(clock),
     callsInFlight: new CallsInFlight(time.timers),
-    callerEvidence: new CallerEvidence(clock),
     newId: () => Bun.randomUUIDv7(),
     config: () => configuration.current(),
     record(record) {
@@ -163,6 +161,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     ledger: () => ledger.status(),
     records: () => records.records.status(),
     health: () => health.registry.view(),
+    outage: () => health.registry.outage(),
     calls: () => ports.callsInFlight.counts(),
     caps: () => configuration.current().caps,
     activeStreams: () => http.streams.streaming,

@@ -2,15 +2,8 @@ import type { ModelKey } from "#domain/model.ts";
 import { BackgroundJob } from "#platform/background-job.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { ProcessHealthRegistry } from "./registry.ts";
-import { type Health, isServing } from "./state-machine/model-health.ts";
-import {
-  type HealthRow,
-  type HealthSample,
-  type HealthStore,
-  type OverrideAction,
-  type OverrideRow,
-  toStored,
-} from "./store/health-store.ts";
+import type { Health } from "./state-machine/model-health.ts";
+import { type HealthStore, type OverrideAction, type OverrideRow, toStored } from "./store/health-store.ts";
 
 export interface HealthSyncOptions {
   readonly registry: ProcessHealthRegistry;
@@ -18,169 +11,61 @@ export interface HealthSyncOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly nodeId: string;
-  /** Whether other processes share the store: then nodes exchange samples, and exclude models by majority. */
-  readonly shared: boolean;
   /** Notified when the store becomes unavailable (with its error) and when it is available again. Must not throw. */
   readonly onStore?: (state: "unavailable" | "available", problem: string | undefined) => void;
 }
 
-const syncEveryMs = 1_000;
-const reportEveryMs = 2_000;
-const startTimeoutMs = 1_000;
+const [syncEveryMs, startTimeoutMs] = [1_000, 1_000];
 /** A single failed exchange, for instance because another process was writing, is followed by the next. */
 const unavailableAfterFailures = 3;
-/** A node whose samples have not changed for this long is not counted. */
-const peerSampleMaxAgeMs = 10_000;
-/** A node that alone finds a model UNHEALTHY leaves it out for this long. */
-const excludedAloneMs = 30_000;
 
-/** What this node knows of a model's row. */
-interface SyncState {
-  /** The row's epoch; undefined while there is none. */
-  epoch: number | undefined;
-  /** Whether the row has the model serving; so does no row. */
-  serving: boolean;
-  /** What of the own health is in the row, or is not meant to be. */
-  written: string;
-  /** Excluded here against the others. */
-  excludedAlone: boolean;
-  forgivenMs: number;
-}
-
-/** Stores model health over restarts, and shares it with other nodes and with operators' commands in other processes. */
+/**
+ * Keeps model health over restarts, and applies what operators say in other processes. Each node judges by its own traffic: what
+ * other nodes have written is not read but at the start.
+ */
 export class HealthSync {
   readonly #options: HealthSyncOptions;
-  readonly #models = new Map<ModelKey, SyncState>();
-  /** When each node's sample of each model last changed, by our own clock: clocks of nodes need not agree. */
-  readonly #peerSamples = new Map<string, { sample: HealthSample; changedMs: number }>();
+  /** What of each model's health is in its row. */
+  readonly #written = new Map<ModelKey, string>();
+  /** The reset of each model that has been applied. */
+  readonly #forgivenMs = new Map<ModelKey, number>();
   #loaded = false;
   #failures = 0;
   #running: Promise<void> | undefined;
-  #reportedMs = Number.NEGATIVE_INFINITY;
   readonly #job: BackgroundJob;
 
   constructor(options: HealthSyncOptions) {
     this.#options = options;
-    const { timers } = options;
-    this.#job = new BackgroundJob({ run: () => this.sync(), pauseMs: () => syncEveryMs, timers });
-  }
-
-  #stateOf(model: ModelKey): SyncState {
-    let own = this.#models.get(model);
-    if (own === undefined) {
-      own = { epoch: undefined, serving: true, written: "", excludedAlone: false, forgivenMs: 0 };
-      this.#models.set(model, own);
-    }
-    return own;
+    this.#job = new BackgroundJob({ run: () => this.sync(), pauseMs: () => syncEveryMs, timers: options.timers });
   }
 
   async #exchange(closing: boolean): Promise<void> {
-    const { rows, overrides, samples } = await this.#options.store.load();
-    for (const row of rows) this.#applyRow(row);
-    for (const override of overrides) this.#applyOverride(override, rows);
+    const { registry, store, clock, nodeId } = this.#options;
+    const { rows, overrides } = await store.load();
+    if (!this.#loaded) {
+      for (const { model, health, updatedMs } of rows) {
+        this.#forgivenMs.set(model, updatedMs);
+        // Before the store could first be read the model may have been judged anew.
+        if (registry.health().get(model)?.epoch === 1) registry.restore(model, health);
+      }
+    }
+    for (const override of overrides) this.#applyOverride(override);
     this.#loaded = true;
-    this.#receiveSamples(samples);
-    if (this.#options.shared && this.#options.clock.monotonic() - this.#reportedMs >= reportEveryMs) {
-      this.#reportedMs = this.#options.clock.monotonic();
-      await this.#sendSamples();
-    }
-    await this.#write(closing);
-  }
-
-  #applyRow(row: HealthRow): void {
-    const own = this.#stateOf(row.model);
-    if (row.epoch === own.epoch) return;
-    own.epoch = row.epoch;
-    if (row.health === undefined) return;
-    own.serving = isServing(row.health);
-    const before = this.#options.registry.health().get(row.model);
-    if (before === undefined) return;
-    // Excluded here alone, or before the store could first be read: that it served elsewhere, or once, is no news.
-    const hasOwnEvidence = before.epoch > 1;
-    if (own.serving && (own.excludedAlone || (!this.#loaded && hasOwnEvidence))) return;
-    this.#options.registry.restore(row.model, row.health, this.#loaded || hasOwnEvidence ? "running" : "restart");
-    own.excludedAlone = false;
-    own.written = versionOf(this.#options.registry.health().get(row.model));
-  }
-
-  #applyOverride({ model, disabled, resetMs }: OverrideRow, rows: readonly HealthRow[]): void {
-    const own = this.#stateOf(model);
-    this.#options.registry.override(model, disabled ? "disable" : "enable");
-    if (!this.#loaded) own.forgivenMs = rows.find((row) => row.model === model)?.updatedMs ?? resetMs;
-    if (resetMs <= own.forgivenMs) return;
-    own.forgivenMs = resetMs;
-    this.#options.registry.override(model, "reset");
-  }
-
-  #receiveSamples(samples: readonly HealthSample[]): void {
-    const nowMs = this.#options.clock.monotonic();
-    const before = new Map(this.#peerSamples);
-    this.#peerSamples.clear();
-    for (const sample of samples) {
-      if (sample.nodeId === this.#options.nodeId) continue;
-      const key = JSON.stringify([sample.nodeId, sample.model]);
-      const last = before.get(key);
-      // What stands there when we first look may be long over: it has to change before it counts.
-      const isNews = last !== undefined && last.sample.atMs !== sample.atMs;
-      this.#peerSamples.set(key, { sample, changedMs: isNews ? nowMs : (last?.changedMs ?? Number.NEGATIVE_INFINITY) });
-    }
-  }
-
-  #sendSamples(): Promise<void> {
-    const { clock, nodeId, registry, store } = this.#options;
-    const atMs = clock.now();
-    return store.saveSamples(
-      registry.status().models.map(({ model, state, answers, failures }) => {
-        const excluded = state === "UNHEALTHY" || state === "HALF_OPEN";
-        return { nodeId, model, atMs, answers, failures, excluded };
-      }),
-    );
-  }
-
-  /** Whether at least half of the nodes that have traffic for the model would exclude it; this one does. */
-  #isAgreed(model: ModelKey): boolean {
-    const sinceMs = this.#options.clock.monotonic() - peerSampleMaxAgeMs;
-    const votes = [...this.#peerSamples.values()].filter(
-      ({ sample, changedMs }) =>
-        sample.model === model && changedMs >= sinceMs && (sample.answers > 0 || sample.excluded),
-    );
-    const excluding = votes.filter(({ sample }) => sample.excluded).length;
-    return 2 * (excluding + 1) >= votes.length + 1;
-  }
-
-  /** Whether the own view of a model is to be everybody's. */
-  #proposes(model: ModelKey, health: Health, own: SyncState): boolean {
-    // The others have it serve: for all of them to leave it out, or to leave it to our probe, more must think as we do.
-    const mayDecide = isServing(health) || health.state === "QUARANTINE" || health.state === "DISABLED" || !own.serving;
-    const isEverybodys = mayDecide || !this.#options.shared || this.#isAgreed(model);
-    if (!isEverybodys && !own.excludedAlone) {
-      this.#options.registry.pauseUntil(model, health.sinceMs + excludedAloneMs);
-    }
-    own.excludedAlone = !isEverybodys;
-    return isEverybodys;
-  }
-
-  async #write(closing: boolean): Promise<void> {
-    const { clock, nodeId, registry, store } = this.#options;
-    const proposed = new Map(
-      [...registry.health()].filter(([model, health]) => {
-        const own = this.#stateOf(model);
-        return (closing || versionOf(health) !== own.written) && this.#proposes(model, health, own);
-      }),
+    const changed = [...registry.health()].filter(
+      ([model, health]) => closing || versionOf(health) !== this.#written.get(model),
     );
     const updated = { updatedMs: clock.now(), updatedBy: nodeId };
-    const changes = [...proposed].map(([model, health]) => {
-      return { model, basedOn: this.#stateOf(model).epoch, health: toStored(health), ...updated };
-    });
-    for (const model of await store.save(changes)) {
-      const health = proposed.get(model);
-      if (health === undefined) continue;
-      const own = this.#stateOf(model);
-      own.epoch = (own.epoch ?? 0) + 1;
-      own.written = versionOf(health);
-      own.serving = isServing(health);
-    }
-    // Rows that were not written have been changed by another node: the next exchange takes them over.
+    await store.save(changed.map(([model, health]) => ({ model, health: toStored(health), ...updated })));
+    for (const [model, health] of changed) this.#written.set(model, versionOf(health));
+  }
+
+  #applyOverride({ model, disabled, resetMs }: OverrideRow): void {
+    const { registry } = this.#options;
+    registry.override(model, disabled ? "disable" : "enable");
+    // At the start: what a row says was written after a reset that is older than it.
+    const forgivenMs = this.#forgivenMs.get(model) ?? (this.#loaded ? 0 : resetMs);
+    this.#forgivenMs.set(model, Math.max(forgivenMs, resetMs));
+    if (resetMs > forgivenMs) registry.override(model, "reset");
   }
 
   async #step(closing: boolean): Promise<void> {
@@ -215,8 +100,7 @@ export class HealthSync {
     if (!this.#options.registry.health().has(model)) return "unknown_model";
     const atMs = this.#options.clock.now();
     await this.#options.store.override({ model, action, atMs, by });
-    const own = this.#stateOf(model);
-    if (action === "reset") own.forgivenMs = Math.max(own.forgivenMs, atMs);
+    if (action === "reset") this.#forgivenMs.set(model, Math.max(this.#forgivenMs.get(model) ?? 0, atMs));
     return this.#options.registry.override(model, action);
   }
 
@@ -231,6 +115,6 @@ export class HealthSync {
 }
 
 /** What makes a row worth writing anew. Evidence does not: it changes with every answer. */
-function versionOf(health: Health | undefined): string {
-  return health === undefined ? "" : `${health.epoch} ${health.limitedUntilMs}`;
+function versionOf({ epoch, limitedUntilMs }: Health): string {
+  return `${epoch} ${limitedUntilMs}`;
 }

@@ -11,25 +11,54 @@ export const healthStates = [
 ] as const;
 export type HealthState = (typeof healthStates)[number];
 
+/** The pause after a 429 without `Retry-After`, and the longest that a `Retry-After` can ask for. Providers count by the minute. */
+export const limitedDefaultMs = 30_000;
+export const limitedMaxMs = 900_000;
+
 /**
  * Model health as the pipeline sees it. The registry behind it applies the transition table, keeps the clock and the
  * random source, and reports what changed; deciding is pure and only reads `view`.
  */
 export interface HealthRegistry {
-  /** Every registered model's state now. `UNHEALTHY` whose pause is over counts as routable: the asker becomes the probe. */
+  /**
+   * Every registered model's state now. A model whose pause is over counts as routable: the asker becomes the probe. So does one that
+   * is being probed: whoever cannot be its next probe goes to the next model.
+   */
   view(): HealthView;
   /**
    * The clock of the view's times: milliseconds since the epoch. It does not go back when the system's clock is set back, so how
    * long a model stays out is the difference to this clock.
    */
   now(): number;
+  /** While the aggregator cannot be reached: no model is to blame, and none can be called but by one request a second. */
+  outage(): Outage | undefined;
   /**
    * Asks to send one attempt to a model. A model in HALF_OPEN admits one probe at a time; the permit carries the lease and
-   * the epoch at which the attempt began. Undefined: not now (someone else probes, limited, aggregator breaker open …).
+   * the epoch at which the attempt began. Undefined: not now (someone else probes, limited, an outage …).
    */
-  admit(model: ModelKey): Permit | undefined;
+  admit(model: ModelKey, source: EvidenceSource): Permit | undefined;
   /** Whether a DEGRADED model's next request should be moved along the chain, drawn anew at each call. */
   shed(model: ModelKey): boolean;
+}
+
+/** Whose request an attempt serves. */
+export interface EvidenceSource {
+  /** A number for whoever holds the bearer token. */
+  readonly caller: number;
+  /**
+   * Names the conversation; without a list of keys it is the same whatever the token, as tokens can be made up. Undefined where the
+   * request's own fields may be why an answer is empty, unreadable or too expensive: then such answers prove nothing.
+   */
+  readonly conversation?: string | undefined;
+  /** The same for costs above the hold; undefined where a field of the request may have a price of its own. */
+  readonly billed?: string | undefined;
+}
+
+export interface Outage {
+  readonly sinceMs: number;
+  readonly reason: string;
+  /** When the next call may be tried. */
+  readonly retryAtMs: number;
 }
 
 export type HealthView = { readonly [key: ModelKey]: ModelHealth };
@@ -49,10 +78,7 @@ export interface ModelHealth {
 export interface Permit {
   readonly model: ModelKey;
   readonly probe: boolean;
-  /**
-   * Says that the answer has begun, before anybody knows how it ends: the next probe need not wait for the end of a stream
-   * that takes minutes. May be left out; then the next probe waits up to half a minute.
-   */
+  /** The answer has begun: the next probe need not wait for its end, which may take minutes, nor for the half minute of a lease. */
   answering(): void;
   report(verdict: Verdict): void;
 }
@@ -73,47 +99,14 @@ export type Verdict =
   | { readonly kind: "delisted" }
   /** Cost came out above the hold. */
   | { readonly kind: "price_breach" }
-  /** Connect, DNS and TLS failures, 401, 402, 403: these speak of the aggregator. */
+  /** Connect, DNS and TLS failures: these speak of the aggregator. */
   | { readonly kind: "aggregator_failure"; readonly reason: string }
-  /** Caller-caused 4xx, caller aborts: proves nothing. */
+  /** A 4xx, or the page of a firewall or proxy: about the request or the account. The aggregator answers. */
+  | { readonly kind: "refused" }
+  /** The caller has left, or nothing was sent: proves nothing. */
   | { readonly kind: "ignored" };
-
-export type BreakerState = "closed" | "open" | "half_open";
 
 /** A change of state, reported once. */
 export type HealthChange =
-  | {
-      readonly kind: "model";
-      readonly model: ModelKey;
-      readonly from: HealthState;
-      readonly to: HealthState;
-      readonly reason: string;
-      readonly atMs: number;
-    }
-  | {
-      readonly kind: "aggregator";
-      readonly from: BreakerState;
-      readonly to: BreakerState;
-      readonly reason: string;
-      readonly atMs: number;
-    };
-
-/** One model as metrics and the operator's command show it. */
-export interface ModelHealthStatus extends ModelHealth {
-  readonly model: ModelKey;
-  /** Trips of the last hour that count for flapping. */
-  readonly trips: number;
-  /** Verdicts in the window, and how many of them were failures and slow answers. */
-  readonly answers: number;
-  readonly failures: number;
-  readonly slow: number;
-  readonly shedShare: number;
-  readonly firstTokenP95Ms: number | undefined;
-}
-
-export interface AggregatorStatus {
-  readonly state: BreakerState;
-  readonly sinceMs?: number;
-  readonly reason?: string;
-  readonly retryAtMs?: number;
-}
+  | Readonly<{ kind: "model"; model: ModelKey; from: HealthState; to: HealthState; reason: string; atMs: number }>
+  | Readonly<{ kind: "aggregator"; to: "closed" | "open"; reason: string; atMs: number }>;

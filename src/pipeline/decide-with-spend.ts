@@ -63,6 +63,6 @@ function affinityOf({ housekeeping, conversationKey, continuation }: Assessment,
 function decided(routed: RoutedDecision, ports: Ports): Decided {
   const { decision, snapshot } = routed;
   if (decision.cause !== "all_models_unhealthy") return { kind: "decided", decision, snapshot };
-  const retryAfterS = retryAfterOf(routed, snapshot.health, ports.health.now());
+  const retryAfterS = retryAfterOf(routed, ports.health);
   return { kind: "decided", decision, snapshot, retryAdvice: { shouldRetry: true, retryAfterS } };
 }

@@ -3,7 +3,6 @@ import type { ModelKey, ModelRegistry } from "#domain/model.ts";
 import type { Caps } from "#domain/money/money.ts";
 import type { HealthRegistry } from "#health/health.ts";
 import type { Ledger, Reservation, ReserveReply } from "#ledger/ledger.ts";
-import type { CallerEvidence } from "#pipeline/execute/caller-faults.ts";
 import type { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import type { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import type { RetryBudget } from "#pipeline/execute/retry-budget.ts";
@@ -31,7 +30,6 @@ export interface Ports {
   readonly retryBudget: RetryBudget;
   readonly firstEventTimes: FirstEventTimes;
   readonly callsInFlight: CallsInFlight;
-  readonly callerEvidence: CallerEvidence;
   /** Ids that are never given twice. */
   readonly newId: () => string;
   /** The configuration in force now; a request keeps the one it began with. */

@@ -1,7 +1,7 @@
 import { type CallerKey, cappedLabel } from "#domain/chat.ts";
 import { type NanoUsd, nanoUsd } from "#domain/money/money.ts";
+import { type HealthRegistry, limitedDefaultMs, limitedMaxMs } from "#health/health.ts";
 import type { AccountSpend, GoalId, Ledger, Spend, UnresolvedHold } from "#ledger/ledger.ts";
-import type { Snapshot } from "#pipeline/decide/snapshot.ts";
 import type { RoutedDecision } from "#pipeline/request-context.ts";
 import type { UpstreamFailure } from "#upstream/upstream.ts";
 
@@ -78,27 +78,28 @@ function secondsOf(ms: number): number {
 const defaultRetryAfterMs = 60_000;
 
 /**
- * Seconds until the first unavailable model that may answer the request can be tried again; a minute when no time is known.
+ * Seconds until the aggregator, or the first model that may answer the request, can be tried again; a minute when no time is known.
  * After a `failure` with a model available: what the upstream asked for, or the default pause of a rate limit. At least one, at
- * most `health.limited_max_ms`.
+ * most the longest pause of a rate limit.
  */
 export function retryAfterOf(
   { decision, snapshot }: RoutedDecision,
-  health: Snapshot["health"],
-  nowMs: number,
+  registry: Pick<HealthRegistry, "view" | "now" | "outage">,
   failure?: UpstreamFailure,
 ): number {
-  const { registry, policy } = snapshot;
-  const { senior_fallback_chain, limited_default_ms, limited_max_ms } = policy.health;
+  const { models } = snapshot.registry;
+  const { senior_fallback_chain } = snapshot.policy.health;
+  const [health, nowMs, outage] = [registry.view(), registry.now(), registry.outage()];
   // The models that may answer it: the decision's and its fallbacks.
   const eligible = [decision.model ?? "", ...senior_fallback_chain].filter((key) => {
-    const model = registry.models.get(key);
+    const model = models.get(key);
     if (model === undefined || !model.enabled || (model.free && key !== decision.model)) return false;
     return !decision.hard_rule || key === decision.model || model.role === "senior" || model.role === "emergency";
   });
   let waitMs: number;
-  if (failure !== undefined && eligible.some((key) => health[key]?.routable ?? true)) {
-    waitMs = failure.retryAfterMs ?? (failure.kind === "rate_limited" ? limited_default_ms : 0);
+  if (outage !== undefined) waitMs = outage.retryAtMs - nowMs;
+  else if (eligible.some((key) => health[key]?.routable ?? true)) {
+    waitMs = failure?.retryAfterMs ?? (failure?.kind === "rate_limited" ? limitedDefaultMs : 0);
   } else {
     const due = eligible.flatMap((key) => {
       const { routable, retryAtMs } = health[key] ?? { routable: true };
@@ -106,5 +107,5 @@ export function retryAfterOf(
     });
     waitMs = due.length === 0 ? defaultRetryAfterMs : Math.min(...due);
   }
-  return Math.max(1, Math.ceil(Math.min(waitMs, limited_max_ms) / 1_000));
+  return Math.max(1, Math.ceil(Math.min(waitMs, limitedMaxMs) / 1_000));
 }

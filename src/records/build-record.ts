@@ -138,6 +138,7 @@ function attemptIn(attempt: AttemptRecord, begunMs: number): DecisionAttempt {
     purpose: attempt.purpose,
     outcome: attempt.outcome,
     upstream_status: attempt.upstreamStatus ?? (attempt.outcome === "answered" ? 200 : null),
+    reason: attempt.reason ?? null,
     started_ms: rounded(Math.max(0, attempt.startedMs - begunMs)),
     first_token_ms: rounded(attempt.firstTokenMs),
     duration_ms: rounded(attempt.durationMs),

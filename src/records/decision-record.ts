@@ -5,7 +5,7 @@ import { requestOutcomes } from "./record.ts";
 /**
  * A decision record: what was asked, decided, answered and paid, once per request and per refusal. The JSON of the API, of the
  * command line and of the database alike. Money is whole nano-USD, times are milliseconds since the epoch (`at_ms`), durations
- * end in `_ms`. Numbers, enum words, model keys and ids; never text of a prompt or an answer, never a secret.
+ * end in `_ms`. Numbers, enum words, model keys, ids and why calls failed; never text of a prompt or an answer, never a secret.
  */
 
 const nanoUsd = z.int().min(0);
@@ -42,6 +42,7 @@ const DecisionAttempt = z.object({
   purpose: z.enum(["EXECUTE", "SCOUT"]),
   outcome: text.describe("answered, or the kind of failure."),
   upstream_status: z.int().nullable(),
+  reason: textOrNull("Why it failed, in the upstream's words where it had any: redacted, at most 300 characters."),
   started_ms: ms.describe("Since the request was received."),
   first_token_ms: ms.nullable().describe("Since the attempt started."),
   duration_ms: ms,

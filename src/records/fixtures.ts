@@ -125,6 +125,7 @@ export function aDecisionRecord(index: number, given: Partial<DecisionRecord> = 
         purpose: "EXECUTE",
         outcome: "answered",
         upstream_status: 200,
+        reason: null,
         started_ms: 2,
         first_token_ms: 300,
         duration_ms: 890,

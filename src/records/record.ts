@@ -6,7 +6,7 @@ import type { Snapshot, SpendView } from "#pipeline/decide/snapshot.ts";
 
 /**
  * What was asked, decided, answered and paid: one record per chat request, the one source of its log line, its metrics and
- * what a dashboard shows. It holds features, numbers and ids; never text of a prompt or an answer, never a secret.
+ * what a dashboard shows. It holds features, numbers, ids and why calls failed; never text of a prompt or an answer, never a secret.
  */
 export interface RequestRecord {
   readonly requestId: string;
@@ -81,6 +81,8 @@ export interface AttemptRecord {
   /** `answered`, or the kind of failure. */
   readonly outcome: string;
   readonly upstreamStatus?: number;
+  /** Why it failed, in the upstream's words where it had any: redacted, at most 300 characters. */
+  readonly reason?: string;
   /** Monotonic milliseconds at which it began, with its reservation. */
   readonly startedMs: number;
   /** The UTC day on which the ledger counts it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Json } from "#domain/chat.ts";
+import type { Json, JsonObject } from "#domain/chat.ts";
 import { ConnectionError } from "#http-client/connection-error.ts";
 import { HttpSyntaxError } from "#http-client/response/response-head.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
@@ -67,6 +67,47 @@ describe("a transport error", () => {
       kind: "garbage",
       message: "the upstream's answer is not valid HTTP: its headers are too large",
     });
+  });
+});
+
+describe("the reason of a refusal", () => {
+  const bodies = jsonLines<[seenAt: string, body: Json, reason: string]>(
+    import.meta.dir,
+    "fixtures/error-reasons.jsonl",
+  );
+  test.each(bodies)("%s", (_, body, reason) => {
+    const { message } = errorBodyOf(typeof body === "string" ? body : JSON.stringify(body));
+    expect(cleanMessage(message)).toBe(reason);
+  });
+  test("is found in any nesting, in time that grows with the text, and any JSON may be an error", () => {
+    let nested: Json = { msg: "innermost" };
+    for (const name of ["message", "error", "detail"]) nested = { [name]: name === "error" ? [nested] : nested };
+    expect(errorBodyOf(JSON.stringify(nested)).message).toBe("innermost");
+    for (const unit of ['{"error":', '["', "<script>", '"message":"\\', "data: {", "\\"]) {
+      expect(errorBodyOf(unit.repeat(65_536 / unit.length)).message.length).toBeLessThan(70_000);
+    }
+    fc.assert(fc.property(fc.jsonValue(), (value) => typeof errorBodyOf(JSON.stringify(value)).message === "string"));
+  });
+  test.each<[event: JsonObject, kind: string | undefined]>([
+    [{ object: "error", message: "m", code: 400 }, "rejected"],
+    [{ type: "error", error: { type: "overloaded_error", message: "m" } }, "upstream_error"],
+    [{ error: "m" }, "upstream_error"],
+    [{ error: [{ message: "m" }] }, "upstream_error"],
+    [{ error: {}, choices: [] }, undefined],
+    [{ error: [], choices: [] }, undefined],
+    [{ error: { message: null, code: "", details: [{}] }, choices: [] }, undefined],
+  ])("in an event or an answer: %j", (event, kind) => {
+    const failure = errorIn(event);
+    expect(failure?.kind as string | undefined).toBe(kind);
+    if (kind !== undefined) expect(failure?.message).toBe("m");
+  });
+  test("a page in the place of an answer refuses the request, and not our key", () => {
+    const kindOf = (status: number, body: string) => errorAnswerFailure(status, errorBodyOf(body), undefined).kind;
+    expect(kindOf(403, "<html>blocked</html>")).toBe("rejected");
+    expect(kindOf(403, "error code: 1020")).toBe("rejected");
+    expect(kindOf(403, '{"error":{"message":"Key limit exceeded"}}')).toBe("unauthorized");
+    expect(kindOf(403, "")).toBe("unauthorized");
+    expect(kindOf(401, "<html>log in</html>")).toBe("unauthorized");
   });
 });
 

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 import { ConnectionError, type ConnectionStage, errorCodeOf } from "#http-client/connection-error.ts";
 import { Http2Error, HttpSyntaxError } from "#http-client/response/response-head.ts";
+import { errorMember, reasonIn } from "./error-reason.ts";
 import { bareStatusMessage, type UpstreamFailure } from "./upstream.ts";
 
 const maxMessageLength = 300;
@@ -42,7 +43,7 @@ const wantsCredentials = "the proxy wants a user and a password that are right";
 /** The failure of an error answer, with the message of its body and the wait before a retry. */
 export function errorAnswerFailure(
   status: number,
-  { message, error }: ErrorBody,
+  { message, error, isText }: ErrorBody,
   retryAfterMs: number | undefined,
 ): UpstreamFailure {
   // Only a proxy answers 407 (RFC 9110 §15.5.8), and it has not passed the request on.
@@ -50,7 +51,10 @@ export function errorAnswerFailure(
   // 505 says so by itself; Node's servers say 403, in these words alone: other messages may quote what the caller wrote.
   const http2 =
     status === 505 || (status === 403 && /^\s*(Missing|Unknown) ALPN Protocol, expected `h2`/.test(message));
-  return http2 ? onlyHttp2 : withErrorDetail(statusFailure(status, message, retryAfterMs), error);
+  if (http2) return onlyHttp2;
+  const failure = withErrorDetail(statusFailure(status, message, retryAfterMs), error);
+  // What a firewall refuses is the request, and not our key.
+  return isText && status === 403 ? { ...failure, kind: "rejected" } : failure;
 }
 
 function kindOf(status: number): UpstreamFailure["kind"] {
@@ -66,9 +70,9 @@ function kindOf(status: number): UpstreamFailure["kind"] {
  * Its `code` counts as the status when it is a whole number from 400 to 599, else the status is 500.
  */
 export function errorIn(object: JsonObject, wait?: () => number | undefined): UpstreamFailure | undefined {
-  const error = object["error"];
-  if (saysNothing(error)) return undefined;
-  const failure = statusFailure(isObject(error) ? statusOf(error) : 500, messageIn(object) ?? "", wait?.());
+  const error = errorMember(object);
+  if (error === undefined || saysNothing(error)) return undefined;
+  const failure = statusFailure(isObject(error) ? statusOf(error) : 500, reasonIn(object), wait?.());
   return withErrorDetail(failure, error);
 }
 
@@ -95,9 +99,8 @@ function detailedKind({ kind, status, message }: UpstreamFailure, error: Json | 
     return filters ? "constraint_filtered" : undefined;
   }
   if (kind !== "rejected" && status !== 403) return undefined;
-  // What the host said, where the aggregator only passes it on.
-  const raw = typeof more["raw"] === "string" ? more["raw"].slice(0, 4 * maxMessageLength) : "";
-  const said = `${code} ${type} ${message} ${raw}`;
+  const outer = isObject(error) && typeof error["message"] === "string" ? error["message"] : "";
+  const said = `${code} ${type} ${message} ${outer.slice(0, 4 * maxMessageLength)}`;
   // A bare 413 is Cerebras's word for it.
   const isTooLong = aboutContext.test(said) || (status === 413 && message === bareStatusMessage(413));
   if (kind === "rejected" && isTooLong) return "context_length_exceeded";
@@ -124,32 +127,23 @@ function statusOf(error: JsonObject): number {
   return statuses.find((status) => Number.isInteger(status) && status >= 400 && status <= 599) ?? 500;
 }
 
-/** The message of an error answer, from the first of the usual fields that holds text: `error.message`, `error`, `errors[0]`, `message`, `detail`. */
-function messageIn(object: JsonObject): string | undefined {
-  const { errors, error = Array.isArray(errors) ? errors[0] : undefined } = object;
-  const places: (Json | undefined)[] = isObject(error)
-    ? [error["message"], error["type"], error["code"]]
-    : [error, object["message"], object["detail"]];
-  return places.find((place): place is string => typeof place === "string" && place.trim() !== "");
-}
-
-/** The message of an error answer, and its error object where it has one. */
+/** What the body of an error answer says. */
 export interface ErrorBody {
+  /** The innermost reason. */
   readonly message: string;
   readonly error?: Json;
+  /** No JSON: mostly the page of a firewall or a proxy. */
+  readonly isText?: boolean;
 }
 
-/** The message and error object of an error answer's body, JSON or not. */
+/** The reason and the error object of an error answer's body, JSON or not. */
 export function errorBodyOf(body: string): ErrorBody {
   try {
     const parsed: Json = JSON.parse(body);
     const json = Array.isArray(parsed) ? parsed[0] : parsed; // Google's come in a list
-    if (isObject(json)) return { message: messageIn(json) ?? "", error: json["error"] ?? null };
-    return { message: typeof json === "string" ? json : "" };
+    return { message: reasonIn(json), error: isObject(json) ? (errorMember(json) ?? null) : null };
   } catch {
-    // Not JSON: a proxy's page or plain text. Tags are noise in a log line.
-    const text = body.slice(0, 8 * maxMessageLength);
-    return { message: text.replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, " ") };
+    return { message: reasonIn(body), isText: !/^\s*([[{]|$)/.test(body) };
   }
 }
 

@@ -216,6 +216,8 @@ export interface UpstreamFailure {
   readonly hasErrorBody?: true;
   /** Something of an answer had come: it may be billed, whatever status the error after it names. */
   readonly begun?: true;
+  /** A web page, of a firewall or a proxy: not the aggregator's answer. */
+  readonly isPage?: true;
   /** The gateway itself has ended the call, and the message is its own. */
   readonly byGateway?: true;
 }

@@ -3,6 +3,7 @@ import type { TextReader } from "#http-client/response/body-text.ts";
 import { nextOf } from "#platform/receiver.ts";
 import type { Attempt } from "./attempt.ts";
 import { addDelta } from "./choices.ts";
+import { isWebPage } from "./error-reason.ts";
 import { cleanMessage, cutOffFailure, garbageFailure } from "./failures.ts";
 import type { BrokenStream, EventStream, Finishes, StreamEnd, UpstreamFailure } from "./upstream.ts";
 
@@ -57,6 +58,7 @@ export function withoutEndMark(text: string): string {
 /** Without framing a cut looks like a clean close, and half an object is what it leaves behind. */
 export function notJson(text: string, framed: boolean, contentType: string): UpstreamFailure {
   if (!framed && /^\s*(\{|$)/.test(text)) return cutOffFailure("the upstream's answer was cut off");
+  if (isWebPage(text)) return { ...garbageFailure("the upstream answered a web page"), isPage: true };
   return garbageFailure(`the upstream's answer is not JSON (${cleanMessage(contentType) || "no content type"})`);
 }
 

@@ -52,6 +52,27 @@ describe("a policy file", () => {
     expect(policyOf("# nothing yet\n")).toEqual(Policy.parse({}));
   });
 
+  test("of an earlier release may have keys that were removed: each is a warning with its line, whatever its value", () => {
+    const text = `health:
+  window_ms: 60000
+  failures_in_a_row: 7
+  degraded_in_a_row: "three"
+  aggregator_open_max_ms:
+`;
+    const loaded = loadConfig({ policyPath: file(text) });
+    if (loaded.kind === "invalid") throw new Error(formatProblems(loaded.problems));
+    expect(loaded.config.policy).toEqual(policyOf("health: {failures_in_a_row: 7}"));
+    expect(loaded.warnings.map(({ line, path, message }) => [line, path, message])).toEqual([
+      [2, "health.window_ms", "has no effect any more: it is a fixed number now (docs/health.md)"],
+      [4, "health.degraded_in_a_row", "has no effect any more: health.failures_in_a_row sets it now"],
+      [5, "health.aggregator_open_max_ms", "has no effect any more: it is a fixed number now (docs/health.md)"],
+    ]);
+    // A key that no release had stays a mistake, and hides no other.
+    expect(loadPolicy(file("health: {window_ms: 1, window: 1}"))).toMatchObject({
+      problems: [{ path: "health.window", message: "unknown key" }],
+    });
+  });
+
   test("with several mistakes lists them all, each with its line and a suggestion", async () => {
     const text = `routing:
   flash_bellow: 30

@@ -239,7 +239,7 @@ describe("an opened decision", () => {
 });
 
 test("an opened decision says that its model was degraded and shed the request", async () => {
-  const policy = { health: { degraded_in_a_row: 1 } };
+  const policy = { health: { failures_in_a_row: 3 } };
   dashboard = await startDashboard({ policy, overrides: { random: () => 0 } }); // all that may be shed is shed
   dashboard.gateway.upstream.next(fails(500), fails(500));
   for (const content of ["hello", "Implement the parser."]) {

@@ -7,7 +7,7 @@ describeOnPostgres("the health store", (postgres) => {
   /** The contract needs an empty store each time; truncating is cheaper than a new database. */
   async function emptyStore(): Promise<HealthStore> {
     const store = await openHealthStore(postgres.url);
-    await postgres.run("TRUNCATE model_health, model_override, model_health_sample");
+    await postgres.run("TRUNCATE model_health, model_override");
     return store;
   }
   healthStoreContract("PostgreSQL", emptyStore);

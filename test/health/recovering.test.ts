@@ -10,7 +10,7 @@ const pro = upstreamIds["vendor_v4_pro"] ?? "";
 async function withDegradedFlash(policy: object = {}): Promise<TestGateway> {
   let failures = 2;
   const gateway = await start({
-    policy: { health: { degraded_in_a_row: 1, ...policy } },
+    policy: { health: { failures_in_a_row: 3, ...policy } },
     script: ({ body }) => (body?.["model"] === flash && failures-- > 0 ? fails(500) : undefined),
     overrides: { random: () => 0 },
   });
@@ -40,7 +40,7 @@ test("shed_upwards: never keeps all traffic in its tier, always sheds housekeepi
 });
 
 test("the next probe of a recovering model does not wait for the end of a stream that has begun", async () => {
-  const health = { failures_in_a_row: 2, degraded_in_a_row: 2, open_base_ms: 20, open_max_ms: 20 };
+  const health = { failures_in_a_row: 2, open_base_ms: 20, open_max_ms: 20 };
   await using gateway = await start({ policy: { health, upstream: { max_attempts: 1 } } });
   gateway.upstream.next(fails(500), fails(500));
   for (let call = 0; call < 2; call++) expect((await gateway.chat()).status).toBe(500);

@@ -122,7 +122,8 @@ describe("a cost far above the hold", () => {
     const decisions: (string | null)[] = [];
     for (const costUsd of [9_000_000, 9_000_000, 1e300]) {
       gateway.upstream.follow(costing(costUsd));
-      const reply = await gateway.chat({ stream, max_tokens: 1_000 });
+      const messages = [{ role: "user", content: `the next after ${decisions.length}` }];
+      const reply = await gateway.chat({ stream, max_tokens: 1_000, messages });
       expect(reply.status).toBe(200);
       decisions.push(reply.headers.get("x-smart-gateway-decision-id"));
       await reply.text();
@@ -144,17 +145,19 @@ describe("a cost far above the hold", () => {
   test("is charged in full where the model can have written it, and the model is stopped whatever bound was asked", async () => {
     await using gateway = await start({ script: costing(0.03) });
     for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
-      await (await gateway.chat({ max_tokens: 10 })).text();
+      const messages = [{ role: "user", content: `the next after ${gateway.upstream.received()}` }];
+      await (await gateway.chat({ max_tokens: 10, messages })).text();
       await gateway.ledger();
       expect((await gateway.health())["vendor_v4_flash"]).toBe(state);
     }
     expect((await gateway.ledger()).spent).toBe(90_000_000);
   });
 
-  test("a single overrun does not exclude a model; three do", async () => {
+  test("overruns exclude a model once three conversations have met one", async () => {
     await using gateway = await start({ script: costing(0.001) });
     for (const state of ["HEALTHY", "HEALTHY", "QUARANTINE"]) {
-      await (await gateway.chat({ max_tokens: 1_000 })).text();
+      const messages = [{ role: "user", content: `the next after ${state}, ${gateway.upstream.received()}` }];
+      await (await gateway.chat({ max_tokens: 1_000, messages })).text();
       expect((await gateway.health())["vendor_v4_flash"]).toBe(state);
     }
   });

@@ -26,7 +26,7 @@ function immediateLookups() {
 
 const policy = {
   upstream: { generation_lookup: "on", max_attempts: 1 },
-  health: { failures_in_a_row: 100, stale_failures_in_a_row: 100, degraded_in_a_row: 100 },
+  health: { failures_in_a_row: 100 },
 };
 const large = { max_tokens: 50_000 };
 

@@ -54,7 +54,7 @@ export function decisionLines(records: readonly DecisionRecord[]): string[] {
 
 const attemptColumns = [
   ..."attempt model purpose outcome upstream_status started_ms duration_ms first_token_ms".split(" "),
-  ..."hold_nano_usd cost_nano_usd tokens_in tokens_out host".split(" "),
+  ..."hold_nano_usd cost_nano_usd tokens_in tokens_out host reason".split(" "),
 ];
 
 /** A decision, explained: the sentence first, then the stages. */

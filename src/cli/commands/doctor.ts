@@ -4,7 +4,7 @@ import { loadAuthKeys } from "#config/auth-keys.ts";
 import { configHash } from "#config/config-changes.ts";
 import { hostAndPort } from "#config/host-names.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
-import { formatProblems } from "#config/problem.ts";
+import { formatProblems, oneLine } from "#config/problem.ts";
 import { type ConfiguredFiles, parseSettings, type Settings } from "#config/settings.ts";
 import { databaseLocationOf } from "#db/database-url.ts";
 import { maxStreams } from "#http/limits/overload.ts";
@@ -46,7 +46,9 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const database = databaseLocationOf(databaseUrl);
   return [
     ok("settings", upstream.kind === "demo" ? "demo mode, the upstream is simulated" : upstream.baseUrl),
-    ...warnings.map((detail): Check => ({ name: "settings", status: "warn", detail })),
+    ...[...warnings, ...(loaded.kind === "ok" ? loaded.warnings.map(oneLine) : [])].map(
+      (detail): Check => ({ name: "settings", status: "warn", detail }),
+    ),
     ...local,
     ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : [await checkPostgres(database.url)]),
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),

@@ -1,10 +1,11 @@
 import { stringify } from "yaml";
-import { type CommandSpec, type ConfigOptions, configIn, fileOr, time } from "#cli/options.ts";
+import { type CommandSpec, type ConfigOptions, configIn, fileOr, loadedConfig, time } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
 import { differences } from "#config/config-changes.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
 import { defaultPolicyName, loadPolicy } from "#config/load-policy.ts";
 import { Policy } from "#config/policy.ts";
+import { formatProblems } from "#config/problem.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { ModelRegistryOverlay } from "#models/schema.ts";
 import { boundedId } from "#records/build-record.ts";
@@ -79,7 +80,8 @@ export const commands: readonly CommandSpec[] = [
 ];
 
 function checkPolicy(file: string | undefined, options: ConfigOptions): void {
-  const { goalSoft, goalHard, daySoft, dayHard } = configIn(file, options.models).caps;
+  const { config, warnings } = loadedConfig(file, options.models);
+  const { goalSoft, goalHard, daySoft, dayHard } = config.caps;
   const lines = [
     `${fileOr(file, "ROUTING_POLICY_PATH") ?? defaultPolicyName}: ok`,
     `  per goal  soft ${dollarText(goalSoft)}  hard ${dollarText(goalHard)}`,
@@ -87,8 +89,9 @@ function checkPolicy(file: string | undefined, options: ConfigOptions): void {
     ...(goalHard === 0 || dayHard === 0
       ? ["  A hard cap is zero: every request that costs anything will be denied."]
       : []),
+    ...(warnings.length > 0 ? [formatProblems(warnings)] : []),
   ];
-  print({ ok: true, problems: [] }, options, lines.join("\n"));
+  print({ ok: true, problems: [], warnings }, options, lines.join("\n"));
 }
 
 function showPolicy(file: string | undefined, options: ConfigOptions): void {

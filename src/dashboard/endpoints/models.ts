@@ -3,7 +3,7 @@ import type { OperatorAction } from "#dashboard/audit.ts";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import { counted, firstToken, namedRange, type Range, RangeQuery, timeRange } from "#dashboard/query.ts";
 import { type DashboardSources, tierOf, writeAudit } from "#dashboard/sources.ts";
-import type { ModelHealthStatus } from "#health/health.ts";
+import type { ModelHealth } from "#health/health.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import type { SummaryShare } from "#records/store/summaries.ts";
 
@@ -18,19 +18,21 @@ export function modelEndpoints(sources: DashboardSources) {
       async answer({ query }) {
         const nowMs = sources.clock.now();
         const range = namedRange(query, nowMs);
-        const { models, aggregator } = sources.health.status();
+        const outage = sources.health.outage();
         const overrides = await sources.overrides.list().catch((): readonly OverrideRow[] => []);
         const calls = await sources.records.groups("attempt", timeRange(range), maxModels);
-        const views = models.map((status) => modelView(sources, status, overrides, calls, range));
+        const views = Object.entries(sources.health.view()).map(([key, health]) =>
+          modelView(sources, key, health, overrides, calls, range),
+        );
         return {
           at_ms: nowMs,
           range,
           models: (await Promise.all(views)).filter((view) => view !== undefined),
           aggregator: {
-            state: aggregator.state,
-            since_ms: aggregator.sinceMs ?? null,
-            reason: aggregator.reason ?? null,
-            retry_at_ms: aggregator.retryAtMs ?? null,
+            state: outage === undefined ? "closed" : "open",
+            since_ms: outage?.sinceMs ?? null,
+            reason: outage?.reason ?? null,
+            retry_at_ms: outage?.retryAtMs ?? null,
           },
           price_book_read_ms: sources.priceBookReadMs() ?? null,
         };
@@ -53,15 +55,16 @@ export function modelEndpoints(sources: DashboardSources) {
 /** Undefined for a model that is not in the registry any more. */
 async function modelView(
   sources: DashboardSources,
-  status: ModelHealthStatus,
+  key: string,
+  health: ModelHealth,
   overrides: readonly OverrideRow[],
   calls: readonly SummaryShare[],
   range: Range,
 ) {
   const { registry, policy } = sources.config();
-  const model = registry.models.get(status.model);
+  const model = registry.models.get(key);
   if (model === undefined) return undefined;
-  const { key, price, priceSource } = model;
+  const { price, priceSource } = model;
   const override = overrides.find((row) => row.model === key);
   const own = calls.find((group) => group.key === key);
   const served = await sources.records.summary(timeRange(range), { model: [key] });
@@ -73,11 +76,11 @@ async function modelView(
     /** Routing chooses it for its role; other models of the role are only fallbacks. */
     used: registry.byRole[model.role] === model,
     in_senior_chain: policy.health.senior_fallback_chain.includes(key),
-    state: status.state,
-    routable: status.routable,
-    since_ms: status.sinceMs,
-    reason: status.reason,
-    retry_at_ms: status.retryAtMs ?? null,
+    state: health.state,
+    routable: health.routable,
+    since_ms: health.sinceMs,
+    reason: health.reason,
+    retry_at_ms: health.retryAtMs ?? null,
     override:
       override === undefined
         ? null

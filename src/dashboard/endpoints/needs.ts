@@ -85,19 +85,19 @@ function* storeNeeds({ ledger }: DashboardSources): Finding {
 
 function* healthNeeds({ health, config }: DashboardSources): Finding {
   const { registry, policy } = config();
-  const { models, aggregator } = health.status();
-  if (aggregator.state !== "closed") {
-    const title = `The aggregator cannot be used: ${aggregator.reason ?? "its calls fail"}.`;
-    const todo = "It is tried again by itself. Check the key, the credit and the network.";
-    yield ["aggregator_down", title, todo, { command: "doctor", since_ms: aggregator.sinceMs ?? null }];
+  const [models, outage] = [Object.entries(health.view()), health.outage()];
+  if (outage !== undefined) {
+    const title = `The aggregator cannot be used: ${outage.reason}.`;
+    const todo = "It is tried again by itself. Check the network and UPSTREAM_BASE_URL.";
+    yield ["aggregator_down", title, todo, { command: "doctor", since_ms: outage.sinceMs }];
   }
   const chain = policy.health.senior_fallback_chain;
-  const isOut = (key: string) => models.find(({ model }) => model === key)?.routable === false;
+  const isOut = (key: string) => models.find(([model]) => model === key)?.[1].routable === false;
   if (chain.length > 0 && chain.every(isOut)) {
     const title = "No model of the senior chain can serve, and sensitive requests are refused.";
     yield ["all_models_out", title, "See why each is out. `models reset` forgives what a model has done."];
   }
-  for (const { model, state, routable, reason, sinceMs } of models) {
+  for (const [model, { state, routable, reason, sinceMs }] of models) {
     const entry = registry.models.get(model);
     const isUsed = entry !== undefined && (registry.byRole[entry.role] === entry || chain.includes(model));
     if (routable || !isUsed || !entry.enabled) continue;

@@ -19,6 +19,10 @@ UPDATE account SET unproven = charged.amount FROM (
     ) AS holds GROUP BY account_id
   ) AS charged WHERE charged.account_id = account.id;
 
+-- Each node judges models by its own traffic: a row is the state to restart with, of the node that wrote last.
+DROP TABLE model_health_sample;
+ALTER TABLE model_health DROP COLUMN epoch;
+
 -- What aggregators' lists have last said of the prices of our models. Losing it costs one reading of the list.
 CREATE TABLE price_book (
   source TEXT NOT NULL, -- The aggregator's base URL.

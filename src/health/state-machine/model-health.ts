@@ -4,27 +4,17 @@ import type { HealthState } from "#health/health.ts";
 /** What is known of one model's health: its state with the data of that state, and the events that change it. */
 
 /** What the verdicts of some stretch of time came to. `slow` answers are counted in `ok` too, `garbage` in `failed`. */
-export interface Tally {
-  readonly startMs: number;
-  readonly ok: number;
-  readonly slow: number;
-  readonly failed: number;
-  readonly garbage: number;
-}
+export type Tally = Readonly<{ startMs: number; ok: number; slow: number; failed: number; garbage: number }>;
 
 /** Evidence for DEGRADED → HEALTHY: how many windows in a row were good, and what the one that runs has come to. */
-interface RecoveryEvidence {
-  readonly good: number;
-  readonly window: Tally;
-}
+type RecoveryEvidence = Readonly<{ good: number; window: Tally }>;
 
 export const quarantineCauses = ["garbage", "price_breach", "delisted", "flapping"] as const;
-
 export type QuarantineCause = (typeof quarantineCauses)[number];
 
 /** What every state carries. */
 export interface CommonData {
-  /** Raised by each change of state and each probe; the version for compare-and-set between nodes. */
+  /** Raised by each change of state and each probe. */
   readonly epoch: number;
   /** The epoch at which the model was last let serve, or probed: verdicts of attempts that began earlier decide nothing. */
   readonly countsFrom: number;
@@ -46,10 +36,7 @@ export interface CommonData {
 }
 
 /** How long a model has been out of service, and how many probes have failed since. */
-interface Outage {
-  readonly outSinceMs: number;
-  readonly failedProbes: number;
-}
+type Outage = Readonly<{ outSinceMs: number; failedProbes: number }>;
 
 /** What some states carry beside it. */
 export interface StateData {
@@ -78,8 +65,8 @@ export interface Failure {
   readonly as: "failure" | "garbage" | "not_found";
   readonly reason: string;
   readonly retryAfterMs?: number | undefined;
-  /** Within a second. */
-  readonly quick?: boolean;
+  /** How many in a row, where the attempt's source knows of more: see `EvidenceSources`. */
+  readonly run?: number;
 }
 
 /** `epoch` is that of the permit under which the attempt began. */
@@ -87,12 +74,10 @@ export type HealthEvent =
   | { readonly kind: "succeeded"; readonly epoch: number; readonly slow: boolean }
   | ({ readonly kind: "failed"; readonly epoch: number } & Failure)
   | { readonly kind: "price_breached"; readonly epoch: number }
-  /** The aggregator cannot be reached for this model, and for no other as far as is known. */
-  | { readonly kind: "unreachable_alone"; readonly epoch: number; readonly reason: string; readonly quick?: boolean }
   /** The attempt's answer has begun, or it ended and proves nothing: if it was the probe, the next may go. */
   | { readonly kind: "lease_returned"; readonly epoch: number }
   | { readonly kind: "limited"; readonly untilMs: number }
-  /** A request wants the model. */
+  /** A request wants the model, and may be sent: the pause is over, or it is an early probe. */
   | { readonly kind: "wanted" }
   | { readonly kind: "time_passed" }
   | { readonly kind: "disabled"; readonly reason: string }
@@ -106,6 +91,11 @@ export type EventOf<K extends EventKind> = Extract<HealthEvent, { kind: K }>;
 
 export type HealthRules = Policy["health"];
 
+/** The window in which shares are counted, in milliseconds. Long enough for 20 answers of a small team, and short as an outage. */
+export const windowMs = 60_000;
+/** A model without a verdict for so long is STALE: providers' troubles mostly come and go within a quarter of an hour. */
+export const staleAfterMs = 900_000;
+
 /** When something happened: the time, one uniform random number in [0, 1) to spread retries, and the rules in force. */
 export interface TransitionContext {
   readonly ms: number;
@@ -115,24 +105,12 @@ export interface TransitionContext {
 
 /** What verdicts add up to, before there is one. */
 export const noEvidence = {
-  slices: [],
-  failedInARow: 0,
-  garbageInARow: 0,
-  notFound: 0,
-  tripsAtMs: [],
-  quarantines: 0,
-  limitedUntilMs: 0,
+  ...{ slices: [], failedInARow: 0, garbageInARow: 0, notFound: 0 },
+  ...{ tripsAtMs: [], quarantines: 0, limitedUntilMs: 0 },
 } as const satisfies Partial<Health>;
 
 /** A model nobody has tried: served like any healthy one. */
 export function initialHealth(ms: number): Health<"HEALTHY"> {
-  return {
-    state: "HEALTHY",
-    epoch: 1,
-    countsFrom: 1,
-    sinceMs: ms,
-    reason: "first seen",
-    lastVerdictMs: ms,
-    ...noEvidence,
-  };
+  const seen = { sinceMs: ms, reason: "first seen", lastVerdictMs: ms };
+  return { state: "HEALTHY", epoch: 1, countsFrom: 1, ...seen, ...noEvidence };
 }

@@ -8,18 +8,10 @@ import { type Health, noEvidence, quarantineCauses } from "#health/state-machine
 /** The part of a model's health that outlives the process: everything but the evidence of the last minute. */
 export interface HealthRow {
   readonly model: ModelKey;
-  /** Version of the row; no relation to the epochs of permits, which are each process's own. */
-  readonly epoch: number;
-  /** Undefined when another release wrote what this one cannot read: the model starts anew, and the row is written over. */
-  readonly health: StoredModelHealth | undefined;
-  readonly updatedMs: number;
-  readonly updatedBy: string;
-}
-
-/** A row to write over the one with the epoch `basedOn`; undefined: there is none yet. */
-export interface RowChange extends Omit<HealthRow, "epoch" | "health"> {
-  readonly basedOn: number | undefined;
   readonly health: StoredModelHealth;
+  readonly updatedMs: number;
+  /** The node that wrote it: the last one whose health of the model changed. */
+  readonly updatedBy: string;
 }
 
 const ms = z.number();
@@ -38,20 +30,7 @@ const OverrideRow = z.object({
 });
 export type OverrideRow = z.infer<typeof OverrideRow>;
 export type OverrideAction = "disable" | "enable" | "reset";
-
-/** What one node has seen of one model in its window. `excluded`: this node would have the model UNHEALTHY. */
-const HealthSample = z.object({
-  nodeId: z.string(),
-  model: z.string(),
-  atMs: number,
-  answers: number,
-  failures: number,
-  excluded: boolean,
-});
-export type HealthSample = z.infer<typeof HealthSample>;
-
-/** Samples of nodes that have written none for this long are deleted, in milliseconds. */
-export const sampleRetentionMs = 600_000;
+type OverrideChange = { model: ModelKey; action: OverrideAction; atMs: number; by: string };
 
 /** A state with what belongs to it. */
 const StoredHealth = z.object({
@@ -60,19 +39,12 @@ const StoredHealth = z.object({
   reason: z.string(),
   detail: z.object({
     lastVerdictMs: ms,
-    garbageInARow: count,
-    notFound: count,
     tripsAtMs: z.array(ms).max(100),
     quarantines: count,
     limitedUntilMs: ms,
     retryAtMs: ms.optional(),
     cause: z.enum(quarantineCauses).optional(),
-    passed: count.optional(),
-    leaseUntilMs: ms.nullable().optional(),
     outSinceMs: ms.optional(),
-    failedProbes: count.optional(),
-    unproven: z.boolean().optional(),
-    rampFromMs: ms.nullable().optional(),
   }),
 });
 export type StoredModelHealth = z.infer<typeof StoredHealth>;
@@ -83,117 +55,62 @@ export async function openHealthStore(databaseUrl: string): Promise<HealthStore>
 }
 
 /**
- * Where model health is kept over restarts and shared between nodes, over an open database, which it closes with itself. Health
- * fails static: while the store is unavailable every node goes on with what it last knew. Every method may reject.
+ * Where model health is kept over restarts, and what operators say of models, over an open database, which it closes with itself.
+ * Health fails static: while the store is unavailable every node goes on with what it last knew. Every method may reject.
  */
 export type HealthStore = ReturnType<typeof sqlHealthStore>;
 
 export function sqlHealthStore(database: StoreDatabase) {
   return {
     async load() {
-      const [rows = [], overrides = [], samples = []] = await database.read(
-        ["SELECT model, epoch, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health"],
+      const [rows = [], overrides = []] = await database.read(
+        ["SELECT model, state, since_ms, reason, detail, updated_ms, updated_by FROM model_health"],
         [
           `SELECT model, disabled, reset_ms AS "resetMs", changed_ms AS "changedMs", changed_by AS "changedBy"
            FROM model_override`,
         ],
-        [`SELECT node_id AS "nodeId", model, at_ms AS "atMs", answers, failures, excluded FROM model_health_sample`],
       );
-      return {
-        rows: rows.map(
-          (row): HealthRow => ({
-            model: String(row["model"]),
-            epoch: Number(row["epoch"]),
-            health: readHealth(row),
-            updatedMs: Number(row["updated_ms"]),
-            updatedBy: String(row["updated_by"]),
-          }),
-        ),
-        overrides: overrides.map((row) => OverrideRow.parse(row)),
-        samples: samples.map((row) => HealthSample.parse(row)),
-      };
+      return { rows: rows.flatMap(readRow), overrides: overrides.map((row) => OverrideRow.parse(row)) };
     },
-    /**
-     * Writes each row if the store still holds the epoch it is based on (undefined: none yet), with an epoch one higher.
-     * Answers the models whose rows were written; the others have been changed by another node meanwhile. A save whose answer is
-     * lost may have happened: the next load shows it.
-     */
-    async save(changes: readonly RowChange[]): Promise<readonly ModelKey[]> {
-      if (changes.length === 0) return [];
+    /** Replaces each model's row: the node whose view changed last is the one to restart with. */
+    async save(rows: readonly HealthRow[]): Promise<void> {
+      if (rows.length === 0) return;
       // In one order everywhere, so that two nodes never wait for each other.
-      const sorted = changes.toSorted((a, b) => (a.model < b.model ? -1 : 1));
-      const written = await database.write(...sorted.map(saveStatement));
-      return written.flat().map((row) => String(row["model"]));
-    },
-    /** Replaces what this node has said of these models, and forgets what nodes said that have been silent for long. */
-    async saveSamples(samples: readonly HealthSample[]): Promise<void> {
-      if (samples.length === 0) return;
-      const newest = Math.max(...samples.map(({ atMs }) => atMs));
+      const sorted = rows.toSorted((a, b) => (a.model < b.model ? -1 : 1));
       await database.write(
-        ...samples.map(
-          ({ nodeId, model, atMs, answers, failures, excluded }): Statement => [
-            `INSERT INTO model_health_sample (node_id, model, at_ms, answers, failures, excluded) VALUES (?, ?, ?, ?, ?, ?)
-             ON CONFLICT (node_id, model) DO UPDATE SET at_ms = excluded.at_ms, answers = excluded.answers,
-               failures = excluded.failures, excluded = excluded.excluded`,
-            nodeId,
-            model,
-            Math.round(atMs),
-            answers,
-            failures,
-            excluded,
-          ],
-        ),
-        ["DELETE FROM model_health_sample WHERE at_ms < ?", Math.round(newest - sampleRetentionMs)],
+        ...sorted.map(({ model, health, updatedMs, updatedBy }): Statement => {
+          const { state, sinceMs, reason, detail } = health;
+          return [
+            `INSERT INTO model_health (model, state, since_ms, reason, detail, updated_ms, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT (model) DO UPDATE SET state = excluded.state, since_ms = excluded.since_ms, reason = excluded.reason,
+               detail = excluded.detail, updated_ms = excluded.updated_ms, updated_by = excluded.updated_by`,
+            ...[model, state, Math.round(sinceMs), reason, JSON.stringify(detail), Math.round(updatedMs), updatedBy],
+          ];
+        }),
       );
     },
-    async override(change: {
-      readonly model: ModelKey;
-      readonly action: OverrideAction;
-      readonly atMs: number;
-      readonly by: string;
-    }): Promise<void> {
-      const { model, action, atMs, by } = change;
+    async override({ model, action, atMs, by }: OverrideChange): Promise<void> {
       const changed = action === "reset" ? "reset_ms = excluded.reset_ms" : "disabled = excluded.disabled";
+      const resetMs = action === "reset" ? Math.round(atMs) : 0;
       await database.write([
         `INSERT INTO model_override (model, disabled, reset_ms, changed_ms, changed_by) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (model) DO UPDATE SET ${changed}, changed_ms = excluded.changed_ms, changed_by = excluded.changed_by`,
-        model,
-        action === "disable",
-        action === "reset" ? Math.round(atMs) : 0,
-        Math.round(atMs),
-        by,
+        ...[model, action === "disable", resetMs, Math.round(atMs), by],
       ]);
     },
     close: (): Promise<void> => database.close(),
   };
 }
 
-/** Writes one row over the epoch it is based on, and says so by returning it. */
-function saveStatement({ model, basedOn = 0, health, updatedMs, updatedBy }: RowChange): Statement {
-  const { state, sinceMs, reason, detail } = health;
-  return [
-    `INSERT INTO model_health (model, epoch, state, since_ms, reason, detail, updated_ms, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (model) DO UPDATE SET epoch = excluded.epoch, state = excluded.state, since_ms = excluded.since_ms,
-       reason = excluded.reason, detail = excluded.detail, updated_ms = excluded.updated_ms, updated_by = excluded.updated_by
-     WHERE model_health.epoch = excluded.epoch - 1 RETURNING model`,
-    model,
-    basedOn + 1,
-    state,
-    Math.round(sinceMs),
-    reason,
-    JSON.stringify(detail),
-    Math.round(updatedMs),
-    updatedBy,
-  ];
-}
-
-/** The health that a row holds; undefined where another release wrote what this one cannot read. */
-function readHealth(row: StoreRow): HealthRow["health"] {
+/** A row; none where another release wrote what this one cannot read: the model starts anew, and the row is written over. */
+function readRow(row: StoreRow): HealthRow[] {
   const { state, since_ms: sinceMs, reason, detail } = row;
   try {
-    return StoredHealth.parse({ state, sinceMs: Number(sinceMs), reason, detail: JSON.parse(String(detail)) });
+    const health = StoredHealth.parse({ state, sinceMs: Number(sinceMs), reason, detail: JSON.parse(String(detail)) });
+    const { model, updated_ms: updatedMs, updated_by: updatedBy } = row;
+    return [{ model: String(model), health, updatedMs: Number(updatedMs), updatedBy: String(updatedBy) }];
   } catch {
-    return undefined;
+    return [];
   }
 }
 
@@ -201,26 +118,20 @@ export function toStored(health: Health): StoredModelHealth {
   return StoredHealth.parse({ ...health, detail: health });
 }
 
-/**
- * Health as it was kept, put in the place of `own`. Its epoch follows on the model's own, so that attempts which began
- * before decide nothing. A probe that was out when the process ended is over.
- */
+/** Health as it was kept, put in the place of `own`. Its epoch follows on the model's own. A probe that was out then is over. */
 export function restoredHealth(
   { state, sinceMs, reason, detail }: StoredModelHealth,
   own: Health,
   nowMs: number,
-  when: "restart" | "running",
 ): Health {
   const epoch = own.epoch + 1;
-  const leaseUntilMs = when === "restart" ? null : (detail.leaseUntilMs ?? null);
-  const limitedUntilMs = Math.max(own.limitedUntilMs, detail.limitedUntilMs);
   const recovery = { good: 0, window: emptyTally(nowMs) };
   return {
     ...noEvidence,
-    // What a state has of its own, where an earlier release has not written it; other states do not look at it.
+    // What a state has of its own; other states do not look at it.
     ...{ retryAtMs: nowMs, outSinceMs: sinceMs, failedProbes: 0, passed: 0, cause: "flapping" },
-    ...{ unproven: false, rampFromMs: null, recovery },
+    ...{ unproven: false, rampFromMs: null, recovery, leaseUntilMs: null },
     ...detail,
-    ...{ state, sinceMs, reason, epoch, countsFrom: epoch, leaseUntilMs, limitedUntilMs },
+    ...{ state, sinceMs, reason, epoch, countsFrom: epoch },
   } as Health; // the state with its own data
 }

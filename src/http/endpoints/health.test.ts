@@ -5,7 +5,10 @@ type Sources = Parameters<typeof healthReport>[0];
 
 function reportWith(records?: ReturnType<Sources["records"]["health"]>) {
   const ports = {
-    health: { view: () => ({ pro: { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" } }) },
+    health: {
+      view: () => ({ pro: { state: "HEALTHY", routable: true, sinceMs: 0, reason: "" } }),
+      outage: () => undefined,
+    },
     config: () => ({ policy: { health: { senior_fallback_chain: ["pro"] } } }),
     ledger: { status: () => ({ kind: "sqlite", ok: true, queued: 0, oldestMs: 0 }) },
     clock: { monotonic: () => 0 },

@@ -10,7 +10,7 @@ type Records = NonNullable<HealthAnswer["records"]>;
 type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
 
 /**
- * What `GET /healthz` says: unavailable when money cannot be counted or no model of the senior chain can serve, degraded when one
+ * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of the senior chain can serve, degraded when one
  * model cannot, decision records cannot be written, or the files say something else than what is in force. Free models are never in
  * the chain: what only they could serve, no sensitive request can use.
  */
@@ -22,7 +22,9 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
   const config = sources.configStatus();
   const seniorChain = ports.config().policy.health.senior_fallback_chain;
   const models = Object.entries(view);
-  const serving = seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
+  const outage = ports.health.outage();
+  const serving =
+    outage === undefined && seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
   const isWorse = troubled || records?.ok === false || config.reason !== undefined;
   const status = !ledger.ok || !serving ? "unavailable" : isWorse ? "degraded" : "ok";
@@ -40,6 +42,11 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
         reason: config.reason,
         hash: config.hash,
         loaded_at: new Date(config.loadedAtMs).toISOString(),
+      },
+      aggregator: outage && {
+        state: "unreachable",
+        since: new Date(outage.sinceMs).toISOString(),
+        reason: outage.reason,
       },
       models: Object.fromEntries(
         models.map(([key, { state, sinceMs, reason, retryAtMs }]) => [

@@ -48,7 +48,10 @@ const ofDecisions: Headers = {
 };
 const ofErrors: Headers = {
   "Retry-After": ["Seconds to wait, where waiting can help.", count],
-  "x-should-retry": ["`false` where waiting cannot help; SDKs then do not try again.", word("false")],
+  "x-should-retry": [
+    "`true` where waiting can help, `false` where it cannot: SDKs then do or do not try again.",
+    word("true", "false"),
+  ],
   "WWW-Authenticate": ["`Bearer`, with 401."],
 };
 

@@ -72,7 +72,9 @@ export const ChatCompletionChunk = z
 export const HealthAnswer = z.strictObject({
   status: z
     .enum(["ok", "degraded", "unavailable"])
-    .describe("unavailable (503): spend cannot be counted, or no model of the senior fallback chain can serve."),
+    .describe(
+      "unavailable (503): spend cannot be counted, the aggregator cannot be reached, or no model of the senior fallback chain can serve.",
+    ),
   version: z.string(),
   policy_version: z.string(),
   uptime_s: z.int().min(0),
@@ -97,6 +99,10 @@ export const HealthAnswer = z.strictObject({
     })
     .optional(),
   workers: z.strictObject({ wanted: z.int().min(1), serving: z.int().min(0) }).optional(),
+  aggregator: z
+    .strictObject({ state: z.literal("unreachable"), since: z.iso.datetime(), reason: z.string() })
+    .optional()
+    .describe("While the aggregator cannot be reached."),
   models: z.record(
     z.string(),
     z.looseObject({

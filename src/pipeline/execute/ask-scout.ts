@@ -8,6 +8,7 @@ import type { RequestContext, RoutedDecision } from "#pipeline/request-context.t
 import type { RequestSize } from "#pipeline/request-size.ts";
 import { settleAnswer } from "#pipeline/settle/settle.ts";
 import { LightAbortController } from "#platform/abort.ts";
+import { evidenceSource } from "./evidence-source.ts";
 import { execute } from "./execute.ts";
 import { priceLimitOf, withPriceLimit } from "./forwarded-body.ts";
 import type { ExecutionPlan } from "./plan.ts";
@@ -66,8 +67,7 @@ function planOf(model: Model, context: RequestContext, deadlineMs: number): Exec
     candidate: (index) => (index === 0 ? model : undefined),
     bodyFor: () => body,
     size,
-    // The question is ours, so no caller is at fault.
-    permitFor: (permit) => permit,
+    source: evidenceSource(context),
     firstAttempt: 1,
     maxAttempts: 1,
     deadlineMs,

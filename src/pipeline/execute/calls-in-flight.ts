@@ -2,7 +2,6 @@ import type { Model, ModelKey } from "#domain/model.ts";
 import type { Permit } from "#health/health.ts";
 import type { AbortSignalLike } from "#platform/abort.ts";
 import type { Timers } from "#platform/time.ts";
-import { filteredPermit } from "./caller-faults.ts";
 
 /** The calls to a model with `max_in_flight`, and the requests that wait for one of them to end. */
 interface Calls {
@@ -88,11 +87,13 @@ export class CallsInFlight {
 
   /** The permit of a call that has a place, which ends with its report. */
   permitFor(permit: Permit): Permit {
-    const { model } = permit;
-    return filteredPermit(permit, (verdict) => {
-      this.leave(model);
-      return verdict;
-    });
+    return {
+      ...permit,
+      report: (verdict) => {
+        this.leave(permit.model);
+        permit.report(verdict);
+      },
+    };
   }
 
   /** By model, those that have had a limit. */

@@ -150,14 +150,14 @@ class ExecutionRun {
   /** Health's permit for a call; the place of one that has one is given back with its report, or at once if there is no permit. */
   #admit({ key, maxInFlight }: Model): Permit | undefined {
     const { health, callsInFlight } = this.#ports;
-    const permit = health.admit(key);
+    const permit = health.admit(key, this.#plan.source);
     if (maxInFlight === undefined) return permit;
     if (permit !== undefined) return callsInFlight.permitFor(permit);
     callsInFlight.leave(key);
     return undefined;
   }
 
-  #openAttempt(model: Model, admitted: Permit): OpenAttempt {
+  #openAttempt(model: Model, permit: Permit): OpenAttempt {
     const { clock } = this.#ports;
     const plan = this.#plan;
     const { configuration, recorder } = plan.context;
@@ -171,7 +171,7 @@ class ExecutionRun {
       configuration,
       // The caller's own `provider` narrows the choice of hosts: that none is left says nothing about our prices then.
       priceLimited: isPriceLimited(model, configuration) && this.#request?.body["provider"] == null,
-      permit: plan.permitFor(admitted, model),
+      permit,
       startedMs: clock.monotonic(),
       startedAtMs: clock.now(),
     };

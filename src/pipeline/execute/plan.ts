@@ -1,13 +1,13 @@
 import type { JsonObject } from "#domain/chat.ts";
 import type { Model, Role } from "#domain/model.ts";
-import type { Permit } from "#health/health.ts";
+import type { EvidenceSource } from "#health/health.ts";
 import { outputBoundOf } from "#pipeline/decide/select/budget.ts";
 import { fallbacksFor } from "#pipeline/decide/select/select-model.ts";
 import type { Ports } from "#pipeline/ports.ts";
 import type { RequestContext, RoutedDecision } from "#pipeline/request-context.ts";
 import type { RequestSize } from "#pipeline/request-size.ts";
 import type { AttemptRecord } from "#records/record.ts";
-import { ignoreCallerFaults } from "./caller-faults.ts";
+import { evidenceSource } from "./evidence-source.ts";
 import { forwardedBody, priceLimitOf, toolTurnRule } from "./forwarded-body.ts";
 
 /** What is to be executed: the models to try in order, and how to make the call for each. */
@@ -20,8 +20,8 @@ export interface ExecutionPlan {
   bodyFor(model: Model): JsonObject;
   /** What the hold of each attempt is made of. */
   readonly size: RequestSize;
-  /** The permit that reports this request's verdicts about the model's health. */
-  permitFor(permit: Permit, model: Model): Permit;
+  /** Whose evidence the answers are. */
+  readonly source: EvidenceSource;
   /** Number of the first attempt; unique within the decision together with those that follow. */
   readonly firstAttempt: number;
   readonly maxAttempts: number;
@@ -57,6 +57,7 @@ export function requestPlan(
   return {
     context,
     purpose: "EXECUTE",
+    source: evidenceSource(context),
     size,
     firstAttempt,
     maxAttempts: configuration.policy.upstream.max_attempts,
@@ -70,10 +71,6 @@ export function requestPlan(
       const priceLimit = priceLimitOf(model, size, configuration);
       const reasoning = toolTurnRule(model, configuration);
       return forwardedBody(request, redacted.body, model, outputBoundOf(model, size), priceLimit, reasoning);
-    },
-    permitFor(permit, model) {
-      const compared = ports.callerEvidence.permitFor(permit, request.caller);
-      return ignoreCallerFaults(compared, model, { body: request.body, size });
     },
   };
 }

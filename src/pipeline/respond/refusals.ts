@@ -147,9 +147,13 @@ export function refusedExecution(
       const { queue_ms } = context.configuration.policy.upstream;
       const retryAfterS = execution.isFull
         ? Math.max(1, Math.ceil(queue_ms / 1_000))
-        : retryAfterOf(routed, ports.health.view(), ports.health.now());
+        : retryAfterOf(routed, ports.health);
       const why = execution.isFull ? "has as many calls as it may (max_in_flight)" : "is pausing after failures";
-      const detail = `Every model that may answer ${why}. Try again shortly.`;
+      const outage = ports.health.outage();
+      const detail =
+        outage === undefined || execution.isFull
+          ? `Every model that may answer ${why}. Try again shortly.`
+          : `The upstream cannot be reached: ${outage.reason}. It is tried about every second. Try again shortly.`;
       return refusal(503, "no_capacity", detail, { head, ...retryIn(retryAfterS) });
     }
     case "caller_gone":
@@ -159,7 +163,7 @@ export function refusedExecution(
       const { status, code, detail, isFinal } = failureAnswer(execution.failure);
       const answeredHead = { ...head, answeredBy: execution.model };
       if (isFinal) return refusal(status, code, detail, { head: answeredHead });
-      const retryAfterS = retryAfterOf(routed, ports.health.view(), ports.health.now(), execution.failure);
+      const retryAfterS = retryAfterOf(routed, ports.health, execution.failure);
       return refusal(status, code, detail, { head: answeredHead, ...retryIn(retryAfterS) });
     }
   }

@@ -6,9 +6,9 @@ import { holdFor } from "#domain/money/tokens.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { Permit } from "#health/health.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import type { RequestSize } from "#pipeline/request-size.ts";
 import { mostOf, priceOf } from "#pipeline/decide/select/budget.ts";
 import type { Configuration } from "#pipeline/ports.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
 import type { AttemptRecord } from "#records/record.ts";
 import type { UpstreamFailure, UsageReport } from "#upstream/upstream.ts";
 import { chargeOf, verdictOf } from "./consequences.ts";
@@ -70,7 +70,7 @@ export function closeAnswered(
   return closed;
 }
 
-/** The upstream did not deliver. What it reported last still settles the cost exactly, unless it only counted along. */
+/** The upstream did not deliver; the failure's message is redacted. What it reported last still settles the cost exactly, unless it only counted along. */
 export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end: CallEnd): ClosedAttempt {
   const { id, hold, configuration } = attempt;
   const { report } = end;
@@ -83,6 +83,7 @@ export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end:
   const resolution = resolutionOf(known, end, hold, otherwise);
   const closed = close(attempt, failure.kind, end, resolution, known.distrusted);
   if (failure.status !== undefined) closed.record.upstreamStatus = failure.status;
+  if (failure.message !== "") closed.record.reason = failure.message;
   return closed;
 }
 

@@ -16,15 +16,15 @@ export const consequences = {
   timed_out: { next: "fail_over", health: "failure", charge: "unknown" },
   upstream_error: { next: "retry", health: "failure", charge: "unknown" },
   rate_limited: { next: "retry", health: "limited", charge: "nothing" },
-  rejected: { next: "give_up", health: "ignored", charge: "nothing" },
+  rejected: { next: "give_up", health: "refused", charge: "nothing" },
   // The model is well, and so is its aggregator: our prices or the caller's wishes leave no host.
-  constraint_filtered: { next: "fail_over", health: "ignored", charge: "nothing" },
+  constraint_filtered: { next: "fail_over", health: "refused", charge: "nothing" },
   // Hosts count tokens differently, and less than they list: a model whose context is as large may take it.
-  context_length_exceeded: { next: "fail_over", health: "ignored", charge: "nothing" },
-  content_filtered: { next: "give_up", health: "ignored", charge: "nothing" },
-  unauthorized: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
+  context_length_exceeded: { next: "fail_over", health: "refused", charge: "nothing" },
+  content_filtered: { next: "give_up", health: "refused", charge: "nothing" },
+  unauthorized: { next: "give_up", health: "refused", charge: "nothing" },
   garbage: { next: "retry", health: "garbage", charge: "unknown" },
-  redirected: { next: "give_up", health: "aggregator_failure", charge: "nothing" },
+  redirected: { next: "give_up", health: "refused", charge: "nothing" },
   aborted: { next: "give_up", health: "ignored", charge: "unknown" },
 } as const satisfies Record<FailureKind, Consequence>;
 
@@ -45,7 +45,8 @@ export function chargeOf(failure: UpstreamFailure, errorsFree = false): Conseque
 export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict {
   if (failure.staleSocket === true) return { kind: "ignored" };
   if (failure.kind === "rejected" && namesUnknownModel(failure, upstreamId)) return { kind: "delisted" };
-  if (failure.kind === "unauthorized" && exceedsCredit(failure)) return { kind: "ignored" };
+  // A firewall or a proxy has answered, mostly to what the request says.
+  if (failure.isPage === true && failure.kind === "garbage") return { kind: "refused" };
   // Nothing was sent, so no model has had a chance to answer: this is about the way to the aggregator.
   if (failure.kind === "timed_out" && !failure.dispatched) return { kind: "aggregator_failure", reason: failure.kind };
   const reason = failure.status === undefined ? failure.kind : `${failure.kind} ${failure.status}`;
@@ -53,6 +54,7 @@ export function verdictOf(failure: UpstreamFailure, upstreamId: string): Verdict
   switch (kind) {
     case "limited":
       return failure.retryAfterMs === undefined ? { kind } : { kind, retryAfterMs: failure.retryAfterMs };
+    case "refused":
     case "ignored":
       return { kind };
     case "failure":
@@ -73,9 +75,4 @@ function namesUnknownModel({ status, message }: UpstreamFailure, upstreamId: str
       `unknown model: ${id}|(the |error: )?model:? ${id} (does not exist|is not found|was not found))`,
   );
   return unknown.test(message.toLowerCase().replace(/["'`‘’“”]/g, ""));
-}
-
-/** Whether a 402 speaks of this request, which may write more than the credit allows, and not of our account. */
-function exceedsCredit({ status, message }: UpstreamFailure): boolean {
-  return status === 402 && /\bfewer max_tokens\b|\bcan only afford\b/i.test(message);
 }

@@ -1,4 +1,4 @@
-import { capsOf, Policy } from "#config/policy.ts";
+import { capsOf, keptPolicy, type Policy } from "#config/policy.ts";
 import { type ModelRegistry, modelRegistry } from "#domain/model.ts";
 import { type Caps, lowerCap, nanoUsd } from "#domain/money/money.ts";
 import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
@@ -38,7 +38,7 @@ export function configurationNames(keep: (hash: string, config: string) => void)
 export function readConfiguration(json: string | undefined): DecisionConfiguration | undefined {
   try {
     const { policy: written, models } = JSON.parse(json ?? "");
-    const policy = Policy.parse({ ...written, privacy: {} });
+    const policy = keptPolicy({ ...written, privacy: {} });
     // This program wrote the models from a valid registry, so they are not checked.
     return { policy, registry: modelRegistry(models) };
   } catch {

@@ -6,7 +6,8 @@ import { jsonLine, prettyLine } from "./lines.ts";
 
 /**
  * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a boolean, a
- * word of a closed union, an id reduced to harmless characters (`logId`), or text of the operator's own (`operatorText`).
+ * word of a closed union, an id reduced to harmless characters (`logId`), text of the operator's own (`operatorText`), or an upstream's
+ * redacted reason (`upstreamText`).
  */
 declare const logged: unique symbol;
 
@@ -14,6 +15,8 @@ declare const logged: unique symbol;
 export type LogId = string & { readonly [logged]: "id" };
 /** Text from the operator's files or of our own making: problems of a file, reasons of a state change. Never a caller's. */
 export type OperatorText = string & { readonly [logged]: "operator" };
+/** Why the upstream did not answer, in its own words: redacted, and at most 300 characters. */
+export type UpstreamText = string & { readonly [logged]: "upstream" };
 
 const harmless = /^[\w.:@/+=-]*$/;
 
@@ -25,6 +28,10 @@ export function logId(value: string): LogId {
 
 export function operatorText(text: string): OperatorText {
   return text.slice(0, 8_192) as OperatorText; // the caller vouches for where it comes from
+}
+
+export function upstreamText(redacted: string): UpstreamText {
+  return redacted.slice(0, 300) as UpstreamText; // the caller has redacted it
 }
 
 /** Every event there is, with its fields; `logEvents` says what each means. */
@@ -59,6 +66,15 @@ export interface LogEvents {
   request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
   /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
   request_crashed: { request_id: LogId } & LoggedError;
+  upstream_failed: {
+    decision_id: LogId;
+    model: LogId;
+    error_class: LogId;
+    upstream_status: number | undefined;
+    reason: UpstreamText;
+    key: LogId | undefined;
+    goal: LogId;
+  };
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
@@ -122,6 +138,8 @@ const meanings = {
   warn: {
     settings_warning: "A setting has an effect that may not be wanted.",
     privacy_rule_disabled: "The policy switches off a rule of the privacy gate (`privacy.disabled_rules`).",
+    upstream_failed:
+      "A call has failed, of the kind `error_class`, for the `reason` that the upstream gave. `key`: the label of the caller's token.",
     other_model_answered: "The upstream states that another model answered than the one that was asked.",
     health_changed: "A model's health has another state: see [model health](../health.md).",
     health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",

@@ -27,6 +27,8 @@ export interface Sources {
     readonly rows?: number;
     readonly bytes?: number;
   };
+  /** Something while the aggregator cannot be reached: no model is routable then. */
+  readonly outage?: () => object | undefined;
   readonly health?: () => { readonly [model: ModelKey]: { readonly state: HealthLabel; readonly routable: boolean } };
   /** Calls to models with a limit, and the requests that wait for one. */
   readonly calls?: () => readonly { readonly model: string; readonly inFlight: number; readonly waiting: number }[];
@@ -85,7 +87,7 @@ export function readSources(sources: Sources, set: SetSample): void {
   }
   for (const [key, { state, routable }] of Object.entries(sources.health?.() ?? {})) {
     for (const label of healthLabels) set("smart_gateway_model_health", label === state ? 1 : 0, key, label);
-    set("smart_gateway_model_routable", routable ? 1 : 0, key);
+    set("smart_gateway_model_routable", routable && sources.outage?.() === undefined ? 1 : 0, key);
   }
   for (const { model, inFlight, waiting } of sources.calls?.() ?? []) {
     set("smart_gateway_calls_in_flight", inFlight, model);

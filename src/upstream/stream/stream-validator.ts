@@ -145,10 +145,11 @@ export class StreamValidator {
     try {
       chunk = JSON.parse(data);
     } catch {
-      const error = name === "error" ? errorIn({ error: data }) : undefined;
-      return error === undefined ? failedAs("an event that is not JSON") : this.#failed(error, false, false);
+      chunk = data;
     }
-    return isObject(chunk) ? this.read(chunk, data, name) : failedAs("an event that is not an object");
+    if (isObject(chunk)) return this.read(chunk, data, name);
+    const error = name === "error" ? errorIn({ error: chunk }) : undefined;
+    return error === undefined ? failedAs("an event that is not a JSON object") : this.#failed(error, false, false);
   }
 
   /** Reads a chunk, or a whole answer, whose choices have a `message`: `data` is its text. */

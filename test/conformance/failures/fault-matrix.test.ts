@@ -23,7 +23,7 @@ interface Row {
   /** `free`: nothing spent or held. `billed`: what the upstream bills, exactly. `held`: it may have been billed, so money stays held. */
   readonly ledger: "free" | "billed" | "held";
   /** The verdict of this fault; `unchanged` if it is none. */
-  readonly health: "unchanged" | "failed" | "garbage" | "limited";
+  readonly health: "unchanged" | "failed" | "limited";
 }
 
 /** Deadlines are short only where the test is about them: on a busy machine a deadline must not turn one fault into another. */
@@ -81,12 +81,12 @@ const wholeAnswers: [fault: string, upstream: Row["upstream"], ends: string][] =
   ["a body cut short, by length", cutBody("content-length: 99", '{"id"'), "502 cut held failed"],
   ["a body cut short, in chunks", cutBody("transfer-encoding: chunked", '5\r\n{"id"\r\n'), "502 cut held failed"],
   ["a body cut short, delimited by closing", cutBody("x-a: b", '{"id"'), "502 cut held failed"],
-  ["200 that is not JSON", answers("<html>"), "502 answered held garbage"],
-  ["200 without choices", answers("{}"), "502 answered held garbage"],
+  ["200 that is not JSON", answers("<html>"), "502 answered held unchanged"],
+  ["200 without choices", answers("{}"), "502 answered held unchanged"],
   ["200 with an error body", () => replies(200, errorBody), "500 answered held failed"],
   ["200 with an error body and usage", answers({ ...errorBody, ...usage }), "500 answered billed failed"],
-  ["an answer that is too large", answers(whole({ padding: "x".repeat(100_000) })), "502 answered held garbage"],
-  ["an empty answer that claims to have stopped", answers(stopsWithNothing), "200 answered billed garbage"],
+  ["an answer that is too large", answers(whole({ padding: "x".repeat(100_000) })), "502 answered held unchanged"],
+  ["an empty answer that claims to have stopped", answers(stopsWithNothing), "200 answered billed unchanged"],
   ["429 without Retry-After", () => fails(429), "500 answered free limited"],
 ];
 
@@ -113,10 +113,10 @@ const beforeFirst: typeof wholeAnswers = [
   ["a stream that ends at once", events([], "clean"), "502 answered held failed"],
   ["[DONE] and nothing else", events([]), "502 answered held failed"],
   ["FIN before the first event", events([], "fin"), "502 cut held failed"],
-  ["a first event that is malformed", events(["data: {not json\n\n"], "silence"), "502 caller_gone held garbage"],
+  ["a first event that is malformed", events(["data: {not json\n\n"], "silence"), "502 caller_gone held unchanged"],
   ["a first event that is an error", events([providerGone]), "500 answered held failed"],
-  ["an event that is too large", events([word(large)], "silence"), "502 caller_gone held garbage"],
-  ["an event without end", () => writesRaw(`${sse}data: ${large}`, "silence", bills), "502 caller_gone held garbage"],
+  ["an event that is too large", events([word(large)], "silence"), "502 caller_gone held unchanged"],
+  ["an event without end", () => writesRaw(`${sse}data: ${large}`, "silence", bills), "502 caller_gone held unchanged"],
 ];
 
 /** Streams, after the caller has read something: errors are in the stream, never a regular end. */
@@ -130,9 +130,9 @@ const midStream: typeof wholeAnswers = [
     [`rst after half an event, ${framing}`, afterFirst([half], "rst", framing), "cut cut held failed"],
     [`an end without a finish reason, ${framing}`, afterFirst([], "clean", framing), "cut answered held failed"],
   ]),
-  ["a malformed event", afterFirst(["data: {not json\n\n"], "silence"), "cut caller_gone held garbage"],
-  ["an event that is no object", afterFirst(["data: [1,2]\n\n"], "silence"), "cut caller_gone held garbage"],
-  ["an oversized event", afterFirst([word(large)], "silence"), "cut caller_gone held garbage"],
+  ["a malformed event", afterFirst(["data: {not json\n\n"], "silence"), "cut caller_gone held unchanged"],
+  ["an event that is no object", afterFirst(["data: [1,2]\n\n"], "silence"), "cut caller_gone held unchanged"],
+  ["an oversized event", afterFirst([word(large)], "silence"), "cut caller_gone held unchanged"],
   ["an error event", afterFirst([providerGone], "silence"), "cut caller_gone held failed"],
   ["finish_reason error", afterFirst([finishError], "silence"), "cut caller_gone held failed"],
   ["a break after usage, before the finish reason", afterFirst([usage], "fin"), "cut cut billed failed"],
@@ -193,7 +193,7 @@ describe("fault matrix", () => {
         expect(totals.held).toBeGreaterThanOrEqual(billed);
       } else expect(await gateway.ledger()).toEqual(settled[row.ledger]);
 
-      const states = { unchanged: "HEALTHY", limited: "HEALTHY", failed: "UNHEALTHY", garbage: "QUARANTINE" };
+      const states = { unchanged: "HEALTHY", limited: "HEALTHY", failed: "UNHEALTHY" };
       const routable = row.health === "unchanged";
       await eventually(
         () => {

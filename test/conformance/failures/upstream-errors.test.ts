@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { manualTime } from "#platform/testing/manual-time.ts";
 import { fails, replies } from "#simulator/behaviours.ts";
-import { type Answer, start, upstreamIds } from "../../harness/gateway.ts";
+import type { Behaviour } from "#simulator/simulated-exchange.ts";
+import { chunk, streams } from "#simulator/testing/scripted.ts";
+import { type Answer, authorization, eventually, start, upstreamIds } from "../../harness/gateway.ts";
 
 /** One model and a single attempt, so that each failure shows alone. */
 const single = { policy: { upstream: { max_attempts: 1 } } };
@@ -43,6 +45,63 @@ describe("a status that is not retried", () => {
       expect([body, response.status]).toEqual([body, 500]);
       expect(Object.keys(await response.json())).toEqual(["detail"]);
     }
+  });
+});
+
+describe("why a call has failed, in the upstream's innermost words,", () => {
+  const secret = ["ghp", "_", "Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4J3i2"].join("");
+  const wrapped = (raw: string) => ({ error: { message: "Provider returned error", metadata: { raw } } });
+  const broken = (event: string) => streams({ events: [chunk({ content: "a" }), event], end: "silence" });
+  type Row = readonly [what: string, behaviour: Behaviour, stream: boolean, error_class: string, reason: string];
+  test.each<Row>([
+    ["of a wrapped refusal", replies(400, wrapped(`bad token ${secret}`)), false, "rejected", "bad token [REDACTED"],
+    ["of a page", replies(403, "<html><h1>You are blocked</h1></html>"), false, "rejected", "You are blocked"],
+    [
+      "of an error in a 200",
+      replies(200, { error: { code: 503, message: '{"detail":"busy"}' } }),
+      false,
+      "upstream_error",
+      "busy",
+    ],
+    [
+      "of a stream that is refused",
+      replies(422, { detail: [{ msg: "n must be 1" }] }),
+      true,
+      "rejected",
+      "n must be 1",
+    ],
+    [
+      "of vLLM in mid-stream",
+      broken('data: {"object":"error","message":"engine died","code":500}\n\n'),
+      true,
+      "upstream_error",
+      "engine died",
+    ],
+    [
+      "of llama.cpp in mid-stream",
+      broken('error: {"code":500,"message":"slot lost"}\n\n'),
+      true,
+      "upstream_error",
+      "slot lost",
+    ],
+    ["of a text in mid-stream", broken("event: error\ndata: try later\n\n"), true, "upstream_error", "try later"],
+  ])("%s: in the answer, the log and the record", async (...[, behaviour, stream, error_class, reason]) => {
+    await using gateway = await start({ ...single, script: () => behaviour });
+    const response = await gateway.chat({ stream }, { "x-goal-id": "g1" });
+    const text = await response.text();
+    expect(text).toContain(reason);
+    expect(text).not.toContain(secret);
+    await eventually(() => gateway.log.some(({ event }) => event === "upstream_failed"));
+    const failed: Answer = gateway.log.find(({ event }) => event === "upstream_failed")?.fields;
+    expect(failed).toMatchObject({ error_class, model: "vendor_v4_flash", goal: "g1" });
+    expect(failed.reason).toStartWith(reason);
+    const path = `/v1/route/decisions/${response.headers.get("x-smart-gateway-decision-id")}`;
+    let record: Answer;
+    await eventually(async () => {
+      record = await (await gateway.get(path, authorization)).json();
+      return record.detail === undefined;
+    });
+    expect(record.attempts).toMatchObject([{ outcome: error_class, reason: failed.reason }]);
   });
 });
 
@@ -89,7 +148,7 @@ describe("Retry-After", () => {
     const seconds = Number(response.headers.get("retry-after"));
     expect(seconds).toBeGreaterThan(15);
     expect(seconds).toBeLessThanOrEqual(20);
-    expect(response.headers.get("x-should-retry")).toBeNull();
+    expect(response.headers.get("x-should-retry")).toBe("true");
     expect(gateway.upstream.received()).toBe(3);
     // A caller who returns earlier gets the same answer, and the upstream is not called.
     const again = await gateway.chat();
@@ -140,7 +199,7 @@ describe("Retry-After", () => {
       const passing = await failing.chat();
       expect(passing.status).toBe(500);
       expect(Number(passing.headers.get("retry-after"))).toBeWithin(leastS, mostS + 1);
-      expect(passing.headers.get("x-should-retry")).toBeNull();
+      expect(passing.headers.get("x-should-retry")).toBe("true");
     }
     for (const status of [400, 401, 402, 422]) {
       gateway.upstream.next(fails(status));

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { manualTime } from "#platform/testing/manual-time.ts";
 import { fails } from "#simulator/behaviours.ts";
 import { type Answer, call, start, type TestGateway, upstreamIds } from "../../harness/gateway.ts";
 
@@ -71,8 +72,9 @@ describe("GET /healthz", () => {
 
   test("says unavailable while only a free model is routable, because no sensitive request can be answered then", async () => {
     await using sick = await start({
-      policy: { health: { failures_in_a_row: 1, urgent_probe_every_ms: 60_000 }, upstream: { max_attempts: 1 } },
+      policy: { health: { failures_in_a_row: 1 }, upstream: { max_attempts: 1 } },
       script: () => fails(500),
+      overrides: manualTime(), // stands still
     });
     for (let calls = 0; calls < 3; calls++) await (await sick.chat()).text();
     expect(await sick.health()).toMatchObject({ vendor_free_scout: "HEALTHY", vendor_v4_pro: "UNHEALTHY" });

@@ -13,8 +13,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   const usd = 900_000;
   const budget = { per_goal_hard_usd: usd, per_day_hard_usd: usd, per_goal_soft_usd: usd, per_day_soft_usd: usd };
-  const health = { ...noExclusion, garbage_in_a_row: 1_000_000, garbage_minimum: 1_000_000 };
-  gateway = await start({ policy: { upstream: { max_attempts: 1 }, health, budget } });
+  gateway = await start({ policy: { upstream: { max_attempts: 1 }, health: noExclusion, budget } });
 });
 afterAll(() => gateway.stop());
 

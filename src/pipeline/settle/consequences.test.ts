@@ -1,8 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Verdict } from "#health/health.ts";
-import { aModel } from "#pipeline/decide/fixtures.ts";
-import { chargeOf, verdictOf } from "#pipeline/settle/consequences.ts";
-import { ignoreCallerFaults } from "./caller-faults.ts";
+import { chargeOf, verdictOf } from "./consequences.ts";
 
 test("a time-out before anything was sent is about the way to the aggregator, not about the model", () => {
   const timedOut = { kind: "timed_out", message: "m" } as const;
@@ -35,20 +32,18 @@ describe("a 4xx", () => {
     [404, ""],
     [400, "other is not a valid model ID"],
     [422, `${id} is not a valid model ID`],
-  ])("%d that does not is ignored: %s", (status, message) => expect(of(status, message)).toBe("ignored"));
+  ])("%d that does not is a refusal: %s", (status, message) => expect(of(status, message)).toBe("refused"));
 
-  test("402 about this request is not a failure of the aggregator", () => {
-    const message = "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens";
-    expect(of(402, message, "unauthorized")).toBe("ignored");
-  });
-
-  test.each([
-    [401, "No auth credentials found"],
-    [402, "Insufficient credits"],
-    [403, "Key limit exceeded"],
-  ])("%d about our account is one: %s", (status, message) =>
-    expect(of(status, message, "unauthorized")).toBe("aggregator_failure"),
+  test.each([401, 402, 403])("%d is about the account or the request, and is never held against a model", (status) =>
+    expect(of(status, "", "unauthorized")).toBe("refused"),
   );
+
+  test("a web page in the place of an answer is a firewall's or a proxy's", () => {
+    const garbage = { kind: "garbage", message: "", dispatched: true } as const;
+    expect(verdictOf(garbage, id).kind).toBe("garbage");
+    expect(verdictOf({ ...garbage, isPage: true }, id).kind).toBe("refused");
+    expect(verdictOf({ ...garbage, kind: "upstream_error", status: 502, isPage: true }, id).kind).toBe("failure");
+  });
 });
 
 test("only what an upstream provably does not bill costs nothing", () => {
@@ -59,23 +54,3 @@ test("only what an upstream provably does not bill costs nothing", () => {
   expect(chargeOf({ kind: "timed_out", message: "", dispatched: true })).toBe("unknown");
   expect(chargeOf({ kind: "timed_out", message: "", dispatched: false })).toBe("nothing");
 });
-
-test.each([
-  ["timed_out", 900, "ignored"],
-  ["timed_out", 899, "failure"],
-  ["upstream_error 500", 900, "failure"],
-] as const)(
-  "%s after a prompt of %d tokens in a context window of 1,000: %s",
-  (reason, inputTokensEstimate, counts) => {
-    const seen: Verdict[] = [];
-    const report = (verdict: Verdict) => void seen.push(verdict);
-    const permit = { model: "m", epoch: 1, probe: false, answering() {}, report };
-    const size = { inputTokensBound: 10_000, inputTokensEstimate, requestedOutputTokens: null, choices: 1 };
-    const body = { messages: [{ role: "user", content: "hello" }] };
-    ignoreCallerFaults(permit, aModel({ key: "m", role: "worker", contextTokens: 1_000 }), { body, size }).report({
-      kind: "failure",
-      reason,
-    });
-    expect(seen.map(({ kind }) => kind)).toEqual([counts]);
-  },
-);
