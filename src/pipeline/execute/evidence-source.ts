@@ -10,7 +10,7 @@ const ordinaryFields: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Fields that are ordinary within these bounds: a token or two of output, or noise for a sampler, empties any answer. */
+/** Ordinary within these bounds: a token or two of output, or noise for a sampler, empties any answer. */
 const ordinaryNumbers: { readonly [field: string]: readonly [least: number, most: number] } = {
   max_tokens: [256, Number.MAX_SAFE_INTEGER],
   max_completion_tokens: [256, Number.MAX_SAFE_INTEGER],
@@ -27,7 +27,7 @@ export function evidenceSource({ request, assessment }: RequestContext): Evidenc
   return isOrdinary(body) ? { caller, conversation } : { caller };
 }
 
-/** Whether the request's fields are of the usual kind, so that an answer that is empty, unreadable or too expensive can be the model's doing. */
+/** Whether the request's fields are of the usual kind, so that an empty or unreadable answer can be the model's doing. */
 function isOrdinary(body: JsonObject & { readonly messages: readonly JsonObject[] }): boolean {
   for (const field in body) {
     const value: Json | undefined = body[field];
