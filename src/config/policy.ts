@@ -207,7 +207,7 @@ export const Policy = z.strictObject({
 });
 export type Policy = z.infer<typeof Policy>;
 
-/** A policy as a record has kept it: some of its keys may have been removed since. Throws where this release cannot read it. */
+/** A policy as a record has kept it: keys may have been removed since. Throws where this release cannot read it. */
 export function keptPolicy(written: object): Policy {
   return Policy.parse(withoutRemovedKeys(written).value);
 }

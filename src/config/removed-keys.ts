@@ -1,8 +1,8 @@
 import { isSection, type Path, valueAt } from "./config-file.ts";
 
 /**
- * Keys of earlier releases that the policy has no more, by their section and by what holds instead. A file that has one is read
- * without it, with a warning.
+ * Keys of earlier releases that the policy has no more, by their section and by what holds instead. A file that has
+ * one is read without it, with a warning.
  */
 const removedKeys: readonly (readonly [section: string, instead: string, keys: string])[] = [
   [
@@ -27,7 +27,7 @@ export interface RemovedKey {
   readonly instead: string;
 }
 
-/** A policy as it was written, without the keys that earlier releases had; and which these were. The value itself if it has none. */
+/** A policy as it was written, without the keys that were removed, and which these were. */
 export function withoutRemovedKeys(written: unknown): { readonly value: unknown; readonly removed: RemovedKey[] } {
   const removed = removedKeys.flatMap(([section, instead, keys]) =>
     keys

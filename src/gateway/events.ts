@@ -114,7 +114,7 @@ export const healthReports: Reports<HealthChange> = {
   },
 };
 
-/** Reports calls that failed, and other models that have answered; whether one was refused while our prices were its limit. */
+/** Reports calls that failed, and other models that answered; whether one was refused at our prices as its limit. */
 function reportAttempts(record: RequestRecord, { log, metrics, notices }: GatewayContext): boolean {
   const { decisionId, attempts, atMs, label, routed } = record;
   let filtered = false;

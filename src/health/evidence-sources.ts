@@ -5,14 +5,14 @@ import type { EvidenceSource } from "./health.ts";
 const remembered = 256;
 /** A caller's failures that are further apart are no run. */
 const runMs = 600_000;
-/** For so long two conversations that met the same confirm each other: an unusable answer, and a cost above the hold. */
+/** For so long two conversations confirm each other: about an unusable answer, and about a cost above the hold. */
 const unusableMs = 600_000;
 const breachMs = 21_600_000;
 
 /**
- * Whose requests have met a model's failures, of one model. A failure counts whoever met it, and only the same caller's success
- * ends a caller's run of failures. What the request itself may have caused counts once for each conversation, and not before a
- * second conversation has met it.
+ * Whose requests have met a model's failures, of one model. A failure counts whoever met it, and only the same
+ * caller's success ends a caller's run of failures. What the request itself may have caused counts once for each
+ * conversation, and not before a second conversation has met it.
  */
 export class EvidenceSources {
   readonly #runs = new LruMap<number, { readonly failures: number; readonly atMs: number }>();
@@ -35,7 +35,7 @@ export class EvidenceSources {
     return failures;
   }
 
-  /** An answer that could not be used: how many conversations have met one since the last success; 0: it proves nothing. */
+  /** An unusable answer: how many conversations have met one since the last success; 0: it proves nothing. */
   unusable({ conversation }: EvidenceSource, ms: number): number {
     const conversations = countOf(this.#unusable, conversation, ms, unusableMs);
     if (conversations > 0) this.#unusableInARow += 1;
@@ -54,7 +54,7 @@ export class EvidenceSources {
   }
 }
 
-/** Adds a conversation, and says how many there are within a span of time; 0 if it counts already, or is not to count. */
+/** Adds a conversation: how many there are within a span of time; 0 if it counts already, or is not to count. */
 function countOf(metAtMs: Map<string, number>, conversation: string | undefined, ms: number, spanMs: number): number {
   for (const [key, atMs] of metAtMs) if (ms - atMs > spanMs) metAtMs.delete(key);
   if (conversation === undefined || metAtMs.has(conversation) || metAtMs.size >= remembered) return 0;

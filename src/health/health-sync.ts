@@ -20,8 +20,8 @@ const [syncEveryMs, startTimeoutMs] = [1_000, 1_000];
 const unavailableAfterFailures = 3;
 
 /**
- * Keeps model health over restarts, and applies what operators say in other processes. Each node judges by its own traffic: what
- * other nodes have written is not read but at the start.
+ * Keeps model health over restarts, and applies what operators say in other processes. Each node judges by its own
+ * traffic: what other nodes have written is read at the start only.
  */
 export class HealthSync {
   readonly #options: HealthSyncOptions;

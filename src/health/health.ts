@@ -11,7 +11,7 @@ export const healthStates = [
 ] as const;
 export type HealthState = (typeof healthStates)[number];
 
-/** The pause after a 429 without `Retry-After`, and the longest that a `Retry-After` can ask for. Providers count by the minute. */
+/** The pause after a 429 without `Retry-After`, and the longest that one can ask for. Providers count by the minute. */
 export const limitedDefaultMs = 30_000;
 export const limitedMaxMs = 900_000;
 
@@ -21,8 +21,8 @@ export const limitedMaxMs = 900_000;
  */
 export interface HealthRegistry {
   /**
-   * Every registered model's state now. A model whose pause is over counts as routable: the asker becomes the probe. So does one that
-   * is being probed: whoever cannot be its next probe goes to the next model.
+   * Every registered model's state now. A model whose pause is over counts as routable: the asker becomes the probe.
+   * So does one that is being probed: whoever cannot be its next probe goes to the next model.
    */
   view(): HealthView;
   /**
@@ -30,7 +30,7 @@ export interface HealthRegistry {
    * long a model stays out is the difference to this clock.
    */
   now(): number;
-  /** While the aggregator cannot be reached: no model is to blame, and none can be called but by one request a second. */
+  /** While the aggregator cannot be reached: no model is to blame, and only one request a second can call one. */
   outage(): Outage | undefined;
   /**
    * Asks to send one attempt to a model. A model in HALF_OPEN admits one probe at a time; the permit carries the lease and
@@ -46,8 +46,8 @@ export interface EvidenceSource {
   /** A number for whoever holds the bearer token. */
   readonly caller: number;
   /**
-   * Names the conversation; without a list of keys it is the same whatever the token, as tokens can be made up. Undefined where the
-   * request's own fields may be why an answer is empty, unreadable or too expensive: then such answers prove nothing.
+   * Names the conversation; without a list of keys it is the same whatever the token, as tokens can be made up.
+   * Undefined where the request's own fields may be why an answer is empty, unreadable or too expensive.
    */
   readonly conversation?: string | undefined;
   /** The same for costs above the hold; undefined where a field of the request may have a price of its own. */
@@ -78,7 +78,7 @@ export interface ModelHealth {
 export interface Permit {
   readonly model: ModelKey;
   readonly probe: boolean;
-  /** The answer has begun: the next probe need not wait for its end, which may take minutes, nor for the half minute of a lease. */
+  /** The answer has begun: the next probe need not wait for its end, nor for the half minute of a lease. */
   answering(): void;
   report(verdict: Verdict): void;
 }

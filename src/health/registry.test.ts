@@ -2,9 +2,10 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
 import type { ModelKey, ModelRegistry } from "#domain/model.ts";
+import { jsonLines } from "#platform/testing/json-lines.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { ann, bad, empty, flash, minute, modelWith, ok, pro, registryWith, second, talk } from "./fixtures.ts";
-import type { EvidenceSource, HealthChange, HealthState, Permit, Verdict } from "./health.ts";
+import type { HealthChange, HealthState, Permit, Verdict } from "./health.ts";
 import { ProcessHealthRegistry } from "./registry.ts";
 import type { HealthRules } from "./state-machine/model-health.ts";
 
@@ -290,85 +291,22 @@ describe("the aggregator's breaker", () => {
 });
 
 describe("whose evidence counts", () => {
-  const poison = talk(1, 66);
   const breach: Verdict = { kind: "price_breach" };
-  type Said = readonly [verdict: Verdict, source: EvidenceSource];
-  const times = (n: number, said: (i: number) => Said[]): Said[] => Array.from({ length: n }, (_, i) => said(i)).flat();
-  test.each<[what: string, said: Said[], state: HealthState]>([
-    [
-      "five failures of one caller, a success of another between",
-      times(5, () => [
-        [bad, poison],
-        [ok, ann],
-      ]),
-      "UNHEALTHY",
-    ],
-    [
-      "three of them",
-      times(3, () => [
-        [bad, poison],
-        [ok, ann],
-      ]),
-      "DEGRADED",
-    ],
-    [
-      "failures of one caller with successes of its own between",
-      times(9, () => [
-        [bad, poison],
-        [ok, poison],
-      ]),
-      "HEALTHY",
-    ],
-    [
-      "single failures of many callers among successes",
-      times(50, (i) => [[bad, talk(i, i)], ...times(19, () => [[ok, ann] as Said])]),
-      "HEALTHY",
-    ],
-    ["empty answers in one conversation, under any tokens", times(40, (i) => [[empty, talk(1, i)]]), "HEALTHY"],
-    ["in two conversations", times(40, (i) => [[empty, talk(i % 2, i)]]), "HEALTHY"],
-    ["in three", times(3, (i) => [[empty, talk(i)]]), "QUARANTINE"],
-    [
-      "in three, with an answer between",
-      [...times(2, (i) => [[empty, talk(i)] as Said]), [ok, ann], [empty, talk(3)]],
-      "HEALTHY",
-    ],
-    [
-      "a fifth of all, in conversations of their own",
-      times(4, (i) => [
-        [empty, talk(i)],
-        [ok, ann],
-        [ok, ann],
-        [ok, ann],
-      ]),
-      "QUARANTINE",
-    ],
-    ["of requests whose fields may be why", times(40, (i) => [[empty, { caller: i }]]), "HEALTHY"],
-    ["costs above the hold in two conversations", times(40, (i) => [[breach, talk(i % 2)]]), "HEALTHY"],
-    [
-      "in three",
-      times(3, (i) => [
-        [breach, talk(i)],
-        [ok, ann],
-      ]),
-      "QUARANTINE",
-    ],
-    ["refusals, of anything by anybody", times(60, (i) => [[{ kind: "refused" }, talk(i, i)]]), "HEALTHY"],
-    [
-      "the model is unknown, twice",
-      [
-        [{ kind: "delisted" }, ann],
-        [{ kind: "delisted" }, ann],
-      ],
-      "QUARANTINE",
-    ],
-    [
-      "the model is unknown to the hosts that a request names",
-      times(9, (i) => [[{ kind: "delisted" }, { caller: i }]]),
-      "HEALTHY",
-    ],
-  ])("%s", (_, said, expected) => {
+  const verdicts: { readonly [letter: string]: Verdict } = {
+    ...{ o: ok, b: bad, e: empty, $: breach, r: { kind: "refused" }, d: { kind: "delisted" } },
+  };
+  /** So many times a verdict for `caller.conversation`, each; `n`: another each time, `-`: none. */
+  type Row = [what: string, times: number, said: string, state: HealthState];
+  test.each<Row>(jsonLines(import.meta.dir, "state-machine/fixtures/whose-evidence.jsonl"))("%s", (...row) => {
+    const [, times, said, expected] = row;
     const { health, state } = setUp();
-    for (const [verdict, source] of said) health.admit(flash, source)?.report(verdict);
+    for (let n = 100; n < 100 + times; n++) {
+      for (const [letter = "", ...source] of said.split(" ")) {
+        const [caller = "", conversation = ""] = source.join("").replaceAll("n", String(n)).split(".");
+        const from = { caller: Number(caller), conversation: conversation === "-" ? undefined : conversation };
+        health.admit(flash, from)?.report(verdicts[letter] ?? ok);
+      }
+    }
     expect(state(flash)).toBe(expected);
   });
   test("a conversation that has counted does not again, also as a probe; a reset forgets all", () => {

@@ -55,9 +55,9 @@ interface Entry {
 /** The percentile of first tokens holds this long, so that a model that turns slow is measured against what it used to be. */
 const tokensHoldMs = 600_000;
 const rememberedTokens = 500;
-/** An answer is slow when its first token takes longer than this, and three times as long as the model's 95th percentile. */
+/** An answer is slow when its first token takes longer than this and than three times the model's 95th percentile. */
 const slowFloorMs = 10_000;
-/** Conversations whose answers cost more than their holds: one overrun can be the request's own doing, several are a price. */
+/** Conversations with a cost above the hold: one can be the request's own doing, several are a price. */
 const breachesToQuarantine = 3;
 
 /** One call to a model. `outage`: the aggregator's that it is a probe of. */
@@ -169,8 +169,8 @@ export class ProcessHealthRegistry implements HealthRegistry {
   }
 
   /**
-   * When a model may be called before its own pause is over. While the aggregator cannot be reached that is no model's fault, and its
-   * breaker says when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is probed.
+   * When a model may be called before its own pause is over. While the aggregator cannot be reached its breaker says
+   * when a call goes out. While no model of the fallback chain can be called, the most senior one that is out is probed.
    */
   #earlyMs(model: ModelKey, ms: number): number {
     const own = this.#entries.get(model);
@@ -250,7 +250,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
       const enabledModels = [...this.#entries.values()].filter(({ health }) => health.state !== "DISABLED").length;
       this.#setBreaker(afterFailure(this.#breaker, { model, reason: verdict.reason, enabledModels, ms }), ms);
     } else if (verdict.kind !== "ignored" && (verdict.kind !== "failure" || outage !== undefined)) {
-      // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends no run, but it ends an outage.
+      // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends an outage, but no run.
       this.#setBreaker(afterAnswer(this.#breaker, outage), ms);
     }
     // A model that a reload removed and brought back is another one.

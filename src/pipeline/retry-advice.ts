@@ -78,7 +78,7 @@ function secondsOf(ms: number): number {
 const defaultRetryAfterMs = 60_000;
 
 /**
- * Seconds until the aggregator, or the first model that may answer the request, can be tried again; a minute when no time is known.
+ * Seconds until the aggregator, or a model that may answer the request, can be tried again; a minute if none is known.
  * After a `failure` with a model available: what the upstream asked for, or the default pause of a rate limit. At least one, at
  * most the longest pause of a rate limit.
  */

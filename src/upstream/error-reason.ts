@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject } from "#domain/chat.ts";
 
-/** Where makers put the reason of an error, in it or around it; the most telling place first. Each with who was seen to use it. */
+/** Where makers put the reason of an error, in it or around it; the most telling place first. */
 const places: readonly string[] = [
   "metadata.raw", // OpenRouter: what the host has said, often as JSON in a text
   "error", // OpenAI, Anthropic, Google, most others: an object; a list at Hugging Face
   "errors", // Cloudflare, Cohere: a list
   "error_description", // OAuth servers, Databricks, with a code in `error`
   "detail", // FastAPI, vLLM: a list with `msg`, or a text; RFC 9457
-  "message", // OpenAI, Anthropic, Google; an object with `detail` at Mistral; beside a title in `error` at Spring and Nest
+  "message", // OpenAI, Anthropic, Google; an object with `detail` at Mistral; beside a title at Spring, Nest
   "msg", // FastAPI, Zhipu
   "error_msg", // Baidu
   "base_resp.status_msg", // MiniMax

@@ -2,7 +2,7 @@ import type { ModelKey } from "#domain/model.ts";
 import { reasonSuffix } from "./transitions.ts";
 
 /**
- * The breaker of the aggregator itself. Connect, DNS and TLS failures speak of it and not of the model that happened to be asked:
+ * The breaker of the aggregator itself. Connect, DNS and TLS failures speak of it and not of the model that was asked:
  * while it is open calls are refused, but for one a second, and no model's health changes. Pure, like the table.
  */
 export type Breaker =
@@ -17,15 +17,15 @@ export type Breaker =
     };
 
 /**
- * Time between probes of the aggregator, and of the most senior model while all are out. A little less than a second, so that callers are
- * served within a second of an outage's end.
+ * Time between probes of the aggregator, and of the most senior model while all are out. A little less than a second,
+ * so that callers are served within a second of an outage's end.
  */
 export const probeEveryMs = 800;
 const failuresInARow = 5;
 
 export const closedBreaker: Breaker = { kind: "closed", run: 0, models: [] };
 
-/** After an attempt on `model` that did not reach the aggregator. `enabledModels`: with a single one, it alone can open the breaker. */
+/** After an attempt on `model` that did not reach the aggregator. A single enabled model opens the breaker alone. */
 export function afterFailure(
   breaker: Breaker,
   failure: { readonly model: ModelKey; readonly reason: string; readonly enabledModels: number; readonly ms: number },

@@ -3,7 +3,7 @@ import { type Failure, type Health, noEvidence, type StateData, type Tally, wind
 /** The evidence in a model's health: verdicts counted in slices of a window, and what follows from their shares. Pure. */
 const slicesPerWindow = 6;
 
-/** Edge 2: what each of two windows in a row needs, and the shares of failures and slow answers that it must stay below. */
+/** Edge 2: what each of two windows in a row needs, and the shares that it must stay below. */
 const recovered = { minimum: 10, failureShare: 0.05, slowShare: 0.2 };
 /** Low traffic recovers on five verdicts in five minutes. */
 const lowTraffic = { windows: 5, minimum: 5 };

@@ -91,9 +91,9 @@ export type EventOf<K extends EventKind> = Extract<HealthEvent, { kind: K }>;
 
 export type HealthRules = Policy["health"];
 
-/** The window in which shares are counted, in milliseconds. Long enough for 20 answers of a small team, and short as an outage. */
+/** The window in which shares are counted: long enough for 20 answers of a small team, and short as an outage. */
 export const windowMs = 60_000;
-/** A model without a verdict for so long is STALE: providers' troubles mostly come and go within a quarter of an hour. */
+/** A model without a verdict for so long is STALE: troubles mostly come and go within a quarter of an hour. */
 export const staleAfterMs = 900_000;
 
 /** When something happened: the time, one uniform random number in [0, 1) to spread retries, and the rules in force. */

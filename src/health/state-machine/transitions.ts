@@ -25,18 +25,18 @@ type Cell<S extends HealthState, K extends EventKind> = (
 ) => Health;
 export type Table = { readonly [S in HealthState]: { readonly [K in EventKind]: Cell<S, K> } };
 
-/** Shares of failures at which a model is DEGRADED and UNHEALTHY; judged from four times `failures_in_a_row` answers on. */
+/** Shares of failures at which a model is DEGRADED and UNHEALTHY, from four times `failures_in_a_row` answers on. */
 const [degradedShare, unhealthyShare] = [0.1, 0.5];
 /** After a silence less is known in the model's favour. */
 const staleInARow = 2;
 /** Half of ten answers or more. */
 const slow = { share: 0.5, minimum: 10 };
-/** Answers that could not be used: of so many conversations in a row, or (three conversations at least) a share of ten or more. */
+/** Unusable answers: of so many conversations in a row, or a share of ten answers or more. */
 const garbage = { inARow: 3, share: 0.2, minimum: 10 };
 const probesToRecover = 3;
 /**
- * After so long without an answer to a probe another may be tried, and both count: a model whose answers take minutes must be able
- * to recover, and one that hangs is asked twice a minute at most.
+ * After so long without an answer to a probe another may be tried, and both count: a model whose answers take minutes
+ * must be able to recover, and one that hangs is asked twice a minute at most.
  */
 export const probeLeaseMs = 30_000;
 /** A model that trips so often within an hour is left alone for longer: half an hour, doubled each time up to a day. */

@@ -55,8 +55,8 @@ export async function openHealthStore(databaseUrl: string): Promise<HealthStore>
 }
 
 /**
- * Where model health is kept over restarts, and what operators say of models, over an open database, which it closes with itself.
- * Health fails static: while the store is unavailable every node goes on with what it last knew. Every method may reject.
+ * Where model health is kept over restarts, and what operators say of models, over an open database, which it closes
+ * with itself. While it is unavailable every node goes on with what it last knew. Every method may reject.
  */
 export type HealthStore = ReturnType<typeof sqlHealthStore>;
 
@@ -102,7 +102,7 @@ export function sqlHealthStore(database: StoreDatabase) {
   };
 }
 
-/** A row; none where another release wrote what this one cannot read: the model starts anew, and the row is written over. */
+/** A row; none where another release wrote what this one cannot read: it is written over. */
 function readRow(row: StoreRow): HealthRow[] {
   const { state, since_ms: sinceMs, reason, detail } = row;
   try {
@@ -118,7 +118,7 @@ export function toStored(health: Health): StoredModelHealth {
   return StoredHealth.parse({ ...health, detail: health });
 }
 
-/** Health as it was kept, put in the place of `own`. Its epoch follows on the model's own. A probe that was out then is over. */
+/** Health as it was kept, in the place of `own`, on whose epoch it follows. A probe that was out then is over. */
 export function restoredHealth(
   { state, sinceMs, reason, detail }: StoredModelHealth,
   own: Health,

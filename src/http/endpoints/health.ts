@@ -10,7 +10,8 @@ type Records = NonNullable<HealthAnswer["records"]>;
 type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
 
 /**
- * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of the senior chain can serve, degraded when one
+ * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of
+ * the senior chain can serve, degraded when one
  * model cannot, decision records cannot be written, or the files say something else than what is in force. Free models are never in
  * the chain: what only they could serve, no sensitive request can use.
  */

@@ -10,7 +10,7 @@ const ordinaryFields: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Fields that are ordinary within these bounds: a token or two of output, or noise for a sampler, empties any answer. */
+/** Ordinary within these bounds: a token or two of output, or noise for a sampler, empties any answer. */
 const ordinaryNumbers: { readonly [field: string]: readonly [least: number, most: number] } = {
   max_tokens: [256, Number.MAX_SAFE_INTEGER],
   max_completion_tokens: [256, Number.MAX_SAFE_INTEGER],

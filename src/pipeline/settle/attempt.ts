@@ -70,7 +70,10 @@ export function closeAnswered(
   return closed;
 }
 
-/** The upstream did not deliver; the failure's message is redacted. What it reported last still settles the cost exactly, unless it only counted along. */
+/**
+ * The upstream did not deliver; the failure's message is redacted. What it reported last still settles the cost
+ * exactly, unless it only counted along.
+ */
 export function closeFailed(attempt: OpenAttempt, failure: UpstreamFailure, end: CallEnd): ClosedAttempt {
   const { id, hold, configuration } = attempt;
   const { report } = end;
