@@ -46,14 +46,14 @@ export function readChoice(
   }
   if (withTextContent(part)) isChanged = true;
   // Gemini has had it under its own name.
-  const word = choice["finish_reason"] ?? choice["finishReason"];
+  const word = choice["finish_reason"] || choice["finishReason"];
   const meaning = finishMeaning(word);
   if (meaning === "failure") {
     const message = word === "error" ? "an error" : `the finish reason ${cleanMessage(String(word))}`;
     return statusFailure(500, `the upstream ended its answer with ${message}`);
   }
   const finish = meaning === "none" ? undefined : meaning;
-  if (word !== undefined && word !== null && choice["finish_reason"] !== finish) {
+  if ((choice["finish_reason"] ?? undefined) !== finish) {
     choice["finish_reason"] = finish ?? null;
     isChanged = true;
   }

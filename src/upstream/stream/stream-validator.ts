@@ -156,12 +156,12 @@ export class StreamValidator {
   read(chunk: JsonObject, data: string, name = "", member: "message" | "delta" = "delta"): ValidatedEvent {
     this.#identity.read(chunk);
     const choices = chunk["choices"];
-    const hasOutput = carriesOutput(choices, member);
-    const hasUsage = this.#usage.read(chunk, hasOutput);
+    const hasBegun = carriesOutput(choices, member);
+    const hasUsage = this.#usage.read(chunk, hasBegun);
     // vLLM says by the object's name what others say by the event's.
     const isError = name === "error" || chunk["object"] === "error";
     const error = errorIn(chunk) ?? (isError ? errorIn({ error: chunk }) : undefined);
-    if (error !== undefined) return this.#failed(error, hasOutput, hasUsage);
+    if (error !== undefined) return this.#failed(error, hasBegun, hasUsage);
     if (!Array.isArray(choices)) {
       if (choices !== undefined && choices !== null) return failedAs("a chunk whose choices are not a list");
       if (!hasUsage) return nothing;
@@ -180,7 +180,7 @@ export class StreamValidator {
       if (this.#expected === 1 && choices.length === 1 && isObject(choice) && choice["index"] !== 0)
         choice["index"] = null;
       const read = readChoice(choice, at, member, (index) => this.#choices.get(index)?.hasOutput === true);
-      if ("kind" in read) return this.#failed(read, hasOutput, hasUsage);
+      if ("kind" in read) return this.#failed(read, hasBegun, hasUsage);
       isChanged ||= read.isChanged;
       const state = this.#note(read.index, read.part, read.finish, data.length);
       if (choices.length > 1 || read.finish !== undefined || isChanged || hasUsage || member === "message") continue;
@@ -190,9 +190,9 @@ export class StreamValidator {
     return { kind: "chunk", raw: isChanged ? JSON.stringify(chunk) : data, chunk };
   }
 
-  #failed(failure: UpstreamFailure, hasOutput: boolean, hasUsage: boolean): ValidatedEvent {
+  #failed(failure: UpstreamFailure, hasBegun: boolean, hasUsage: boolean): ValidatedEvent {
     if (hasUsage) this.#usage.close();
-    const begun = this.#hasContent || hasOutput;
+    const begun = this.#hasContent || hasBegun;
     return { kind: "failed", failure: begun ? { ...failure, begun } : failure };
   }
 
