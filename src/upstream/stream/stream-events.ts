@@ -4,7 +4,7 @@ import type { Attempt } from "#upstream/attempt.ts";
 import { cutOffFailure, garbageFailure } from "#upstream/failures.ts";
 import type { AnswerLimits, EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
-import { StreamValidator } from "./stream-validator.ts";
+import { StreamValidator, type ValidatedEvent } from "./stream-validator.ts";
 
 /** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
 const lingerMs = 5_000;
@@ -158,8 +158,8 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #setDeadline(): void {
     const { idle, idle_data } = this.#attempt.timeoutsMs;
     const finished = this.#validator.complete && this.#validator.finishedChoices >= this.#choices;
-    const waitMs = this.#awaitsUsage ? drainMs : lingerMs;
-    const idleAt = this.#idleFrom + (finished ? Math.min(idle, waitMs) : idle);
+    const waitMs = this.#awaitsUsage ? drainMs : finished ? lingerMs : idle;
+    const idleAt = this.#idleFrom + Math.min(idle, waitMs);
     const dataAt = this.#dataFrom + idle_data;
     if (idleAt <= dataAt) this.#attempt.deadlines.await("idle", idleAt);
     else this.#attempt.deadlines.await("idle_data", dataAt);
@@ -177,7 +177,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
   }
 
   readonly #takeRun = (text: string, from: number, until: number): number => {
-    const run = this.#ended ? undefined : this.#validator.matchTemplate(text, from, until);
+    const run = this.#ended || this.#awaitsUsage ? undefined : this.#validator.matchTemplate(text, from, until);
     if (run === undefined) return from;
     this.#batch.push(run);
     return from + run.events.length;
@@ -185,7 +185,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
 
   readonly #takeEvent = (data: string, name: string): void => {
     if (this.#ended) return;
-    const validated = this.#validator.validate(data, name);
+    const validated = this.#validate(data, name);
     if (validated.kind === "chunk") this.#batch.push(validated);
     else if (validated.kind === "failed") this.#endBroken(validated.failure);
     else if (validated.kind === "done") {
@@ -193,6 +193,11 @@ export class StreamEvents implements EventStream, Receiver<string> {
       else this.#endDone();
     }
   };
+
+  /** What comes behind `[DONE]` counts for nothing but the usage that it states. */
+  #validate(data: string, name: string): ValidatedEvent {
+    return this.#awaitsUsage ? this.#validator.readUsage(data) : this.#validator.validate(data, name);
+  }
 
   #endDone(): void {
     this.#endOrFail(cutOffFailure("the upstream ended its stream without a finish reason"), false);
@@ -203,7 +208,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #onClose(): EventBatch {
     this.#batch = [];
     this.#sse.finish((data, name) => {
-      const validated = this.#ended ? undefined : this.#validator.validate(data, name);
+      const validated = this.#ended ? undefined : this.#validate(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
       if (validated?.kind === "chunk") this.#batch.push(validated);
       else if (validated?.kind === "failed" && validated.failure.kind !== "garbage") this.#endBroken(validated.failure);

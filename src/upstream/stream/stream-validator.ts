@@ -117,6 +117,18 @@ export class StreamValidator {
     return { kind: "chunk", raw: data, chunk };
   }
 
+  /** Reads an event for its usage alone. */
+  readUsage(data: string): ValidatedEvent {
+    try {
+      const chunk: Json = hasMoreValuesThan(data, this.#maxValues) ? null : JSON.parse(data);
+      if (!isObject(chunk) || !this.#usage.read(chunk, false)) return nothing;
+      const whole = { ...chunk, choices: [] };
+      return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
+    } catch {
+      return nothing; // not JSON, and so no usage
+    }
+  }
+
   #failed(failure: UpstreamFailure, choices: Json | undefined, hasUsage: boolean): ValidatedEvent {
     if (hasUsage) this.#usage.close();
     const begun = this.#hasContent || hasOutput(choices, "delta");

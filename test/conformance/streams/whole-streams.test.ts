@@ -33,8 +33,11 @@ describe("a stream that has come to its end before anything of it was sent", () 
     ["short", [...words.slice(0, 3), stop, usage]],
     ["long", [...words, stop, usage]],
     ["one that begins with reasoning", [chunk({ reasoning: "why" }), ...words.slice(0, 9), stop, usage]],
-    ["one that names another model meanwhile", [...words.slice(0, 4), { ...words[4], model: "vendor/other" }, stop]],
-    ["one that calls a tool", [chunk({ tool_calls: [{ index: 0, id: "c", function: { name: "f" } }] }), stop]],
+    [
+      "one that names another model meanwhile",
+      [...words.slice(0, 4), { ...words[4], model: "vendor/other" }, stop, usage],
+    ],
+    ["one that calls a tool", [chunk({ tool_calls: [{ index: 0, id: "c", function: { name: "f" } }] }), stop, usage]],
   ];
   test.each(kinds)("is sent with its length, as the same events as one that comes in pieces: %s", async (_, events) => {
     for (const body of [{}, { stream_options: { include_usage: true } }]) {
