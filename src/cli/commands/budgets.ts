@@ -187,8 +187,8 @@ async function reconcile(options: OutputOptions & { readonly day: UtcDay }): Pro
 }
 
 const explanation = `The aggregator counts everything that was spent with the key, also by others who use it. A call belongs to the day on which
-it was admitted here, and to the day on which it was billed there. Money that is held may be billed already; what is unproven was charged
-because nobody knows the cost, and may never have been billed.`;
+it was admitted here, and to the day on which it was billed there. Money that is held may be billed already, and
+what is unproven, charged because nobody knows the cost, may never be.`;
 
 async function countNow(baseUrl: string, apiKey: string | undefined) {
   if (apiKey === undefined) throw failed("without UPSTREAM_API_KEY there is no key to ask about");

@@ -17,7 +17,7 @@ import { WithEmptyReasoning } from "#upstream/upstream.ts";
 
 /**
  * The body to post upstream: the redacted request with the upstream's model id, without the gateway's own metadata keys,
- * with usage asked for, and bounded in output when the caller set no bound above 0. Everything else, the order of
+ * with usage asked for, and bounded in output. Everything else, the order of
  * keys too, is the caller's. `redactedBody` is not changed.
  */
 export function forwardedBody(

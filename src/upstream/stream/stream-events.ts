@@ -4,7 +4,7 @@ import type { Attempt } from "#upstream/attempt.ts";
 import { cutOffFailure, garbageFailure } from "#upstream/failures.ts";
 import type { AnswerLimits, EventBatch, EventStream, UpstreamEvent, UpstreamFailure } from "#upstream/upstream.ts";
 import { SseReader } from "./sse-reader.ts";
-import { StreamValidator } from "./stream-validator.ts";
+import { StreamValidator, type ValidatedEvent } from "./stream-validator.ts";
 
 /** How long a finished stream may keep us waiting for its usage or `[DONE]`, and, after that, for its end, in milliseconds. */
 const lingerMs = 5_000;
@@ -167,7 +167,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
   }
 
   readonly #takeRun = (text: string, from: number, until: number): number => {
-    const run = this.#ended ? undefined : this.#validator.matchTemplate(text, from, until);
+    const run = this.#ended || this.#awaitsUsage ? undefined : this.#validator.matchTemplate(text, from, until);
     if (run === undefined) return from;
     this.#batch.push(run);
     this.#outputBytes += run.events.length - run.contentEnds.length * eventFraming.length;
@@ -176,7 +176,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
 
   readonly #takeEvent = (data: string, name: string): void => {
     if (this.#ended) return;
-    const validated = this.#validator.validate(data, name);
+    const validated = this.#validate(data, name);
     if (validated.kind === "failed") this.#endBroken(validated.failure);
     else if (validated.kind === "done") {
       if (this.#validator.hasContent && !this.#validator.hasUsage) this.#awaitsUsage = true;
@@ -187,6 +187,11 @@ export class StreamEvents implements EventStream, Receiver<string> {
       this.#batch.push(validated);
     }
   };
+
+  /** What comes behind `[DONE]` counts for nothing but the usage that it states. */
+  #validate(data: string, name: string): ValidatedEvent {
+    return this.#awaitsUsage ? this.#validator.readUsage(data) : this.#validator.validate(data, name);
+  }
 
   #onDone(): void {
     if (!this.#validator.finishAll()) {
@@ -201,7 +206,7 @@ export class StreamEvents implements EventStream, Receiver<string> {
   #onClose(): EventBatch {
     this.#batch = [];
     this.#sse.finish((data, name) => {
-      const validated = this.#ended ? undefined : this.#validator.validate(data, name);
+      const validated = this.#ended ? undefined : this.#validate(data, name);
       // An unfinished event that cannot be read is the mark of a cut, not garbage; what follows decides.
       if (validated?.kind === "chunk") this.#batch.push(validated);
       else if (validated?.kind === "done" && this.#validator.finishAll()) this.#end(true);

@@ -18,7 +18,7 @@ import { UsageReader } from "#upstream/usage.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 
 /** The result of validating one event; nothing to pass on is an empty event, or one that is no chunk. */
-type ValidatedEvent =
+export type ValidatedEvent =
   | ChunkEvent
   | { readonly kind: "nothing" | "done" }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
@@ -188,6 +188,18 @@ export class StreamValidator {
     }
     if (hasUsage) this.#hasContent = true;
     return { kind: "chunk", raw: isChanged ? JSON.stringify(chunk) : data, chunk };
+  }
+
+  /** Reads an event for its usage alone. */
+  readUsage(data: string): ValidatedEvent {
+    try {
+      const chunk: Json = hasMoreValuesThan(data, this.#limits.maxValues) ? null : JSON.parse(data);
+      if (!isObject(chunk) || !this.#usage.read(chunk, false)) return nothing;
+      const whole = { ...chunk, choices: [] };
+      return { kind: "chunk", raw: JSON.stringify(whole), chunk: whole };
+    } catch {
+      return nothing; // not JSON, and so no usage
+    }
   }
 
   #failed(failure: UpstreamFailure, hasBegun: boolean, hasUsage: boolean): ValidatedEvent {

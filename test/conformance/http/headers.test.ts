@@ -63,7 +63,7 @@ describe("decision headers", () => {
     }
     const refused = await gateway.chat({ model: "smart-router-free", metadata: auth });
     expect([refused.status, refused.headers.get("x-smart-gateway-kind")]).toEqual([403, "AUTH"]);
-    const overCap = await gateway.chat({ max_tokens: 2_000_000_000, metadata: auth });
+    const overCap = await gateway.chat({ max_tokens: 2_000_000_000, n: 128, metadata: auth });
     expect([overCap.status, overCap.headers.get("x-smart-gateway-rule")]).toEqual([403, "guarded_kind, critical_risk"]);
   });
 

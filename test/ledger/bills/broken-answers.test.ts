@@ -107,6 +107,11 @@ const rows: [what: string, behaviour: Behaviour, outcome: number | "held" | "cha
     streams({ events: [text, stop, "data: [DONE]\n\n", last(counted(7))], gate }),
     tokens(7),
   ],
+  [
+    "more output behind it, which is not passed on, and no usage",
+    streams({ events: [text, stop, "data: [DONE]\n\n", pair, "data: {\n\n", limited, text], end: "clean" }),
+    "charged",
+  ],
   // Usage settles a stream that breaks off where it stands behind all output.
   ["usage after the last output", breaks(text, { ...empty, ...counted(7) }), tokens(7)],
   ["usage before more output", breaks(text, { ...empty, ...counted(7) }, text, text), "held"],

@@ -28,10 +28,9 @@ function bills(tokens: (body: Answer) => number, usage: (output: number) => Json
 }
 const counts = (more: JsonObject) => ({ usage: { prompt_tokens: 32, ...more } });
 
-const rows: [what: string, capUsd: number, behaviour: Behaviour, body?: JsonObject][] = [
+const rows: [what: string, behaviour: Behaviour][] = [
   [
     "reasoning beside the completion",
-    0.05,
     bills(
       () => 8_150,
       (all) =>
@@ -44,33 +43,13 @@ const rows: [what: string, capUsd: number, behaviour: Behaviour, body?: JsonObje
   ],
   [
     "reasoning that only the total shows",
-    0.05,
     bills(
       () => 8_150,
       (all) => counts({ completion_tokens: 150, total_tokens: 32 + all }),
     ),
   ],
   [
-    "max_completion_tokens where only max_tokens is read",
-    0.005,
-    bills(
-      ({ max_tokens }) => max_tokens ?? 8_192,
-      (all) => counts({ completion_tokens: all }),
-    ),
-    { max_completion_tokens: 10 },
-  ],
-  [
-    "num_return_sequences",
-    0.005,
-    bills(
-      ({ max_tokens, num_return_sequences }) => max_tokens * num_return_sequences,
-      (all) => counts({ completion_tokens: all }),
-    ),
-    { max_tokens: 100, num_return_sequences: 20 },
-  ],
-  [
     "no usage at all",
-    0.05,
     bills(
       ({ max_tokens }) => max_tokens,
       () => ({}),
@@ -78,7 +57,6 @@ const rows: [what: string, capUsd: number, behaviour: Behaviour, body?: JsonObje
   ],
   [
     "a count of no output",
-    0.05,
     bills(
       ({ max_tokens }) => max_tokens,
       () => counts({ completion_tokens: 0, total_tokens: 32 }),
@@ -87,12 +65,13 @@ const rows: [what: string, capUsd: number, behaviour: Behaviour, body?: JsonObje
 ];
 
 describe("the bill stays below the cap with", () => {
-  test.each(rows)("%s", async (...[, capUsd, behaviour, body]) => {
+  test.each(rows)("%s", async (_, behaviour) => {
+    const capUsd = 0.05;
     for (const stream of [false, true]) {
       const budget = { per_day_hard_usd: capUsd, per_day_soft_usd: capUsd };
       await using gateway = await start({ policy: { budget }, script: () => behaviour });
       for (let calls = 0; calls < 10; calls++)
-        await Promise.all(Array.from({ length: 8 }, async () => (await gateway.chat({ ...body, stream })).text()));
+        await Promise.all(Array.from({ length: 8 }, async () => (await gateway.chat({ stream })).text()));
       const billed = gateway.upstream.billedNanoUsd();
       expect(billed).toBeWithin(1, capUsd * 1e9 + 1);
       expect((await gateway.ledger()).spent).toBeGreaterThanOrEqual(billed);
