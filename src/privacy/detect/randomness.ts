@@ -146,10 +146,19 @@ export function isWordsOnly({ digits, bigrams: count, bigramScore }: TextShape):
   return digits === 0 && count >= 6 && bigramScore > 0;
 }
 
-const dummyValue =
-  /x{5,}|\*{3,}|\.{3}|[\x01\x03]|\u2022{2,}|0{9,}|123456789|abcdefgh|01234567|placeholder|example|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])(?:todo|fake|dummy|sample|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])|<[a-z]/i;
+const dummyMarks = String.raw`x{5,}|\*{3,}|\.{3}|[\x01\x03]|\u2022{2,}|0{9,}|placeholder|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])your[-_ ]|<[a-z]`;
+const dummyToken = new RegExp(dummyMarks, "i");
+const dummyValue = new RegExp(
+  `${dummyMarks}|(?<![a-z0-9])(?:todo|fake|dummy|sample|example|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])`,
+  "i",
+);
 
-/** Whether a text is a dummy value rather than a secret: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
+/** Whether the rest of a token says that it only stands for one: `xxxxx`, `your-key`. */
+export function isDummyToken(body: string): boolean {
+  return dummyToken.test(body);
+}
+
+/** Whether a text says that it only stands for a secret: `xxxx`, `your_key_here`, `changeme`. */
 export function isDummyValue(text: string): boolean {
   return dummyValue.test(text);
 }

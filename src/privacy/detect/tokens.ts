@@ -14,7 +14,7 @@ import {
 } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
+import { isDummyToken, isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
 
 /** How far before a run its token may begin. */
 const maxLeadLength = 160;
@@ -30,6 +30,8 @@ interface Candidate {
   readonly distinctive: boolean;
   /** The token goes on through base64 characters, not only token characters. */
   readonly base64: boolean;
+  /** What follows the start may hold `_` and `-`, as the names of programs do. */
+  readonly joinsWords: boolean;
 }
 
 /** By the first two characters, 7 bits each: 1 + index into `buckets`; 0 for none. */
@@ -51,6 +53,7 @@ for (const rule of tokenRules) {
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
       distinctive,
       base64: rule.body.includes("+/"),
+      joinsWords: /\\w|[_-]\]/.test(rule.body),
     });
   }
 }
@@ -129,7 +132,8 @@ function matchAny(
   ahead: ReadAhead,
   found: Span[],
 ): number {
-  for (const { rule, start, pattern, base64, distinctive } of bucket) {
+  for (const candidate of bucket) {
+    const { rule, start, pattern, base64, distinctive } = candidate;
     if (place === inside ? !distinctive : place === atBoundary && start.length < 3) continue;
     if (!normalized.text.startsWith(start, at)) continue;
     pattern.lastIndex = at;
@@ -144,7 +148,7 @@ function matchAny(
     const next = normalized.bytes[end] ?? 0;
     if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
     end = ahead.tokenEnd(normalized.bytes, end, base64);
-    if (!isToken(rule, normalized.text.slice(at, end), start)) continue;
+    if (!isToken(candidate, normalized.text.slice(at, end))) continue;
     found.push({ start: at, end, rule: rule.id });
     return end;
   }
@@ -165,7 +169,7 @@ function unknownShapeEnd(normalized: NormalizedText, at: number, start: string, 
   if (end - at - start.length < 20) return -1;
   const body = normalized.text.slice(at + start.length, Math.min(end, at + 400));
   const shape = shapeOf(body);
-  return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !dummyToken.test(body) ? end : -1;
+  return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !isDummyToken(body) ? end : -1;
 }
 
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
@@ -225,12 +229,15 @@ function isBoundary(normalized: NormalizedText, at: number): boolean {
   );
 }
 
-/** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
-function isToken(rule: TokenRule, token: string, start: string): boolean {
+/**
+ * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; only where other texts
+ * have the same shape must it look random.
+ */
+function isToken({ rule, start, joinsWords }: Candidate, token: string): boolean {
   const body = token.slice(start.length, maxJudgedLength);
-  if (dummyToken.test(body) || isZeroFill(body)) return false;
+  if (isDummyToken(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
-  if (rule.confidence !== "medium") return !isWordsOnly(shape);
+  if (rule.confidence !== "medium") return !joinsWords || (!isWordsOnly(shape) && !isIdentifierShaped(body, shape));
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
   // 48 drawn characters nearly always hold a digit; behind a beginning that nothing else has, the rare ones without count too.
@@ -256,10 +263,6 @@ function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
 
 /** `$`, `^`, `#` and `*` occur in the prefixes of a few tokens, never in their bodies. */
 const prefixSymbols = byteSet("$^#*");
-
-/** What documentation and tests show instead of a token. */
-const dummyToken =
-  /x{5}|X{5}|\*{3}|\.{3}|0{9}|123456789|abcdefgh|ABCDEFGH|EXAMPLE|example|laceholder|LACEHOLDER|(?:your|YOUR)[-_]|REDACTED|redacted/;
 
 /** What follows is judged with its beginning. */
 const maxJudgedLength = 1_024;

@@ -7,12 +7,14 @@ import {
   isLetter,
   isQuote,
   matchEnd,
+  OPEN_BRACE,
   OPEN_BRACKET,
   SPACE,
   skipBlanks,
 } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyName } from "./key-names.ts";
+import { valueBesideName, valueInObject } from "./members.ts";
 import type { NamedValue } from "./named-values.ts";
 import { looksRandom } from "./randomness.ts";
 import { type CandidateValue, readGroup, readValue } from "./value-reader.ts";
@@ -27,7 +29,7 @@ const closesName = byteSet("\"'`])*\x02");
 const beginsAssignment = byteSet(":=-<!?|oAaSs&NV[");
 /** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||` and `or` before a literal; `As String =`, `x[] =`. */
 const assignment =
-  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))\**[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
+  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?![?+]\S)(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))\**[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
 
 /** Where the value behind a name and `=` or its like begins; -1 where none is. Runs for every key word of a text. */
 export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from: number): number {
@@ -49,7 +51,7 @@ const saidMarks = byteSet(":=-(?");
 const directlyBeforeSaid =
   /'s(?=[ \t])|["'`\])*\x02]{0,3}(?:[ \t]{1,3}-(?=[ \t])|[ \t]{0,3}\?[ \t]{1,3}(?!it'?s|it is|that'?s))/iy;
 const copulas = new Set(
-  "is was are be been equals becomes to as ist est es lautet \xe8 \xe9 \xe4r er je este jest reads type typed typing enter entered tried".split(
+  "is was are be been equals becomes to ist est es lautet \xe8 \xe9 \xe4r er je este jest reads type typed typing enter entered tried".split(
     " ",
   ),
 );
@@ -104,15 +106,10 @@ const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])
 const lookupCall =
   /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/;
 
-/** `<password>…`, `name="password" value="…"`, `- name: PASSWORD` with `value: …` below it, `variable "password" { default = … }`. */
+/** `<password>…`, `<entry key="password">…`. */
 const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const insideTag = /<(?!\/)[^<>\n]{0,80}$/;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
-const nameThenValue =
-  /["'`]?[ \t]{0,8}(?:,|;|\/?>|(?:\s{1,4}[\w-]{1,24}=["'][^"'<>\n]{0,80}["']){1,4})?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
-const blockDefault = /"\s{0,8}\{[^{}]{0,240}?\bdefault\s{0,8}=\s{0,8}/y;
-/** `<key>password</key><string>…` */
-const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/y;
 /** The next cell: `| password | … |`. */
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
@@ -152,24 +149,16 @@ export function valueAfterName(
   }
   const quoted = next === '"' || next === "'";
   const blank = next === " " || next === "\t";
-  const endsLineOrCell = next === "\n" || next === ",";
-  if (next === "<") return readBehind(name, propertyList, tagValue);
   // What stands behind the quote and the blanks.
   const lead = blank || quoted ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
+  const read = (at: number) => memberValue(name, at);
   let value: CandidateValue | undefined;
   if (next === "]" || next === ")" || quoted) value = valueInFormInput(normalized, name);
-  if (value === undefined && (next === ">" || endsLineOrCell || quoted)) {
-    const at = matchEnd(nameThenValue, text, to);
-    if (at >= 0)
-      value = name.asSecret(
-        next === "\n" || text[at] === '"' || text[at] === "'"
-          ? readValue(text, at, "bare")
-          : readGroup(tagValue, text, at),
-      );
-    if (value === undefined && !endsLineOrCell && insideTag.test(text.slice(Math.max(0, from - 82), from)))
-      value = readBehind(name, tag, tagValue);
-    if (value === undefined && next === '"') value = readBehind(name, blockDefault);
-  }
+  if (value === undefined && lead === "{") value = valueInObject(text, text.indexOf("{", to), read);
+  if (value === undefined && (quoted || blank || next === "\n" || next === "," || next === "<"))
+    value = valueBesideName(normalized, from, to, read);
+  if (value === undefined && (next === ">" || quoted) && insideTag.test(text.slice(Math.max(0, from - 82), from)))
+    value = readBehind(name, tag, tagValue);
   if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
   if (value === undefined && (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || quoted))
     value = readBehind(name, cell, cellValue);
@@ -178,6 +167,12 @@ export function valueAfterName(
   if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
     value = valueInSentence(normalized, name);
   return value;
+}
+
+/** The value of a member that a name governs. */
+function memberValue(name: NamedValue, at: number): CandidateValue | undefined {
+  const { text } = name.normalized;
+  return name.asSecret(text[at - 1] === ">" ? readGroup(tagValue, text, at) : readValue(text, at, "bare"));
 }
 
 /** What stands behind a name and a pattern: what the other pattern reads there, or else a value as in settings. */
@@ -204,6 +199,7 @@ function valueAfterAssignment(
   if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
     at = skipBlanks(bytes, at + 1, 8);
   const isQuery = /[?&]/.test(text.charAt(from - 1));
+  if (bytes[at] === OPEN_BRACE) return valueInObject(text, at, (member) => memberValue(name, member)) ?? null;
   const value = readValue(text, at, isQuery ? "query" : "bare", most);
   if (value !== undefined) {
     const accepted = name.asSecret(value);

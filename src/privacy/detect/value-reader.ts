@@ -1,5 +1,5 @@
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
-import type { Notation } from "./values.ts";
+import type { Notation } from "./kept-values.ts";
 
 export interface CandidateValue {
   readonly start: number;
@@ -79,6 +79,7 @@ function readQuoted(text: string, start: number): CandidateValue | undefined {
   return end - start < 3 ? undefined : { start, end, text: text.slice(start, end), notation: "quoted" };
 }
 
+const hashMark = /\*[0-9A-F]{40}/y;
 const openingMarks = byteSet("(*_");
 const closingMarks = byteSet(".,;:)]}?*\\");
 const afterScheme = byteSet(" :\t=");
@@ -88,7 +89,8 @@ const mayEndBare = byteSet("&,;#");
 
 function readBare(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {
   let start = from;
-  while (start < from + 3 && openingMarks[text.charCodeAt(start)] === 1) start++;
+  // Not the mark of MySQL before a hash.
+  while (start < from + 3 && openingMarks[text.charCodeAt(start)] === 1 && matchEnd(hashMark, text, start) < 0) start++;
   const limit = Math.min(text.length, start + most);
   let end = start;
   for (; end < limit; end++) {

@@ -1,9 +1,7 @@
-import { vendorsOfPlainKeys } from "#privacy/rules/vendor-words.ts";
 import { isBase64Symbol } from "#privacy/text/base64.ts";
 import { byteSet, classes, HYPHEN, inName, isKeyCharacter } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { nameParts } from "./key-names.ts";
 import { isIdentifierShaped, isRandom, shapeOf } from "./randomness.ts";
 import { isSecret } from "./values.ts";
 
@@ -76,8 +74,7 @@ function namedValue(
   const [start, end] = isBase64Symbol(bytes[to] ?? 0) || isBase64Symbol(bytes[from - 1] ?? 0) ? base64 : [from, to];
   const value = text.slice(start, end);
   const rule = ruleOf(name, value);
-  if (rule === undefined || (rule !== "secret_key" && !isVendorName(name))) return undefined;
-  return isSecret(value, "quoted") ? { start, end, rule } : undefined;
+  return rule !== undefined && isSecret(value, "quoted") ? { start, end, rule } : undefined;
 }
 
 function prefixedKey({ text }: NormalizedText, name: string, from: number, to: number): Span | undefined {
@@ -141,21 +138,10 @@ const aroundSeparator = byteSet(" \"'`");
 function ruleOf(name: string, value: string): string | undefined {
   // Shorter hex is the sum of something.
   if (isSignature(name) && value.length >= (hexText.test(value) ? 40 : 32)) return "url_signature";
-  if (shortKeyNames.test(name)) return "secret_key";
-  return plainKey.test(value) && namesVendor(name) ? "vendor_key" : undefined;
+  return shortKeyNames.test(name) ? "secret_key" : undefined;
 }
 
 const hexText = /^[0-9a-f]+$/i;
-
-/** Keys without a mark: hex, a UUID, or long enough and with a digit. */
-const plainKey =
-  /^(?:[a-f0-9]{20,128}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[^0-9]*[0-9])[\w+/=.~-]{16,128})$/i;
-
-/** Whether one or two words of a name, such as `datadog` or `new_relic`, are a vendor. */
-function namesVendor(name: string): boolean {
-  const parts = nameParts(name);
-  return parts.some((part, at) => vendorsOfPlainKeys.has(part) || vendorsOfPlainKeys.has(part + (parts[at + 1] ?? "")));
-}
 
 /** Names too short to be looked for: `MINIO_SK`, `accessSk`, `azure.pat`. The value decides. */
 const shortKeyNames = /(?:^|[_.-])(?:sk|pat|SK|PAT)$|[a-z](?:Sk|SK|Pat|PAT)$|_SALT$|[Aa]pp_?[Cc]ertificate$/;

@@ -1,0 +1,90 @@
+import { byteSet, classes, inToken, isQuote, matchAt } from "#privacy/text/characters.ts";
+import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import type { CandidateValue } from "./value-reader.ts";
+
+/**
+ * Names and values that stand apart: a member that names something (`name`, `Key`, the key of an object) governs the member of the same
+ * object that holds it (`value`, `SecretString`), whatever stands between, in JSON, YAML, HCL, XML and the arguments of a call.
+ */
+const nameMember = /^(?:name|key|id|var|variable|parameter_?(?:key|name)|output_?key|setting|header|field|property)$/i;
+const valueMember =
+  /^(?:[a-z]\w{0,12}?_?value|value|val|data|content|computed|plain_?text|(?:secret_?)?string|default|raw)$/i;
+
+/** How much of an object is read for the value of a name in it, in either direction. */
+const maxDistance = 1_024;
+
+/** A member's key and what follows it, a string, a bracket, the beginning of a line, or anything else. */
+const part =
+  /(["']?)([A-Za-z_][\w-]{0,40})\1[ \t]{0,40}(?:=>?|:(?!:)|>)[ \t]{0,40}|"[^"\n]{0,1024}"|'[^'\n]{0,1024}'|[{}[\]()]|\n[ \t]{0,64}|[\w.-]{1,80}|[^\w\n"'{}[\]()]{1,80}|["']/y;
+/** The key of a member, right before its value: `"name": "`, `Name = `, `<key>`. */
+const keyBefore = /(?<![\w/])([A-Za-z_]\w{0,24})["']?[ \t]{0,4}(?:=>|[:=>])[ \t]{0,20}["']?$/;
+const tagBefore = /<(?!\/)[^<>\n]{0,160}$/;
+const inPath = byteSet("/.-_").map((is, c) => is || (classes[c] ?? 0) & inToken);
+
+/** Reads the value that begins at a place, if it is a secret. */
+type ReadValue = (at: number) => CandidateValue | undefined;
+
+/** The value that belongs to a name which is itself the value of a member such as `name`. */
+export function valueBesideName({ bytes, text }: NormalizedText, from: number, to: number, read: ReadValue): CandidateValue | undefined {
+  let start = from;
+  while (start > 0 && from - start < 120 && inPath[bytes[start - 1] ?? 0] !== 0) start--;
+  const before = text.slice(Math.max(0, start - 60), start);
+  const found = keyBefore.exec(before);
+  const key = found?.[1] ?? "";
+  if (found === null || !nameMember.test(key)) return undefined;
+  const keyAt = start - before.length + found.index;
+  let limit = Math.min(text.length, to + maxDistance);
+  if (found[0].includes("=") && tagBefore.test(text.slice(Math.max(0, keyAt - 160), keyAt))) {
+    const tagEnd = text.slice(to, limit).indexOf(">");
+    if (tagEnd >= 0) limit = to + tagEnd;
+  }
+  const value = valueIn(text, isQuote(bytes[to] ?? 0) ? to + 1 : to, limit, indentationOf(text, keyAt), read);
+  if (value !== undefined) return value;
+  const open = openingBrace(text, from);
+  return open < 0 ? undefined : valueIn(text, open + 1, keyAt, -1, read);
+}
+
+/** The value in an object whose key is a name: `"db_password": {"sensitive": true, "value": …`. */
+export function valueInObject(text: string, openAt: number, read: ReadValue): CandidateValue | undefined {
+  return valueIn(text, openAt + 1, Math.min(text.length, openAt + maxDistance), -1, read);
+}
+
+/** @param indentation of the name: a line with less of it is no part of the object, nor is another name; -1 where neither ends it */
+function valueIn(text: string, from: number, to: number, indentation: number, read: ReadValue): CandidateValue | undefined {
+  let depth = 0;
+  let next = from;
+  for (let at = from; at < to; at = next) {
+    const found = matchAt(part, text, at);
+    if (found === undefined) return undefined;
+    next = part.lastIndex;
+    const [whole, , key] = found;
+    if (key !== undefined) {
+      if (depth > 0 || text[at - 1] === "/") continue;
+      const value = valueMember.test(key) ? read(next) : undefined;
+      if (value !== undefined) return value;
+      if (indentation >= 0 && nameMember.test(key)) return undefined;
+    } else if (whole === "{" || whole === "[" || whole === "(") depth++;
+    else if (whole === "}" || whole === "]" || whole === ")") {
+      if (--depth < 0) return undefined;
+    } else if (whole[0] === "\n" && depth === 0 && whole.length <= indentation && !/\s/.test(text.charAt(next)))
+      return undefined;
+  }
+  return undefined;
+}
+
+/** The column of a key at the beginning of its line, or behind the dash of a list's item; 0 of any other. */
+function indentationOf(text: string, keyAt: number): number {
+  const before = text.slice(Math.max(0, keyAt - 80), keyAt);
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  return /^[ \t]*(?:-[ \t]+)?["'(]?$/.test(line) ? line.replace(/["'(]$/, "").length : 0;
+}
+
+function openingBrace(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at >= Math.max(0, from - maxDistance); at--) {
+    const c = text[at];
+    if (c === "}") depth++;
+    else if (c === "{" && depth-- === 0) return at;
+  }
+  return -1;
+}
