@@ -2,7 +2,7 @@ import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/
 import { Fact, wholeMessage } from "#domain/known-message.ts";
 import { isRawJSON } from "#domain/raw-json.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
-import { Placeholders } from "#privacy/restore/placeholders.ts";
+import { Placeholders, placeholderNumbers, placeholderNumbersOf } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 import { spliceJson } from "./json-splice.ts";
@@ -99,7 +99,7 @@ function redactMembers(body: ChatBody, redactor: BodyRedactor): ChatBody | undef
 const noFindings: readonly Finding[] = [];
 
 class BodyRedactor {
-  readonly placeholders: Placeholders;
+  readonly placeholders = new Placeholders();
   /** What is found can neither be replaced nor be a reason to refuse. */
   reportOnly = false;
   /** The scans only list what they are asked about. */
@@ -107,7 +107,11 @@ class BodyRedactor {
   readonly #scans: BodyScanners;
   readonly #by: BodyScanners;
   readonly #body: ChatBody;
+  /** Values are put back into the answer. */
+  readonly #restoring: boolean;
   #messageIndex = -1;
+  /** Up to which message the numbers of placeholders in it are known; -1: not even outside of messages. */
+  #numbersTo = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
   /** Every text is an id or a name. */
@@ -120,8 +124,7 @@ class BodyRedactor {
   #known: Iterator<readonly Span[]> | undefined;
 
   constructor(scans: BodyScanners, by: BodyScanners, body: ChatBody, restoring: boolean) {
-    // What is put back must not take the place of a text that only looks like it; otherwise numbers had better stay as they are.
-    this.placeholders = new Placeholders(restoring ? body : undefined);
+    this.#restoring = restoring;
     this.#scans = scans;
     this.#by = by;
     this.#body = body;
@@ -356,7 +359,7 @@ class BodyRedactor {
       out += text.slice(at, start);
       // The placeholder stands in the part where the secret begins; a part that would end up empty carries it too,
       // because some upstreams refuse an empty text part.
-      if (!span.startsInEarlierPart || span.end === text.length) out += this.placeholders.of(span.rule, span.value);
+      if (!span.startsInEarlierPart || span.end === text.length) out += this.#placeholderOf(span.rule, span.value);
       if (!span.startsInEarlierPart) this.#count(span.rule);
       at = Math.max(at, span.end);
     }
@@ -387,7 +390,7 @@ class BodyRedactor {
   #redactArguments(json: string): string {
     const spans = this.#scan("text", json);
     if (spans.length === 0) return json;
-    const redacted = spliceJson(json, spans, (rule, value) => this.#placeholderOf(rule, value));
+    const redacted = spliceJson(json, spans, (rule, value) => this.#countedPlaceholderOf(rule, value));
     return redacted ?? this.#replace(json, spans);
   }
 
@@ -395,15 +398,32 @@ class BodyRedactor {
     let out = "";
     let at = 0;
     for (const { start, end, rule } of spans) {
-      out += text.slice(at, start) + this.#placeholderOf(rule, text.slice(start, end));
+      out += text.slice(at, start) + this.#countedPlaceholderOf(rule, text.slice(start, end));
       at = end;
     }
     return out + text.slice(at);
   }
 
-  /** Counts the value. */
-  #placeholderOf(rule: string, value: string): string {
+  #countedPlaceholderOf(rule: string, value: string): string {
     this.#count(rule);
+    return this.#placeholderOf(rule, value);
+  }
+
+  /**
+   * A new value gets no number of a placeholder that stands before it, up to the end of its message. Those that stand behind it do not
+   * count: the numbers of a conversation stay the same as it grows. What is put back into answers must differ from all.
+   */
+  #placeholderOf(rule: string, value: string): string {
+    if (!this.placeholders.has(value)) {
+      const { messages, ...others } = this.#body;
+      const to = this.#restoring ? messages.length : this.#messageIndex + 1;
+      if (this.#numbersTo < 0) this.placeholders.skip(placeholderNumbers(others));
+      for (let at = Math.max(0, this.#numbersTo); at < to; at++) {
+        const message = messages[at];
+        if (message !== undefined) this.placeholders.skip(placeholderNumbersOf(message));
+      }
+      this.#numbersTo = Math.max(this.#numbersTo, to);
+    }
     return this.placeholders.of(rule, value);
   }
 

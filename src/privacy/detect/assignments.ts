@@ -1,4 +1,14 @@
-import { byteSet, CLOSE_PAREN, classes, DOT, HYPHEN, inName, matchEnd, SLASH, SPACE } from "#privacy/text/characters.ts";
+import {
+  byteSet,
+  CLOSE_PAREN,
+  classes,
+  DOT,
+  HYPHEN,
+  inName,
+  matchEnd,
+  SLASH,
+  SPACE,
+} from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { NamedValue, namesPair, passwordAfterUser } from "./named-values.ts";
@@ -14,6 +24,9 @@ const maxNameLength = 80;
 /** A word or an expression of a program, perhaps negated: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
 const codeExpression =
   /!{0,2}(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
+/** Base64 before a name: that is a part of it. */
+const dataLength = 24;
+const data = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]{24}$/;
 /** What can stand behind the name of a table's column. */
 const endsCell = byteSet('\n,|\t; \x01*"');
 /** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums, `checksum/secret: …`: the sum of what has the name. */
@@ -53,7 +66,10 @@ export class AssignmentScanner {
     const valueAt = valueStartAfterAssignment(normalized, to);
     if (valueAt >= 0 && !namesPair(bytes, keywordAt) && matchEnd(codeExpression, text, valueAt) >= 0) return end;
     const from = wordStart(bytes, keywordAt);
-    if ((next === CLOSE_PAREN || bytes[from - 1] === SLASH) && checksumOf.test(text.slice(Math.max(0, from - 120), from)))
+    if (
+      (next === CLOSE_PAREN || bytes[from - 1] === SLASH) &&
+      checksumOf.test(text.slice(Math.max(0, from - 120), from))
+    )
       return end;
     const name = new NamedValue(normalized, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
@@ -65,7 +81,7 @@ export class AssignmentScanner {
       this.#scannedFrom = from;
       this.#scannedTo = wordEnd(bytes, to);
     }
-    if (value !== undefined) {
+    if (value !== undefined && !(from > dataLength && data.test(text.slice(from - dataLength, from)))) {
       const { kind, rule } = name.key;
       found.push({ start: value.start, end: value.end, rule: kind === "none" ? "password" : rule });
     }

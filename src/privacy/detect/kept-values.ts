@@ -27,8 +27,8 @@ const dotted = `[A-Za-z_$@][\\w$]{0,60}(?:(?:\\.|::|->|\\?\\.)[A-Za-z_$][\\w$]{0
 
 // biome-ignore format: one form a line, so that the list reads as a table
 export const keptForms: readonly KeptForm[] = [
-  { form: "reference", kept: "${DB_PASSWORD}", replaced: "$Uo4Aessy2", pattern: /^(?:\$\{|\$\(|\$[A-Za-z_]\w*[./:)\]}"]|\{\{|\{%|<%|<[A-Za-z_ -]*>?$|%[A-Za-z_]\w*%$|%[a-z]$|%\([a-z]|#\{|@[A-Za-z]+@$|\[?REDACTED|\[[A-Z_ -]+\]|!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|env|Join|Select)\b|&[A-Za-z]+$|\*[A-Za-z]+$|process\.|os\.|env[.:([]|ENV[.[(]|ENC\[|System\.|Environment\.|getenv|config[.[(]|settings[.[(]|self\.|this\.|req\.|request\.|ctx\.|vault:|arn:|ssm:|sops:|op:\/\/|secretref:|secrets?[.[]|data\.|var\.|local\.|module\.|params?\.|props\.|options?\.|args?[.[]|https?:\/\/|file:|projects\/|@Microsoft|keyvault)/ },
-  { form: "password hash", kept: "$2y$10$N9qo8uLOickgx2ZMRZoMye", replaced: "$ecret2Pass", pattern: /^(?:\{[A-Za-z0-9-]{2,16}\})?\$(?:\d\w?|[2y]|gy|apr1|argon2\w{0,2}|pbkdf2[\w-]{0,12}|s?crypt|bcrypt[\w-]{0,8}|sha\d{0,3}|md5|[PHS])\$|^\{(?:S?SHA(?:\d{3})?|S?MD5|CRYPT|PBKDF2[\w-]*)\}|^(?:(?:django_)?pbkdf2\w{0,10}|bcrypt\w{0,7}|argon2\w{0,2}|scrypt|sha\d{0,3}|md5|scram-sha-256)[$:]|^md5[0-9a-f]{32}$|^\*[0-9A-F]{40}$/i },
+  { form: "reference", kept: "${DB_PASSWORD}", replaced: "$Uo4Aessy2", pattern: /^(?:\}\}|\$\{|\$\(|\$[A-Za-z_]\w*[./:)\]}"]|\{\{|\{%|<%|<[A-Za-z_ -]*>?$|%[A-Za-z_]\w*%$|%[a-z]$|%\([a-z]|#\{|@[A-Za-z]+@$|\[?REDACTED|\[[A-Z_ -]+\]|!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|env|Join|Select)\b|&[A-Za-z]+$|\*[A-Za-z]+$|process\.|os\.|env[.:([]|ENV[.[(]|ENC\[|System\.|Environment\.|getenv|config[.[(]|settings[.[(]|self\.|this\.|req\.|request\.|ctx\.|vault:|arn:|ssm:|sops:|op:\/\/|secretref:|secrets?[.[]|data\.|var\.|local\.|module\.|params?\.|props\.|options?\.|args?[.[]|https?:\/\/|file:|projects\/|@Microsoft|keyvault)/ },
+  { form: "password hash", kept: "$2y$10$N9qo8uLOickgx2ZMRZoMye", replaced: "$ecret2Pass", pattern: /^(?:[\w.@-]{1,64}:)?(?:\{[A-Za-z0-9-]{2,16}\})?\$(?:\d\w?|[2y]|gy|apr1|argon2\w{0,2}|pbkdf2[\w-]{0,12}|s?crypt|bcrypt[\w-]{0,8}|sha\d{0,3}|md5|[PHS])\$|^\{(?:S?SHA(?:\d{3})?|S?MD5|CRYPT|PBKDF2[\w-]*)\}|^(?:(?:django_)?pbkdf2\w{0,10}|bcrypt\w{0,7}|argon2\w{0,2}|scrypt|sha\d{0,3}|md5|scram-sha-256)[$:]|^md5[0-9a-f]{32}$|^\*[0-9A-F]{40}$/i },
   { form: "version", kept: "5.1.1(@types/node@22.10.2)", replaced: "5.1.1Pass!x", pattern: /^[v^~=<>]{0,2}\d{1,5}\.\d{1,5}(?:\.\d{1,9})?(?:$|[-+(][\w.+@/()-]*$|\.\w{1,12}$)/ },
   { form: "artifact", kept: "jjwt-api:0.12.5", replaced: "api:Zq8x5v7w", pattern: /^(?:[\w.-]{1,80}:){1,3}\d{1,5}\.\d{1,5}[\w.+-]*$/ },
   { form: "type", kept: "String!", replaced: "Strong9!", pattern: new RegExp(`^[[(&*]{0,3}(?:'\\w{1,12} |mut )?${typeName}(?:\\([\\d,]{0,8}\\))?[\\])?!,;*|]{0,5}$|^[A-Z][A-Za-z]{1,40}(?:Input|Type|Enum|Scalar|Output)?[\\]]{0,2}[!?][\\]!?,;]{0,3}$`, "i"), unquoted: true },
@@ -36,11 +36,12 @@ export const keptForms: readonly KeptForm[] = [
   { form: "colour, issue, link", kept: "#22c55e", replaced: "#22c55eQ", pattern: /^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|\(?\[{0,2}#\d{1,7}\]{0,2}\)?)[;,)]?$|^\(?\[[^\]\n]{0,80}\]\(/i },
   { form: "number", kept: "0x8B30", replaced: "0x8B30zq!w", pattern: /^\(?[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)[),/]{0,2}$/i },
   { form: "argument", kept: "strict=False)", replaced: "strict=9k!zQ", pattern: /^(?:[a-z_]\w{0,40}=(?:true|false|none|null|\d{1,4})?|(\w{2,40})=\1)[),;]{0,3}$|^[;&,]\s?[\w.-]{1,40}=$|^--?[a-z][\w-]{0,40}\d{0,4}=?$/i },
+  { form: "path of a member", kept: "config.0.secret_key_wo", replaced: "config.0x9Q!kz", pattern: /^[a-z]\w{0,60}(?:\.\w{1,60}){0,10}\.(?:\d{1,4}|\*)(?:\.\w{1,60}){0,10}$/i },
   { form: "member", kept: "Algorithm::HS256", replaced: "kq::9xW!", pattern: /^(?:\\?&)?[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}\(?$/ },
   { form: "example value", kept: "value1", replaced: "value1z9q", pattern: /^value\d{0,2}(?![a-z0-9])|^value\d{1,2}[A-Z]/i },
   { form: "public key", kept: "MFkwEwYHKoZIzj0CAQYI", replaced: "MFkwEwYHKoZIzj1x", pattern: /^(?:MFkwEwYHKoZIzj0|MHYwEAYHKoZIzj0|MIGbMBAGByqGSM49|MIIBIjANBgkqhkiG|MIICIjANBgkqhkiG|MIGfMA0GCSqGSIb3DQEBAQUAA4|MCowBQYDK2Vw)/ },
   { form: "host, header, class of characters", kept: "localhost:2222", replaced: "local:h0st!2", pattern: /^(?:localhost|(?:[\w-]{1,63}\.){1,8}[a-z]{2,10}):\d{2,5}$|^HTTP\/\d|^T\d{4}\.\d{3}$|^![01](?:[,;)}]|$)|^\[(?:\^|a-z|A-Z|0-9|\\w)|^(?:list|dict|map|array|set|optional|sequence|tuple)[[(<]|^#(?:include|define|import|endif|pragma)\b/ },
-  { form: "regular expression, fingerprint", kept: "SHA256:uNiVztksCsDhcc0u9e8B", replaced: "SHA:7q!9w", pattern: /^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/ },
+  { form: "regular expression, fingerprint", kept: "SHA256:uNiVztksCsDhcc0u9e8B", replaced: "SHA:7q!9w", pattern: /^#!|^\.[*+]|^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/ },
   { form: "negation", kept: "!isPassword", replaced: "!9xKw2", pattern: new RegExp(`^!{1,2}${dotted}[),;]{0,3}$`), unquoted: true },
   { form: "setting of a word", kept: "disable=protected-access", replaced: "disable=9Qw!", pattern: /^[a-z_]{2,40}=[a-z_.-]{2,40}$/i, unquoted: true },
 ];
@@ -54,7 +55,7 @@ const expression = new RegExp(`^${dotted}$`);
 const callOrIndex = new RegExp(`^${dotted}(?:\\?\\.|!)?[([]`);
 const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ ?=&%-]*$/i;
 const algorithmParts = new Set(
-  "scram hmac pbkdf rsa ecdsa ed ecdh ecdhe dhe psk ccm aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
+  "scram hash hmac pbkdf rsa ecdsa ed ecdh ecdhe dhe psk ccm aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
     " ",
   ),
 );
@@ -68,9 +69,14 @@ const alternatives = /^[\w.\\-]{1,40}(?:\|[\w.\\-]{1,40}){2,}/;
 /** Values that are no secret whatever their key. */
 export function isKept(value: string, shape: TextShape, writing: Notation): boolean {
   const { lower, upper, digits, bigramScore } = shape;
-  if (commonWords.has(value.toLowerCase()) || isDummyValue(value) || isUniform(value) || isAlgorithm(value)) return true;
+  if (commonWords.has(value.toLowerCase()) || isDummyValue(value) || isUniform(value) || isAlgorithm(value))
+    return true;
   for (const { pattern, unquoted } of keptForms)
-    if ((unquoted !== true || writing !== "quoted") && pattern.test(value) && (unquoted !== true || digits * 4 < value.length))
+    if (
+      (unquoted !== true || writing !== "quoted") &&
+      pattern.test(value) &&
+      (unquoted !== true || digits * 4 < value.length)
+    )
       return true;
   if (isTemplate(value, braceSlots, "{")) return true;
   if (value.includes("|") && alternatives.test(value) && !value.split("|").some(isRandomPart)) return true;
@@ -118,7 +124,8 @@ function isExpression(value: string): boolean {
       if (piece.length > 4) return false;
     } else if (/^[A-Za-z_$]/.test(piece)) {
       if (behindNumber) return false;
-      if (/\d./.test(piece) ? !isIdentifier(piece) : piece.length > 3 && shapeOf(piece).bigramScore < -0.8) return false;
+      if (/\d./.test(piece) ? !isIdentifier(piece) : piece.length > 3 && shapeOf(piece).bigramScore < -0.8)
+        return false;
     } else if (!"()[]{}.,:;*+-/%|&<>=?' \"".includes(piece)) return false;
     behindNumber = isNumber;
   }

@@ -26,8 +26,9 @@ const compoundSecretWord =
 
 /** Words that make a `key` beside them a credential. */
 const keyQualifiers = words(
-  "api access secret private encryption encrypt encrypted decrypt decryption signing sign signature master auth authentication authorization account shared client service license licence admin app application webhook storage subscription deploy integration write read ingest ingestion app server session cookie hmac aes jwt rsa ssh root user db database vault consumer developer dev personal prod production live sandbox merchant payment publishable restricted project org organization tenant bot hook push fcm sas rest admin management mgmt instrumentation x sec ssl tls wallet validator seed activation product serial sdk functions function host function routing rapidapi",
+  "api access secret private encryption encrypt encrypted decrypt decryption signing sign signature master auth authentication authorization account shared client service license licence admin app application webhook storage subscription deploy integration write read ingest ingestion app server session cookie hmac aes jwt rsa ssh root user db database vault consumer developer dev personal prod production live sandbox merchant payment publishable restricted project org organization tenant bot hook push fcm sas rest admin management mgmt instrumentation x sec ssl tls wallet validator seed activation product serial sdk functions function host routing rapidapi logged nonce",
 );
+const saltQualifiers = words("auth secure logged nonce");
 /** Words that make a `key` or `token` beside them no credential, in front of it. */
 const notSecretBefore = words(
   "public primary foreign partition sort cache idempotency row object map unique composite shard range index lookup hot shortcut arrow array json dict translation i18n message event metric group react list item sibling next page continuation cursor pagination csrf xsrf max min total num count prompt completion input output cached reasoning eos bos pad sep unk cls mask special stop start end current syntax lexer parser design css color theme first last previous prev left right any each every per natural surrogate candidate search filter tree hash dedup dedupe s3 redis node locale registry legend answer pub piano musical minor major turn low high sticky whiskey donkey monkey hokey",
@@ -118,6 +119,14 @@ function ruleOf(parts: readonly string[], index: number, part: string): KeyName 
     case "apikeys":
     case "apitoken":
       return { kind: "secret", rule: "api_key" };
+    case "salt": // WordPress
+      return parts.slice(0, index).some((word) => saltQualifiers.has(word))
+        ? { kind: "secret", rule: "secret_key" }
+        : undefined;
+    case "cookie":
+      return before === "erlang" ? { kind: "password", rule: "password" } : undefined;
+    case "erlangcookie":
+      return { kind: "password", rule: "password" };
     case "credential":
     case "credentials":
     case "creds":

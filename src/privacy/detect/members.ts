@@ -25,7 +25,12 @@ const inPath = byteSet("/.-_").map((is, c) => is || (classes[c] ?? 0) & inToken)
 type ReadValue = (at: number) => CandidateValue | undefined;
 
 /** The value that belongs to a name which is itself the value of a member such as `name`. */
-export function valueBesideName({ bytes, text }: NormalizedText, from: number, to: number, read: ReadValue): CandidateValue | undefined {
+export function valueBesideName(
+  { bytes, text }: NormalizedText,
+  from: number,
+  to: number,
+  read: ReadValue,
+): CandidateValue | undefined {
   let start = from;
   while (start > 0 && from - start < 120 && inPath[bytes[start - 1] ?? 0] !== 0) start--;
   const before = text.slice(Math.max(0, start - 60), start);
@@ -50,7 +55,13 @@ export function valueInObject(text: string, openAt: number, read: ReadValue): Ca
 }
 
 /** @param indentation of the name: a line with less of it is no part of the object, nor is another name; -1 where neither ends it */
-function valueIn(text: string, from: number, to: number, indentation: number, read: ReadValue): CandidateValue | undefined {
+function valueIn(
+  text: string,
+  from: number,
+  to: number,
+  indentation: number,
+  read: ReadValue,
+): CandidateValue | undefined {
   let depth = 0;
   let next = from;
   for (let at = from; at < to; at = next) {

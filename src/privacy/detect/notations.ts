@@ -1,7 +1,7 @@
-import { byteSet, matchAt } from "#privacy/text/characters.ts";
+import { byteSet, matchAt, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isDummyValue, isRandom, looksRandom, shapeOf } from "./randomness.ts";
+import { isDummyToken, isDummyValue, isRandom, looksRandom, shapeOf } from "./randomness.ts";
 import { isPassword, isSecret } from "./values.ts";
 
 /** A way to write a secret that a word of its own gives away: the option of a command, a clause of SQL, a line of a file. */
@@ -38,12 +38,21 @@ const notations: readonly Notation[] = [
   { word: "redis-cli", pattern: option("redis-cli", String.raw`[ \t](?:-a|--pass)[ \t]{1,3}["']?([^\s"']{3,256})`) },
   { word: "sqlplus", pattern: /sqlplus\b(?:[ \t]+-\S{1,20}){0,4}[ \t]+["']?\w{1,64}\/([^\s"']{3,128}?)@(?![^\s]*@)/y },
   { word: "docker login", pattern: option("docker login", String.raw`[ \t](?:-p|-w)[ \t]{1,3}["']?([^\s"']{3,256})`) },
+  { word: "ldap", pattern: option("ldap(?:search|modify|add|delete|whoami|passwd|compare)", String.raw`[ \t]-w[ \t]{1,3}["']?([^\s"']{3,256})`) },
+  { word: "smbclient", pattern: option("smbclient", String.raw`[ \t](?:-U|--user)[ \t=]{0,3}["']?[^\s"'%]{1,64}%([^\s"']{3,256})`) },
+  { word: "rpcclient", pattern: option("rpcclient", String.raw`[ \t](?:-U|--user)[ \t=]{0,3}["']?[^\s"'%]{1,64}%([^\s"']{3,256})`) },
+  { word: "lftp", pattern: option("lftp", String.raw`[ \t](?:-u|--user)[ \t]{1,3}["']?[^\s"',]{1,64},([^\s"']{3,256})`) },
+  { word: "snmp", pattern: option("snmp(?:walk|get|set|bulkwalk)", String.raw`[ \t]-[AX][ \t]{1,3}["']?([^\s"']{3,256})`) },
+  { word: "htpasswd", pattern: /htpasswd[ \t]{1,3}-\w{0,4}b\w{0,4}[ \t]{1,3}\S{1,200}[ \t]{1,3}[\w.-]{1,64}[ \t]{1,3}["']?([^\s"']{3,256})/y },
+  { word: "rabbitmqctl", pattern: /rabbitmqctl[ \t]{1,3}(?:-\S{1,40}[ \t]{1,3}){0,4}(?:add_user|change_password)[ \t]{1,3}["']?[\w.-]{1,64}["']?[ \t]{1,3}["']?([^\s"']{3,256})/y },
+  { word: "net use", pattern: /net use[ \t]{1,3}(?:(?:\w:|\*)[ \t]{1,3})?\\{1,4}\S{1,200}[ \t]{1,3}["']?([^\s"'/*]{3,128})["']?(?=[ \t]{1,3}\/u|\s*$)/iy },
+  { word: "setcookie", pattern: /setcookie[ \t]{1,3}["']?([\w@.-]{4,255})/y, before: /-$/ },
   { word: "sshpass", pattern: option("sshpass", String.raw`[ \t]-p[ \t]{0,3}["']?([^\s"']{3,256})`) },
   { word: "openssl", pattern: option("openssl", String.raw`(?:\bpass:|[ \t]-k[ \t]{1,3}["']?)([^\s"']{3,256})`) },
   { word: "sqlcmd", pattern: option("sqlcmd", String.raw`[ \t]-P[ \t]{1,3}["']?([^\s"']{3,256})`) },
   { word: "jdbc:oracle", pattern: /jdbc:oracle:(?:thin|oci):["']?[^/\s"'@]{1,64}\/["']?([^@\s"']{3,128})(?=["']?@)/y },
   { word: "convertto-securestring", pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy },
-  { word: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy, before: /(?:^|[ \t])(?:-u|--user(?:name)?|login)\b[^\n|;&]{0,120}$/i, isSecret: isGivenPassword },
+  { word: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy, before: /(?:^|[ \t])(?:-u|--user(?:name)?|login|(?:un)?zip|user(?:add|mod))\b[^\n|;&]{0,120}$/i, isSecret: isGivenPassword },
   { word: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y, before: /\/u(?:ser)?:\S[^\n]{0,120}$/i, isSecret: isGivenPassword },
   { word: "/user:", pattern: /\/user:["']?[\w.@\\-]{1,64}["']?[ \t]{1,3}["']?([^\s"'/*-][^\s"']{4,127})/iy, before: /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i, isSecret: isGivenPassword },
   { word: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y, before: /\b(?:sudo[ \t]{1,3}(?:-\w[ \t]{1,3}){0,3}-S|su|passwd|cryptsetup|kinit|gpg|ssh-add|openssl|docker login|--password-stdin|--passphrase-fd)\b[^\n]{0,100}$/, isSecret: isGivenPassword },
@@ -73,7 +82,7 @@ export function scanNotations({ text }: NormalizedText, at: number, word: string
 }
 
 function isCommandPassword(value: string): boolean {
-  if (/^[$<{%[]|^(?:pass(?:word)?|secret|token|x-oauth-basic|changeme)$/i.test(value) || isDummyValue(value))
+  if (/^[$<{%[]|^(?:\w{0,8}pass(?:word|wd)?|secret|token|x-oauth-basic|changeme)$/i.test(value) || isDummyValue(value))
     return false;
   const shape = shapeOf(value);
   return shape.digits > 0 || shape.others > 0 || isRandom(shape) || value.length >= 8;
@@ -82,8 +91,29 @@ function isCommandPassword(value: string): boolean {
 const piped =
   /\b(?:echo[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?|printf[ \t]{1,3}(?:["']?%s(?:\\n)?["']?[ \t]{1,3})?)["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
 
+/** What `chpasswd` reads: `user:password`, a line each. */
+const chpasswdInput = /chpasswd[^\n]{0,80}?(?:<<<[ \t]{0,3}|\n)/iy;
+const userLine = /[ \t]{0,24}(?:-[ \t]{1,4})?["']?[\w.-]{1,32}:([^\s:"']{3,128})["']?[ \t]{0,8}(?:\n|$)/y;
+const listLine = /[ \t]{0,24}(?:list|users|expire):[^\n]{0,20}\n/y;
+
+function scanChpasswd(text: string, keywordAt: number, found: Span[]): void {
+  let at = matchEnd(chpasswdInput, text, keywordAt);
+  for (let line = 0; line < 40 && at >= 0; line++) {
+    const password = matchAt(userLine, text, at);
+    if (password === undefined) {
+      at = matchEnd(listLine, text, at);
+      continue;
+    }
+    const value = password[1] ?? "";
+    const start = at + password[0].indexOf(`:${value}`) + 1;
+    if (isPassword(value, "quoted")) found.push({ start, end: start + value.length, rule: "password" });
+    at = userLine.lastIndex;
+  }
+}
+
 /** `echo … | docker login --password-stdin`. */
 export function scanPiped({ text }: NormalizedText, keywordAt: number, found: Span[]): void {
+  scanChpasswd(text, keywordAt, found);
   const from = Math.max(0, keywordAt - 300);
   const match = piped.exec(text.slice(from, keywordAt));
   const value = match?.[1];
@@ -119,7 +149,11 @@ export function scanCookie(normalized: NormalizedText, from: number, found: Span
   return at;
 }
 
-const userInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s/?#"'<>\\]{1,256}?)@(?=[\w[.$%{-])/y;
+const userBefore = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):(?=[^\s"'<>\\@])/y;
+/** What a password can be made of in an address that nobody encoded, and what a host begins with. */
+const unencoded = /[^\s"'<>\\`]{1,256}/y;
+const hostBehind = /[\w[.$%{-]/;
+const wholeHost = /@(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}|\[[\da-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)/g;
 const tokenInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{16,512})@(?=[\w.-])/y;
 
 /** URLs that are the credential: a caller who knows the path may post. Part of the host, the cheap question, and from behind `://`; group 1 is the secret. */
@@ -170,7 +204,7 @@ export function scanUrl({ text }: NormalizedText, keywordAt: number, nextAtSign:
   for (const [rule, host, pattern] of webhooks) {
     if (!near.includes(host)) continue;
     const secret = matchAt(pattern, text, at)?.[1];
-    if (secret === undefined || isDummyValue(secret)) continue;
+    if (secret === undefined || isDummyToken(secret)) continue;
     const start = text.indexOf(secret, at);
     found.push({ start, end: start + secret.length, rule });
     return;
@@ -179,11 +213,10 @@ export function scanUrl({ text }: NormalizedText, keywordAt: number, nextAtSign:
 
 /** Whether something stands before the `@` of an authority. */
 function scanUserInfo(text: string, at: number, found: Span[]): boolean {
-  const info = matchAt(userInfo, text, at);
-  if (info !== undefined) {
-    const user = info[1] ?? "";
-    const password = info[2] ?? "";
-    const start = at + user.length + 1;
+  const user = matchAt(userBefore, text, at)?.[1];
+  const start = at + (user?.length ?? 0) + 1;
+  const password = user === undefined ? "" : passwordBeforeHost(user, matchAt(unencoded, text, start)?.[0] ?? "");
+  if (user !== undefined && password !== "") {
     // https://ghp_…:x-oauth-basic@host: the token is the user.
     if (user.length >= 16 && looksRandom(user) && !isDummyValue(user))
       found.push({ start: at, end: at + user.length, rule: "url_password" });
@@ -194,6 +227,19 @@ function scanUserInfo(text: string, at: number, found: Span[]): boolean {
   if (token === undefined || !looksRandom(token) || isDummyValue(token)) return false;
   found.push({ start: at, end: at + token.length, rule: "url_password" });
   return true;
+}
+
+/**
+ * The password at the beginning of what follows `user:`, or "": up to the last `@` before the path, or, where somebody left `/`, `?` or
+ * `#` in it as they are, up to the first that a whole host follows. Then it is none that begins like a port, or behind a host.
+ */
+function passwordBeforeHost(user: string, rest: string): string {
+  const authority = rest.slice(0, rest.search(/[/?#]|$/));
+  const last = authority.lastIndexOf("@");
+  if (last > 0 && hostBehind.test(authority.charAt(last + 1))) return rest.slice(0, last);
+  if (/^\d{0,5}(?:[/?#]|$)/.test(rest) || user.includes(".")) return "";
+  const host = [...rest.matchAll(wholeHost)].find(({ index }) => isPassword(rest.slice(0, index), "quoted"));
+  return host === undefined ? "" : rest.slice(0, host.index);
 }
 
 const nonSecretPasswords =

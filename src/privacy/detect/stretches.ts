@@ -1,4 +1,4 @@
-import { decodePrintable, type EncodedText } from "#privacy/text/base64.ts";
+import { beginsText, decodeText, type EncodedText, wrappedEnd } from "#privacy/text/base64.ts";
 import { COMMA, EQUALS, isTokenByte } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -24,6 +24,8 @@ export class StretchReader {
   readonly #ahead = new ReadAhead();
   /** Characters that may still be decoded for this text. */
   #decodeBudget = 262_144;
+  /** The end of the lines of base64 that were read as one. */
+  #joinedTo = 0;
 
   constructor(normalized: NormalizedText) {
     this.#normalized = normalized;
@@ -85,10 +87,17 @@ export class StretchReader {
       this.found.push(document);
       return document.end;
     }
-    const decoded = decodePrintable(this.#normalized, start, end);
-    if (decoded === undefined) return -1;
-    this.#decodeBudget -= decoded.length;
-    this.encoded.push({ start, end, rule: "base64_secret", text: decoded });
+    // A line of what was decoded as one text.
+    if (start < this.#joinedTo || !beginsText(this.#normalized, start)) return -1;
+    this.#joinedTo = wrappedEnd(this.#normalized, start, end);
+    const ends = this.#joinedTo === end ? [end] : [this.#joinedTo, end];
+    for (const to of ends) {
+      this.#decodeBudget -= to - start;
+      const text = decodeText(this.#normalized, start, to);
+      if (text === undefined) continue;
+      this.encoded.push({ start, end: to, rule: "base64_secret", text });
+      break;
+    }
     return -1;
   }
 

@@ -53,7 +53,7 @@ for (const rule of tokenRules) {
       pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
       distinctive,
       base64: rule.body.includes("+/"),
-      joinsWords: /\\w|[_-]\]/.test(rule.body),
+      joinsWords: /^(?!\\d).*(?:\\w|[_-]\])/.test(rule.body),
     });
   }
 }
@@ -255,7 +255,7 @@ function isZeroFill(body: string): boolean {
   return zeros * 5 > body.length * 2;
 }
 
-const hexDigits = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
+const hexDigits = /^(?:[0-9a-f-]+|[0-9A-F-]+)$/;
 
 function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
   return normalized.hiddenBoundaries?.[at] === 1;

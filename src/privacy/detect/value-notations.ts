@@ -29,7 +29,7 @@ const closesName = byteSet("\"'`])*\x02");
 const beginsAssignment = byteSet(":=-<!?|oAaSs&NV[");
 /** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||` and `or` before a literal; `As String =`, `x[] =`. */
 const assignment =
-  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?![?+]\S)(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))\**[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
+  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?![?+]\S)(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))(?:\*(?![0-9A-F]{40}))*[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
 
 /** Where the value behind a name and `=` or its like begins; -1 where none is. Runs for every key word of a text. */
 export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from: number): number {
@@ -91,7 +91,7 @@ const fillers =
   /[ \t]{0,4}(?:\x01{1,64}:?[ \t]{1,4}){0,6}(?:\x01{1,64}:?)?(?:(?:still|now|currently|just|literally|actually|simply|always|is|set|to|probably) ){0,3}/y;
 
 /** The value of a setting on the next line. */
-const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
+const nextLine = /["'`\]]{0,2}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
@@ -111,8 +111,10 @@ const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const insideTag = /<(?!\/)[^<>\n]{0,80}$/;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 /** The next cell: `| password | … |`. */
-const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
-const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
+const cell = /["'`*]{0,3}(?:[ \t]{1,40}[|\x01]|\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
+const cellValue = /([^\s|\x01`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:[|\x01]|\n|$)/y;
+/** What stands before the first cell of a row, or before another. */
+const cellBefore = /(?:^|[\n|\x01\t])[ \t]{0,24}["'`*]{0,3}$/;
 
 /** The value of an option behind the name: `gh secret set NAME --body …`. */
 const optionBehind =
@@ -160,8 +162,11 @@ export function valueAfterName(
   if (value === undefined && (next === ">" || quoted) && insideTag.test(text.slice(Math.max(0, from - 82), from)))
     value = readBehind(name, tag, tagValue);
   if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
-  if (value === undefined && (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || quoted))
-    value = readBehind(name, cell, cellValue);
+  if (
+    value === undefined &&
+    (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || lead === "\x01" || quoted)
+  )
+    value = cellBefore.test(text.slice(Math.max(0, from - 28), from)) ? readBehind(name, cell, cellValue) : undefined;
   if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
   if (value === undefined && blank) value = valueWithoutSeparator(normalized, name);
   if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
@@ -259,13 +264,21 @@ function isNextInList({ text: name, key }: NamedValue, value: string): boolean {
   return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);
 }
 
+const lineBefore = /(?:^|\n)[ \t]{0,24}$/;
+
 /** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
 function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
   const { from } = name;
-  const at = skipBlanks(bytes, name.to, 8);
+  const at = skipBlanks(bytes, name.to, 60);
   if (text.startsWith("${", at) || isShortWord(bytes, at)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined) return undefined;
+  // `password            …`: a row of what a command prints.
+  const isRow =
+    at - name.to > 1 && (bytes[value.end] ?? 0) <= SPACE && text.charAt(skipBlanks(bytes, value.end, 40)).trim() === "";
+  if (isRow && lineBefore.test(text.slice(Math.max(0, from - 28), from)))
+    return /\d|[!@#$%^&*]/.test(value.text) ? name.asSecret(value) : undefined;
+  if (at - name.to > 8) return undefined;
   const isOption = text[from] === "-";
   // "Pass `x` to …" is an order, not a password.
   if (isPass(name.text)) return undefined;

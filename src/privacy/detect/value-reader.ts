@@ -6,6 +6,8 @@ export interface CandidateValue {
   readonly end: number;
   readonly text: string;
   readonly notation: Notation;
+  /** Behind the name of an authentication scheme, as in `Bearer …`. */
+  readonly scheme?: true;
 }
 
 /** Where a value stands: behind an assignment, in the query of an address, in a sentence. */
@@ -15,7 +17,7 @@ const maxQuotedLength = 4_096;
 const maxBareLength = 2_048;
 
 const opening =
-  /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
+  /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\(|string\(\d{1,5}\) )?["'`]/y;
 /** In settings strings, where the next setting begins. */
 const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */
@@ -41,15 +43,15 @@ export function readValue(
   if (value.notation === "quoted") {
     const space = value.text.indexOf(" ");
     return space > 0 && isScheme(value.text.slice(0, space))
-      ? { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) }
+      ? { ...value, start: value.start + space + 1, text: value.text.slice(space + 1), scheme: true }
       : value;
   }
   if (!isScheme(value.text)) return value;
   let next = value.end;
   while (next < value.end + 3 && afterScheme[text.charCodeAt(next)] === 1) next++;
-  return next === value.end
-    ? value
-    : (readWritten(text, next, place === "prose" ? "prose" : "bare", maxBareLength) ?? value);
+  if (next === value.end) return value;
+  const behind = readWritten(text, next, place === "prose" ? "prose" : "bare", maxBareLength);
+  return behind === undefined ? value : { ...behind, scheme: true };
 }
 
 function isScheme(word: string): boolean {

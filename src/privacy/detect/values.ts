@@ -24,6 +24,9 @@ export function isPassword(value: string, writing: Notation): boolean {
     if (mentions) return strong > 0 || (digits >= 2 && (writing === "quoted" || !value.includes("_")));
     if (writing === "quoted" || strong > 0) return value.length >= 5;
     if (value.length < 6) return false;
+    // `TestRejectsOauth2Token`: a name of a program.
+    if (value.length >= 20 && digits * 8 < value.length && /^\w+$/.test(value) && isIdentifierShaped(value, shape))
+      return false;
     // `arg1`, `sha256sum`, `utf8mb4`, `step-2`: words with a number, in a place where code or a sentence may stand.
     if (writing === "prose")
       return (
@@ -65,7 +68,8 @@ export function isSecret(value: string, writing: Notation): boolean {
   const shape = shapeOf(value);
   // The cheap questions first: nearly every value beside such a name is a word of the program.
   const random = isRandom(shape);
-  if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value) && !keyShape.test(value)) return false;
+  if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value) && !keyShape.test(value))
+    return false;
   if (/\s/.test(value)) return writing === "quoted" && isSalt(value, shape);
   if (isKept(value, shape, writing)) return false;
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
@@ -85,7 +89,14 @@ const keyShape = /^[A-Za-z0-9]{12,128}$/;
 
 /** WordPress draws its salts from all printable characters, blanks too. */
 function isSalt(value: string, { length, digits, upper, lower, classChanges }: TextShape): boolean {
-  return length >= 48 && strongSymbols(value) >= 6 && digits >= 3 && upper >= 3 && lower >= 3 && classChanges * 6 >= length;
+  return (
+    length >= 48 &&
+    value.replace(/[\w\s+/=@.,:-]/g, "").length >= 6 &&
+    digits >= 3 &&
+    upper >= 3 &&
+    lower >= 3 &&
+    classChanges * 6 >= length
+  );
 }
 
 /** Whether a value beside a name that may mean anything is a secret all the same. */

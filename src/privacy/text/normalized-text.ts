@@ -1,6 +1,15 @@
 import { HYPHEN, SPACE } from "./characters.ts";
 import { SourceOffsets } from "./source-offsets.ts";
-import { COLOUR, foreignWordAt, isWordCharacter, latin1Of, maxExpansion, narrowBytes, REDACTED } from "./unicode.ts";
+import {
+  COLOUR,
+  foreignWordAt,
+  isWordCharacter,
+  latin1Of,
+  latinTwin,
+  maxExpansion,
+  narrowBytes,
+  REDACTED,
+} from "./unicode.ts";
 
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
@@ -225,7 +234,7 @@ class Replacement {
         continue;
       }
       const point = c >= 0xd800 && c <= 0xdbff ? (source.codePointAt(at) ?? c) : c;
-      const code = c < 0x80 ? c : latin1Of(point);
+      const code = c < 0x80 ? c : (latinTwin(source, at) ?? latin1Of(point));
       if (code >= 0) bytes[length++] = code;
       else this.#markBoundary(first + length);
       at += code < 0 && point > 0xffff ? 2 : 1;

@@ -49,6 +49,30 @@ export function foreignWordAt(text: string, at: number, first: number): ForeignW
   return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
 }
 
+/** Letters of other scripts that look like Latin ones, each before its twin. */
+const lookAlikes = new Map(
+  "АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЈJ ЅS аa еe оo рp сc уy хx іi јj ѕs һh ԁd ԛq ԝw кk ӏl ԍg ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX αa ιi κk νv οo ρp χx ɡg ıi"
+    .split(" ")
+    .map((pair) => [pair.charCodeAt(0), pair.charCodeAt(1)]),
+);
+
+/** The Latin letter that a letter in a Latin word looks like; undefined for one in a word of its own script. */
+export function latinTwin(text: string, at: number): number | undefined {
+  const twin = lookAlikes.get(text.charCodeAt(at));
+  if (twin === undefined) return undefined;
+  let from = at;
+  while (at - from < maxTwins && lookAlikes.has(text.charCodeAt(from - 1))) from--;
+  if (isLatin(text.charCodeAt(from - 1))) return twin;
+  if (text.charCodeAt(from - 1) >= 0x80) return undefined;
+  let to = at + 1;
+  while (to - at < maxTwins && lookAlikes.has(text.charCodeAt(to))) to++;
+  return isLatin(text.charCodeAt(to)) ? twin : undefined;
+}
+
+/** Look-alikes in a row that are read from one of them on. */
+const maxTwins = 8;
+const isLatin = (c: number) => c < 0x80 && ((classes[c] ?? 0) & inToken) !== 0;
+
 /** Stands for a character that depends on its neighbours or cannot be seen. */
 const WIDE = 0x1a;
 let narrowTable: Uint8Array | undefined;
@@ -58,7 +82,7 @@ export function narrowBytes(): Uint8Array {
   narrowTable ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
     if (unit < 0x80) return unit;
     const isSurrogate = unit >= 0xd800 && unit <= 0xdfff;
-    if (isSurrogate || beginsForeignWord[unit] === 1 || isInvisible(unit)) return WIDE;
+    if (isSurrogate || beginsForeignWord[unit] === 1 || lookAlikes.has(unit) || isInvisible(unit)) return WIDE;
     return latin1Of(unit);
   });
   return narrowTable;
