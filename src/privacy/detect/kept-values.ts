@@ -36,7 +36,7 @@ export const keptForms: readonly KeptForm[] = [
   { form: "colour, issue, link", kept: "#22c55e", replaced: "#22c55eQ", pattern: /^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|\(?\[{0,2}#\d{1,7}\]{0,2}\)?)[;,)]?$|^\(?\[[^\]\n]{0,80}\]\(/i },
   { form: "number", kept: "0x8B30", replaced: "0x8B30zq!w", pattern: /^\(?[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)[),/]{0,2}$/i },
   { form: "argument", kept: "strict=False)", replaced: "strict=9k!zQ", pattern: /^(?:[a-z_]\w{0,40}=(?:true|false|none|null|\d{1,4})?|(\w{2,40})=\1)[),;]{0,3}$|^[;&,]\s?[\w.-]{1,40}=$|^--?[a-z][\w-]{0,40}\d{0,4}=?$/i },
-  { form: "path of a member", kept: "config.0.secret_key_wo", replaced: "config.0x9Q!kz", pattern: /^[a-z]\w{0,60}(?:\.\w{1,60}){0,10}\.(?:\d{1,4}|\*)(?:\.\w{1,60}){0,10}$/i },
+  { form: "path of a member", kept: "config.0.secret_key_wo", replaced: "config.0x9Q!kz", pattern: /^[a-z]\w{0,60}(?:\.\w{1,60}){0,10}\.(?:\d{1,4}|\*)(?:\.\w{1,60}){1,10}$/ },
   { form: "member", kept: "Algorithm::HS256", replaced: "kq::9xW!", pattern: /^(?:\\?&)?[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}\(?$/ },
   { form: "example value", kept: "value1", replaced: "value1z9q", pattern: /^value\d{0,2}(?![a-z0-9])|^value\d{1,2}[A-Z]/i },
   { form: "public key", kept: "MFkwEwYHKoZIzj0CAQYI", replaced: "MFkwEwYHKoZIzj1x", pattern: /^(?:MFkwEwYHKoZIzj0|MHYwEAYHKoZIzj0|MIGbMBAGByqGSM49|MIIBIjANBgkqhkiG|MIICIjANBgkqhkiG|MIGfMA0GCSqGSIb3DQEBAQUAA4|MCowBQYDK2Vw)/ },

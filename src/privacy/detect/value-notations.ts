@@ -114,7 +114,7 @@ const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}[|\x01]|\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|\x01`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:[|\x01]|\n|$)/y;
 /** What stands before the first cell of a row, or before another. */
-const cellBefore = /(?:^|[\n|\x01\t])[ \t]{0,24}["'`*]{0,3}$/;
+const cellBefore = /(?:^|[\n|\x01\t])[ \t]{0,24}["'`*]{0,3}(?:[\w.-]{1,20} ){0,2}$/;
 
 /** The value of an option behind the name: `gh secret set NAME --body …`. */
 const optionBehind =
@@ -166,7 +166,7 @@ export function valueAfterName(
     value === undefined &&
     (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || lead === "\x01" || quoted)
   )
-    value = cellBefore.test(text.slice(Math.max(0, from - 28), from)) ? readBehind(name, cell, cellValue) : undefined;
+    value = cellBefore.test(text.slice(Math.max(0, from - 70), from)) ? readBehind(name, cell, cellValue) : undefined;
   if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
   if (value === undefined && blank) value = valueWithoutSeparator(normalized, name);
   if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
