@@ -74,11 +74,18 @@ describe("a placeholder that is already in the request", () => {
     const next = body([user, { role: "assistant", content: `I use ${placeholder(1)}` }]);
     expect(engine.redactBody(next).body.messages[0]).toEqual(first!);
     // An agent has replaced the beginning of the conversation by a summary: another secret is another number, now and later.
-    const summary = { role: "user" as const, content: `Done so far: pushed with ${placeholder(1)}, ${placeholder(999_999_999)}` };
+    const summary = {
+      role: "user" as const,
+      content: `Done so far: pushed with ${placeholder(1)}, ${placeholder(999_999_999)}`,
+    };
     const compacted = [summary, { role: "user" as const, content: `deploy with ${other}, then ${token}` }];
     const sent = engine.redactBody(body(compacted)).body.messages[1];
     expect(sent?.["content"]).toBe(`deploy with [REDACTED:aws_access_key_id:2], then ${placeholder(3)}`);
-    const later = [...compacted, { role: "assistant" as const, content: `see ${placeholder(2)} ${placeholder(3)}` }, user];
+    const later = [
+      ...compacted,
+      { role: "assistant" as const, content: `see ${placeholder(2)} ${placeholder(3)}` },
+      user,
+    ];
     expect(engine.redactBody(body(later)).body.messages[1]).toEqual(sent!);
     expect(engine.redactText(`${placeholder(1)} ${token}`).text).toBe(`${placeholder(1)} ${placeholder(2)}`);
   });

@@ -23,7 +23,7 @@ export const keywords: Readonly<Record<KeywordKind, string>> = {
   piped:
     "sudo -s4,password-stdin0,passwd --stdin0,chpasswd1,secret create 1,secret set 1,secret put 1,secrets import 1,secret import 1,secrets versions add 1",
   notation:
-    "curl0,docker login8,ldap0,smbclient1,rpcclient1,lftp0,snmp1,htpasswd0,rabbitmqctl3,net use2,setcookie0,jdbc:oracle3,mysql2,openssl3,redis-cli4,sqlcmd0,sqlplus0,sshpass1," +
+    "curl0,docker login8,ldap0,smbclient1,rpcclient1,lftp0,snmp1,htpasswd0,rabbitmqctl3,setcookie0,jdbc:oracle3,mysql2,openssl3,redis-cli4,sqlcmd0,sqlplus0,sshpass1," +
     ":5432:0, -p 1,/p:0,/user:0,<<<0,convertto-securestring8,identified6,mnemonic0,phrase0",
 };
 

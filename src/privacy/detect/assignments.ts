@@ -66,11 +66,6 @@ export class AssignmentScanner {
     const valueAt = valueStartAfterAssignment(normalized, to);
     if (valueAt >= 0 && !namesPair(bytes, keywordAt) && matchEnd(codeExpression, text, valueAt) >= 0) return end;
     const from = wordStart(bytes, keywordAt);
-    if (
-      (next === CLOSE_PAREN || bytes[from - 1] === SLASH) &&
-      checksumOf.test(text.slice(Math.max(0, from - 120), from))
-    )
-      return end;
     const name = new NamedValue(normalized, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
     const inside = from < this.#scannedTo && from > this.#scannedFrom;
@@ -81,12 +76,17 @@ export class AssignmentScanner {
       this.#scannedFrom = from;
       this.#scannedTo = wordEnd(bytes, to);
     }
-    if (value !== undefined && !(from > dataLength && data.test(text.slice(from - dataLength, from)))) {
+    if (value !== undefined && !data.test(text.slice(Math.max(0, from - dataLength), from)) && !isSumOf(text, from, next)) {
       const { kind, rule } = name.key;
       found.push({ start: value.start, end: value.end, rule: kind === "none" ? "password" : rule });
     }
     return end;
   }
+}
+
+function isSumOf(text: string, from: number, next: number): boolean {
+  if (next !== CLOSE_PAREN && text.charCodeAt(from - 1) !== SLASH) return false;
+  return checksumOf.test(text.slice(Math.max(0, from - 120), from));
 }
 
 /** Where the name around a place begins. */

@@ -18,6 +18,9 @@ const part =
   /(["']?)([A-Za-z_][\w-]{0,40})\1[ \t]{0,40}(?:=>?|:(?!:)|>)[ \t]{0,40}|"[^"\n]{0,1024}"|'[^'\n]{0,1024}'|[{}[\]()]|\n[ \t]{0,64}|[\w.-]{1,80}|[^\w\n"'{}[\]()]{1,80}|["']/y;
 /** The key of a member, right before its value: `"name": "`, `Name = `, `<key>`. */
 const keyBefore = /(?<![\w/])([A-Za-z_]\w{0,24})["']?[ \t]{0,4}(?:=>|[:=>])[ \t]{0,20}["']?$/;
+/** What may stand between it and the value; what it ends in. */
+const isLeadToValue = byteSet(" \t\"'");
+const endsKey = byteSet(":=>");
 const tagBefore = /<(?!\/)[^<>\n]{0,160}$/;
 const inPath = byteSet("/.-_").map((is, c) => is || (classes[c] ?? 0) & inToken);
 
@@ -33,6 +36,9 @@ export function valueBesideName(
 ): CandidateValue | undefined {
   let start = from;
   while (start > 0 && from - start < 120 && inPath[bytes[start - 1] ?? 0] !== 0) start--;
+  let mark = start;
+  while (mark > 0 && start - mark < 24 && isLeadToValue[bytes[mark - 1] ?? 0] === 1) mark--;
+  if (endsKey[bytes[mark - 1] ?? 0] !== 1) return undefined;
   const before = text.slice(Math.max(0, start - 60), start);
   const found = keyBefore.exec(before);
   const key = found?.[1] ?? "";

@@ -45,7 +45,6 @@ const notations: readonly Notation[] = [
   { word: "snmp", pattern: option("snmp(?:walk|get|set|bulkwalk)", String.raw`[ \t]-[AX][ \t]{1,3}["']?([^\s"']{3,256})`) },
   { word: "htpasswd", pattern: /htpasswd[ \t]{1,3}-\w{0,4}b\w{0,4}[ \t]{1,3}\S{1,200}[ \t]{1,3}[\w.-]{1,64}[ \t]{1,3}["']?([^\s"']{3,256})/y },
   { word: "rabbitmqctl", pattern: /rabbitmqctl[ \t]{1,3}(?:-\S{1,40}[ \t]{1,3}){0,4}(?:add_user|change_password)[ \t]{1,3}["']?[\w.-]{1,64}["']?[ \t]{1,3}["']?([^\s"']{3,256})/y },
-  { word: "net use", pattern: /net use[ \t]{1,3}(?:(?:\w:|\*)[ \t]{1,3})?\\{1,4}\S{1,200}[ \t]{1,3}["']?([^\s"'/*]{3,128})["']?(?=[ \t]{1,3}\/u|\s*$)/iy },
   { word: "setcookie", pattern: /setcookie[ \t]{1,3}["']?([\w@.-]{4,255})/y, before: /-$/ },
   { word: "sshpass", pattern: option("sshpass", String.raw`[ \t]-p[ \t]{0,3}["']?([^\s"']{3,256})`) },
   { word: "openssl", pattern: option("openssl", String.raw`(?:\bpass:|[ \t]-k[ \t]{1,3}["']?)([^\s"']{3,256})`) },
@@ -54,6 +53,7 @@ const notations: readonly Notation[] = [
   { word: "convertto-securestring", pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy },
   { word: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy, before: /(?:^|[ \t])(?:-u|--user(?:name)?|login|(?:un)?zip|user(?:add|mod))\b[^\n|;&]{0,120}$/i, isSecret: isGivenPassword },
   { word: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y, before: /\/u(?:ser)?:\S[^\n]{0,120}$/i, isSecret: isGivenPassword },
+  { word: "/user:", pattern: /(?<=\bnet(?:\.exe)?[ \t]{1,3}use[ \t]{1,3}(?:(?:\w:|\*)[ \t]{1,3})?\\{1,4}\S{1,80}[ \t]{1,3}["']?([^\s"'/*\\]{3,64})["']?[ \t]{1,3})\/user:/iy, isSecret: isGivenPassword },
   { word: "/user:", pattern: /\/user:["']?[\w.@\\-]{1,64}["']?[ \t]{1,3}["']?([^\s"'/*-][^\s"']{4,127})/iy, before: /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i, isSecret: isGivenPassword },
   { word: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y, before: /\b(?:sudo[ \t]{1,3}(?:-\w[ \t]{1,3}){0,3}-S|su|passwd|cryptsetup|kinit|gpg|ssh-add|openssl|docker login|--password-stdin|--passphrase-fd)\b[^\n]{0,100}$/, isSecret: isGivenPassword },
   // SQL; without quotes only in a statement, in contrast to `is also identified as windows-1255`.
@@ -75,7 +75,7 @@ export function scanNotations({ text }: NormalizedText, at: number, word: string
     const value = match?.at(-1);
     if (match === undefined || value === undefined || !isSecret(value)) continue;
     if (before !== undefined && !before.test(text.slice(Math.max(0, at - 160), at))) continue;
-    const start = at + match[0].lastIndexOf(value);
+    const start = match[0].includes(value) ? at + match[0].lastIndexOf(value) : text.lastIndexOf(value, at);
     found.push({ start, end: start + value.length, rule });
     return;
   }

@@ -113,6 +113,7 @@ const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 /** The next cell: `| password | … |`. */
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}[|\x01]|\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|\x01`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:[|\x01]|\n|$)/y;
+const cellMarks = "|`*\t";
 /** What stands before the first cell of a row, or before another. */
 const cellBefore = /(?:^|[\n|\x01\t])[ \t]{0,24}["'`*]{0,3}(?:[\w.-]{1,20} ){0,2}$/;
 
@@ -162,11 +163,10 @@ export function valueAfterName(
   if (value === undefined && (next === ">" || quoted) && insideTag.test(text.slice(Math.max(0, from - 82), from)))
     value = readBehind(name, tag, tagValue);
   if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
-  if (
-    value === undefined &&
-    (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || lead === "\x01" || quoted)
-  )
-    value = cellBefore.test(text.slice(Math.max(0, from - 70), from)) ? readBehind(name, cell, cellValue) : undefined;
+  if (value === undefined && (cellMarks.includes(next) || lead === "|" || lead === "\x01" || quoted)) {
+    value = readBehind(name, cell, cellValue);
+    if (value !== undefined && !cellBefore.test(text.slice(Math.max(0, from - 70), from))) value = undefined;
+  }
   if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
   if (value === undefined && blank) value = valueWithoutSeparator(normalized, name);
   if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))

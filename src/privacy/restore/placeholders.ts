@@ -40,6 +40,7 @@ const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:([0-9]{1,9})\]/g;
 
 /** The numbers of all placeholders in the strings and keys of a value, also across the joints of text parts. */
 export function placeholderNumbers(value: Json): readonly number[] {
+  if (typeof value === "string") return numbersIn(value);
   const keys: string[] = [];
   const texts: string[] = [];
   JSON.stringify(value, (key, member: unknown) => {
@@ -48,9 +49,12 @@ export function placeholderNumbers(value: Json): readonly number[] {
     if (typeof member === "string" && key !== "type") texts.push(member);
     return member;
   });
-  return Array.from(`${keys.join(" ")} ${texts.join("")}`.matchAll(existingPlaceholder), ([, number]) =>
-    Number(number),
-  );
+  return numbersIn(`${keys.join(" ")} ${texts.join("")}`);
+}
+
+function numbersIn(text: string): readonly number[] {
+  if (!text.includes("[REDACTED:")) return [];
+  return Array.from(text.matchAll(existingPlaceholder), ([, number]) => Number(number));
 }
 
 export const placeholderNumbersOf: (message: ChatMessage) => readonly number[] = memoizeByMessage(placeholderNumbers);
