@@ -76,7 +76,11 @@ export class AssignmentScanner {
       this.#scannedFrom = from;
       this.#scannedTo = wordEnd(bytes, to);
     }
-    if (value !== undefined && !data.test(text.slice(Math.max(0, from - dataLength), from)) && !isSumOf(text, from, next)) {
+    if (
+      value !== undefined &&
+      !data.test(text.slice(Math.max(0, from - dataLength), from)) &&
+      !isSumOf(text, from, next)
+    ) {
       const { kind, rule } = name.key;
       found.push({ start: value.start, end: value.end, rule: kind === "none" ? "password" : rule });
     }

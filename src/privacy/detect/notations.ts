@@ -1,3 +1,4 @@
+import webhookRows from "#privacy/rules/webhooks.jsonl" with { type: "text" };
 import { byteSet, matchAt, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
@@ -156,38 +157,13 @@ const hostBehind = /[\w[.$%{-]/;
 const wholeHost = /@(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}|\[[\da-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)/g;
 const tokenInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{16,512})@(?=[\w.-])/y;
 
-/** URLs that are the credential: a caller who knows the path may post. Part of the host, the cheap question, and from behind `://`; group 1 is the secret. */
-// biome-ignore format: one webhook a line, so that the list reads as a table
-const webhooks: readonly (readonly [rule: string, host: string, pattern: RegExp])[] = [
-  ["slack_webhook", "hooks.slack", /hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([A-Za-z0-9+/_-]{20,160})/y],
-  ["discord_webhook", "discord", /(?:[\w-]{1,16}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/(\d{15,22}\/[\w-]{40,90})/y],
-  ["telegram_bot_url", "api.telegram", /api\.telegram\.org\/(?:file\/)?bot(\d{6,12}:[\w-]{30,40})/y],
-  ["teams_webhook", "office", /(?:[\w-]{1,64}\.webhook|outlook)\.office(?:365)?\.com\/webhook(?:b2)?\/([\w@-]{40,90}\/IncomingWebhook\/[\w/-]{30,120})/y],
-  ["zapier_webhook", "hooks.zapier", /hooks\.zapier\.com\/hooks\/(?:catch|standard)\/([\w/-]{8,80})/y],
-  ["make_webhook", "hook.", /hook\.(?:[a-z0-9]{2,5}\.)?(?:make|integromat)\.com\/(\w{24,40})/y],
-  ["ifttt_webhook", "maker.ifttt", /maker\.ifttt\.com\/(?:use|trigger\/[\w-]{1,64}(?:\/json)?\/with\/key)\/([\w-]{20,64})/y],
-  ["feishu_webhook", "open.", /open\.(?:feishu\.cn|larksuite\.com)\/open-apis\/bot\/v2\/hook\/([\w-]{20,64})/y],
-  ["wecom_webhook", "qyapi.weixin", /qyapi\.weixin\.qq\.com\/cgi-bin\/webhook\/send\?key=([\w-]{20,64})/y],
-  ["mattermost_webhook", "/hooks/", /[\w.-]{4,128}(?::\d{1,5})?\/hooks\/([a-z0-9]{26})(?![a-z0-9])/y],
-  ["pipedream_webhook", "m.pipedream", /(eo[a-z0-9]{12,32})\.m\.pipedream\.net/y],
-  ["splunk_or_tines_webhook", "tines", /[\w-]{1,64}\.tines\.(?:com|io)\/webhook\/([\w/-]{32,140})/y],
-  ["gitter_or_matrix_webhook", "webhooks.gitter", /webhooks\.gitter\.im\/e\/([a-f0-9]{20,40})/y],
-  ["sumologic_collector_url", "sumologic", /[\w.-]{4,80}\.sumologic\.com\/receiver\/v1\/http\/([A-Za-z0-9+/=_-]{40,160})/y],
-  ["chime_webhook", "hooks.chime", /hooks\.chime\.aws\/incomingwebhooks\/([\w-]{30,40}\?token=[\w%=-]{20,100})/y],
-  ["webex_webhook", "webexapis", /webexapis\.com\/v1\/webhooks\/incoming\/([\w-]{60,120})/y],
-  ["pagerduty_integration_url", "pagerduty", /events\.(?:eu\.)?pagerduty\.com\/integration\/([a-f0-9]{32})/y],
-  ["victorops_url", "victorops", /alert\.victorops\.com\/integrations\/generic\/\d{6,10}\/alert\/([\w-]{30,40})/y],
-  ["rocketchat_webhook", "/hooks/", /[\w.-]{4,128}(?::\d{1,5})?\/hooks\/([A-Za-z0-9]{15,26}\/[A-Za-z0-9]{40,70})/y],
-  ["glip_webhook", "hooks.", /hooks\.(?:glip|ringcentral)\.com\/webhook\/(?:v2\/)?([\w-]{36,80})/y],
-  ["bark_or_serverchan_url", "ftqq", /sctapi\.ftqq\.com\/(SCT\w{20,60})/y],
-  ["heartbeat_url", "betterstack", /uptime\.betterstack\.com\/api\/v1\/heartbeat\/([A-Za-z0-9]{20,40})/y],
-  ["uptime_push_url", "hc-ping", /hc-ping\.com\/([a-f0-9-]{36})/y],
-  ["rapidapi_or_infura_url", "infura", /[\w-]{1,40}\.infura\.io\/(?:ws\/)?v3\/([a-f0-9]{32})/y],
-  ["alchemy_url", "alchemy", /[\w-]{1,40}\.(?:g\.alchemy|alchemyapi)\.(?:com|io)\/v2\/([\w-]{32})/y],
-];
-
-const webhookHosts =
-  /slack|discord|telegram|office|zapier|hook\.|maker\.|feishu|larksuite|weixin|\/hooks\/|pipedream|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
+/** URLs that are the credential: a caller who knows the path may post. Part of the host, and all from behind `://`; group 1 is the secret. */
+const webhooks = webhookRows
+  .trim()
+  .split("\n")
+  .map((row) => JSON.parse(row) as { id: string; host: string; url: string }) // our own file; a test reads it whole
+  .map(({ id, host, url }) => ({ id, host, pattern: new RegExp(url, "y") }));
+const webhookHosts = new RegExp([...new Set(webhooks.map(({ host }) => RegExp.escape(host)))].join("|"));
 
 /** Longest user and password together. */
 const maxUserInfoLength = 640;
@@ -201,7 +177,7 @@ export function scanUrl({ text }: NormalizedText, keywordAt: number, nextAtSign:
   if (nextAtSign - at <= maxUserInfoLength && scanUserInfo(text, at, found)) return;
   const near = text.slice(at, at + 160);
   if (!webhookHosts.test(near)) return;
-  for (const [rule, host, pattern] of webhooks) {
+  for (const { id: rule, host, pattern } of webhooks) {
     if (!near.includes(host)) continue;
     const secret = matchAt(pattern, text, at)?.[1];
     if (secret === undefined || isDummyToken(secret)) continue;
