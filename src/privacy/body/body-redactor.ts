@@ -114,6 +114,8 @@ class BodyRedactor {
   #numbersTo = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
+  /** The keys and indexes from the body down to what is read. */
+  readonly #path: (string | number)[] = [];
   /** Every text is an id or a name. */
   #onlyNames = false;
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
@@ -153,18 +155,16 @@ class BodyRedactor {
 
   #redactMessage(message: ChatMessage, index: number): ChatMessage {
     this.#messageIndex = index;
-    try {
-      return this.#redactPiece(message, () => {
-        const whole = wholeMessage(message);
-        const read = this.#redactObject(whole, "");
-        // Roles are names: a copy keeps its own.
-        return read === whole ? message : (read as ChatMessage);
-      });
-    } catch (error) {
-      throw withPathSegment(withPathSegment(error, index), "messages");
-    } finally {
-      this.#messageIndex = -1;
-    }
+    this.#path.push("messages", index);
+    const redacted = this.#redactPiece(message, () => {
+      const whole = wholeMessage(message);
+      const read = this.#redactObject(whole, "");
+      // Roles are names: a copy keeps its own.
+      return read === whole ? message : (read as ChatMessage);
+    });
+    this.#path.length = 0;
+    this.#messageIndex = -1;
+    return redacted;
   }
 
   #isClean(piece: object): boolean {
@@ -180,15 +180,12 @@ class BodyRedactor {
     const found: (readonly Span[])[] = [];
     if (isKnown) this.#known = known.spans.values();
     else this.#found = found;
-    try {
-      const redacted = redact();
-      if (!isKnown && !this.isListing)
-        scanned.set(piece, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
-      return redacted;
-    } finally {
-      this.#known = undefined;
-      this.#found = undefined;
-    }
+    const redacted = redact();
+    if (!isKnown && !this.isListing)
+      scanned.set(piece, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
+    this.#known = undefined;
+    this.#found = undefined;
+    return redacted;
   }
 
   #scan(kind: keyof BodyScanners, text: string): readonly Span[] {
@@ -210,13 +207,11 @@ class BodyRedactor {
   /** A member of the body beside its messages. */
   redactMember(value: Json, checkKey: string): Json {
     this.#inMetadata = checkKey === "metadata";
-    try {
-      return this.redactValue(value, checkKey);
-    } catch (error) {
-      throw withPathSegment(error, checkKey);
-    } finally {
-      this.#inMetadata = false;
-    }
+    this.#path.push(checkKey);
+    const redacted = this.redactValue(value, checkKey);
+    this.#path.pop();
+    this.#inMetadata = false;
+    return redacted;
   }
 
   /** A member of the body whose texts are all names. */
@@ -238,7 +233,7 @@ class BodyRedactor {
     if (apiMemberNames.has(key)) return;
     const [span] = this.#scan("key", key);
     if (span === undefined) return;
-    if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
+    if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true, this.#path);
     this.#count(span.rule);
   }
 
@@ -248,28 +243,23 @@ class BodyRedactor {
     if (span === undefined) return;
     if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
-    else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false);
+    else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false, this.#path);
   }
 
   /** @param without a member that has been redacted already */
   #redactObject(object: JsonObject, parent: string, without?: string): JsonObject {
     if (isRawJSON(object)) return object;
     let changed: JsonObject | undefined;
-    let at: string | undefined;
-    try {
-      for (const key of Object.keys(object)) {
-        at = undefined;
-        this.key(key);
-        at = key;
-        const value = object[key];
-        if (value === undefined || value === null || key === without) continue;
-        const redacted = this.redactValue(value, key === "name" && functionCallKeys.has(parent) ? "id" : key);
-        if (redacted === value) continue;
-        changed ??= { ...object };
-        changed[key] = redacted;
-      }
-    } catch (error) {
-      throw at === undefined ? error : withPathSegment(error, at);
+    for (const key of Object.keys(object)) {
+      this.key(key);
+      const value = object[key];
+      if (value === undefined || value === null || key === without) continue;
+      this.#path.push(key);
+      const redacted = this.redactValue(value, key === "name" && functionCallKeys.has(parent) ? "id" : key);
+      this.#path.pop();
+      if (redacted === value) continue;
+      changed ??= { ...object };
+      changed[key] = redacted;
     }
     return changed ?? object;
   }
@@ -277,19 +267,14 @@ class BodyRedactor {
   #redactArray(array: Json[], key: string): Json[] {
     const joints = array.length > 1 ? this.#secretsAcrossParts(array) : undefined;
     let changed: Json[] | undefined;
-    let index = 0;
-    try {
-      for (; index < array.length; index++) {
-        const item = array[index];
-        if (item === undefined) continue;
-        const across = joints?.get(index);
-        const redacted = across === undefined ? this.redactValue(item, key) : this.#redactPart(item, key, across);
-        if (redacted === item) continue;
-        changed ??= [...array];
-        changed[index] = redacted;
-      }
-    } catch (error) {
-      throw withPathSegment(error, index);
+    for (const [index, item] of array.entries()) {
+      const across = joints?.get(index);
+      this.#path.push(index);
+      const redacted = across === undefined ? this.redactValue(item, key) : this.#redactPart(item, key, across);
+      this.#path.pop();
+      if (redacted === item) continue;
+      changed ??= [...array];
+      changed[index] = redacted;
     }
     return changed ?? array;
   }
@@ -440,10 +425,6 @@ interface PartSpan extends Span {
   readonly value: string;
   /** The secret began in a part before. */
   readonly startsInEarlierPart: boolean;
-}
-
-function withPathSegment(error: unknown, segment: string | number): unknown {
-  return error instanceof CredentialNotReplaceable ? error.within(segment) : error;
 }
 
 /** Whether `tools` or `functions` declare a function of this name. */

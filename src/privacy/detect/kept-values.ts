@@ -1,3 +1,4 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import { isKeyName } from "./key-names.ts";
 import { isDummyValue, isIdentifier, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
@@ -46,19 +47,11 @@ export const keptForms: readonly KeptForm[] = [
   { form: "setting of a word", kept: "disable=protected-access", replaced: "disable=9Qw!", pattern: /^[a-z_]{2,40}=[a-z_.-]{2,40}$/i, unquoted: true },
 ];
 
-const commonWords = new Set(
-  "password passwd passphrase pass secret secrets token key apikey api-key api_key none null nil undefined true false yes no on off required optional string str text number boolean bool int integer object array any unknown hidden masked redacted removed empty blank default admin root user username guest test tests testing tester foo bar baz qux abc123 foobar example sample dummy placeholder changeme change_me change-me todo tbd fixme n/a na value values basic bearer digest oauth oauth2 jwt sha256 sha512 md5 bcrypt argon2 scrypt env environment file vault auto generated generate random uuid hex base64 utf8 utf-8 ascii localhost 127.0.0.1 0.0.0.0 postgres mysql mongodb redis enabled disabled missing invalid valid wrong correct incorrect expired stored the a an is in not your my this that it i32 u8 b64enc b64dec sha256sum quote".split(
-    " ",
-  ),
-);
+const commonWords = wordList("commonWords");
 const expression = new RegExp(`^${dotted}$`);
 const callOrIndex = new RegExp(`^${dotted}(?:\\?\\.|!)?[([]`);
 const path = /^(?:\.{0,2}\/|~\/|[A-Za-z]:\\|[a-z0-9_-]{2,}\/[a-z0-9_-]+\/)[\w./ ?=&%-]*$/i;
-const algorithmParts = new Set(
-  "scram hash hmac pbkdf rsa ecdsa ed ecdh ecdhe dhe psk ccm aes hs rs es ps sha cbc gcm ctr oaep pkcs p k plus curve x chacha poly ssh dss nistp blake b r pem der spki jwk prime v secp".split(
-    " ",
-  ),
-);
+const algorithmParts = wordList("algorithmParts");
 /** `prime256v1`, `secp384r1`: curves, by the names that programs give them; `PBKDF2WithHmacSHA256`. */
 const namedAlgorithm = /^(?:prime|sec[pt]|brainpoolP|wtls|c2[pt]nb)\d{3}[a-z]\d{1,2}$|^PB(?:KDF2|E)With\w{4,40}$/i;
 /** Names of settings and of environment variables: `OVHCLOUD_API_KEY`. */

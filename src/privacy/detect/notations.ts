@@ -1,3 +1,4 @@
+import { readTable } from "#privacy/rules/tables.ts";
 import webhookRows from "#privacy/rules/webhooks.jsonl" with { type: "text" };
 import { byteSet, matchAt, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
@@ -158,11 +159,11 @@ const wholeHost = /@(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}|\[[\da-f:]{2,45}\])(?::
 const tokenInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{16,512})@(?=[\w.-])/y;
 
 /** URLs that are the credential: a caller who knows the path may post. Part of the host, and all from behind `://`; group 1 is the secret. */
-const webhooks = webhookRows
-  .trim()
-  .split("\n")
-  .map((row) => JSON.parse(row) as { id: string; host: string; url: string }) // our own file; a test reads it whole
-  .map(({ id, host, url }) => ({ id, host, pattern: new RegExp(url, "y") }));
+const webhooks = readTable<{ id: string; host: string; url: string }>(webhookRows).map(({ id, host, url }) => ({
+  id,
+  host,
+  pattern: new RegExp(url, "y"),
+}));
 const webhookHosts = new RegExp([...new Set(webhooks.map(({ host }) => RegExp.escape(host)))].join("|"));
 
 /** Longest user and password together. */

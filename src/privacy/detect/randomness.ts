@@ -1,3 +1,4 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import { DIGIT_0, DIGIT_9, LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/characters.ts";
 
 /**
@@ -126,11 +127,7 @@ export function isDummyValue(text: string): boolean {
 }
 
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
-const abbreviations = new Set(
-  "get set new key api url uri sha rsa aes dsa ecdsa eddsa ed ecdh ecdhe dh tls ssl pkcs http https jwt jwk hmac gcm cbc sql xml json csv dns tcp udp ipv os id db ui io utf oauth psk pem der uint int str num len ctx cfg env auth csr crl mlkem kem hpke chacha poly sign hash test buf max min err obj val ptr cls fmt tmp src dst msg req res cert pub priv pass pwd ssh cmd arg opt ref rev idx row col sum add del has is not and for with from of to on in by as aws gcp sdk crc hex bin oct img css dom ssr rpc grpc elf bit byte asn oid rfc inet md sec app crypt evp pkey alg ctrl nss bio".split(
-    " ",
-  ),
-);
+const abbreviations = wordList("abbreviations");
 
 /** `isIdentifier`, where the shape of the text is known: most drawn texts change between kinds of characters too often. */
 export function isIdentifierShaped(text: string, shape: TextShape): boolean {

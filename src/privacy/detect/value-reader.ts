@@ -1,3 +1,4 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { Notation } from "./kept-values.ts";
 
@@ -21,11 +22,7 @@ const opening =
 /** In settings strings, where the next setting begins. */
 const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */
-const authSchemes = new Set(
-  "bearer token apikey api-key key basic digest bot geniekey ssws negotiate splunk api-token deepl-auth-key oauth accesskey private-token client-id klaviyo-api-key".split(
-    " ",
-  ),
-);
+const authSchemes = wordList("authSchemes");
 
 /**
  * Reads the value that begins at `from`, behind the word for an authentication scheme if one stands there; undefined where nothing of at

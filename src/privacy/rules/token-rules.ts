@@ -1,3 +1,4 @@
+import { readTable } from "./tables.ts";
 import rows from "./token-rules.jsonl" with { type: "text" };
 
 /**
@@ -19,15 +20,8 @@ export interface TokenRule {
   readonly docs: string;
 }
 
-const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const digitPairs = Array.from({ length: 90 }, (_, i) => String(i + 10));
 
-export const tokenRules: readonly TokenRule[] = rows
-  .trim()
-  .split("\n")
-  .map((row) => JSON.parse(row) as TokenRule) // our own file; a test reads it whole
-  .map((rule) => ({
-    ...rule,
-    starts: rule.starts[0] === "<10-99>" ? digitPairs : rule.starts,
-    body: rule.body.replaceAll("<uuid>", uuid),
-  }));
+export const tokenRules: readonly TokenRule[] = readTable<TokenRule>(rows).map((rule) =>
+  rule.starts[0] === "<10-99>" ? { ...rule, starts: digitPairs } : rule,
+);
