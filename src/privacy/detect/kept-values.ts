@@ -1,4 +1,5 @@
-import { wordList } from "#privacy/rules/tables.ts";
+import formRows from "#privacy/rules/kept-forms.jsonl" with { type: "text" };
+import { readTable, wordList } from "#privacy/rules/tables.ts";
 import { isKeyName } from "./key-names.ts";
 import { isDummyValue, isIdentifier, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
@@ -14,38 +15,21 @@ export type Notation =
 /** What stands beside the name of a secret and is none. `docs/reference/credentials.md` shows the table. */
 interface KeptForm {
   readonly form: string;
-  readonly pattern: RegExp;
-  /** Only where the value is not quoted: between quotes it would be a secret. */
-  readonly unquoted?: true;
   readonly kept: string;
   /** A value that looks alike, and is replaced. */
   readonly replaced: string;
+  /** Only where the value is not quoted: between quotes it would be a secret. */
+  readonly unquoted?: true;
+  readonly pattern: string;
+  readonly anyCase?: true;
 }
 
-const typeName =
-  "(?:true|false|null|undefined|none|nil|string|str|text|number|boolean|bool|int(?:eger)?|[iu](?:8|16|32|64|128|size)|float|double|char|byte|bytes|array|list|dict|map|mixed|resource|void|callable|iterable|never|object|any|unknown|id|uuid|date|datetime|json|data|securestring|password|secret\\w{0,10})";
-const dotted = `[A-Za-z_$@][\\w$]{0,60}(?:(?:\\.|::|->|\\?\\.)[A-Za-z_$][\\w$]{0,60}){0,8}`;
-
-// biome-ignore format: one form a line, so that the list reads as a table
-export const keptForms: readonly KeptForm[] = [
-  { form: "reference", kept: "${DB_PASSWORD}", replaced: "$Uo4Aessy2", pattern: /^(?:\}\}|\$\{|\$\(|\$[A-Za-z_]\w*[./:)\]}"]|\{\{|\{%|<%|<[A-Za-z_ -]*>?$|%[A-Za-z_]\w*%$|%[a-z]$|%\([a-z]|#\{|@[A-Za-z]+@$|\[?REDACTED|\[[A-Z_ -]+\]|!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|env|Join|Select)\b|&[A-Za-z]+$|\*[A-Za-z]+$|process\.|os\.|env[.:([]|ENV[.[(]|ENC\[|System\.|Environment\.|getenv|config[.[(]|settings[.[(]|self\.|this\.|req\.|request\.|ctx\.|vault:|arn:|ssm:|sops:|op:\/\/|secretref:|secrets?[.[]|data\.|var\.|local\.|module\.|params?\.|props\.|options?\.|args?[.[]|https?:\/\/|file:|projects\/|@Microsoft|keyvault)/ },
-  { form: "password hash", kept: "$2y$10$N9qo8uLOickgx2ZMRZoMye", replaced: "$ecret2Pass", pattern: /^(?:[\w.@-]{1,64}:)?(?:\{[A-Za-z0-9-]{2,16}\})?\$(?:\d\w?|[2y]|gy|apr1|argon2\w{0,2}|pbkdf2[\w-]{0,12}|s?crypt|bcrypt[\w-]{0,8}|sha\d{0,3}|md5|[PHS])\$|^\{(?:S?SHA(?:\d{3})?|S?MD5|CRYPT|PBKDF2[\w-]*)\}|^(?:(?:django_)?pbkdf2\w{0,10}|bcrypt\w{0,7}|argon2\w{0,2}|scrypt|sha\d{0,3}|md5|scram-sha-256)[$:]|^md5[0-9a-f]{32}$|^\*[0-9A-F]{40}$/i },
-  { form: "version", kept: "5.1.1(@types/node@22.10.2)", replaced: "5.1.1Pass!x", pattern: /^[v^~=<>]{0,2}\d{1,5}\.\d{1,5}(?:\.\d{1,9})?(?:$|[-+(][\w.+@/()-]*$|\.\w{1,12}$)/ },
-  { form: "artifact", kept: "jjwt-api:0.12.5", replaced: "api:Zq8x5v7w", pattern: /^(?:[\w.-]{1,80}:){1,3}\d{1,5}\.\d{1,5}[\w.+-]*$/ },
-  { form: "type", kept: "String!", replaced: "Strong9!", pattern: new RegExp(`^[[(&*]{0,3}(?:'\\w{1,12} |mut )?${typeName}(?:\\([\\d,]{0,8}\\))?[\\])?!,;*|]{0,5}$|^[A-Z][A-Za-z]{1,40}(?:Input|Type|Enum|Scalar|Output)?[\\]]{0,2}[!?][\\]!?,;]{0,3}$`, "i"), unquoted: true },
-  { form: "choice", kept: "string|undefined", replaced: "string|9x!kw", pattern: new RegExp(`^${typeName}(?:\\|${typeName})+$`, "i") },
-  { form: "colour, issue, link", kept: "#22c55e", replaced: "#22c55eQ", pattern: /^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|\(?\[{0,2}#\d{1,7}\]{0,2}\)?)[;,)]?$|^\(?\[[^\]\n]{0,80}\]\(/i },
-  { form: "number", kept: "0x8B30", replaced: "0x8B30zq!w", pattern: /^\(?[-+]?(?:0x[0-9a-f_]{1,16}[ul]{0,3}|\d[\d_]*\.\d+(?:e[-+]?\d+)?[fijl]?|\d+e[-+]?\d+)[),/]{0,2}$/i },
-  { form: "argument", kept: "strict=False)", replaced: "strict=9k!zQ", pattern: /^(?:[a-z_]\w{0,40}=(?:true|false|none|null|\d{1,4})?|(\w{2,40})=\1)[),;]{0,3}$|^[;&,]\s?[\w.-]{1,40}=$|^--?[a-z][\w-]{0,40}\d{0,4}=?$/i },
-  { form: "path of a member", kept: "config.0.secret_key_wo", replaced: "zebra.0x9Q!kz", pattern: /^[a-z]\w{0,60}(?:\.\w{1,60}){0,10}\.(?:\d{1,4}|\*)(?:\.\w{1,60}){1,10}$/ },
-  { form: "member", kept: "Algorithm::HS256", replaced: "kq::9xW!", pattern: /^(?:\\?&)?[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}\(?$/ },
-  { form: "example value", kept: "value1", replaced: "value1z9q", pattern: /^[vV]alue\d{0,2}(?![a-z0-9])|^[vV]alue\d{1,2}[A-Z]/ },
-  { form: "public key", kept: "MFkwEwYHKoZIzj0CAQYI", replaced: "MFkwEwYHKoZIzj1x", pattern: /^(?:MFkwEwYHKoZIzj0|MHYwEAYHKoZIzj0|MIGbMBAGByqGSM49|MIIBIjANBgkqhkiG|MIICIjANBgkqhkiG|MIGfMA0GCSqGSIb3DQEBAQUAA4|MCowBQYDK2Vw)/ },
-  { form: "host, header, class of characters", kept: "localhost:2222", replaced: "local:h0st!2", pattern: /^(?:localhost|(?:[\w-]{1,63}\.){1,8}[a-z]{2,10}):\d{2,5}$|^HTTP\/\d|^T\d{4}\.\d{3}$|^![01](?:[,;)}]|$)|^\[(?:\^|a-z|A-Z|0-9|\\w)|^(?:list|dict|map|array|set|optional|sequence|tuple)[[(<]|^#(?:include|define|import|endif|pragma)\b/ },
-  { form: "regular expression, fingerprint", kept: "SHA256:uNiVztksCsDhcc0u9e8B", replaced: "SHA7q!9w", pattern: /^#!|^\.[*+]|^\/.*[\])}\\].*\/[a-z]{0,3}$|^(?:SHA(?:1|256|384|512)|MD5):/ },
-  { form: "negation", kept: "!isPassword", replaced: "!9xKw2", pattern: new RegExp(`^!{1,2}${dotted}[),;]{0,3}$`), unquoted: true },
-  { form: "setting of a word", kept: "disable=protected-access", replaced: "disable=9Qw!", pattern: /^[a-z_]{2,40}=[a-z_.-]{2,40}$/i, unquoted: true },
-];
+const dotted = "[A-Za-z_$@][\\w$]{0,60}(?:(?:\\.|::|->|\\?\\.)[A-Za-z_$][\\w$]{0,60}){0,8}";
+export const keptForms = readTable<KeptForm>(formRows);
+const forms = keptForms.map(({ pattern, anyCase, unquoted = false }) => ({
+  pattern: new RegExp(pattern, anyCase === true ? "i" : ""),
+  unquoted,
+}));
 
 const commonWords = wordList("commonWords");
 const expression = new RegExp(`^${dotted}$`);
@@ -64,13 +48,8 @@ export function isKept(value: string, shape: TextShape, writing: Notation): bool
   const { lower, upper, digits, bigramScore } = shape;
   if (commonWords.has(value.toLowerCase()) || isDummyValue(value) || isUniform(value) || isAlgorithm(value))
     return true;
-  for (const { pattern, unquoted } of keptForms)
-    if (
-      (unquoted !== true || writing !== "quoted") &&
-      pattern.test(value) &&
-      (unquoted !== true || digits * 4 < value.length)
-    )
-      return true;
+  for (const { pattern, unquoted } of forms)
+    if ((!unquoted || (writing !== "quoted" && digits * 4 < value.length)) && pattern.test(value)) return true;
   if (isTemplate(value, braceSlots, "{")) return true;
   if (value.includes("|") && alternatives.test(value) && !value.split("|").some(isRandomPart)) return true;
   // `src/app/keys`, in contrast to base64.

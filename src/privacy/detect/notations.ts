@@ -1,3 +1,4 @@
+import commandRows from "#privacy/rules/commands.jsonl" with { type: "text" };
 import { readTable } from "#privacy/rules/tables.ts";
 import webhookRows from "#privacy/rules/webhooks.jsonl" with { type: "text" };
 import { byteSet, matchAt, matchEnd } from "#privacy/text/characters.ts";
@@ -7,72 +8,45 @@ import { isDummyToken, isDummyValue, isRandom, looksRandom, shapeOf } from "./ra
 import { isPassword, isSecret } from "./values.ts";
 
 /** A way to write a secret that a word of its own gives away: the option of a command, a clause of SQL, a line of a file. */
-interface Notation {
-  /** The keyword, as `keyword-index.ts` lists it. */
+interface Command {
+  /** The keyword, as `anchors.ts` lists it. */
   readonly word: string;
-  /** From the keyword on, sticky; the last group is the secret. */
-  readonly pattern: RegExp;
-  readonly rule?: string;
+  readonly id?: string;
+  /** What the value has to be; by default anything that is no variable and no plain word. */
+  readonly value?: keyof typeof valueKinds;
+  /** An example with `§` for the secret, and one that stays. */
+  readonly found: string;
+  readonly kept: string;
+  /** From the keyword on; the last group is the secret. */
+  readonly pattern: string;
+  readonly anyCase?: true;
   /** What has to stand before the keyword, where that may mean anything. */
-  readonly before?: RegExp;
-  readonly isSecret?: (value: string) => boolean;
+  readonly before?: string;
 }
 
-/** The words of a command up to the option that is looked for. */
-const option = (command: string, rest: string, flags = "y") =>
-  new RegExp(`${command}\\b(?:[^\\n|;&]{0,400}?)${rest}`, flags);
-const isQuotedPassword = (value: string) => isPassword(value, "quoted");
-const isGivenPassword = (value: string) => isCommandPassword(value) && isPassword(value, "quoted");
-
-const seedPhrase =
-  /(?:mnemonic|phrase|seed)[^\n:="'`]{0,40}["'`]?[ \t]{0,4}(?:[:=]|is)\s{0,8}["'`]?((?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})(?![a-z])/iy;
 /** Common words that are not in the list wallets draw from. */
-const isSeedPhrase = (words: string) =>
-  !/\b(?:the|and|for|with|that|this|from|are|was|will|not|but|you|your|have|has|its|they|were|been|into|than)\b/.test(
-    words,
-  );
+const notInPhrases =
+  /\b(?:the|and|for|with|that|this|from|are|was|will|not|but|you|your|have|has|its|they|were|been|into|than)\b/;
+const valueKinds = {
+  password: (value: string) => isPassword(value, "quoted"),
+  given: (value: string) => isCommandPassword(value) && isPassword(value, "quoted"),
+  url: isUrlPassword,
+  seed: (words: string) => !notInPhrases.test(words),
+};
 
-// biome-ignore format: one notation a line, so that the list reads as a table
-const notations: readonly Notation[] = [
-  // The passwords that commands take as options.
-  { word: "curl", pattern: option("curl", String.raw`[ \t](?:-u|--user|--proxy-user)[ \t=]{0,3}["']?[^\s:"']{0,128}:([^\s"']{3,256})`) },
-  { word: "mysql", pattern: option("mysql(?:dump|admin|import|sh)?", String.raw`[ \t]-p["']?([^\s"'-][^\s"']{2,128})`) },
-  { word: "redis-cli", pattern: option("redis-cli", String.raw`[ \t](?:-a|--pass)[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "sqlplus", pattern: /sqlplus\b(?:[ \t]+-\S{1,20}){0,4}[ \t]+["']?\w{1,64}\/([^\s"']{3,128}?)@(?![^\s]*@)/y },
-  { word: "docker login", pattern: option("docker login", String.raw`[ \t](?:-p|-w)[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "ldap", pattern: option("ldap(?:search|modify|add|delete|whoami|passwd|compare)", String.raw`[ \t]-w[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "smbclient", pattern: option("smbclient", String.raw`[ \t](?:-U|--user)[ \t=]{0,3}["']?[^\s"'%]{1,64}%([^\s"']{3,256})`) },
-  { word: "rpcclient", pattern: option("rpcclient", String.raw`[ \t](?:-U|--user)[ \t=]{0,3}["']?[^\s"'%]{1,64}%([^\s"']{3,256})`) },
-  { word: "lftp", pattern: option("lftp", String.raw`[ \t](?:-u|--user)[ \t]{1,3}["']?[^\s"',]{1,64},([^\s"']{3,256})`) },
-  { word: "snmp", pattern: option("snmp(?:walk|get|set|bulkwalk)", String.raw`[ \t]-[AX][ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "htpasswd", pattern: /htpasswd[ \t]{1,3}-\w{0,4}b\w{0,4}[ \t]{1,3}\S{1,200}[ \t]{1,3}[\w.-]{1,64}[ \t]{1,3}["']?([^\s"']{3,256})/y },
-  { word: "rabbitmqctl", pattern: /rabbitmqctl[ \t]{1,3}(?:-\S{1,40}[ \t]{1,3}){0,4}(?:add_user|change_password)[ \t]{1,3}["']?[\w.-]{1,64}["']?[ \t]{1,3}["']?([^\s"']{3,256})/y },
-  { word: "setcookie", pattern: /setcookie[ \t]{1,3}["']?([\w@.-]{4,255})/y, before: /-$/ },
-  { word: "sshpass", pattern: option("sshpass", String.raw`[ \t]-p[ \t]{0,3}["']?([^\s"']{3,256})`) },
-  { word: "openssl", pattern: option("openssl", String.raw`(?:\bpass:|[ \t]-k[ \t]{1,3}["']?)([^\s"']{3,256})`) },
-  { word: "sqlcmd", pattern: option("sqlcmd", String.raw`[ \t]-P[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "jdbc:oracle", pattern: /jdbc:oracle:(?:thin|oci):["']?[^/\s"'@]{1,64}\/["']?([^@\s"']{3,128})(?=["']?@)/y },
-  { word: "convertto-securestring", pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy },
-  { word: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy, before: /(?:^|[ \t])(?:-u|--user(?:name)?|login|(?:un)?zip|user(?:add|mod))\b[^\n|;&]{0,120}$/i, isSecret: isGivenPassword },
-  { word: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y, before: /\/u(?:ser)?:\S[^\n]{0,120}$/i, isSecret: isGivenPassword },
-  { word: "/user:", pattern: /(?<=\bnet(?:\.exe)?[ \t]{1,3}use[ \t]{1,3}(?:(?:\w:|\*)[ \t]{1,3})?\\{1,4}\S{1,80}[ \t]{1,3}["']?([^\s"'/*\\]{3,64})["']?[ \t]{1,3})\/user:/iy, isSecret: isGivenPassword },
-  { word: "/user:", pattern: /\/user:["']?[\w.@\\-]{1,64}["']?[ \t]{1,3}["']?([^\s"'/*-][^\s"']{4,127})/iy, before: /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i, isSecret: isGivenPassword },
-  { word: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y, before: /\b(?:sudo[ \t]{1,3}(?:-\w[ \t]{1,3}){0,3}-S|su|passwd|cryptsetup|kinit|gpg|ssh-add|openssl|docker login|--password-stdin|--passphrase-fd)\b[^\n]{0,100}$/, isSecret: isGivenPassword },
-  // SQL; without quotes only in a statement, in contrast to `is also identified as windows-1255`.
-  { word: "identified", pattern: /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?(["'`])([^"'`\s;]{3,256})\1/iy, isSecret: isQuotedPassword },
-  { word: "identified", pattern: /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?([^"'`\s;]{3,256})/iy, isSecret: isQuotedPassword, before: /\b(?:create|alter|grant|user|role|database[ \t]{1,3}link)\b[^;]{0,150}$/i },
-  // A line of PostgreSQL's password file: `host:port:database:user:password`.
-  { word: ":5432:", pattern: /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y, isSecret: isUrlPassword },
-  // The words of a wallet: twelve to twenty-four, behind `seed`, `mnemonic` or `recovery phrase`.
-  { word: "mnemonic", pattern: seedPhrase, rule: "seed_phrase", isSecret: isSeedPhrase },
-  { word: "phrase", pattern: seedPhrase, rule: "seed_phrase", isSecret: isSeedPhrase },
-];
-
+export const commands = readTable<Command>(commandRows);
+const notations = commands.map(({ word, id = "password", value, pattern, anyCase, before }) => ({
+  word,
+  rule: id,
+  pattern: new RegExp(pattern, anyCase === true ? "iy" : "y"),
+  before: before === undefined ? undefined : new RegExp(before, "i"),
+  isSecret: value === undefined ? isCommandPassword : valueKinds[value],
+}));
 const byWord = Map.groupBy(notations, ({ word }) => word);
 
 /** Secrets that the notation around a keyword gives away. */
 export function scanNotations({ text }: NormalizedText, at: number, word: string, found: Span[]): void {
-  for (const { pattern, rule = "password", before, isSecret = isCommandPassword } of byWord.get(word) ?? []) {
+  for (const { pattern, rule, before, isSecret } of byWord.get(word) ?? []) {
     const match = matchAt(pattern, text, at);
     const value = match?.at(-1);
     if (match === undefined || value === undefined || !isSecret(value)) continue;

@@ -1,3 +1,4 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import {
   byteSet,
   COLON,
@@ -50,11 +51,7 @@ const saidMarks = byteSet(":=-(?");
 /** The same right behind a name: `'s`, ` - `, a question. */
 const directlyBeforeSaid =
   /'s(?=[ \t])|["'`\])*\x02]{0,3}(?:[ \t]{1,3}-(?=[ \t])|[ \t]{0,3}\?[ \t]{1,3}(?!it'?s|it is|that'?s))/iy;
-const copulas = new Set(
-  "is was are be been equals becomes to ist est es lautet \xe8 \xe9 \xe4r er je este jest reads type typed typing enter entered tried".split(
-    " ",
-  ),
-);
+const copulas = wordList("copulas");
 /** Their first and last letters: few other words share both with one of them. */
 const copulaEnds = new Set([...copulas].map((word) => (word.charCodeAt(0) << 8) | word.charCodeAt(word.length - 1)));
 const isCopula = (first: number, last: number) => copulaEnds.has(((first | 0x20) << 8) | last | 0x20);

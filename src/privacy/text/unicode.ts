@@ -1,3 +1,5 @@
+import foreignRows from "#privacy/rules/foreign-words.jsonl" with { type: "text" };
+import { readTable, wordList } from "#privacy/rules/tables.ts";
 import { classes, DOT, DOUBLE_QUOTE, EQUALS, HYPHEN, inToken, PLUS, SINGLE_QUOTE, SLASH, SPACE } from "./characters.ts";
 
 /** Stands for characters that are no part of any token. */
@@ -18,20 +20,7 @@ interface ForeignWord {
 
 /** Key words in scripts that ISO-8859-1 cannot hold, by their first character, and their replacement. */
 const foreignWords = new Map<number, ForeignWord[]>();
-for (const [replacement, words] of [
-  [
-    "pwd is ",
-    "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_ паролем_ पासवर्ड_ रหัสผ่านคือ_ รหัสผ่านคือ",
-  ],
-  [
-    "_pwd",
-    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ пароля парола Парола лозинка Лозинка κωδικός Κωδικός κωδικό_πρόσβασης סיסמה הסיסמה سر كلمة_المرور كلمة_السر رمز_عبور رمز_العبور رمز_ورود گذرواژه पासवर्ड कूटशब्द รหัสผ่าน ật_khẩu ẬT_KHẨU şifre Şifre şifresi Şifresi ŞİFRE",
-  ],
-  ["_secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
-  ["_token", "令牌 トークン 토큰 токен Токен"],
-  ["_key", "キー"],
-  [" is ", "是 为 為 は 는 은 είναι היא הוא هي هو это является คือ là है"],
-] as const) {
+for (const { replacement, words } of readTable<{ replacement: string; words: string }>(foreignRows)) {
   for (const word of words.split(" ")) {
     const spelled = word.replaceAll("_", " ");
     const first = spelled.charCodeAt(0);
@@ -50,11 +39,7 @@ export function foreignWordAt(text: string, at: number, first: number): ForeignW
 }
 
 /** Letters of other scripts that look like Latin ones, each before its twin. */
-const lookAlikes = new Map(
-  "АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЈJ ЅS аa еe оo рp сc уy хx іi јj ѕs һh ԁd ԛq ԝw кk ӏl ԍg ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX αa ιi κk νv οo ρp χx ɡg ıi"
-    .split(" ")
-    .map((pair) => [pair.charCodeAt(0), pair.charCodeAt(1)]),
-);
+const lookAlikes = new Map([...wordList("lookAlikes")].map((pair) => [pair.charCodeAt(0), pair.charCodeAt(1)]));
 
 /** The Latin letter that a letter in a Latin word looks like; undefined for one in a word of its own script. */
 export function latinTwin(text: string, at: number): number | undefined {
