@@ -3,7 +3,7 @@ import { COMMA, EQUALS, isTokenByte } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { mayBeSecretDocument, secretDocumentAt } from "./keys.ts";
-import { ReadAhead, scanRun } from "./tokens.ts";
+import { TokenReader } from "./tokens.ts";
 import { vendorValueIn } from "./vendor-values.ts";
 
 /** What a public key of SSH begins with. */
@@ -21,7 +21,7 @@ export class StretchReader {
   readonly encoded: EncodedText[] = [];
   readonly found: Span[] = [];
   readonly #normalized: NormalizedText;
-  readonly #ahead = new ReadAhead();
+  readonly #tokens: TokenReader;
   /** Characters that may still be decoded for this text. */
   #decodeBudget = 262_144;
   /** The end of the lines of base64 that were read as one. */
@@ -29,6 +29,7 @@ export class StretchReader {
 
   constructor(normalized: NormalizedText) {
     this.#normalized = normalized;
+    this.#tokens = new TokenReader(normalized, this.found);
   }
 
   /** @returns where reading goes on, at least `to` */
@@ -64,7 +65,7 @@ export class StretchReader {
   #readRun(from: number, to: number, base64From: number, base64To: number): number {
     const normalized = this.#normalized;
     const count = this.found.length;
-    const end = scanRun(normalized, from, to, this.#ahead, this.found);
+    const end = this.#tokens.readRun(from, to);
     if (this.found.length > count) return end;
     // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
     if (base64To - base64From > maxBase64KeyLength) return to;
