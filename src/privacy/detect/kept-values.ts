@@ -108,7 +108,10 @@ function isExpression(value: string): boolean {
 function isAlgorithm(value: string): boolean {
   if (namedAlgorithm.test(value)) return true;
   const parts = value.length <= 32 ? value.toLowerCase().split(/[-_]/) : [""];
-  return parts.every((piece) => piece !== "" && (/^\d+$/.test(piece) || algorithmParts.has(piece.replace(/\d+$/, ""))));
+  return (
+    parts.some((piece) => /[a-z]/.test(piece)) &&
+    parts.every((piece) => piece !== "" && (/^\d+$/.test(piece) || algorithmParts.has(piece.replace(/\d+$/, ""))))
+  );
 }
 
 function isRandomPart(piece: string): boolean {

@@ -78,7 +78,7 @@ export class NamedValue {
         if (isSecret(text, notation) || (rule === "auth_header" && isAuthorization(value))) return value;
         return rule === "secret" &&
           notation !== "prose" &&
-          isChosenSecret(text) &&
+          (isChosenSecret(text) || (/\d\D*\d/.test(text) && /^\w+[_.-]?secret$/i.test(this.text))) &&
           !(isIdentifier(text) && (notation === "bare" || isKeyName(text))) &&
           isPassword(text, notation)
           ? value

@@ -230,11 +230,13 @@ function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
  * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; only where other texts
  * have the same shape must it look random.
  */
-function isToken({ rule, start, joinsWords }: Candidate, token: string): boolean {
+function isToken({ rule, start, joinsWords, distinctive }: Candidate, token: string): boolean {
   const body = token.slice(start.length, maxJudgedLength);
   if (isDummyToken(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
-  if (rule.confidence !== "medium") return !joinsWords || (!isWordsOnly(shape) && !isIdentifierShaped(body, shape));
+  // `glpat-some-words`: a name of a program.
+  if (rule.confidence !== "medium")
+    return !joinsWords || !isWordsOnly(shape) || (distinctive && !/[_.-]/.test(body)) || noWord.test(body);
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
   // 48 drawn characters nearly always hold a digit; behind a beginning that nothing else has, the rare ones without count too.
@@ -252,6 +254,8 @@ function isZeroFill(body: string): boolean {
   return zeros * 5 > body.length * 2;
 }
 
+/** More letters than a word has. */
+const noWord = /[A-Za-z0-9]{36}/;
 const hexDigits = /^(?:[0-9a-f-]+|[0-9A-F-]+)$/;
 
 /** `$`, `^`, `#` and `*` occur in the prefixes of a few tokens, never in their bodies. */

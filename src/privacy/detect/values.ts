@@ -1,10 +1,10 @@
 import { formatSpecifiers, isKept, isTemplate, isUniform, type Notation } from "./kept-values.ts";
-import { isIdentifierShaped, isRandom, shapeOf, type TextShape } from "./randomness.ts";
+import { isIdentifier, isIdentifierShaped, isRandom, shapeOf, type TextShape } from "./randomness.ts";
 
 export const uuid = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
 const hexText = /^(?:0x)?[0-9a-f]+$/i;
 
-const wordWithMark = /^[A-Za-z\xb3\xc0-\xff]+[!?*:.,]{0,3}$/;
+const wordWithMark = /^(?:[A-Z\xb3\xc0-\xff][A-Za-z\xb3\xc0-\xff]+[!?*:.,]{0,3}|[a-z\xb3\xc0-\xff]+[?*:.,]{0,3})$/;
 
 /** Whether a value beside a word for `password` is one. */
 export function isPassword(value: string, writing: Notation): boolean {
@@ -76,16 +76,21 @@ export function isSecret(value: string, writing: Notation): boolean {
   // The tables of a parser that was generated (`tokenData: "…"`): so long a key is written in an alphabet of an encoding.
   if (value.length > 512 && notEncoded.test(value)) return false;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
+  if (keyShape.test(value) && isMadeUpKey(value, shape)) return true;
   if (isIdentifierShaped(value.replace(/[,;:)\]}]+$/, ""), shape) || isTemplate(value, formatSpecifiers, "%"))
     return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));
   if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
-  if (keyShape.test(value) && shape.digits >= 4 && shape.digits < value.length - 1) return true;
   return random && (value.length >= 16 || shape.digits >= 2);
 }
 
 /** What a key looks like that somebody made up: `test1234567890`, `abcdefghijklmnopqrstuvwxyz123456`. */
-const keyShape = /^[A-Za-z0-9]{12,128}$/;
+const keyShape = /^[A-Za-z0-9][A-Za-z0-9_-]{10,126}[A-Za-z0-9]$/;
+
+/** With digits enough; where the rest is the name of something, five of them at its end. */
+function isMadeUpKey(value: string, { digits, upper, lower, others }: TextShape): boolean {
+  return digits >= (others > 0 ? 5 : 4) && upper + lower >= 2 && (/\d{5}$/.test(value) || !isIdentifier(value));
+}
 
 /** WordPress draws its salts from all printable characters, blanks too. */
 function isSalt(value: string, { length, digits, upper, lower, classChanges }: TextShape): boolean {

@@ -129,7 +129,7 @@ function isSignature(name: string): boolean {
 
 /** `acme_live_…`, `xyz-sk-…`, `pat_…`: the common pattern of keys, for any vendor; what is random behind a word that says so. */
 const prefixed =
-  /^(?!pk[_-]|[a-z0-9]{1,16}[_-]pu?[bk][_-])(?:[a-z][a-z0-9]{0,15}[_-]){0,3}(?:sk|rk|sec|secret|pat|key|apikey|api|token|whsec|live|prod|oauth|priv|private|auth|access|svc|bot|signing|[a-z0-9]{1,20}(?:key|pat|token|secret))[_-]((?:[A-Za-z0-9]{1,12}[_-]){0,2}[\w-]{16,300})$/;
+  /^(?!pk[_-]|[a-z0-9]{1,16}[_-]pu?[bk][_-])(?:[a-z][a-z0-9]{0,15}[_-]){0,3}(?:sk|rk|sec|secret|pat|key|apikey|api|token|whsec|live|prod|oauth|priv|private|auth|access|svc|bot|signing|[a-z0-9]{1,20}(?:key|pat|token|secret))[_-]((?:[A-Za-z0-9]{1,12}[_-]){0,2}[A-Za-z0-9]{16,300}(?:[_-][A-Za-z0-9]{4,64}){0,2}|[\w-]{32,300})$/;
 
 function isPrefixedKey(run: string): boolean {
   const body = prefixed.exec(run)?.[1];
