@@ -5,6 +5,8 @@ import { Policy } from "#config/policy.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
+import { commands } from "#privacy/detect/notations.ts";
+import { nameNotations } from "#privacy/detect/value-notations.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);
@@ -79,6 +81,16 @@ test.each(keptForms.map((form) => [form.form, form] as const))(
     expect(redact(place(form.replaced))).toContain("[REDACTED:");
   },
 );
+
+test.each([
+  ...commands.map(({ word, id = "", found, kept }) => [word, found, kept, id] as const),
+  ...nameNotations.map(({ notation, found, kept }) => [notation, found, kept, ""] as const),
+])("the example of %p is found, and the other is kept", (_, found, kept, id) => {
+  expect(redact(found.replace("§", secrets["password"]?.[0] ?? ""))).toContain(
+    `[REDACTED:${id === "" ? "password" : id}:1]`,
+  );
+  expect(redact(kept)).toBe(kept);
+});
 
 test("the tables of a generated parser stay, and a key of their length is found", () => {
   const parser = readFileSync(require.resolve("@prometheus-io/lezer-promql"), "utf8");

@@ -198,7 +198,7 @@ const nonSecretPasswords =
 
 /** The password of a URL: anything but a dummy value or a reference counts. */
 function isUrlPassword(password: string): boolean {
-  if (password.length < 3 || nonSecretPasswords.test(password)) return false;
+  if (password.length < 3 || password.split(":").every((part) => nonSecretPasswords.test(part))) return false;
   if (/^[{<[(]|^\*+$|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
   if (/^[A-Z][A-Z_]+$/.test(password) && password.includes("_")) return false;
   return !isDummyValue(password);

@@ -110,7 +110,6 @@ const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
 /** The next cell: `| password | … |`. */
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}[|\x01]|\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|\x01`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:[|\x01]|\n|$)/y;
-const cellMarks = "|`*\t";
 /** What stands before the first cell of a row, or before another. */
 const cellBefore = /(?:^|[\n|\x01\t])[ \t]{0,24}["'`*]{0,3}(?:[\w.-]{1,20} ){0,2}$/;
 
@@ -147,28 +146,58 @@ export function valueAfterName(
     const value = valueAfterAssignment(normalized, name, valueAt, most);
     if (value !== null) return value;
   }
-  const quoted = next === '"' || next === "'";
-  const blank = next === " " || next === "\t";
   // What stands behind the quote and the blanks.
-  const lead = blank || quoted ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
-  const read = (at: number) => memberValue(name, at);
-  let value: CandidateValue | undefined;
-  if (next === "]" || next === ")" || quoted) value = valueInFormInput(normalized, name);
-  if (value === undefined && lead === "{") value = valueInObject(text, text.indexOf("{", to), read);
-  if (value === undefined && (quoted || blank || next === "\n" || next === "," || next === "<"))
-    value = valueBesideName(normalized, from, to, read);
-  if (value === undefined && (next === ">" || quoted) && insideTag.test(text.slice(Math.max(0, from - 82), from)))
-    value = readBehind(name, tag, tagValue);
-  if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
-  if (value === undefined && (cellMarks.includes(next) || lead === "|" || lead === "\x01" || quoted)) {
-    value = readBehind(name, cell, cellValue);
-    if (value !== undefined && !cellBefore.test(text.slice(Math.max(0, from - 70), from))) value = undefined;
+  const lead = "\"' \t".includes(next) ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
+  for (const { leads, read } of notationsByNext[text.charCodeAt(to)] ?? []) {
+    const value = leads === undefined || leads.includes(lead) ? read(name) : undefined;
+    if (value !== undefined) return value;
   }
-  if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
-  if (value === undefined && blank) value = valueWithoutSeparator(normalized, name);
-  if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
-    value = valueInSentence(normalized, name);
-  return value;
+  return undefined;
+}
+
+/** A way in which a value stands beside its name, with no `=` or its like between them. */
+interface NameNotation {
+  readonly notation: string;
+  /** An example with `§` for the secret, and one that stays. */
+  readonly found: string;
+  readonly kept: string;
+  /** What may stand right behind the name, and behind a quote or blanks. */
+  readonly next: string;
+  readonly leads?: string;
+  readonly read: (name: NamedValue) => CandidateValue | undefined;
+}
+
+// biome-ignore format: one notation a line, so that the list reads as a table
+export const nameNotations: readonly NameNotation[] = [
+  { notation: "typed into a form", next: "])\"'", found: 'page.fill("#password", "§")', kept: 'page.fill("#password", value)', read: valueInFormInput },
+  { notation: "object that the name heads", next: "\"' ", leads: "{", found: '{"db_password": {"sensitive": true, "value": "§"}}', kept: '{"db_password": {"type": "string", "value": ""}}', read: valueInHeadedObject },
+  { notation: "member beside the one with the name", next: "\"' \t\n,<", found: "- name: DB_PASSWORD\n  type: plain\n  value: §\n", kept: "- name: DB_PASSWORD\n  valueFrom: app-7f9\n", read: (name) => valueBesideName(name.normalized, name.from, name.to, (at) => memberValue(name, at)) },
+  { notation: "element of XML", next: ">\"'", found: "<password>§</password>", kept: '<string name="password">Lösenord</string>', read: valueInElement },
+  { notation: "argument of a call", next: "(,\"'", found: 'login("password", "§")', kept: 'login("password", "username")', read: valueInCall },
+  { notation: "cell of a table", next: "|`*\t\"'", found: "|password| §|\n", kept: "|password| string|\n", read: valueInCell },
+  { notation: "cell of a table, behind blanks", next: " ", leads: "|\x01", found: "| password | § |\n", kept: "| password | string |\n", read: valueInCell },
+  { notation: "option of a command that sets the name", next: "\"' \t", leads: "-", found: "gh secret set DEPLOY_PASSWORD --body §", kept: "gh secret set DEPLOY_PASSWORD --body $VALUE", read: (name) => readBehind(name, optionBehind) },
+  { notation: "option, directive, row of a command's output", next: " \t", found: "db_password            §\n", kept: "db_password            string\n", read: valueWithoutSeparator },
+  { notation: "sentence", next: " \t\"'*`?", found: "the password for the admin account is §, please help", kept: "the password for the admin account is missing, please help", read: valueInSentence },
+];
+const notationsByNext = Array.from({ length: 256 }, (_, code) =>
+  nameNotations.filter(({ next }) => next.includes(String.fromCharCode(code))),
+);
+
+function valueInHeadedObject(name: NamedValue): CandidateValue | undefined {
+  const { text } = name.normalized;
+  return valueInObject(text, text.indexOf("{", name.to), (at) => memberValue(name, at));
+}
+
+function valueInElement(name: NamedValue): CandidateValue | undefined {
+  const before = name.normalized.text.slice(Math.max(0, name.from - 82), name.from);
+  return insideTag.test(before) ? readBehind(name, tag, tagValue) : undefined;
+}
+
+function valueInCell(name: NamedValue): CandidateValue | undefined {
+  const value = readBehind(name, cell, cellValue);
+  if (value === undefined) return undefined;
+  return cellBefore.test(name.normalized.text.slice(Math.max(0, name.from - 70), name.from)) ? value : undefined;
 }
 
 /** The value of a member that a name governs. */
@@ -237,14 +266,16 @@ function isCall(text: string, value: CandidateValue): boolean {
   return /["'`]/.test(behind) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(value.text);
 }
 
-function valueInFormInput({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInFormInput(name: NamedValue): CandidateValue | undefined {
+  const { text } = name.normalized;
   const at = matchEnd(formInput, text, name.to);
   const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
   if (value === undefined || isNextInList(name, value.text)) return undefined;
   return text[name.to] === "]" || text[at - 1] === "(" || /\d/.test(value.text) ? value : undefined;
 }
 
-function valueInCall({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInCall(name: NamedValue): CandidateValue | undefined {
+  const { text } = name.normalized;
   const next = text[name.to];
   const at = matchEnd(call, text, name.to);
   const value = at < 0 ? undefined : readValue(text, at, "bare");
@@ -264,7 +295,8 @@ function isNextInList({ text: name, key }: NamedValue, value: string): boolean {
 const lineBefore = /(?:^|\n)[ \t]{0,24}$/;
 
 /** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
-function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueWithoutSeparator(name: NamedValue): CandidateValue | undefined {
+  const { text, bytes } = name.normalized;
   const { from } = name;
   const at = skipBlanks(bytes, name.to, 60);
   if (text.startsWith("${", at) || isShortWord(bytes, at)) return undefined;
@@ -303,7 +335,8 @@ function isSecretWithoutSeparator(value: string, { kind, rule }: KeyName): boole
 }
 
 /** "The password for … is …". */
-function valueInSentence({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInSentence(name: NamedValue): CandidateValue | undefined {
+  const { text, bytes } = name.normalized;
   const { to } = name;
   // "Pass … to …" is an order.
   if (text[to - 1] === "s" && isPass(name.text) && !/^ (?:is|ist|lautet) /.test(text.slice(to, to + 9)))
