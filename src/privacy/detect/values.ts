@@ -41,7 +41,7 @@ export function isPassword(value: string, writing: Notation): boolean {
   if (mentions) return false;
   if (strong > 0) return value.length >= 6 && (writing === "quoted" || !/[(){}[\]]|=>|&&|\|\|/.test(value));
   // Words of all languages stand in sentences.
-  if (writing === "prose" && upper === 0) return false;
+  if (writing === "prose" && /^[A-Za-z][a-z]+$/.test(value)) return false;
   if (bigrams < 3) return upper > 0 && lower > 0 && value.length >= 8;
   if (upper > 0 && lower > 0)
     return value.length >= 8 && (bigramScore < -0.4 || (shape.classChanges * 3 >= value.length && bigramScore < 0.2));
