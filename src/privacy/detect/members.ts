@@ -16,6 +16,8 @@ const maxDistance = 1_024;
 /** A member's key and what follows it, a string, a bracket, the beginning of a line, or anything else. */
 const part =
   /(["']?)([A-Za-z_][\w-]{0,40})\1[ \t]{0,40}(?:=>?|:(?!:)|>)[ \t]{0,40}|"[^"\n]{0,1024}"|'[^'\n]{0,1024}'|[{}[\]()]|\n[ \t]{0,64}|[\w.-]{1,80}|[^\w\n"'{}[\]()]{1,80}|["']/y;
+/** What reading a part takes beside its characters, in characters. */
+const partCost = 8;
 /** The key of a member, right before its value: `"name": "`, `Name = `, `<key>`. */
 const keyBefore = /(?<![\w/])([A-Za-z_]\w{0,24})["']?[ \t]{0,4}(?:=>|[:=>])[ \t]{0,20}["']?$/;
 /** What may stand between it and the value; what it ends in. */
@@ -29,11 +31,12 @@ type ReadValue = (at: number) => CandidateValue | undefined;
 
 /** The value that belongs to a name which is itself the value of a member such as `name`. */
 export function valueBesideName(
-  { bytes, text }: NormalizedText,
+  normalized: NormalizedText,
   from: number,
   to: number,
   read: ReadValue,
 ): CandidateValue | undefined {
+  const { bytes, text } = normalized;
   let start = from;
   while (start > 0 && from - start < 120 && inPath[bytes[start - 1] ?? 0] !== 0) start--;
   let mark = start;
@@ -49,20 +52,20 @@ export function valueBesideName(
     const tagEnd = text.slice(to, limit).indexOf(">");
     if (tagEnd >= 0) limit = to + tagEnd;
   }
-  const value = valueIn(text, isQuote(bytes[to] ?? 0) ? to + 1 : to, limit, indentationOf(text, keyAt), read);
+  const value = valueIn(normalized, isQuote(bytes[to] ?? 0) ? to + 1 : to, limit, indentationOf(text, keyAt), read);
   if (value !== undefined) return value;
   const open = openingBrace(text, from);
-  return open < 0 ? undefined : valueIn(text, open + 1, keyAt, -1, read);
+  return open < 0 ? undefined : valueIn(normalized, open + 1, keyAt, -1, read);
 }
 
 /** The value in an object whose key is a name: `"db_password": {"sensitive": true, "value": …`. */
-export function valueInObject(text: string, openAt: number, read: ReadValue): CandidateValue | undefined {
-  return valueIn(text, openAt + 1, Math.min(text.length, openAt + maxDistance), -1, read);
+export function valueInObject(normalized: NormalizedText, openAt: number, read: ReadValue): CandidateValue | undefined {
+  return valueIn(normalized, openAt + 1, Math.min(normalized.length, openAt + maxDistance), -1, read);
 }
 
 /** @param indentation of the name: a line with less of it is no part of the object, nor is another name; -1 where neither ends it */
 function valueIn(
-  text: string,
+  { text, budget }: NormalizedText,
   from: number,
   to: number,
   indentation: number,
@@ -70,10 +73,11 @@ function valueIn(
 ): CandidateValue | undefined {
   let depth = 0;
   let next = from;
-  for (let at = from; at < to; at = next) {
+  for (let at = from; at < to && budget.objects > 0; at = next) {
     const found = matchAt(part, text, at);
     if (found === undefined) return undefined;
     next = part.lastIndex;
+    budget.objects -= next - at + partCost;
     const [whole, , key] = found;
     if (key !== undefined) {
       if (depth > 0 || text[at - 1] === "/") continue;
@@ -96,12 +100,16 @@ function indentationOf(text: string, keyAt: number): number {
   return /^[ \t]*(?:-[ \t]+)?["'(]?$/.test(line) ? line.replace(/["'(]$/, "").length : 0;
 }
 
+/** Where the object begins that a place is in; -1 where none does, seen at once in nearly all texts. */
 function openingBrace(text: string, from: number): number {
+  const before = text.slice(Math.max(0, from - maxDistance), from);
   let depth = 0;
-  for (let at = from; at >= Math.max(0, from - maxDistance); at--) {
-    const c = text[at];
-    if (c === "}") depth++;
-    else if (c === "{" && depth-- === 0) return at;
+  for (let at = before.lastIndexOf("{"); at >= 0; at = before.lastIndexOf("{", at - 1)) {
+    // So many objects ended between this brace and the place or the next brace.
+    const next = before.indexOf("{", at + 1);
+    depth += before.slice(at, next < 0 ? undefined : next).split("}").length - 1;
+    if (depth === 0) return from - before.length + at;
+    depth--;
   }
   return -1;
 }

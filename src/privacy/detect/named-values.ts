@@ -100,7 +100,8 @@ export class NamedValue {
 function isAuthorization({ text, notation, scheme }: CandidateValue): boolean {
   if (scheme !== true || text.length < 8 || !/^[\w.~+/=-]+$/.test(text)) return false;
   if (isUserAndPassword(text)) return true;
-  return !isKept(text, shapeOf(text), notation) && (/\d/.test(text) || (text.length >= 20 && !isIdentifier(text)));
+  if (!/\d/.test(text) && (text.length < 20 || isIdentifier(text))) return false;
+  return !isKept(text, shapeOf(text), notation);
 }
 
 /** `acme_key`, `acmeKey`: not `key` alone, which mostly names a place in a table. */

@@ -138,8 +138,8 @@ export function valueAfterName(
   const { from, to } = name;
   const next = text.charAt(to);
   const before = text.charAt(from - 1);
-  // `arn:aws:secretsmanager:…:secret:prod/db`
-  if (next === ":" && before === ":" && name.key.kind === "secret") return undefined;
+  // `arn:aws:secretsmanager:…:secret:prod/db`, `action=pass:repeat`
+  if (next === ":" && (before === "=" || (before === ":" && name.key.kind === "secret"))) return undefined;
   // `"AWS::IAM::AccessKey": …`, a type
   if (next === '"' && before === ":" && text.charAt(from - 2) === ":") return undefined;
   if (valueAt >= 0) {
@@ -186,7 +186,7 @@ const notationsByNext = Array.from({ length: 256 }, (_, code) =>
 
 function valueInHeadedObject(name: NamedValue): CandidateValue | undefined {
   const { text } = name.normalized;
-  return valueInObject(text, text.indexOf("{", name.to), (at) => memberValue(name, at));
+  return valueInObject(name.normalized, text.indexOf("{", name.to), (at) => memberValue(name, at));
 }
 
 function valueInElement(name: NamedValue): CandidateValue | undefined {
@@ -219,18 +219,19 @@ function readBehind(name: NamedValue, lead: RegExp, value?: RegExp): CandidateVa
  * @returns undefined where it is no secret, null where the name may have its value elsewhere
  */
 function valueAfterAssignment(
-  { text, bytes }: NormalizedText,
+  normalized: NormalizedText,
   name: NamedValue,
   valueAt: number,
   most: number,
 ): CandidateValue | undefined | null {
+  const { text, bytes } = normalized;
   const { from, to } = name;
   let at = valueAt;
   // `passwords = ["…", …]`
   if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
     at = skipBlanks(bytes, at + 1, 8);
   const isQuery = /[?&]/.test(text.charAt(from - 1));
-  if (bytes[at] === OPEN_BRACE) return valueInObject(text, at, (member) => memberValue(name, member)) ?? null;
+  if (bytes[at] === OPEN_BRACE) return valueInObject(normalized, at, (member) => memberValue(name, member)) ?? null;
   const value = readValue(text, at, isQuery ? "query" : "bare", most);
   if (value !== undefined) {
     const accepted = name.asSecret(value);

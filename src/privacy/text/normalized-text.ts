@@ -31,6 +31,8 @@ export interface NormalizedText {
   readonly length: number;
   /** Where each byte began in the text, for places up to `length`; undefined when both texts are the same. */
   readonly sourceOffsets: SourceOffsets | undefined;
+  /** Characters that may still be read for objects around names: a text of nothing but names must not be read over and over. */
+  readonly budget: { objects: number };
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
   readonly hiddenBoundaries: Uint8Array | undefined;
 }
@@ -46,7 +48,8 @@ export function normalize(source: string): NormalizedText {
   const length = bytes.write(text, "latin1");
   bytes.fill(0, length, length + endingZeros);
   const { sourceOffsets, hiddenBoundaries } = replaced ?? { sourceOffsets: undefined, hiddenBoundaries: undefined };
-  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
+  const budget = { objects: 4 * length + 65_536 };
+  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries, budget };
 }
 
 /** A buffer above this size is given back after use. */
