@@ -6,6 +6,10 @@ import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
 import type { DashboardSources } from "#dashboard/sources.ts";
+import { keptForms } from "#privacy/detect/kept-values.ts";
+import { commands } from "#privacy/detect/notations.ts";
+import { nameNotations } from "#privacy/detect/value-notations.ts";
+import { tokenRules } from "#privacy/rules/token-rules.ts";
 import { DecisionRecord } from "#records/decision-record.ts";
 import { logEvents } from "#telemetry/log/log.ts";
 import { createMetrics } from "#telemetry/metrics/metrics.ts";
@@ -37,6 +41,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/log.md", logPage()],
     ["docs/reference/dashboard-api.md", dashboardApiPage()],
     ["docs/reference/cli.md", commandLinePage()],
+    ["docs/reference/credentials.md", credentialsPage()],
   ]);
 }
 
@@ -213,6 +218,38 @@ function logPage(): string {
     "One event per line, on standard output: `level`, `node` (`NODE_ID`), `event`, `time` in UTC, and the event's own fields, which are flat. `LOG_LEVEL` is the lowest level that is written, `LOG_FORMAT` the form. No field has text of a prompt or an answer, a token or a key. Money in fields that end in `_nano_usd` is in nano-US-dollars (1 USD is 1,000,000,000).",
     table(["event", "level", "meaning"], rows),
     "Where whoever reads the output is too slow, lines are left out, and `log_lines_dropped` (warn) says how many: `lines`.",
+  ]);
+}
+
+function credentialsPage(): string {
+  const code = (text: string) => `\`${text.trim().replaceAll("\n", "⏎").replaceAll("`", "'")}\``;
+  const tokens = tokenRules.map(({ id, starts, docs }) => {
+    const beginnings = starts[0] === "10" ? "" : ` ${code(starts.slice(0, 8).join(" "))}`;
+    return `[\`${id}\`](${docs})${beginnings}`;
+  });
+  return page([
+    "# Credentials",
+    "What the privacy gate looks for, made from its tables. [The privacy gate](../privacy.md) explains them. `§` stands for the secret.",
+    "## Beside a name",
+    "A name such as `DB_PASSWORD`, `apiKey` or `Authorization`, and how its value may stand beside it, apart from `=`, `:` and their like.",
+    table(
+      ["notation", "found", "kept"],
+      nameNotations.map(({ notation, found, kept }) => [notation, code(found), code(kept)]),
+    ),
+    "## Values that are kept",
+    "A value of one of these forms is no secret, whatever its name.",
+    table(
+      ["form", "kept", "replaced"],
+      keptForms.map(({ form, kept, replaced }) => [form, code(kept), code(replaced)]),
+    ),
+    "## Commands",
+    table(
+      ["found", "kept"],
+      commands.map(({ found, kept }) => [code(found), code(kept)]),
+    ),
+    "## Tokens",
+    "By the vendor's beginning, and the length and alphabet of what follows:",
+    `${tokens.join(", ")}.`,
   ]);
 }
 

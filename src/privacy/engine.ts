@@ -12,7 +12,7 @@ import {
   TooManySecrets,
 } from "./redaction.ts";
 import { createKeyFilter } from "./restore/key-filter.ts";
-import { Placeholders } from "./restore/placeholders.ts";
+import { Placeholders, placeholderNumbers } from "./restore/placeholders.ts";
 import { customRules } from "./rules/custom-rules.ts";
 import { type ExactValue, exactValueRules } from "./rules/exact-values.ts";
 import { personalDataRules } from "./rules/personal-data-rules.ts";
@@ -138,6 +138,7 @@ function policyScan(policy: Policy["privacy"], exactValues: readonly ExactValue[
 function redactText(text: string, spans: readonly Span[]): RedactedText {
   if (spans.length === 0) return { text, findings: [] };
   const placeholders = new Placeholders();
+  placeholders.skip(placeholderNumbers(text));
   const counts = new Map<string, number>();
   const pieces: string[] = [];
   let at = 0;

@@ -66,31 +66,21 @@ export class CredentialNotReplaceable extends Error {
   readonly rule: string;
   /** The key of an object, rather than an id. */
   readonly isKey: boolean;
-  /** From the place up to the body. */
-  readonly #segments: (string | number)[] = [];
+  /** Where the id is, or the object with the key: `messages[2].tool_calls[0].id`; "" for the body itself. */
+  readonly path: string;
 
-  constructor(rule: string, isKey: boolean) {
+  constructor(rule: string, isKey: boolean, segments: readonly (string | number)[]) {
     super("a credential in a name");
     this.rule = rule;
     this.isKey = isKey;
-  }
-
-  /** What the place is in. */
-  within(segment: string | number): this {
-    this.#segments.push(segment);
-    return this;
-  }
-
-  /** Where the id is, or the object with the key: `messages[2].tool_calls[0].id`; "" for the body itself. */
-  get path(): string {
     let path = "";
-    for (const segment of this.#segments.toReversed()) {
+    for (const segment of segments) {
       if (typeof segment === "number") path += `[${segment}]`;
       // Keys are the caller's, and may be text of any kind and length.
       else path += `${path === "" ? "" : "."}${/^[\w-]{1,64}$/.test(segment) ? segment : "*"}`;
-      if (path.length > maxPathLength) return `${path.slice(0, maxPathLength)}…`;
+      if (path.length > maxPathLength) break;
     }
-    return path;
+    this.path = path.length > maxPathLength ? `${path.slice(0, maxPathLength)}…` : path;
   }
 }
 

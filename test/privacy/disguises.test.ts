@@ -82,6 +82,18 @@ test("a token is found where `_`, `-`, `.` in it are percent-encoded", () => {
   expect(redact(`t=${slack}`)).not.toContain("FGqddMF8");
 });
 
+test("a token or a name is found with letters that look like Latin ones", () => {
+  for (const [latin, twin] of ["p\u0440", "h\u04bb", "g\u0261", "X\u0425", "o\u043e", "o\u03bf"].map((pair) => [
+    ...pair,
+  ])) {
+    const disguised = `key ${token.replace(latin ?? "", twin ?? "")} end`;
+    expect(redact(disguised)).toBe("key [REDACTED:github_token:1] end");
+  }
+  for (const start of ["\u0410KIA", "AK\u0406A", "\u0391\u039aIA"])
+    expect(redact(`${start}${"W7LWFKN6WPOHDWLE"}`)).toBe("[REDACTED:aws_access_key_id:1]");
+  expectGone(`api_k\u0435y=${key}`, key);
+});
+
 test("words of another script beside a token or a mark of one are not a finding", () => {
   expect(redact(`ключ${token} да`)).toBe("ключ[REDACTED:github_token:1] да");
   expect(redact(`наAKIA${"W7LWFKN6WPOHDWLE"}`)).toBe("на[REDACTED:aws_access_key_id:1]");

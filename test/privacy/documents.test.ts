@@ -75,5 +75,5 @@ describe("a private key without BEGIN and END lines is found", () => {
 
 test("the documentation has the right number of types", () => {
   const page = readFileSync(join(import.meta.dir, "../../docs/privacy.md"), "utf8");
-  expect(page).toContain(`| ${tokenRules.length} types:`);
+  expect(page).toContain(`| shape | ${tokenRules.length} types:`);
 });

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { Policy } from "#config/policy.ts";
 import { jsonLines } from "#platform/testing/json-lines.ts";
 import { seededRandom } from "#platform/testing/seeded-random.ts";
+import { keptForms } from "#privacy/detect/kept-values.ts";
+import { commands } from "#privacy/detect/notations.ts";
+import { nameNotations } from "#privacy/detect/value-notations.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 
 const engine = privacyEngine(Policy.parse({}).privacy);
@@ -33,6 +36,7 @@ const secrets: Readonly<Record<string, readonly string[]>> = {
   token: [`ghp_${"gNzxD8lbr7mKXUgHWiZ5rlPw8lAfFX4Orh3o"}`],
   password: [`Velvet${"&"}8997`],
   key: [`d96ehmwwc620t9${"hzhkn7ph8o"}`],
+  salt: ["z|V8yn#:{<s@k7 P+N;yOV4;dF=GQw-)6pA5W$HnN^jq4.{2bT`?LM4Rl!s%h&1E"],
   "chosen password": passwords,
   "drawn key": Object.values(alphabets).map(([alphabet, length]) => {
     const random = seededRandom(length);
@@ -67,6 +71,25 @@ describe("is not changed:", () => {
   test.each(rows<Kept>("kept.jsonl").map(({ kind, text }) => [kind ?? "", text] as const))("%s %p", (_, text) => {
     expect(redact(text)).toBe(text);
   });
+});
+
+test.each(keptForms.map((form) => [form.form, form] as const))(
+  "%s beside a name is kept, and what looks alike is not",
+  (_, form) => {
+    const place = (value: string) => (form.unquoted === true ? `password: ${value}\n` : `password: "${value}"`);
+    expect(redact(place(form.kept))).toBe(place(form.kept));
+    expect(redact(place(form.replaced))).toContain("[REDACTED:");
+  },
+);
+
+test.each([
+  ...commands.map(({ word, id = "", found, kept }) => [word, found, kept, id] as const),
+  ...nameNotations.map(({ notation, found, kept }) => [notation, found, kept, ""] as const),
+])("the example of %p is found, and the other is kept", (_, found, kept, id) => {
+  expect(redact(found.replace("§", secrets["password"]?.[0] ?? ""))).toContain(
+    `[REDACTED:${id === "" ? "password" : id}:1]`,
+  );
+  expect(redact(kept)).toBe(kept);
 });
 
 test("the tables of a generated parser stay, and a key of their length is found", () => {

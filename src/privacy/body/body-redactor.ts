@@ -2,7 +2,7 @@ import { type ChatMessage, isObject, type Json, type JsonObject } from "#domain/
 import { Fact, wholeMessage } from "#domain/known-message.ts";
 import { isRawJSON } from "#domain/raw-json.ts";
 import { type ChatBody, CredentialNotReplaceable, type Finding, type RedactedBody } from "#privacy/redaction.ts";
-import { Placeholders } from "#privacy/restore/placeholders.ts";
+import { Placeholders, placeholderNumbers, placeholderNumbersOf } from "#privacy/restore/placeholders.ts";
 import { createRestorer } from "#privacy/restore/restore.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 import { spliceJson } from "./json-splice.ts";
@@ -99,7 +99,7 @@ function redactMembers(body: ChatBody, redactor: BodyRedactor): ChatBody | undef
 const noFindings: readonly Finding[] = [];
 
 class BodyRedactor {
-  readonly placeholders: Placeholders;
+  readonly placeholders = new Placeholders();
   /** What is found can neither be replaced nor be a reason to refuse. */
   reportOnly = false;
   /** The scans only list what they are asked about. */
@@ -107,9 +107,15 @@ class BodyRedactor {
   readonly #scans: BodyScanners;
   readonly #by: BodyScanners;
   readonly #body: ChatBody;
+  /** Values are put back into the answer. */
+  readonly #restoring: boolean;
   #messageIndex = -1;
+  /** Up to which message the numbers of placeholders in it are known; -1: not even outside of messages. */
+  #numbersTo = -1;
   /** In `metadata` an `id` or `type` is a label like any other. */
   #inMetadata = false;
+  /** The keys and indexes from the body down to what is read. */
+  readonly #path: (string | number)[] = [];
   /** Every text is an id or a name. */
   #onlyNames = false;
   /** `messageIndex rule` → finding, in order of first appearance; not there before the first. */
@@ -120,8 +126,7 @@ class BodyRedactor {
   #known: Iterator<readonly Span[]> | undefined;
 
   constructor(scans: BodyScanners, by: BodyScanners, body: ChatBody, restoring: boolean) {
-    // What is put back must not take the place of a text that only looks like it; otherwise numbers had better stay as they are.
-    this.placeholders = new Placeholders(restoring ? body : undefined);
+    this.#restoring = restoring;
     this.#scans = scans;
     this.#by = by;
     this.#body = body;
@@ -150,18 +155,16 @@ class BodyRedactor {
 
   #redactMessage(message: ChatMessage, index: number): ChatMessage {
     this.#messageIndex = index;
-    try {
-      return this.#redactPiece(message, () => {
-        const whole = wholeMessage(message);
-        const read = this.#redactObject(whole, "");
-        // Roles are names: a copy keeps its own.
-        return read === whole ? message : (read as ChatMessage);
-      });
-    } catch (error) {
-      throw withPathSegment(withPathSegment(error, index), "messages");
-    } finally {
-      this.#messageIndex = -1;
-    }
+    this.#path.push("messages", index);
+    const redacted = this.#redactPiece(message, () => {
+      const whole = wholeMessage(message);
+      const read = this.#redactObject(whole, "");
+      // Roles are names: a copy keeps its own.
+      return read === whole ? message : (read as ChatMessage);
+    });
+    this.#path.length = 0;
+    this.#messageIndex = -1;
+    return redacted;
   }
 
   #isClean(piece: object): boolean {
@@ -177,15 +180,12 @@ class BodyRedactor {
     const found: (readonly Span[])[] = [];
     if (isKnown) this.#known = known.spans.values();
     else this.#found = found;
-    try {
-      const redacted = redact();
-      if (!isKnown && !this.isListing)
-        scanned.set(piece, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
-      return redacted;
-    } finally {
-      this.#known = undefined;
-      this.#found = undefined;
-    }
+    const redacted = redact();
+    if (!isKnown && !this.isListing)
+      scanned.set(piece, { by: this.#by, spans: found.some(({ length }) => length > 0) ? found : [] });
+    this.#known = undefined;
+    this.#found = undefined;
+    return redacted;
   }
 
   #scan(kind: keyof BodyScanners, text: string): readonly Span[] {
@@ -207,13 +207,11 @@ class BodyRedactor {
   /** A member of the body beside its messages. */
   redactMember(value: Json, checkKey: string): Json {
     this.#inMetadata = checkKey === "metadata";
-    try {
-      return this.redactValue(value, checkKey);
-    } catch (error) {
-      throw withPathSegment(error, checkKey);
-    } finally {
-      this.#inMetadata = false;
-    }
+    this.#path.push(checkKey);
+    const redacted = this.redactValue(value, checkKey);
+    this.#path.pop();
+    this.#inMetadata = false;
+    return redacted;
   }
 
   /** A member of the body whose texts are all names. */
@@ -235,7 +233,7 @@ class BodyRedactor {
     if (apiMemberNames.has(key)) return;
     const [span] = this.#scan("key", key);
     if (span === undefined) return;
-    if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true);
+    if (!this.reportOnly) throw new CredentialNotReplaceable(span.rule, true, this.#path);
     this.#count(span.rule);
   }
 
@@ -245,28 +243,23 @@ class BodyRedactor {
     if (span === undefined) return;
     if (this.reportOnly) this.#count(span.rule);
     // The name of a declared function is forwarded with its declaration, and counted there.
-    else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false);
+    else if (!declaresFunction(this.#body, id)) throw new CredentialNotReplaceable(span.rule, false, this.#path);
   }
 
   /** @param without a member that has been redacted already */
   #redactObject(object: JsonObject, parent: string, without?: string): JsonObject {
     if (isRawJSON(object)) return object;
     let changed: JsonObject | undefined;
-    let at: string | undefined;
-    try {
-      for (const key of Object.keys(object)) {
-        at = undefined;
-        this.key(key);
-        at = key;
-        const value = object[key];
-        if (value === undefined || value === null || key === without) continue;
-        const redacted = this.redactValue(value, key === "name" && functionCallKeys.has(parent) ? "id" : key);
-        if (redacted === value) continue;
-        changed ??= { ...object };
-        changed[key] = redacted;
-      }
-    } catch (error) {
-      throw at === undefined ? error : withPathSegment(error, at);
+    for (const key of Object.keys(object)) {
+      this.key(key);
+      const value = object[key];
+      if (value === undefined || value === null || key === without) continue;
+      this.#path.push(key);
+      const redacted = this.redactValue(value, key === "name" && functionCallKeys.has(parent) ? "id" : key);
+      this.#path.pop();
+      if (redacted === value) continue;
+      changed ??= { ...object };
+      changed[key] = redacted;
     }
     return changed ?? object;
   }
@@ -274,19 +267,14 @@ class BodyRedactor {
   #redactArray(array: Json[], key: string): Json[] {
     const joints = array.length > 1 ? this.#secretsAcrossParts(array) : undefined;
     let changed: Json[] | undefined;
-    let index = 0;
-    try {
-      for (; index < array.length; index++) {
-        const item = array[index];
-        if (item === undefined) continue;
-        const across = joints?.get(index);
-        const redacted = across === undefined ? this.redactValue(item, key) : this.#redactPart(item, key, across);
-        if (redacted === item) continue;
-        changed ??= [...array];
-        changed[index] = redacted;
-      }
-    } catch (error) {
-      throw withPathSegment(error, index);
+    for (const [index, item] of array.entries()) {
+      const across = joints?.get(index);
+      this.#path.push(index);
+      const redacted = across === undefined ? this.redactValue(item, key) : this.#redactPart(item, key, across);
+      this.#path.pop();
+      if (redacted === item) continue;
+      changed ??= [...array];
+      changed[index] = redacted;
     }
     return changed ?? array;
   }
@@ -356,7 +344,7 @@ class BodyRedactor {
       out += text.slice(at, start);
       // The placeholder stands in the part where the secret begins; a part that would end up empty carries it too,
       // because some upstreams refuse an empty text part.
-      if (!span.startsInEarlierPart || span.end === text.length) out += this.placeholders.of(span.rule, span.value);
+      if (!span.startsInEarlierPart || span.end === text.length) out += this.#placeholderOf(span.rule, span.value);
       if (!span.startsInEarlierPart) this.#count(span.rule);
       at = Math.max(at, span.end);
     }
@@ -387,7 +375,7 @@ class BodyRedactor {
   #redactArguments(json: string): string {
     const spans = this.#scan("text", json);
     if (spans.length === 0) return json;
-    const redacted = spliceJson(json, spans, (rule, value) => this.#placeholderOf(rule, value));
+    const redacted = spliceJson(json, spans, (rule, value) => this.#countedPlaceholderOf(rule, value));
     return redacted ?? this.#replace(json, spans);
   }
 
@@ -395,15 +383,32 @@ class BodyRedactor {
     let out = "";
     let at = 0;
     for (const { start, end, rule } of spans) {
-      out += text.slice(at, start) + this.#placeholderOf(rule, text.slice(start, end));
+      out += text.slice(at, start) + this.#countedPlaceholderOf(rule, text.slice(start, end));
       at = end;
     }
     return out + text.slice(at);
   }
 
-  /** Counts the value. */
-  #placeholderOf(rule: string, value: string): string {
+  #countedPlaceholderOf(rule: string, value: string): string {
     this.#count(rule);
+    return this.#placeholderOf(rule, value);
+  }
+
+  /**
+   * A new value gets no number of a placeholder that stands before it, up to the end of its message. Those that stand behind it do not
+   * count: the numbers of a conversation stay the same as it grows. What is put back into answers must differ from all.
+   */
+  #placeholderOf(rule: string, value: string): string {
+    if (!this.placeholders.has(value)) {
+      const { messages, ...others } = this.#body;
+      const to = this.#restoring ? messages.length : this.#messageIndex + 1;
+      if (this.#numbersTo < 0) this.placeholders.skip(placeholderNumbers(others));
+      for (let at = Math.max(0, this.#numbersTo); at < to; at++) {
+        const message = messages[at];
+        if (message !== undefined) this.placeholders.skip(placeholderNumbersOf(message));
+      }
+      this.#numbersTo = Math.max(this.#numbersTo, to);
+    }
     return this.placeholders.of(rule, value);
   }
 
@@ -420,10 +425,6 @@ interface PartSpan extends Span {
   readonly value: string;
   /** The secret began in a part before. */
   readonly startsInEarlierPart: boolean;
-}
-
-function withPathSegment(error: unknown, segment: string | number): unknown {
-  return error instanceof CredentialNotReplaceable ? error.within(segment) : error;
 }
 
 /** Whether `tools` or `functions` declare a function of this name. */

@@ -1,3 +1,4 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import type { Scan, Span } from "#privacy/text/spans.ts";
 
 /**
@@ -11,17 +12,7 @@ export const idKeys: ReadonlySet<string> = new Set(["id", "tool_call_id", "type"
 export const functionCallKeys: ReadonlySet<string> = new Set(["function", "function_call", "custom"]);
 
 /** Names of the API itself, which every body is full of: no rule is asked about them. */
-export const apiMemberNames: ReadonlySet<string> = new Set(
-  (
-    "model messages stream stream_options include_usage temperature top_p top_k min_p n max_tokens max_completion_tokens stop " +
-    "tools tool_choice functions function_call parallel_tool_calls response_format user metadata usage provider prediction " +
-    "logit_bias logprobs top_logprobs seed reasoning reasoning_effort reasoning_content reasoning_details frequency_penalty " +
-    "presence_penalty role content name tool_calls tool_call_id refusal audio annotations id type text function custom " +
-    "arguments input index format data signature summary cache_control ephemeral system developer assistant tool " +
-    "description parameters properties required additionalProperties items enum strict schema json_schema object string " +
-    "integer number boolean array anyOf oneOf allOf default minimum maximum minLength maxLength minItems maxItems pattern"
-  ).split(" "),
-);
+export const apiMemberNames: ReadonlySet<string> = wordList("apiMemberNames");
 
 /** Longer names are scanned each time. */
 const maxCachedLength = 128;

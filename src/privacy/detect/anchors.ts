@@ -13,7 +13,7 @@ export type KeywordKind = "name" | "url" | "pem" | "putty" | "notation" | "cooki
 export const keywords: Readonly<Record<KeywordKind, string>> = {
   name:
     "pass0,pwd0,key0,token1,secret1,credential0,auth0,login1,creds1,psk0,bearer0,masterauth6,pw:0,pw=0,pw 0,pw(0,pw\"0,pw'0,pw\x020," +
-    "kennwort2,wachtwoord4,contrase4,senha1,clave1,has\xb3o2,haslo1,heslo1,l\xf6sen0,adgangskode6,jelsz\xf33,zugangsdaten0",
+    "kennwort2,wachtwoord4,contrase4,senha1,clave1,has\xb3o2,haslo1,heslo1,l\xf6sen0,adgangskode6,jelsz\xf33,zugangsdaten0,_salt1,erlang_cookie9,erlangcookie8",
   cookie: "cookie2",
   dsn: "@tcp(2,@unix(2",
   url: "://0",
@@ -23,7 +23,7 @@ export const keywords: Readonly<Record<KeywordKind, string>> = {
   piped:
     "sudo -s4,password-stdin0,passwd --stdin0,chpasswd1,secret create 1,secret set 1,secret put 1,secrets import 1,secret import 1,secrets versions add 1",
   notation:
-    "curl0,docker login8,jdbc:oracle3,mysql2,openssl3,redis-cli4,sqlcmd0,sqlplus0,sshpass1," +
+    "curl0,docker login8,ldap0,smbclient1,rpcclient1,lftp0,snmp1,htpasswd2,rabbitmqctl5,setcookie5,jdbc:oracle3,mysql2,openssl3,redis-cli4,sqlcmd0,sqlplus0,sshpass1," +
     ":5432:0, -p 1,/p:0,/user:0,<<<0,convertto-securestring8,identified6,mnemonic0,phrase0",
 };
 

@@ -1,4 +1,14 @@
-import { byteSet, CLOSE_PAREN, classes, DOT, HYPHEN, inName, matchEnd, SPACE } from "#privacy/text/characters.ts";
+import {
+  byteSet,
+  CLOSE_PAREN,
+  classes,
+  DOT,
+  HYPHEN,
+  inName,
+  matchEnd,
+  SLASH,
+  SPACE,
+} from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { NamedValue, namesPair, passwordAfterUser } from "./named-values.ts";
@@ -14,10 +24,14 @@ const maxNameLength = 80;
 /** A word or an expression of a program, perhaps negated: letters, dots and brackets, nothing that a secret needs. `Basic dXNlcjpw` needs a closer look. */
 const codeExpression =
   /!{0,2}(?=[A-Za-z_]{0,63}[.([])[A-Za-z_.([]{0,63}[A-Za-z_([][ \n\r,;)\]}]|[A-Za-z_]{1,7}(?:[\n\r,;)\]}]| (?![\w.\xc0-\xff-]))/y;
+/** Base64 before a name: that is a part of it. */
+const dataLength = 24;
+const data = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]{24}$/;
 /** What can stand behind the name of a table's column. */
 const endsCell = byteSet('\n,|\t; \x01*"');
-/** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums: the name is a file's. */
-const checksumOf = /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|crc32|rmd160)\s?\([^()\n]{0,100}$/i;
+/** `SHA256 (build/secrets.tar.gz) = …`, as BSD and OpenSSL print checksums, `checksum/secret: …`: the sum of what has the name. */
+const checksumOf =
+  /\b(?:md5|sha-?\d{1,3}(?:[-/]\d{3})?|sha3-\d{3}|blake\w{2,4}|crc32|rmd160|checksums?|digest|hash(?:es)?)(?:\s?\([^()\n]{0,100}|\/[\w.-]{0,40})$/i;
 
 /** Finds values by the names beside them: assignments, settings files, tables, options, sentences. */
 export class AssignmentScanner {
@@ -52,7 +66,6 @@ export class AssignmentScanner {
     const valueAt = valueStartAfterAssignment(normalized, to);
     if (valueAt >= 0 && !namesPair(bytes, keywordAt) && matchEnd(codeExpression, text, valueAt) >= 0) return end;
     const from = wordStart(bytes, keywordAt);
-    if (next === CLOSE_PAREN && checksumOf.test(text.slice(Math.max(0, from - 120), from))) return end;
     const name = new NamedValue(normalized, from, to);
     // A name inside a value that was read to its end already: `key=key=key=…` must not be read over and over.
     const inside = from < this.#scannedTo && from > this.#scannedFrom;
@@ -63,12 +76,21 @@ export class AssignmentScanner {
       this.#scannedFrom = from;
       this.#scannedTo = wordEnd(bytes, to);
     }
-    if (value !== undefined) {
+    if (
+      value !== undefined &&
+      !data.test(text.slice(Math.max(0, from - dataLength), from)) &&
+      !isSumOf(text, from, next)
+    ) {
       const { kind, rule } = name.key;
       found.push({ start: value.start, end: value.end, rule: kind === "none" ? "password" : rule });
     }
     return end;
   }
+}
+
+function isSumOf(text: string, from: number, next: number): boolean {
+  if (next !== CLOSE_PAREN && text.charCodeAt(from - 1) !== SLASH) return false;
+  return checksumOf.test(text.slice(Math.max(0, from - 120), from));
 }
 
 /** Where the name around a place begins. */

@@ -1,12 +1,13 @@
-import { base64Characters, base64End } from "#privacy/text/base64.ts";
-import { byteSet, classes, inToken, matchAt, matchEnd } from "#privacy/text/characters.ts";
+import { wrappedEnd } from "#privacy/text/base64.ts";
+import { classes, inToken, matchAt } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
+import { isDummyToken } from "./randomness.ts";
 
 /** Longest private key that is read as one; a longer block is cut there. */
 const maxKeyLength = 24_576;
 
-const pemBegin = /-----BEGIN ((?:[A-Z0-9][A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?)-----/y;
+const pemBegin = /-----BEGIN ((?:[A-Z0-9][A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----/y;
 /** The way of SSH Communications Security (RFC 4716), with blanks. */
 const ssh2Begin = /BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----/y;
 const pemMarker = /----[- ](END|BEGIN)/g;
@@ -34,7 +35,23 @@ export function scanPem(normalized: NormalizedText, keywordAt: number, found: Sp
     // Prose after the key is no part of it: give back what follows its last long line.
     end = lastLongLineEnd(normalized, start, Math.min(end, limit));
   }
-  return addKeyBody(normalized, start, end, label.startsWith("PGP") ? "pgp_private_key" : "private_key", found);
+  const rule = label.startsWith("PGP") ? "pgp_private_key" : "private_key";
+  if (mark?.[1] === "END" && closed && isKeyText(text.slice(start, end))) {
+    found.push({ start, end, rule });
+    return end;
+  }
+  return addKeyBody(normalized, start, end, rule, found);
+}
+
+/** A line of a key, in a file or in the literals of a program; a header of one. */
+const keyLine = /^[ \t"'`>|*#/]*(?:[A-Za-z0-9+/=]{0,4096}|[A-Z][A-Za-z-]{2,20}: [^\n]{0,200})["'`\\+,.;) \t]*$/;
+
+/** Whether a text between the marks of a key is one: lines of base64, however short; not a single character over and over. */
+function isKeyText(text: string): boolean {
+  const body = text.length < 400 ? text.replace(/[^A-Za-z0-9]/g, "") : "";
+  if (isDummyToken(text.slice(0, 400)) || (text.length < 400 && (body.length < 6 || /^(.)\1*$|^your/i.test(body))))
+    return false;
+  return text.split("\n").every((line) => keyLine.test(line));
 }
 
 /** Puts the text of a key between two markers on the list, without the white space around it. */
@@ -76,9 +93,6 @@ export function scanPutty(normalized: NormalizedText, keywordAt: number, found: 
   const start = text.indexOf("\n", keywordAt + lines) + 1;
   if (start > 0 && start < end) addKeyBody(normalized, start, end, "putty_private_key", found);
 }
-
-/** Lines of wrapped base64 that are read as one. */
-const maxLines = 4_096;
 
 /** What a private key of OpenSSH begins with, without its armour: `openssh-key-v1`. */
 const openSshMagic = "b3BlbnNzaC1rZXktdjE";
@@ -125,30 +139,3 @@ function isPrivateKey(head: Uint8Array): boolean {
   if (version === 0) return next === DER_SEQUENCE || (next === DER_INTEGER && ((head[at + 4] ?? 0) & 0x80) !== 0);
   return (version === 1 && next === DER_OCTET_STRING) || (version === 3 && next === DER_SEQUENCE);
 }
-
-/** Base64 goes on in lines of the same length, and ends in a shorter one. */
-function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: number): number {
-  const { bytes, text } = normalized;
-  const width = firstEnd - start;
-  let end = firstEnd;
-  if (width < 40) return end;
-  for (let line = 0; line < maxLines; line++) {
-    const next = matchEnd(lineBreak, text, end);
-    if (next < 0 || base64Characters[bytes[next] ?? 0] === 0) return end;
-    const to = base64End(normalized, next);
-    const alone = endsAlone[bytes[to] ?? 0] === 1;
-    if (to - next === width && alone) {
-      end = to;
-      continue;
-    }
-    // A word of the next paragraph is none.
-    const close = text[to - 1] === "=" || text[end + 1] !== "\n";
-    const isLast = to > next && to - next < width && (to - next) % 4 === 0 && alone && close;
-    return isLast ? to : end;
-  }
-  return end;
-}
-
-/** A line end with indentation and the marks of a quoted mail; what may stand behind a line of base64. */
-const lineBreak = /[\r \t>]{0,46}\n[\r\n \t>]{0,47}/y;
-const endsAlone = byteSet("\"'`<").map((ends, c) => (c < 0x20 && c !== 0x09 ? 1 : ends));

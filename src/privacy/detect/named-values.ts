@@ -1,5 +1,6 @@
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
+import { isKept } from "./kept-values.ts";
 import { isKeyName, type KeyName, readKeyName } from "./key-names.ts";
 import { isDummyValue, isIdentifier, shapeOf } from "./randomness.ts";
 import { type CandidateValue, readGroup } from "./value-reader.ts";
@@ -69,14 +70,15 @@ export class NamedValue {
     const { kind, rule } = this.key;
     switch (kind) {
       case "password":
+        if (notation === "bare" && /^\D+$/.test(text) && isSentence(this.normalized.text, value.end)) return undefined;
         return isPassword(text, notation) || (isSetting(this.normalized.text, this.from) && isWrittenOut(text))
           ? value
           : undefined;
       case "secret":
-        if (isSecret(text, notation)) return value;
+        if (isSecret(text, notation) || (rule === "auth_header" && isAuthorization(value))) return value;
         return rule === "secret" &&
           notation !== "prose" &&
-          isChosenSecret(text) &&
+          (isChosenSecret(text) || (/\d\D*\d/.test(text) && /^\w+[_.-]?secret$/i.test(this.text))) &&
           !(isIdentifier(text) && (notation === "bare" || isKeyName(text))) &&
           isPassword(text, notation)
           ? value
@@ -94,8 +96,21 @@ export class NamedValue {
   }
 }
 
+/** What follows a scheme's name in an `Authorization` header: not a variable, nor words that describe it. */
+function isAuthorization({ text, notation, scheme }: CandidateValue): boolean {
+  if (scheme !== true || text.length < 8 || !/^[\w.~+/=-]+$/.test(text)) return false;
+  if (isUserAndPassword(text)) return true;
+  if (!/\d/.test(text) && (text.length < 20 || isIdentifier(text))) return false;
+  return !isKept(text, shapeOf(text), notation);
+}
+
 /** `acme_key`, `acmeKey`: not `key` alone, which mostly names a place in a table. */
 const saysWhatFor = /[A-Za-z0-9]{2}[_.-]?keys?$/i;
+
+/** Whether words follow a word: a label in a file of translations. */
+function isSentence(text: string, end: number): boolean {
+  return /^ [A-Za-z\xb3\xc0-\xff]{2}/.test(text.slice(end, end + 3));
+}
 
 /** Behind `;`, `&` or `?`, as in a connection string. */
 function isSetting(text: string, from: number): boolean {

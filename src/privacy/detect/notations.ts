@@ -1,79 +1,64 @@
-import { byteSet, matchAt } from "#privacy/text/characters.ts";
+import commandRows from "#privacy/rules/commands.jsonl" with { type: "text" };
+import { readTable } from "#privacy/rules/tables.ts";
+import webhookRows from "#privacy/rules/webhooks.jsonl" with { type: "text" };
+import { byteSet, matchAt, matchEnd } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isDummyValue, isRandom, looksRandom, shapeOf } from "./randomness.ts";
+import { isDummyToken, isDummyValue, isRandom, looksRandom, shapeOf } from "./randomness.ts";
 import { isPassword, isSecret } from "./values.ts";
 
 /** A way to write a secret that a word of its own gives away: the option of a command, a clause of SQL, a line of a file. */
-interface Notation {
-  /** The keyword, as `keyword-index.ts` lists it. */
+interface Command {
+  /** The keyword, as `anchors.ts` lists it. */
   readonly word: string;
-  /** From the keyword on, sticky; the last group is the secret. */
-  readonly pattern: RegExp;
-  readonly rule?: string;
+  readonly id?: string;
+  /** What the value has to be; by default anything that is no variable and no plain word. */
+  readonly value?: keyof typeof valueKinds;
+  /** An example with `§` for the secret, and one that stays. */
+  readonly found: string;
+  readonly kept: string;
+  /** From the keyword on; the last group is the secret. */
+  readonly pattern: string;
+  readonly anyCase?: true;
   /** What has to stand before the keyword, where that may mean anything. */
-  readonly before?: RegExp;
-  readonly isSecret?: (value: string) => boolean;
+  readonly before?: string;
 }
 
-/** The words of a command up to the option that is looked for. */
-const option = (command: string, rest: string, flags = "y") =>
-  new RegExp(`${command}\\b(?:[^\\n|;&]{0,400}?)${rest}`, flags);
-const isQuotedPassword = (value: string) => isPassword(value, "quoted");
-const isGivenPassword = (value: string) => isCommandPassword(value) && isPassword(value, "quoted");
-
-const seedPhrase =
-  /(?:mnemonic|phrase|seed)[^\n:="'`]{0,40}["'`]?[ \t]{0,4}(?:[:=]|is)\s{0,8}["'`]?((?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})(?![a-z])/iy;
 /** Common words that are not in the list wallets draw from. */
-const isSeedPhrase = (words: string) =>
-  !/\b(?:the|and|for|with|that|this|from|are|was|will|not|but|you|your|have|has|its|they|were|been|into|than)\b/.test(
-    words,
-  );
+const notInPhrases =
+  /\b(?:the|and|for|with|that|this|from|are|was|will|not|but|you|your|have|has|its|they|were|been|into|than)\b/;
+const valueKinds = {
+  password: (value: string) => isPassword(value, "quoted"),
+  given: (value: string) => isCommandPassword(value) && isPassword(value, "quoted"),
+  url: isUrlPassword,
+  seed: (words: string) => !notInPhrases.test(words),
+};
 
-// biome-ignore format: one notation a line, so that the list reads as a table
-const notations: readonly Notation[] = [
-  // The passwords that commands take as options.
-  { word: "curl", pattern: option("curl", String.raw`[ \t](?:-u|--user|--proxy-user)[ \t=]{0,3}["']?[^\s:"']{0,128}:([^\s"']{3,256})`) },
-  { word: "mysql", pattern: option("mysql(?:dump|admin|import|sh)?", String.raw`[ \t]-p["']?([^\s"'-][^\s"']{2,128})`) },
-  { word: "redis-cli", pattern: option("redis-cli", String.raw`[ \t](?:-a|--pass)[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "sqlplus", pattern: /sqlplus\b(?:[ \t]+-\S{1,20}){0,4}[ \t]+["']?\w{1,64}\/([^\s"']{3,128}?)@(?![^\s]*@)/y },
-  { word: "docker login", pattern: option("docker login", String.raw`[ \t](?:-p|-w)[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "sshpass", pattern: option("sshpass", String.raw`[ \t]-p[ \t]{0,3}["']?([^\s"']{3,256})`) },
-  { word: "openssl", pattern: option("openssl", String.raw`(?:\bpass:|[ \t]-k[ \t]{1,3}["']?)([^\s"']{3,256})`) },
-  { word: "sqlcmd", pattern: option("sqlcmd", String.raw`[ \t]-P[ \t]{1,3}["']?([^\s"']{3,256})`) },
-  { word: "jdbc:oracle", pattern: /jdbc:oracle:(?:thin|oci):["']?[^/\s"'@]{1,64}\/["']?([^@\s"']{3,128})(?=["']?@)/y },
-  { word: "convertto-securestring", pattern: /ConvertTo-SecureString(?:[ \t]{1,3}-String)?[ \t]{1,3}["']([^"'\n$]{3,256})/iy },
-  { word: " -p ", pattern: /[ \t]-p[ \t]{1,3}["']?([^\s"'/-][^\s"']{5,127})/iy, before: /(?:^|[ \t])(?:-u|--user(?:name)?|login)\b[^\n|;&]{0,120}$/i, isSecret: isGivenPassword },
-  { word: "/p:", pattern: /\/p:["']?([^\s"'/]{5,128})(?=["']?(?:\s|$))/y, before: /\/u(?:ser)?:\S[^\n]{0,120}$/i, isSecret: isGivenPassword },
-  { word: "/user:", pattern: /\/user:["']?[\w.@\\-]{1,64}["']?[ \t]{1,3}["']?([^\s"'/*-][^\s"']{4,127})/iy, before: /\b(?:net(?:\.exe)?[ \t]{1,3}use|runas|cmdkey|New-PSDrive)\b[\s\S]{0,140}$/i, isSecret: isGivenPassword },
-  { word: "<<<", pattern: /<<<[ \t]{0,2}["']?([^\s"'$(){}[\]]{6,128})["']?(?=\s|$)/y, before: /\b(?:sudo[ \t]{1,3}(?:-\w[ \t]{1,3}){0,3}-S|su|passwd|cryptsetup|kinit|gpg|ssh-add|openssl|docker login|--password-stdin|--passphrase-fd)\b[^\n]{0,100}$/, isSecret: isGivenPassword },
-  // SQL; without quotes only in a statement, in contrast to `is also identified as windows-1255`.
-  { word: "identified", pattern: /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?(["'`])([^"'`\s;]{3,256})\1/iy, isSecret: isQuotedPassword },
-  { word: "identified", pattern: /IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,40}\s{1,4})?(?:BY|AS)\s{1,4}(?:PASSWORD\s{1,4})?([^"'`\s;]{3,256})/iy, isSecret: isQuotedPassword, before: /\b(?:create|alter|grant|user|role|database[ \t]{1,3}link)\b[^;]{0,150}$/i },
-  // A line of PostgreSQL's password file: `host:port:database:user:password`.
-  { word: ":5432:", pattern: /:5432:[^:\s]{1,63}:[^:\s]{1,63}:([^\s:]{3,128})(?=\s|$)/y, isSecret: isUrlPassword },
-  // The words of a wallet: twelve to twenty-four, behind `seed`, `mnemonic` or `recovery phrase`.
-  { word: "mnemonic", pattern: seedPhrase, rule: "seed_phrase", isSecret: isSeedPhrase },
-  { word: "phrase", pattern: seedPhrase, rule: "seed_phrase", isSecret: isSeedPhrase },
-];
-
+export const commands = readTable<Command>(commandRows);
+const notations = commands.map(({ word, id = "password", value, pattern, anyCase, before }) => ({
+  word,
+  rule: id,
+  pattern: new RegExp(pattern, anyCase === true ? "iy" : "y"),
+  before: before === undefined ? undefined : new RegExp(before, "i"),
+  isSecret: value === undefined ? isCommandPassword : valueKinds[value],
+}));
 const byWord = Map.groupBy(notations, ({ word }) => word);
 
 /** Secrets that the notation around a keyword gives away. */
 export function scanNotations({ text }: NormalizedText, at: number, word: string, found: Span[]): void {
-  for (const { pattern, rule = "password", before, isSecret = isCommandPassword } of byWord.get(word) ?? []) {
+  for (const { pattern, rule, before, isSecret } of byWord.get(word) ?? []) {
     const match = matchAt(pattern, text, at);
     const value = match?.at(-1);
     if (match === undefined || value === undefined || !isSecret(value)) continue;
     if (before !== undefined && !before.test(text.slice(Math.max(0, at - 160), at))) continue;
-    const start = at + match[0].lastIndexOf(value);
+    const start = match[0].includes(value) ? at + match[0].lastIndexOf(value) : text.lastIndexOf(value, at);
     found.push({ start, end: start + value.length, rule });
     return;
   }
 }
 
 function isCommandPassword(value: string): boolean {
-  if (/^[$<{%[]|^(?:pass(?:word)?|secret|token|x-oauth-basic|changeme)$/i.test(value) || isDummyValue(value))
+  if (/^[$<{%[]|^(?:\w{0,8}pass(?:word|wd)?|secret|token|x-oauth-basic|changeme)$/i.test(value) || isDummyValue(value))
     return false;
   const shape = shapeOf(value);
   return shape.digits > 0 || shape.others > 0 || isRandom(shape) || value.length >= 8;
@@ -82,8 +67,29 @@ function isCommandPassword(value: string): boolean {
 const piped =
   /\b(?:echo[ \t]{1,3}(?:-[neE]{1,3}[ \t]{1,3})?|printf[ \t]{1,3}(?:["']?%s(?:\\n)?["']?[ \t]{1,3})?)["']?([^"'|\n]{3,128}?)["']?[ \t]{0,3}\|[^|\n]{0,160}$/;
 
+/** What `chpasswd` reads: `user:password`, a line each. */
+const chpasswdInput = /chpasswd[^\n]{0,80}?(?:<<<[ \t]{0,3}|\n)/iy;
+const userLine = /[ \t]{0,24}(?:-[ \t]{1,4})?["']?[\w.-]{1,32}:([^\s:"']{3,128})["']?[ \t]{0,8}(?:\n|$)/y;
+const listLine = /[ \t]{0,24}(?:list|users|expire):[^\n]{0,20}\n/y;
+
+function scanChpasswd(text: string, keywordAt: number, found: Span[]): void {
+  let at = matchEnd(chpasswdInput, text, keywordAt);
+  for (let line = 0; line < 40 && at >= 0; line++) {
+    const password = matchAt(userLine, text, at);
+    if (password === undefined) {
+      at = matchEnd(listLine, text, at);
+      continue;
+    }
+    const value = password[1] ?? "";
+    const start = at + password[0].indexOf(`:${value}`) + 1;
+    if (isPassword(value, "quoted")) found.push({ start, end: start + value.length, rule: "password" });
+    at = userLine.lastIndex;
+  }
+}
+
 /** `echo … | docker login --password-stdin`. */
 export function scanPiped({ text }: NormalizedText, keywordAt: number, found: Span[]): void {
+  scanChpasswd(text, keywordAt, found);
   const from = Math.max(0, keywordAt - 300);
   const match = piped.exec(text.slice(from, keywordAt));
   const value = match?.[1];
@@ -119,41 +125,20 @@ export function scanCookie(normalized: NormalizedText, from: number, found: Span
   return at;
 }
 
-const userInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):([^\s/?#"'<>\\]{1,256}?)@(?=[\w[.$%{-])/y;
+const userBefore = /([^\s/?#"'<>@\\:|,;(){}[\]]{0,128}):(?=[^\s"'<>\\@])/y;
+/** What a password can be made of in an address that nobody encoded, and what a host begins with. */
+const unencoded = /[^\s"'<>\\`]{1,256}/y;
+const hostBehind = /[\w[.$%{-]/;
+const wholeHost = /@(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}|\[[\da-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)/g;
 const tokenInfo = /([^\s/?#"'<>@\\:|,;(){}[\]]{16,512})@(?=[\w.-])/y;
 
-/** URLs that are the credential: a caller who knows the path may post. Part of the host, the cheap question, and from behind `://`; group 1 is the secret. */
-// biome-ignore format: one webhook a line, so that the list reads as a table
-const webhooks: readonly (readonly [rule: string, host: string, pattern: RegExp])[] = [
-  ["slack_webhook", "hooks.slack", /hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/([A-Za-z0-9+/_-]{20,160})/y],
-  ["discord_webhook", "discord", /(?:[\w-]{1,16}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/(\d{15,22}\/[\w-]{40,90})/y],
-  ["telegram_bot_url", "api.telegram", /api\.telegram\.org\/(?:file\/)?bot(\d{6,12}:[\w-]{30,40})/y],
-  ["teams_webhook", "office", /(?:[\w-]{1,64}\.webhook|outlook)\.office(?:365)?\.com\/webhook(?:b2)?\/([\w@-]{40,90}\/IncomingWebhook\/[\w/-]{30,120})/y],
-  ["zapier_webhook", "hooks.zapier", /hooks\.zapier\.com\/hooks\/(?:catch|standard)\/([\w/-]{8,80})/y],
-  ["make_webhook", "hook.", /hook\.(?:[a-z0-9]{2,5}\.)?(?:make|integromat)\.com\/(\w{24,40})/y],
-  ["ifttt_webhook", "maker.ifttt", /maker\.ifttt\.com\/(?:use|trigger\/[\w-]{1,64}(?:\/json)?\/with\/key)\/([\w-]{20,64})/y],
-  ["feishu_webhook", "open.", /open\.(?:feishu\.cn|larksuite\.com)\/open-apis\/bot\/v2\/hook\/([\w-]{20,64})/y],
-  ["wecom_webhook", "qyapi.weixin", /qyapi\.weixin\.qq\.com\/cgi-bin\/webhook\/send\?key=([\w-]{20,64})/y],
-  ["mattermost_webhook", "/hooks/", /[\w.-]{4,128}(?::\d{1,5})?\/hooks\/([a-z0-9]{26})(?![a-z0-9])/y],
-  ["pipedream_webhook", "m.pipedream", /(eo[a-z0-9]{12,32})\.m\.pipedream\.net/y],
-  ["splunk_or_tines_webhook", "tines", /[\w-]{1,64}\.tines\.(?:com|io)\/webhook\/([\w/-]{32,140})/y],
-  ["gitter_or_matrix_webhook", "webhooks.gitter", /webhooks\.gitter\.im\/e\/([a-f0-9]{20,40})/y],
-  ["sumologic_collector_url", "sumologic", /[\w.-]{4,80}\.sumologic\.com\/receiver\/v1\/http\/([A-Za-z0-9+/=_-]{40,160})/y],
-  ["chime_webhook", "hooks.chime", /hooks\.chime\.aws\/incomingwebhooks\/([\w-]{30,40}\?token=[\w%=-]{20,100})/y],
-  ["webex_webhook", "webexapis", /webexapis\.com\/v1\/webhooks\/incoming\/([\w-]{60,120})/y],
-  ["pagerduty_integration_url", "pagerduty", /events\.(?:eu\.)?pagerduty\.com\/integration\/([a-f0-9]{32})/y],
-  ["victorops_url", "victorops", /alert\.victorops\.com\/integrations\/generic\/\d{6,10}\/alert\/([\w-]{30,40})/y],
-  ["rocketchat_webhook", "/hooks/", /[\w.-]{4,128}(?::\d{1,5})?\/hooks\/([A-Za-z0-9]{15,26}\/[A-Za-z0-9]{40,70})/y],
-  ["glip_webhook", "hooks.", /hooks\.(?:glip|ringcentral)\.com\/webhook\/(?:v2\/)?([\w-]{36,80})/y],
-  ["bark_or_serverchan_url", "ftqq", /sctapi\.ftqq\.com\/(SCT\w{20,60})/y],
-  ["heartbeat_url", "betterstack", /uptime\.betterstack\.com\/api\/v1\/heartbeat\/([A-Za-z0-9]{20,40})/y],
-  ["uptime_push_url", "hc-ping", /hc-ping\.com\/([a-f0-9-]{36})/y],
-  ["rapidapi_or_infura_url", "infura", /[\w-]{1,40}\.infura\.io\/(?:ws\/)?v3\/([a-f0-9]{32})/y],
-  ["alchemy_url", "alchemy", /[\w-]{1,40}\.(?:g\.alchemy|alchemyapi)\.(?:com|io)\/v2\/([\w-]{32})/y],
-];
-
-const webhookHosts =
-  /slack|discord|telegram|office|zapier|hook\.|maker\.|feishu|larksuite|weixin|\/hooks\/|pipedream|tines|gitter|hc-ping|infura|alchemy|sumologic|chime\.aws|webexapis|pagerduty|victorops|hooks\.|ftqq|betterstack/;
+/** URLs that are the credential: a caller who knows the path may post. Part of the host, and all from behind `://`; group 1 is the secret. */
+const webhooks = readTable<{ id: string; host: string; url: string }>(webhookRows).map(({ id, host, url }) => ({
+  id,
+  host,
+  pattern: new RegExp(url, "y"),
+}));
+const webhookHosts = new RegExp([...new Set(webhooks.map(({ host }) => RegExp.escape(host)))].join("|"));
 
 /** Longest user and password together. */
 const maxUserInfoLength = 640;
@@ -167,10 +152,10 @@ export function scanUrl({ text }: NormalizedText, keywordAt: number, nextAtSign:
   if (nextAtSign - at <= maxUserInfoLength && scanUserInfo(text, at, found)) return;
   const near = text.slice(at, at + 160);
   if (!webhookHosts.test(near)) return;
-  for (const [rule, host, pattern] of webhooks) {
+  for (const { id: rule, host, pattern } of webhooks) {
     if (!near.includes(host)) continue;
     const secret = matchAt(pattern, text, at)?.[1];
-    if (secret === undefined || isDummyValue(secret)) continue;
+    if (secret === undefined || isDummyToken(secret)) continue;
     const start = text.indexOf(secret, at);
     found.push({ start, end: start + secret.length, rule });
     return;
@@ -179,11 +164,10 @@ export function scanUrl({ text }: NormalizedText, keywordAt: number, nextAtSign:
 
 /** Whether something stands before the `@` of an authority. */
 function scanUserInfo(text: string, at: number, found: Span[]): boolean {
-  const info = matchAt(userInfo, text, at);
-  if (info !== undefined) {
-    const user = info[1] ?? "";
-    const password = info[2] ?? "";
-    const start = at + user.length + 1;
+  const user = matchAt(userBefore, text, at)?.[1];
+  const start = at + (user?.length ?? 0) + 1;
+  const password = user === undefined ? "" : passwordBeforeHost(user, matchAt(unencoded, text, start)?.[0] ?? "");
+  if (user !== undefined && password !== "") {
     // https://ghp_…:x-oauth-basic@host: the token is the user.
     if (user.length >= 16 && looksRandom(user) && !isDummyValue(user))
       found.push({ start: at, end: at + user.length, rule: "url_password" });
@@ -196,12 +180,25 @@ function scanUserInfo(text: string, at: number, found: Span[]): boolean {
   return true;
 }
 
+/**
+ * The password at the beginning of what follows `user:`, or "": up to the last `@` before the path, or, where somebody left `/`, `?` or
+ * `#` in it as they are, up to the first that a whole host follows. Then it is none that begins like a port, or behind a host.
+ */
+function passwordBeforeHost(user: string, rest: string): string {
+  const authority = rest.slice(0, rest.search(/[/?#]|$/));
+  const last = authority.lastIndexOf("@");
+  if (last > 0 && hostBehind.test(authority.charAt(last + 1))) return rest.slice(0, last);
+  if (/^\d{0,5}(?:[/?#]|$)/.test(rest) || user.includes(".")) return "";
+  const host = [...rest.matchAll(wholeHost)].find(({ index }) => isPassword(rest.slice(0, index), "quoted"));
+  return host === undefined ? "" : rest.slice(0, host.index);
+}
+
 const nonSecretPasswords =
   /^(?:[a-z]{1,4}|pass(?:word|wd)?|pwd|secret|user(?:name)?|token|x-oauth-basic|x-access-token|key|port|host|[*x.]+|\d{1,5}|changeme|example|none|null|api_?key|db_?pass(?:word)?|my_?password|your_?password)$/i;
 
 /** The password of a URL: anything but a dummy value or a reference counts. */
 function isUrlPassword(password: string): boolean {
-  if (password.length < 3 || nonSecretPasswords.test(password)) return false;
+  if (password.length < 3 || password.split(":").every((part) => nonSecretPasswords.test(part))) return false;
   if (/^[{<[(]|^\*+$|^%\w+%?$|^\$[A-Za-z_]\w*$|\$\{|\{\{|^%s$|REDACTED|\*{3}|x{5}|\.{3}/.test(password)) return false;
   if (/^[A-Z][A-Z_]+$/.test(password) && password.includes("_")) return false;
   return !isDummyValue(password);

@@ -1,59 +1,22 @@
-import {
-  COLON,
-  DIGIT_0,
-  DIGIT_9,
-  DOLLAR,
-  DOT,
-  HASH,
-  HYPHEN,
-  LOWER_A,
-  LOWER_Z,
-  UNDERSCORE,
-  UPPER_A,
-  UPPER_Z,
-} from "#privacy/text/characters.ts";
+import { wordList } from "#privacy/rules/tables.ts";
+import { DIGIT_0, DIGIT_9, LOWER_A, LOWER_Z, UPPER_A, UPPER_Z } from "#privacy/text/characters.ts";
 
 /**
  * How usual a pair of letters is in English and in identifiers: the digit is 5 + log2 of how much more often the second letter
  * follows the first than it would by chance, within 0 to 9. Rows are first letters, columns second. Counted over the words of
  * a few thousand source and documentation files.
  */
-const bigramDigits = [
-  "05650350503756050767432241",
-  "73327202640720720663600041",
-  "70417007505510810537500030",
-  "63258330712422620562520030",
-  "52674440210557243776243520",
-  "61227600800511710644600050",
-  "51318255700546530664600021",
-  "71218012700243720645500030",
-  "44655450002558740466040204",
-  "60208201513201730180604010",
-  "52348332712425440273433020",
-  "72258210702720620155531060",
-  "75218010710352670051500020",
-  "61666471514324530277440030",
-  "34552340414568550755645220",
-  "70237014501620750756500020",
-  "22201000100600210210904100",
-  "72448340604344730566441040",
-  "50537605303332561168602040",
-  "61428216700321630665502150",
-  "55546340500667150767100000",
-  "80109020700100500021100000",
-  "70117126702406700662004100",
-  "60617304700220380018200340",
-  "54436231601566680376104323",
-  "70139000602330600441500055",
-].join("");
+const bigramDigits =
+  "05650350503756050767432241733272026407207206636000417041700750551081053750003063258330712422620562520030" +
+  "52674440210557243776243520612276008005117106446000505131825570054653066460002171218012700243720645500030" +
+  "44655450002558740466040204602082015132017301806040105234833271242544027343302072258210702720620155531060" +
+  "75218010710352670051500020616664715143245302774400303455234041456855075564522070237014501620750756500020" +
+  "22201000100600210210904100724483406043447305664410405053760530333256116860204061428216700321630665502150" +
+  "55546340500667150767100000801090207001005000211000007011712670240670066200410060617304700220380018200340" +
+  "5443623160156668037610432370139000602330600441500055";
 
 const bigramWeights = new Int8Array(676);
 for (let i = 0; i < 676; i++) bigramWeights[i] = bigramDigits.charCodeAt(i) - 0x35;
-
-/** The weight of two neighbouring letters of whatever case: words lie around 1, drawn letters around -2. */
-function bigramWeight(first: number, second: number): number {
-  return bigramWeights[((first | 0x20) - 0x61) * 26 + (second | 0x20) - 0x61] ?? 0;
-}
 
 /** The shape of a text in numbers, from one pass over it. */
 export interface TextShape {
@@ -146,20 +109,25 @@ export function isWordsOnly({ digits, bigrams: count, bigramScore }: TextShape):
   return digits === 0 && count >= 6 && bigramScore > 0;
 }
 
-const dummyValue =
-  /x{5,}|\*{3,}|\.{3}|[\x01\x03]|\u2022{2,}|0{9,}|123456789|abcdefgh|01234567|placeholder|example|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])(?:todo|fake|dummy|sample|your|my[-_](?:api|secret|token|key|password)|xxx+|foo|bar|baz)(?![a-z0-9])|<[a-z]/i;
+const dummyMarks = String.raw`x{5,}|\*{3,}|\.{3}|[\x01\x03]|\u2022{2,}|0{9,}|placeholder|change[-_]?me|replace[-_]?(?:me|with|this)|insert[-_]|redacted|(?<![a-z0-9])your[-_ ]|<[a-z]`;
+const dummyToken = new RegExp(dummyMarks, "i");
+const dummyValue = new RegExp(
+  `${dummyMarks}|(?<![a-z0-9])(?:todo|example|your|my[-_](?:api|secret|token|key|password)|xxx+)(?![a-z0-9])`,
+  "i",
+);
 
-/** Whether a text is a dummy value rather than a secret: `xxxx`, `your_key_here`, `AKIA…EXAMPLE`. */
+/** Whether the rest of a token says that it only stands for one: `xxxxx`, `your-key`. */
+export function isDummyToken(body: string): boolean {
+  return dummyToken.test(body);
+}
+
+/** Whether a text says that it only stands for a secret: `xxxx`, `your_key_here`, `changeme`. */
 export function isDummyValue(text: string): boolean {
   return dummyValue.test(text);
 }
 
 /** Words and abbreviations of programs whose letters say little: they would pass for drawn ones. */
-const abbreviations = new Set(
-  "get set new key api url uri sha rsa aes dsa ecdsa eddsa ed ecdh ecdhe dh tls ssl pkcs http https jwt jwk hmac gcm cbc sql xml json csv dns tcp udp ipv os id db ui io utf oauth psk pem der uint int str num len ctx cfg env auth csr crl mlkem kem hpke chacha poly sign hash test buf max min err obj val ptr cls fmt tmp src dst msg req res cert pub priv pass pwd ssh cmd arg opt ref rev idx row col sum add del has is not and for with from of to on in by as aws gcp sdk crc hex bin oct img css dom ssr rpc grpc elf bit byte asn oid rfc inet md sec app crypt evp pkey alg ctrl nss bio".split(
-    " ",
-  ),
-);
+const abbreviations = wordList("abbreviations");
 
 /** `isIdentifier`, where the shape of the text is known: most drawn texts change between kinds of characters too often. */
 export function isIdentifierShaped(text: string, shape: TextShape): boolean {
@@ -169,6 +137,12 @@ export function isIdentifierShaped(text: string, shape: TextShape): boolean {
 /** Longer names are generated. */
 const maxIdentifierLength = 256;
 
+/** The parts of a name: capitals before another word (`HTTP` in `HTTPServer`), a word, digits, and anything else. */
+const nameParts = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]/g;
+/** What joins the words of a name, a module's path, a member. */
+const joinsWords = /[_.$:#-]/;
+const maxAbbreviationLength = 6;
+
 /**
  * Whether a text is the name of something in a program: `ReadUint16LengthPrefixed`, `OAUTH2_CLIENT_SECRET`, `x509KeyUsage`. Told from
  * drawn characters by its words: at least two, set apart by capitals, digits or separators, most of them long and of usual pairs of
@@ -176,48 +150,31 @@ const maxIdentifierLength = 256;
  */
 export function isIdentifier(text: string): boolean {
   if (text.length > maxIdentifierLength) return false;
-  let words = 0;
-  let numbers = 0;
-  let letters = 0;
-  let digits = 0;
-  let known = 0;
-  let sum = 0;
-  let pairs = 0;
+  let [words, numbers, letters, digits, known, sum, pairs] = [0, 0, 0, 0, 0, 0, 0];
   let parted = false;
-  for (let at = 0; at < text.length; ) {
-    const first = kindOf(text.charCodeAt(at));
-    if (first === other) {
-      if (!isSeparator(text.charCodeAt(at))) return false;
-      if (at > 0) parted = true;
-      at++;
-      continue;
-    }
-    let end = at + 1;
-    while (end < text.length && kindOf(text.charCodeAt(end)) === first) end++;
-    if (first === digit) {
+  for (const { 0: part, index } of text.matchAll(nameParts)) {
+    const first = part.charCodeAt(0);
+    if (first >= DIGIT_0 && first <= DIGIT_9) {
       numbers++;
-      digits += end - at;
-      at = end;
+      digits += part.length;
       continue;
     }
-    if (first === upper && end < text.length && kindOf(text.charCodeAt(end)) === lower) {
-      // `HTTPServer`: the last capital begins the next word.
-      if (end - at > 1) end--;
-      else while (end < text.length && kindOf(text.charCodeAt(end)) === lower) end++;
-      parted ||= at > 0;
+    if ((first | 0x20) < LOWER_A || (first | 0x20) > LOWER_Z) {
+      if (!joinsWords.test(part)) return false;
+      parted ||= index > 0;
+      continue;
     }
+    parted ||= index > 0 && first <= UPPER_Z && part.length > 1 && part.charCodeAt(1) >= LOWER_A;
     words++;
-    letters += end - at;
-    const weight = weightOf(text, at, end);
-    const count = end - at - 1;
-    if (end - at >= 2 && end - at <= maxAbbreviationLength && abbreviations.has(text.slice(at, end).toLowerCase()))
-      known += end - at;
-    else {
-      sum += weight;
-      pairs += count;
-      if (count >= 3 && weight > 0) known += end - at;
+    letters += part.length;
+    if (part.length >= 2 && part.length <= maxAbbreviationLength && abbreviations.has(part.toLowerCase())) {
+      known += part.length;
+      continue;
     }
-    at = end;
+    const { bigrams, bigramScore } = shapeOf(part.toLowerCase());
+    sum += bigrams * bigramScore;
+    pairs += bigrams;
+    if (bigrams >= 3 && bigramScore > 0) known += part.length;
   }
   return (
     parted &&
@@ -229,28 +186,4 @@ export function isIdentifier(text: string): boolean {
     numbers <= words &&
     digits <= letters
   );
-}
-
-const maxAbbreviationLength = 6;
-const other = 0;
-const digit = 1;
-const lower = 2;
-const upper = 3;
-
-function kindOf(c: number): number {
-  if (c >= LOWER_A && c <= LOWER_Z) return lower;
-  if (c >= UPPER_A && c <= UPPER_Z) return upper;
-  return c >= DIGIT_0 && c <= DIGIT_9 ? digit : other;
-}
-
-/** `_` `-` `.` `$` `:` `#`: what joins the words of a name, a module's path, a member. */
-function isSeparator(c: number): boolean {
-  return c === UNDERSCORE || c === HYPHEN || c === DOT || c === DOLLAR || c === COLON || c === HASH;
-}
-
-/** How usual the pairs of letters of a word are, summed up. */
-function weightOf(text: string, from: number, to: number): number {
-  let sum = 0;
-  for (let i = from + 1; i < to; i++) sum += bigramWeight(text.charCodeAt(i - 1), text.charCodeAt(i));
-  return sum;
 }

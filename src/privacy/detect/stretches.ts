@@ -1,9 +1,9 @@
-import { decodePrintable, type EncodedText } from "#privacy/text/base64.ts";
+import { beginsText, decodeText, type EncodedText, wrappedEnd } from "#privacy/text/base64.ts";
 import { COMMA, EQUALS, isTokenByte } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
 import { mayBeSecretDocument, secretDocumentAt } from "./keys.ts";
-import { ReadAhead, scanRun } from "./tokens.ts";
+import { TokenReader } from "./tokens.ts";
 import { vendorValueIn } from "./vendor-values.ts";
 
 /** What a public key of SSH begins with. */
@@ -21,12 +21,15 @@ export class StretchReader {
   readonly encoded: EncodedText[] = [];
   readonly found: Span[] = [];
   readonly #normalized: NormalizedText;
-  readonly #ahead = new ReadAhead();
+  readonly #tokens: TokenReader;
   /** Characters that may still be decoded for this text. */
   #decodeBudget = 262_144;
+  /** The end of the lines of base64 that were read as one. */
+  #joinedTo = 0;
 
   constructor(normalized: NormalizedText) {
     this.#normalized = normalized;
+    this.#tokens = new TokenReader(normalized, this.found);
   }
 
   /** @returns where reading goes on, at least `to` */
@@ -62,7 +65,7 @@ export class StretchReader {
   #readRun(from: number, to: number, base64From: number, base64To: number): number {
     const normalized = this.#normalized;
     const count = this.found.length;
-    const end = scanRun(normalized, from, to, this.#ahead, this.found);
+    const end = this.#tokens.readRun(from, to);
     if (this.found.length > count) return end;
     // A long stretch of base64 is data: no vendor's key is that long, and all its runs look alike.
     if (base64To - base64From > maxBase64KeyLength) return to;
@@ -85,10 +88,17 @@ export class StretchReader {
       this.found.push(document);
       return document.end;
     }
-    const decoded = decodePrintable(this.#normalized, start, end);
-    if (decoded === undefined) return -1;
-    this.#decodeBudget -= decoded.length;
-    this.encoded.push({ start, end, rule: "base64_secret", text: decoded });
+    // A line of what was decoded as one text.
+    if (start < this.#joinedTo || !beginsText(this.#normalized, start)) return -1;
+    this.#joinedTo = wrappedEnd(this.#normalized, start, end);
+    const ends = this.#joinedTo === end ? [end] : [this.#joinedTo, end];
+    for (const to of ends) {
+      this.#decodeBudget -= to - start;
+      const text = decodeText(this.#normalized, start, to);
+      if (text === undefined) continue;
+      this.encoded.push({ start, end: to, rule: "base64_secret", text });
+      break;
+    }
     return -1;
   }
 

@@ -24,9 +24,17 @@ export class TableScanner {
     if (end < 0) return;
     this.#readTo = end;
     const cells = cellsOf(normalized, start, end);
+    const width = cells?.length;
     if (cells === undefined || !cells.every(({ text }) => heading.test(text))) return;
+    // A line with as many cells before it, or any in Markdown: this one is no head.
+    const before = normalized.text.slice(normalized.text.lastIndexOf("\n", start - 2) + 1, Math.max(0, start - 1));
+    if (
+      start > 0 &&
+      before.length <= maxLineLength &&
+      (before.includes("|") || cellsOf(normalized, start - 1 - before.length, start - 1)?.length === width)
+    )
+      return;
     const names = cells.map(({ text }) => readKeyName(text));
-    const width = cells.length;
     let at = end + 1;
     for (let row = 0; row < maxRows && at < normalized.length; row++) {
       const rowEnd = lineEnd(normalized.bytes, at);

@@ -8,13 +8,14 @@ import {
   inToken,
   isTokenByte,
   LOWER_T,
+  matchEnd,
   PLUS,
   SLASH,
   UNDERSCORE,
 } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { Span } from "#privacy/text/spans.ts";
-import { isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
+import { isDummyToken, isIdentifierShaped, isRandom, isWordsOnly, shapeOf } from "./randomness.ts";
 
 /** How far before a run its token may begin. */
 const maxLeadLength = 160;
@@ -30,175 +31,186 @@ interface Candidate {
   readonly distinctive: boolean;
   /** The token goes on through base64 characters, not only token characters. */
   readonly base64: boolean;
+  /** What follows the start may hold `_` and `-`, as the names of programs do. */
+  readonly joinsWords: boolean;
 }
 
-/** By the first two characters, 7 bits each: 1 + index into `buckets`; 0 for none. */
-const dispatch = new Uint16Array(16_384);
-const buckets: Candidate[][] = [];
-/** By the first two characters: whether a token with that beginning is looked for in the middle of a word. */
-const matchesInsideWord = new Uint8Array(16_384);
+/** By the first two characters, 7 bits each: what may begin there, the longest start first, so that `sk-ant-` is tried before `sk-`. */
+const buckets: (Candidate[] | undefined)[] = new Array(16_384).fill(undefined);
+/** By pair: 0 where nothing begins, 2 where something does that is looked for in the middle of a word too. */
+const beginnings = new Uint8Array(16_384);
+const pairOf = (first: number, second: number) => ((first | second) < 128 ? (first << 7) | second : 0);
 
 for (const rule of tokenRules) {
   for (const start of rule.starts) {
-    const key = (start.charCodeAt(0) << 7) | start.charCodeAt(1);
-    const index = dispatch[key] || buckets.push([]);
-    dispatch[key] = index;
-    const distinctive = isDistinctive(start);
-    if (distinctive) matchesInsideWord[key] = 1;
-    buckets[index - 1]?.push({
+    const pair = pairOf(start.charCodeAt(0), start.charCodeAt(1));
+    const bucket = buckets[pair] ?? [];
+    buckets[pair] = bucket;
+    if (beginnings[pair] !== 2) beginnings[pair] = isDistinctive(start) ? 2 : 1;
+    bucket.push({
       rule,
       start,
-      pattern: new RegExp(start.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + rule.body, "y"),
-      distinctive,
+      pattern: new RegExp(RegExp.escape(start) + rule.body, "y"),
+      distinctive: isDistinctive(start),
       base64: rule.body.includes("+/"),
+      joinsWords: /^(?!\\d).*(?:\\w|[_-]\])/.test(rule.body),
     });
+    bucket.sort((a, b) => b.start.length - a.start.length);
   }
 }
-// The longest start first, so that `sk-ant-` is tried before `sk-`.
-for (const bucket of buckets) bucket.sort((a, b) => b.start.length - a.start.length);
-/**
- * Looks for a token that begins in, or shortly before, the run `[from, to)`.
- * @param ahead of the same text
- * @returns where the token found ends, so that no part of it is read again; `to` when there is none
- */
-export function scanRun(normalized: NormalizedText, from: number, to: number, ahead: ReadAhead, found: Span[]): number {
-  const { bytes } = normalized;
-  const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
-  if (((classes[before] ?? 0) & inChain) !== 0 || prefixSymbols[before] === 1) {
-    const end = scanLead(normalized, from, ahead, found);
-    if (end > from) return Math.max(end, to);
+
+/** Where in a run a token is looked for. */
+type RunPosition = "start" | "boundary" | "inside";
+
+/** Finds the tokens of one text. */
+export class TokenReader {
+  readonly #normalized: NormalizedText;
+  readonly #found: Span[];
+  readonly #tokens = { from: 0, end: -1 };
+  readonly #base64 = { from: 0, end: -1 };
+
+  constructor(normalized: NormalizedText, found: Span[]) {
+    this.#normalized = normalized;
+    this.#found = found;
   }
-  let attempts = 0;
-  for (let at = from; at < to - 8; at++) {
-    const first = bytes[at] ?? 0;
-    const second = bytes[at + 1] ?? 0;
-    if (second >= 128) continue;
-    const pair = (first << 7) | second;
-    const index = dispatch[pair] ?? 0;
-    if (index === 0) continue;
-    // In the middle of a word only beginnings count that nothing else looks like.
-    const place = at === from ? atStart : isBoundary(normalized, at) ? atBoundary : inside;
-    if (place === inside && matchesInsideWord[pair] === 0) continue;
-    const bucket = buckets[index - 1];
-    if (bucket === undefined) continue;
-    const end = matchAny(normalized, at, bucket, place, ahead, found);
-    if (end >= 0) return Math.max(end, to);
-    if (++attempts > maxAttemptsPerRun) break;
+
+  /**
+   * Looks for a token that begins in, or shortly before, the run `[from, to)`.
+   * @returns where the token found ends, so that no part of it is read again; `to` when there is none
+   */
+  readRun(from: number, to: number): number {
+    const { bytes } = this.#normalized;
+    const before = from > 0 ? (bytes[from - 1] ?? 0) : 0;
+    if (((classes[before] ?? 0) & inChain) !== 0 || prefixSymbols[before] === 1) {
+      const end = this.#readLead(from);
+      if (end > from) return Math.max(end, to);
+    }
+    let attempts = 0;
+    for (let at = from; at < to - 8; at++) {
+      const pair = pairOf(bytes[at] ?? 0, bytes[at + 1] ?? 0);
+      if (beginnings[pair] === 0) continue;
+      // In the middle of a word only beginnings count that nothing else looks like.
+      const place = at === from ? "start" : this.#isBoundary(at) ? "boundary" : "inside";
+      if (place === "inside" && beginnings[pair] !== 2) continue;
+      const end = this.#matchAny(at, buckets[pair] ?? [], place);
+      if (end >= 0) return Math.max(end, to);
+      if (++attempts > maxAttemptsPerRun) break;
+    }
+    return to;
   }
-  return to;
-}
 
-/** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
-function scanLead(normalized: NormalizedText, run: number, ahead: ReadAhead, found: Span[]): number {
-  const { bytes } = normalized;
-  const limit = Math.max(0, run - maxLeadLength);
-  let at = run;
-  let piece = run;
-  while (at > limit) {
-    const c = bytes[at - 1] ?? 0;
-    const kind = classes[c] ?? 0;
-    if ((kind & inChain) === 0 && prefixSymbols[c] === 0) break;
-    at--;
-    if ((kind & inToken) !== 0 && run - at > 16 && piece - at >= 16) break; // a run of its own
-    if ((kind & inToken) === 0) piece = at;
-    const previous = at > 0 ? (classes[bytes[at - 1] ?? 0] ?? 0) : 0;
-    if ((previous & inToken) !== 0 && (kind & inToken) !== 0 && !isDiffRemoval(bytes, at - 1)) continue;
-    const bucket = bucketAt(bytes, at);
-    if (bucket === undefined) continue;
-    const end = matchAny(normalized, at, bucket, atStart, ahead, found);
-    if (end > run) return end;
+  /** Matches a token whose prefix ends before the run: `SG.` before `SG.…`, the number before `123456789:AA…`. */
+  #readLead(run: number): number {
+    const { bytes } = this.#normalized;
+    const limit = Math.max(0, run - maxLeadLength);
+    let piece = run;
+    for (let at = run - 1; at >= limit; at--) {
+      const c = bytes[at] ?? 0;
+      const kind = classes[c] ?? 0;
+      if ((kind & inChain) === 0 && prefixSymbols[c] === 0) break;
+      if ((kind & inToken) !== 0 && run - at > 16 && piece - at >= 16) break; // a run of its own
+      if ((kind & inToken) === 0) piece = at;
+      const previous = at > 0 ? (classes[bytes[at - 1] ?? 0] ?? 0) : 0;
+      if ((previous & kind & inToken) !== 0 && !isDiffRemoval(bytes, at - 1)) continue;
+      const bucket = buckets[pairOf(c, bytes[at + 1] ?? 0)];
+      const end = bucket === undefined ? -1 : this.#matchAny(at, bucket, "start");
+      if (end > run) return end;
+    }
+    return -1;
   }
-  return -1;
-}
 
-function bucketAt(bytes: Uint8Array, at: number): readonly Candidate[] | undefined {
-  return bucketOf(bytes[at] ?? 0, bytes[at + 1] ?? 0);
-}
-
-function bucketOf(first: number, second: number): readonly Candidate[] | undefined {
-  if (first >= 128 || second >= 128) return undefined;
-  const index = dispatch[(first << 7) | second] ?? 0;
-  return index === 0 ? undefined : buckets[index - 1];
-}
-
-function matchAny(
-  normalized: NormalizedText,
-  at: number,
-  bucket: readonly Candidate[],
-  place: RunPosition,
-  ahead: ReadAhead,
-  found: Span[],
-): number {
-  for (const { rule, start, pattern, base64, distinctive } of bucket) {
-    if (place === inside ? !distinctive : place === atBoundary && start.length < 3) continue;
-    if (!normalized.text.startsWith(start, at)) continue;
-    pattern.lastIndex = at;
-    if (!pattern.test(normalized.text)) {
-      const end = distinctive && place !== inside ? unknownShapeEnd(normalized, at, start, ahead) : -1;
-      if (end < 0) continue;
-      found.push({ start: at, end, rule: rule.id });
+  #matchAny(at: number, bucket: readonly Candidate[], place: RunPosition): number {
+    const { bytes, text } = this.#normalized;
+    for (const candidate of bucket) {
+      const { rule, start, pattern, base64, distinctive } = candidate;
+      if (place === "inside" ? !distinctive : place === "boundary" && start.length < 3) continue;
+      if (!text.startsWith(start, at)) continue;
+      let end = matchEnd(pattern, text, at);
+      if (end < 0) {
+        end = distinctive && place !== "inside" ? this.#unknownShapeEnd(at, start) : -1;
+        if (end < 0) continue;
+      } else {
+        if (!distinctive && !base64 && this.#isInsideBase64(at, end, start.length < 3)) continue;
+        const goesOn = ((classes[bytes[end] ?? 0] ?? 0) & inToken) !== 0 && !this.#isHiddenBoundary(end);
+        if (rule.exact === true && goesOn) continue;
+        end = this.#tokenEnd(end, base64);
+        if (!isToken(candidate, text.slice(at, end))) continue;
+      }
+      this.#found.push({ start: at, end, rule: rule.id });
       return end;
     }
-    let end = pattern.lastIndex;
-    if (!distinctive && !base64 && isInsideBase64(normalized, at, end, start.length < 3)) continue;
-    const next = normalized.bytes[end] ?? 0;
-    if (rule.exact === true && ((classes[next] ?? 0) & inToken) !== 0 && !isHiddenBoundary(normalized, end)) continue;
-    end = ahead.tokenEnd(normalized.bytes, end, base64);
-    if (!isToken(rule, normalized.text.slice(at, end), start)) continue;
-    found.push({ start: at, end, rule: rule.id });
+    return -1;
+  }
+
+  /**
+   * Vendors change the shape of what follows a beginning that is theirs alone. Where it is long and drawn, it counts all the same.
+   * @returns its end, or -1
+   */
+  #unknownShapeEnd(at: number, start: string): number {
+    if (wordPrefix.test(start)) return -1;
+    const from = at + start.length;
+    const end = this.#tokenEnd(from, false);
+    if (end - from < 20) return -1;
+    const body = this.#normalized.text.slice(from, Math.min(end, at + 400));
+    const shape = shapeOf(body);
+    return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !isDummyToken(body) ? end : -1;
+  }
+
+  /**
+   * Where the characters of a token that stand at a place end: no suffix of a token may stay behind, whatever its documented length. A
+   * text of nothing but beginnings of tokens holds one every few characters: what was read for one is not read again for the next.
+   * @param base64 whether `+`, `/` and `=` belong to it
+   */
+  #tokenEnd(from: number, base64: boolean): number {
+    const { bytes } = this.#normalized;
+    const last = base64 ? this.#base64 : this.#tokens;
+    if (from >= last.from && from <= last.end) return last.end;
+    const isPart = base64 ? isBase64Part : isTokenByte;
+    let end = from;
+    while (isPart[bytes[end] ?? 0] === 1) end++;
+    last.from = from;
+    last.end = end;
     return end;
   }
-  return -1;
+
+  /**
+   * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses hold tokens
+   * behind a `/` too: a beginning that says something needs more of what stands before it to be data.
+   */
+  #isInsideBase64(at: number, end: number, short: boolean): boolean {
+    const { bytes, text } = this.#normalized;
+    if ((bytes[end] === SLASH || bytes[end] === PLUS) && isBase64Data(text.slice(end, end + surroundingBase64Length)))
+      return true;
+    if (at < 2 || (bytes[at - 1] !== SLASH && bytes[at - 1] !== PLUS)) return false;
+    if (((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) === 0) return false;
+    if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
+    return short || isBase64Data(text.slice(Math.max(0, at - surroundingBase64Length), at));
+  }
+
+  /** Behind `_`, `-`, something that cannot be seen, or `/bot`, as in addresses that hold a token. */
+  #isBoundary(at: number): boolean {
+    const { bytes, text } = this.#normalized;
+    const before = bytes[at - 1];
+    if (before === UNDERSCORE || before === HYPHEN || this.#isHiddenBoundary(at)) return true;
+    return before === LOWER_T && text.startsWith("/bot", at - 4);
+  }
+
+  #isHiddenBoundary(at: number): boolean {
+    return this.#normalized.hiddenBoundaries?.[at] === 1;
+  }
 }
 
 /** Beginnings that are words: what follows them may be an id. */
 const wordPrefix =
   /^(?:web|app|auto|ext|prod|admin|env|perm|key|dev|preview|post|dataset|default|standard|dynamic|data|ion|an|sc)[-_]/;
 
-/**
- * Vendors change the shape of what follows a beginning that is theirs alone. Where it is long and drawn, it counts all the same.
- * @returns its end, or -1
- */
-function unknownShapeEnd(normalized: NormalizedText, at: number, start: string, ahead: ReadAhead): number {
-  if (wordPrefix.test(start)) return -1;
-  const end = ahead.tokenEnd(normalized.bytes, at + start.length, false);
-  if (end - at - start.length < 20) return -1;
-  const body = normalized.text.slice(at + start.length, Math.min(end, at + 400));
-  const shape = shapeOf(body);
-  return shape.digits >= 3 && isRandom(shape) && !isIdentifierShaped(body, shape) && !dummyToken.test(body) ? end : -1;
-}
-
 /** `ghp_`, `sk-ant-`: nothing else looks like that, not even in the middle of a word. */
 function isDistinctive(start: string): boolean {
-  return (
-    start.length >= 4 &&
-    /[-_]$/.test(start) &&
-    !/^(?:live|test|access|secret|key|token|api|sdk|mob|rel|console)/.test(start)
-  );
+  return /^(?!live|test|access|secret|key|token|api|sdk|mob|rel|console).{3,}[-_]$/.test(start);
 }
-
-/** Where in a run a token is looked for. */
-type RunPosition = typeof atStart | typeof atBoundary | typeof inside;
-const atStart = 0;
-const atBoundary = 1;
-const inside = 2;
 
 /** How much base64 has to stand before a beginning of three letters and more, so that it is taken for a part of that. */
 const surroundingBase64Length = 32;
-
-/**
- * `+` or `/` before a place, and a character of base64 before that; the `+` of an added line stands alone. Addresses hold tokens
- * behind a `/` too: a beginning that says something needs more of what stands before it to be data.
- */
-function isInsideBase64({ bytes, text }: NormalizedText, at: number, end: number, short: boolean): boolean {
-  if ((bytes[end] === SLASH || bytes[end] === PLUS) && isBase64Data(text.slice(end, end + surroundingBase64Length)))
-    return true;
-  if (at < 2 || (bytes[at - 1] !== SLASH && bytes[at - 1] !== PLUS)) return false;
-  if (((classes[bytes[at - 2] ?? 0] ?? 0) & inChain) === 0) return false;
-  if (text.slice(at, end).includes(":")) return false; // `/bot123456789:AA…` in an address
-  if (short) return true;
-  return isBase64Data(text.slice(Math.max(0, at - surroundingBase64Length), at));
-}
 
 /** A stretch of base64, in contrast to a path. */
 function isBase64Data(text: string): boolean {
@@ -214,23 +226,17 @@ function isDiffRemoval(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === HYPHEN && (at === 0 || (bytes[at - 1] ?? 0) <= DOUBLE_QUOTE);
 }
 
-/** Behind `_`, `-`, something that cannot be seen, or `/bot`, as in addresses that hold a token. */
-function isBoundary(normalized: NormalizedText, at: number): boolean {
-  const before = normalized.bytes[at - 1];
-  return (
-    before === UNDERSCORE ||
-    before === HYPHEN ||
-    isHiddenBoundary(normalized, at) ||
-    (before === LOWER_T && normalized.text.startsWith("/bot", at - 4))
-  );
-}
-
-/** Whether what has the shape of a rule is a token, and no dummy value or identifier. */
-function isToken(rule: TokenRule, token: string, start: string): boolean {
+/**
+ * Whether what has the shape of a rule is a token. A vendor's own shape is one, also where somebody made it up; only where other texts
+ * have the same shape must it look random.
+ */
+function isToken({ rule, start, joinsWords, distinctive }: Candidate, token: string): boolean {
   const body = token.slice(start.length, maxJudgedLength);
-  if (dummyToken.test(body) || isZeroFill(body)) return false;
+  if (isDummyToken(body) || isZeroFill(body)) return false;
   const shape = shapeOf(body);
-  if (rule.confidence !== "medium") return !isWordsOnly(shape);
+  // `glpat-some-words`: a name of a program.
+  if (rule.confidence !== "medium")
+    return !joinsWords || !isWordsOnly(shape) || (distinctive && !/[_.-]/.test(body)) || noWord.test(body);
   // Drawn from more than sixteen characters, 24 of them never are digits of hex alone.
   if (body.length >= 24 && hexDigits.test(body) && !rule.body.includes("a-f")) return false;
   // 48 drawn characters nearly always hold a digit; behind a beginning that nothing else has, the rare ones without count too.
@@ -248,44 +254,14 @@ function isZeroFill(body: string): boolean {
   return zeros * 5 > body.length * 2;
 }
 
-const hexDigits = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
-
-function isHiddenBoundary(normalized: NormalizedText, at: number): boolean {
-  return normalized.hiddenBoundaries?.[at] === 1;
-}
+/** More letters than a word has. */
+const noWord = /[A-Za-z0-9]{36}/;
+const hexDigits = /^(?:[0-9a-f-]+|[0-9A-F-]+)$/;
 
 /** `$`, `^`, `#` and `*` occur in the prefixes of a few tokens, never in their bodies. */
 const prefixSymbols = byteSet("$^#*");
 
-/** What documentation and tests show instead of a token. */
-const dummyToken =
-  /x{5}|X{5}|\*{3}|\.{3}|0{9}|123456789|abcdefgh|ABCDEFGH|EXAMPLE|example|laceholder|LACEHOLDER|(?:your|YOUR)[-_]|REDACTED|redacted/;
-
 /** What follows is judged with its beginning. */
 const maxJudgedLength = 1_024;
-
-/**
- * What was read of one text beyond the place that was looked at. A text of nothing but beginnings of tokens holds one every few
- * characters, and each may go on to the end of the text: what was read for one of them is not read again for the next.
- */
-export class ReadAhead {
-  readonly #tokens = { from: 0, end: -1 };
-  readonly #base64 = { from: 0, end: -1 };
-
-  /**
-   * Where the characters of a token that stand at a place end: no suffix of a token may stay behind, whatever its documented length.
-   * @param base64 whether `+`, `/` and `=` belong to it
-   */
-  tokenEnd(bytes: Uint8Array, from: number, base64: boolean): number {
-    const last = base64 ? this.#base64 : this.#tokens;
-    if (from >= last.from && from <= last.end) return last.end;
-    const isPart = base64 ? isBase64Part : isTokenByte;
-    let end = from;
-    while (isPart[bytes[end] ?? 0] === 1) end++;
-    last.from = from;
-    last.end = end;
-    return end;
-  }
-}
 
 const isBase64Part = isTokenByte.map((part, byte) => ("+/=".includes(String.fromCharCode(byte)) ? 1 : part));

@@ -1,3 +1,4 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import {
   byteSet,
   COLON,
@@ -7,12 +8,14 @@ import {
   isLetter,
   isQuote,
   matchEnd,
+  OPEN_BRACE,
   OPEN_BRACKET,
   SPACE,
   skipBlanks,
 } from "#privacy/text/characters.ts";
 import type { NormalizedText } from "#privacy/text/normalized-text.ts";
 import type { KeyName } from "./key-names.ts";
+import { valueBesideName, valueInObject } from "./members.ts";
 import type { NamedValue } from "./named-values.ts";
 import { looksRandom } from "./randomness.ts";
 import { type CandidateValue, readGroup, readValue } from "./value-reader.ts";
@@ -27,7 +30,7 @@ const closesName = byteSet("\"'`])*\x02");
 const beginsAssignment = byteSet(":=-<!?|oAaSs&NV[");
 /** `=`, `:`, `:=`, `=>`, `->`, `==`, `!=`, `: string =`; `??`, `||` and `or` before a literal; `As String =`, `x[] =`. */
 const assignment =
-  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))\**[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
+  /(?:[?!](?=:)|\?(?==))?(?::[=:-]|:(?![?+]\S)(?:[ \t]{0,4}&?(?:'static )?(?:string|String|str|text|varchar|char|any|Text|Secret\w{0,10}|SecureString|Optional\[str\]|Option<String>)(?: \| (?:undefined|null))?[ \t?]{0,4}=(?!=))?|=(?:>|==?)?|->|<-|!==?|(?:\?\?=?|\|\|=?|(?<=[ \t"'`\])*\x02])or(?=[ \t]))(?=[ \t]{0,40}["'`])|(?<=[ \t])(?:[Aa]s[ \t]{1,4}(?:String|SecureString|Object)|string|String|&str|N?VARCHAR\(\w{1,4}\))[ \t]{0,4}:?=(?!=)|\[\d{0,5}\][ \t]{0,4}=(?!=))(?:\*(?![0-9A-F]{40}))*[ \t]{0,40}(?:\x02{1,3}[ \t]{0,4})?/y;
 
 /** Where the value behind a name and `=` or its like begins; -1 where none is. Runs for every key word of a text. */
 export function valueStartAfterAssignment({ bytes, text }: NormalizedText, from: number): number {
@@ -48,11 +51,7 @@ const saidMarks = byteSet(":=-(?");
 /** The same right behind a name: `'s`, ` - `, a question. */
 const directlyBeforeSaid =
   /'s(?=[ \t])|["'`\])*\x02]{0,3}(?:[ \t]{1,3}-(?=[ \t])|[ \t]{0,3}\?[ \t]{1,3}(?!it'?s|it is|that'?s))/iy;
-const copulas = new Set(
-  "is was are be been equals becomes to as ist est es lautet \xe8 \xe9 \xe4r er je este jest reads type typed typing enter entered tried".split(
-    " ",
-  ),
-);
+const copulas = wordList("copulas");
 /** Their first and last letters: few other words share both with one of them. */
 const copulaEnds = new Set([...copulas].map((word) => (word.charCodeAt(0) << 8) | word.charCodeAt(word.length - 1)));
 const isCopula = (first: number, last: number) => copulaEnds.has(((first | 0x20) << 8) | last | 0x20);
@@ -89,7 +88,7 @@ const fillers =
   /[ \t]{0,4}(?:\x01{1,64}:?[ \t]{1,4}){0,6}(?:\x01{1,64}:?)?(?:(?:still|now|currently|just|literally|actually|simply|always|is|set|to|probably) ){0,3}/y;
 
 /** The value of a setting on the next line. */
-const nextLine = /["'`]?[ \t]{0,8}[:=][ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
+const nextLine = /["'`\]]{0,2}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}(?:[|>][-+]?)?[ \t]{0,4}\n[ \t]{1,24}/y;
 /** A label on a line of its own, with the value on the next. */
 const labelLine = /["'`*]{0,3}[ \t]{0,8}:[ \t*]{0,4}\n{1,2}`?/y;
 const wholeLine = /([^\s"'`:<>]{8,256})[`"']?[ \t]{0,8}(?:[\n}]|$)/y;
@@ -104,18 +103,15 @@ const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])
 const lookupCall =
   /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/;
 
-/** `<password>…`, `name="password" value="…"`, `- name: PASSWORD` with `value: …` below it, `variable "password" { default = … }`. */
+/** `<password>…`, `<entry key="password">…`. */
 const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const insideTag = /<(?!\/)[^<>\n]{0,80}$/;
 const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
-const nameThenValue =
-  /["'`]?[ \t]{0,8}(?:,|;|\/?>|(?:\s{1,4}[\w-]{1,24}=["'][^"'<>\n]{0,80}["']){1,4})?\s{0,80}["'<]?(?:[Vv]alue|val|content|secretValue|stringValue|string)["'>]?\s{0,8}[=:]?\s{0,8}/y;
-const blockDefault = /"\s{0,8}\{[^{}]{0,240}?\bdefault\s{0,8}=\s{0,8}/y;
-/** `<key>password</key><string>…` */
-const propertyList = /<\/(?:key|name|Name|Key)>\s{0,40}<(?:string|value|Value)>/y;
 /** The next cell: `| password | … |`. */
-const cell = /["'`*]{0,3}(?:[ \t]{1,40}\||\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
-const cellValue = /([^\s|`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:\||\n|$)/y;
+const cell = /["'`*]{0,3}(?:[ \t]{1,40}[|\x01]|\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
+const cellValue = /([^\s|\x01`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:[|\x01]|\n|$)/y;
+/** What stands before the first cell of a row, or before another. */
+const cellBefore = /(?:^|[\n|\x01\t])[ \t]{0,24}["'`*]{0,3}(?:[\w.-]{1,20} ){0,2}$/;
 
 /** The value of an option behind the name: `gh secret set NAME --body …`. */
 const optionBehind =
@@ -142,42 +138,72 @@ export function valueAfterName(
   const { from, to } = name;
   const next = text.charAt(to);
   const before = text.charAt(from - 1);
-  // `arn:aws:secretsmanager:…:secret:prod/db`
-  if (next === ":" && before === ":" && name.key.kind === "secret") return undefined;
+  // `arn:aws:secretsmanager:…:secret:prod/db`, `action=pass:repeat`
+  if (next === ":" && (before === "=" || (before === ":" && name.key.kind === "secret"))) return undefined;
   // `"AWS::IAM::AccessKey": …`, a type
   if (next === '"' && before === ":" && text.charAt(from - 2) === ":") return undefined;
   if (valueAt >= 0) {
     const value = valueAfterAssignment(normalized, name, valueAt, most);
     if (value !== null) return value;
   }
-  const quoted = next === '"' || next === "'";
-  const blank = next === " " || next === "\t";
-  const endsLineOrCell = next === "\n" || next === ",";
-  if (next === "<") return readBehind(name, propertyList, tagValue);
   // What stands behind the quote and the blanks.
-  const lead = blank || quoted ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
-  let value: CandidateValue | undefined;
-  if (next === "]" || next === ")" || quoted) value = valueInFormInput(normalized, name);
-  if (value === undefined && (next === ">" || endsLineOrCell || quoted)) {
-    const at = matchEnd(nameThenValue, text, to);
-    if (at >= 0)
-      value = name.asSecret(
-        next === "\n" || text[at] === '"' || text[at] === "'"
-          ? readValue(text, at, "bare")
-          : readGroup(tagValue, text, at),
-      );
-    if (value === undefined && !endsLineOrCell && insideTag.test(text.slice(Math.max(0, from - 82), from)))
-      value = readBehind(name, tag, tagValue);
-    if (value === undefined && next === '"') value = readBehind(name, blockDefault);
+  const lead = "\"' \t".includes(next) ? text.charAt(skipBlanks(bytes, to + 1, 40)) : "";
+  for (const { leads, read } of notationsByNext[text.charCodeAt(to)] ?? []) {
+    const value = leads === undefined || leads.includes(lead) ? read(name) : undefined;
+    if (value !== undefined) return value;
   }
-  if (value === undefined && (next === "(" || next === "," || quoted)) value = valueInCall(normalized, name);
-  if (value === undefined && (next === "|" || next === "`" || next === "*" || next === "\t" || lead === "|" || quoted))
-    value = readBehind(name, cell, cellValue);
-  if (value === undefined && lead === "-") value = readBehind(name, optionBehind);
-  if (value === undefined && blank) value = valueWithoutSeparator(normalized, name);
-  if (value === undefined && (blank || quoted || next === "*" || next === "`" || next === "?"))
-    value = valueInSentence(normalized, name);
-  return value;
+  return undefined;
+}
+
+/** A way in which a value stands beside its name, with no `=` or its like between them. */
+interface NameNotation {
+  readonly notation: string;
+  /** An example with `§` for the secret, and one that stays. */
+  readonly found: string;
+  readonly kept: string;
+  /** What may stand right behind the name, and behind a quote or blanks. */
+  readonly next: string;
+  readonly leads?: string;
+  readonly read: (name: NamedValue) => CandidateValue | undefined;
+}
+
+// biome-ignore format: one notation a line, so that the list reads as a table
+export const nameNotations: readonly NameNotation[] = [
+  { notation: "typed into a form", next: "])\"'", found: 'page.fill("#password", "§")', kept: 'page.fill("#password", value)', read: valueInFormInput },
+  { notation: "object that the name heads", next: "\"' ", leads: "{", found: '{"db_password": {"sensitive": true, "value": "§"}}', kept: '{"db_password": {"type": "string", "value": ""}}', read: valueInHeadedObject },
+  { notation: "member beside the one with the name", next: "\"' \t\n,<", found: "- name: DB_PASSWORD\n  type: plain\n  value: §\n", kept: "- name: DB_PASSWORD\n  valueFrom: app-7f9\n", read: (name) => valueBesideName(name.normalized, name.from, name.to, (at) => memberValue(name, at)) },
+  { notation: "element of XML", next: ">\"'", found: "<password>§</password>", kept: '<string name="password">Lösenord</string>', read: valueInElement },
+  { notation: "argument of a call", next: "(,\"'", found: 'login("password", "§")', kept: 'login("password", "username")', read: valueInCall },
+  { notation: "cell of a table", next: "|`*\t\"'", found: "|password| §|\n", kept: "|password| string|\n", read: valueInCell },
+  { notation: "cell of a table, behind blanks", next: " ", leads: "|\x01", found: "| password | § |\n", kept: "| password | string |\n", read: valueInCell },
+  { notation: "option of a command that sets the name", next: "\"' \t", leads: "-", found: "gh secret set DEPLOY_PASSWORD --body §", kept: "gh secret set DEPLOY_PASSWORD --body $VALUE", read: (name) => readBehind(name, optionBehind) },
+  { notation: "option, directive, row of a command's output", next: " \t", found: "db_password            §\n", kept: "db_password            string\n", read: valueWithoutSeparator },
+  { notation: "sentence", next: " \t\"'*`?", found: "the password for the admin account is §, please help", kept: "the password for the admin account is missing, please help", read: valueInSentence },
+];
+const notationsByNext = Array.from({ length: 256 }, (_, code) =>
+  nameNotations.filter(({ next }) => next.includes(String.fromCharCode(code))),
+);
+
+function valueInHeadedObject(name: NamedValue): CandidateValue | undefined {
+  const { text } = name.normalized;
+  return valueInObject(name.normalized, text.indexOf("{", name.to), (at) => memberValue(name, at));
+}
+
+function valueInElement(name: NamedValue): CandidateValue | undefined {
+  const before = name.normalized.text.slice(Math.max(0, name.from - 82), name.from);
+  return insideTag.test(before) ? readBehind(name, tag, tagValue) : undefined;
+}
+
+function valueInCell(name: NamedValue): CandidateValue | undefined {
+  const value = readBehind(name, cell, cellValue);
+  if (value === undefined) return undefined;
+  return cellBefore.test(name.normalized.text.slice(Math.max(0, name.from - 70), name.from)) ? value : undefined;
+}
+
+/** The value of a member that a name governs. */
+function memberValue(name: NamedValue, at: number): CandidateValue | undefined {
+  const { text } = name.normalized;
+  return name.asSecret(text[at - 1] === ">" ? readGroup(tagValue, text, at) : readValue(text, at, "bare"));
 }
 
 /** What stands behind a name and a pattern: what the other pattern reads there, or else a value as in settings. */
@@ -193,17 +219,19 @@ function readBehind(name: NamedValue, lead: RegExp, value?: RegExp): CandidateVa
  * @returns undefined where it is no secret, null where the name may have its value elsewhere
  */
 function valueAfterAssignment(
-  { text, bytes }: NormalizedText,
+  normalized: NormalizedText,
   name: NamedValue,
   valueAt: number,
   most: number,
 ): CandidateValue | undefined | null {
+  const { text, bytes } = normalized;
   const { from, to } = name;
   let at = valueAt;
   // `passwords = ["…", …]`
   if (bytes[at] === OPEN_BRACKET && isQuote(bytes[skipBlanks(bytes, at + 1, 8)] ?? 0))
     at = skipBlanks(bytes, at + 1, 8);
   const isQuery = /[?&]/.test(text.charAt(from - 1));
+  if (bytes[at] === OPEN_BRACE) return valueInObject(normalized, at, (member) => memberValue(name, member)) ?? null;
   const value = readValue(text, at, isQuery ? "query" : "bare", most);
   if (value !== undefined) {
     const accepted = name.asSecret(value);
@@ -239,14 +267,16 @@ function isCall(text: string, value: CandidateValue): boolean {
   return /["'`]/.test(behind) && /^[A-Za-z_$][\w$.>:-]*[([]$/.test(value.text);
 }
 
-function valueInFormInput({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInFormInput(name: NamedValue): CandidateValue | undefined {
+  const { text } = name.normalized;
   const at = matchEnd(formInput, text, name.to);
   const value = at < 0 ? undefined : name.asSecret(readValue(text, at, "bare"));
   if (value === undefined || isNextInList(name, value.text)) return undefined;
   return text[name.to] === "]" || text[at - 1] === "(" || /\d/.test(value.text) ? value : undefined;
 }
 
-function valueInCall({ text }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInCall(name: NamedValue): CandidateValue | undefined {
+  const { text } = name.normalized;
   const next = text[name.to];
   const at = matchEnd(call, text, name.to);
   const value = at < 0 ? undefined : readValue(text, at, "bare");
@@ -263,13 +293,22 @@ function isNextInList({ text: name, key }: NamedValue, value: string): boolean {
   return /^[A-Z][A-Z_]*$/.test(name) && /^[A-Z][A-Z0-9_]*$/.test(value);
 }
 
+const lineBefore = /(?:^|\n)[ \t]{0,24}$/;
+
 /** `--password …`, `login x password …`, `password "…"`, and what can be nothing but a secret. */
-function valueWithoutSeparator({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueWithoutSeparator(name: NamedValue): CandidateValue | undefined {
+  const { text, bytes } = name.normalized;
   const { from } = name;
-  const at = skipBlanks(bytes, name.to, 8);
+  const at = skipBlanks(bytes, name.to, 60);
   if (text.startsWith("${", at) || isShortWord(bytes, at)) return undefined;
   const value = readValue(text, at, "bare");
   if (value === undefined) return undefined;
+  // `password            …`: a row of what a command prints.
+  const isRow =
+    at - name.to > 1 && (bytes[value.end] ?? 0) <= SPACE && text.charAt(skipBlanks(bytes, value.end, 40)).trim() === "";
+  if (isRow && lineBefore.test(text.slice(Math.max(0, from - 28), from)))
+    return /\d|[!@#$%^&*]/.test(value.text) ? name.asSecret(value) : undefined;
+  if (at - name.to > 8) return undefined;
   const isOption = text[from] === "-";
   // "Pass `x` to …" is an order, not a password.
   if (isPass(name.text)) return undefined;
@@ -297,7 +336,8 @@ function isSecretWithoutSeparator(value: string, { kind, rule }: KeyName): boole
 }
 
 /** "The password for … is …". */
-function valueInSentence({ text, bytes }: NormalizedText, name: NamedValue): CandidateValue | undefined {
+function valueInSentence(name: NamedValue): CandidateValue | undefined {
+  const { text, bytes } = name.normalized;
   const { to } = name;
   // "Pass … to …" is an order.
   if (text[to - 1] === "s" && isPass(name.text) && !/^ (?:is|ist|lautet) /.test(text.slice(to, to + 9)))

@@ -1,11 +1,14 @@
+import { wordList } from "#privacy/rules/tables.ts";
 import { byteSet, matchEnd } from "#privacy/text/characters.ts";
-import type { Notation } from "./values.ts";
+import type { Notation } from "./kept-values.ts";
 
 export interface CandidateValue {
   readonly start: number;
   readonly end: number;
   readonly text: string;
   readonly notation: Notation;
+  /** Behind the name of an authentication scheme, as in `Bearer …`. */
+  readonly scheme?: true;
 }
 
 /** Where a value stands: behind an assignment, in the query of an address, in a sentence. */
@@ -15,15 +18,11 @@ const maxQuotedLength = 4_096;
 const maxBareLength = 2_048;
 
 const opening =
-  /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\()?["'`]/y;
+  /(?:[rbfuRBFUNLE@$]{1,2}|new |(?:[A-Za-z_][\w.:]{0,40})?(?:String::from|SecretStr|SecretString::new|Secret::new|String|Buffer\.from|from|of|text|b64decode|Ok|Some|Some\(String::from|lit|str)\(|\(|string\(\d{1,5}\) )?["'`]/y;
 /** In settings strings, where the next setting begins. */
 const nextSetting = /(?:[;,]\s?[A-Za-z_][A-Za-z_ .-]{0,40}|&[A-Za-z_][A-Za-z_.-]{0,40})=/y;
 /** What stands before the value itself in an `Authorization` header and its like. */
-const authSchemes = new Set(
-  "bearer token apikey api-key key basic digest bot geniekey ssws negotiate splunk api-token deepl-auth-key oauth accesskey private-token client-id klaviyo-api-key".split(
-    " ",
-  ),
-);
+const authSchemes = wordList("authSchemes");
 
 /**
  * Reads the value that begins at `from`, behind the word for an authentication scheme if one stands there; undefined where nothing of at
@@ -41,15 +40,15 @@ export function readValue(
   if (value.notation === "quoted") {
     const space = value.text.indexOf(" ");
     return space > 0 && isScheme(value.text.slice(0, space))
-      ? { ...value, start: value.start + space + 1, text: value.text.slice(space + 1) }
+      ? { ...value, start: value.start + space + 1, text: value.text.slice(space + 1), scheme: true }
       : value;
   }
   if (!isScheme(value.text)) return value;
   let next = value.end;
   while (next < value.end + 3 && afterScheme[text.charCodeAt(next)] === 1) next++;
-  return next === value.end
-    ? value
-    : (readWritten(text, next, place === "prose" ? "prose" : "bare", maxBareLength) ?? value);
+  if (next === value.end) return value;
+  const behind = readWritten(text, next, place === "prose" ? "prose" : "bare", maxBareLength);
+  return behind === undefined ? value : { ...behind, scheme: true };
 }
 
 function isScheme(word: string): boolean {
@@ -79,6 +78,7 @@ function readQuoted(text: string, start: number): CandidateValue | undefined {
   return end - start < 3 ? undefined : { start, end, text: text.slice(start, end), notation: "quoted" };
 }
 
+const hashMark = /\*[0-9A-F]{40}/y;
 const openingMarks = byteSet("(*_");
 const closingMarks = byteSet(".,;:)]}?*\\");
 const afterScheme = byteSet(" :\t=");
@@ -88,7 +88,8 @@ const mayEndBare = byteSet("&,;#");
 
 function readBare(text: string, from: number, place: ValueContext, most: number): CandidateValue | undefined {
   let start = from;
-  while (start < from + 3 && openingMarks[text.charCodeAt(start)] === 1) start++;
+  // Not the mark of MySQL before a hash.
+  while (start < from + 3 && openingMarks[text.charCodeAt(start)] === 1 && matchEnd(hashMark, text, start) < 0) start++;
   const limit = Math.min(text.length, start + most);
   let end = start;
   for (; end < limit; end++) {

@@ -1,69 +1,60 @@
-import type { ChatBody } from "#privacy/redaction.ts";
+import type { ChatMessage, Json } from "#domain/chat.ts";
+import { memoizeByMessage } from "#domain/known-message.ts";
 
-/** Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance. */
+/**
+ * Gives each secret of one request its placeholder: same secret, same number; numbers in order of first appearance, without those of
+ * placeholders that stand in the request already: they are of an earlier turn, another conversation, or somebody's invention.
+ */
 export class Placeholders {
-  /** Not there before the first: most requests hold no secret. */
-  #byValue: Map<string, string> | undefined;
-  readonly #besides: ChatBody | undefined;
-  #existing: ExistingPlaceholders | undefined;
+  readonly #byValue = new Map<string, string>();
+  readonly #taken = new Set<number>();
   #lastNumber = 0;
 
-  /** @param besides a body whose placeholders they must differ from, where there is one */
-  constructor(besides?: ChatBody) {
-    this.#besides = besides;
+  has(value: string): boolean {
+    return this.#byValue.has(value);
   }
 
   of(rule: string, value: string): string {
-    this.#byValue ??= new Map();
     let placeholder = this.#byValue.get(value);
     if (placeholder === undefined) {
-      if (this.#existing === undefined && this.#besides !== undefined) {
-        this.#existing = findExistingPlaceholders(this.#besides);
-        this.#lastNumber = this.#existing.highestNumber;
-      }
-      do {
-        this.#lastNumber += 1;
-        placeholder = `[REDACTED:${rule}:${this.#lastNumber}]`;
-      } while (this.#existing?.outOfRange.has(placeholder) === true);
+      do this.#lastNumber += 1;
+      while (this.#taken.has(this.#lastNumber));
+      placeholder = `[REDACTED:${rule}:${this.#lastNumber}]`;
       this.#byValue.set(value, placeholder);
     }
     return placeholder;
   }
 
+  /** From now on, no value gets one of these numbers. */
+  skip(numbers: readonly number[]): void {
+    for (const number of numbers) this.#taken.add(number);
+  }
+
   /** Placeholder → value. */
   values(): Map<string, string> {
-    return new Map([...(this.#byValue ?? [])].map(([value, placeholder]) => [placeholder, value]));
+    return new Map([...this.#byValue].map(([value, placeholder]) => [placeholder, value]));
   }
 }
 
-/** Placeholders that a body holds already: of an earlier turn, another conversation, or somebody's invention. */
-interface ExistingPlaceholders {
-  /** The highest of their numbers, 0 where there is none; but for those in `beyond`. */
-  readonly highestNumber: number;
-  /** Those whose number is so high that there is no room for numbers above it. */
-  readonly outOfRange: ReadonlySet<string>;
-}
+const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:([0-9]{1,9})\]/g;
 
-const existingPlaceholder = /\[REDACTED:[a-z][a-z0-9_]{0,63}:[0-9]{1,9}\]/g;
-/** Leaves room for more secrets than a request can hold, in nine digits. */
-const maxCountedNumber = 99_999_999;
-
-/** All placeholders in the strings and keys of a body, also across the joints of text parts. */
-function findExistingPlaceholders(body: ChatBody): ExistingPlaceholders {
+/** The numbers of all placeholders in the strings and keys of a value, also across the joints of text parts. */
+export function placeholderNumbers(value: Json): readonly number[] {
+  if (typeof value === "string") return numbersIn(value);
   const keys: string[] = [];
   const texts: string[] = [];
-  JSON.stringify(body, (key, value: unknown) => {
+  JSON.stringify(value, (key, member: unknown) => {
     keys.push(key);
     // All that stands between the texts of two parts is their type.
-    if (typeof value === "string" && key !== "type") texts.push(value);
-    return value;
+    if (typeof member === "string" && key !== "type") texts.push(member);
+    return member;
   });
-  let highestNumber = 0;
-  const outOfRange = new Set<string>();
-  for (const [placeholder] of `${keys.join(" ")} ${texts.join("")}`.matchAll(existingPlaceholder)) {
-    const number = Number(placeholder.slice(placeholder.lastIndexOf(":") + 1, -1));
-    if (number > maxCountedNumber) outOfRange.add(placeholder);
-    else if (number > highestNumber) highestNumber = number;
-  }
-  return { highestNumber, outOfRange };
+  return numbersIn(`${keys.join(" ")} ${texts.join("")}`);
 }
+
+function numbersIn(text: string): readonly number[] {
+  if (!text.includes("[REDACTED:")) return [];
+  return Array.from(text.matchAll(existingPlaceholder), ([, number]) => Number(number));
+}
+
+export const placeholderNumbersOf: (message: ChatMessage) => readonly number[] = memoizeByMessage(placeholderNumbers);

@@ -1,4 +1,4 @@
-import { CR, EQUALS, HYPHEN, LF, PLUS, SLASH, SPACE, TAB, TILDE, UNDERSCORE } from "./characters.ts";
+import { byteSet, CR, EQUALS, HYPHEN, LF, matchEnd, PLUS, SLASH, SPACE, TAB, TILDE, UNDERSCORE } from "./characters.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import type { Span } from "./spans.ts";
 
@@ -37,23 +37,58 @@ export function base64End(normalized: NormalizedText, from: number): number {
 /** Sentences without a number, and without anything set to anything, need no second look. */
 const mayHoldSecret = /[0-9:=]/;
 
-/** Decodes a stretch if its beginning and its whole are printable ASCII. */
-export function decodePrintable(normalized: NormalizedText, start: number, end: number): string | undefined {
-  const size = end - start;
-  if (size < minEncodedLength || size > maxEncodedLength) return undefined;
-  // 12 characters, 9 bytes: drawn text passes once in ten thousand.
-  for (let i = start; i < start + 12; i += 4) if (!isPrintableQuad(normalized.bytes, i)) return undefined;
-  const text = Buffer.from(normalized.text.slice(start, end), "base64").toString("latin1");
-  return /^[\t\n\r\x20-\x7e]{8,}$/.test(text) && mayHoldSecret.test(text) ? text : undefined;
+/** Whether base64 begins with text: 12 characters, 9 bytes. Drawn text passes once in ten thousand. */
+export function beginsText({ bytes }: NormalizedText, at: number): boolean {
+  let [isNarrow, isWide] = [true, true];
+  for (let i = 0; i < 9; i++) {
+    const first = sextets[bytes[at + i + Math.floor(i / 3)] ?? 0] ?? -1;
+    const second = sextets[bytes[at + i + Math.floor(i / 3) + 1] ?? 0] ?? -1;
+    if ((first | second) < 0) return false;
+    const shift = (i % 3) * 2;
+    const code = ((first << (2 + shift)) & 0xff) | (second >> (4 - shift));
+    isNarrow &&= isPrintable(code);
+    isWide &&= i % 2 === 0 ? isPrintable(code) : code === 0;
+    if (!isNarrow && !isWide) return false;
+  }
+  return true;
 }
 
-function isPrintableQuad(bytes: Uint8Array, at: number): boolean {
-  const a = sextets[bytes[at] ?? 0] ?? -1;
-  const b = sextets[bytes[at + 1] ?? 0] ?? -1;
-  const c = sextets[bytes[at + 2] ?? 0] ?? -1;
-  const d = sextets[bytes[at + 3] ?? 0] ?? -1;
-  if ((a | b | c | d) < 0) return false;
-  return isPrintable((a << 2) | (b >> 4)) && isPrintable(((b & 15) << 4) | (c >> 2)) && isPrintable(((c & 3) << 6) | d);
+/** The text that base64 of one or more lines stands for, in UTF-8 or UTF-16; undefined where it is none. */
+export function decodeText(normalized: NormalizedText, start: number, end: number): string | undefined {
+  const size = end - start;
+  if (size < minEncodedLength || size > maxEncodedLength) return undefined;
+  const decoded = Buffer.from(normalized.text.slice(start, end), "base64"); // which passes over line ends
+  const text = decoded.toString(decoded[1] === 0 ? "utf16le" : "utf8");
+  return /^[\t\n\r\x20-\x7e\xa0-\ufffc]{8,}$/.test(text) && mayHoldSecret.test(text) ? text : undefined;
+}
+
+/** Lines of wrapped base64 that are read as one. */
+const maxLines = 4_096;
+/** A line end with indentation and the marks of a quoted mail; what may stand behind a line of base64. */
+const lineBreak = /[\r \t>]{0,46}\n[\r\n \t>]{0,47}/y;
+const endsAlone = byteSet("\"'`<").map((ends, c) => (c < 0x20 && c !== TAB ? 1 : ends));
+
+/** Where base64 ends whose first line is `[start, firstEnd)`: it goes on in lines of the same length, and ends in a shorter one. */
+export function wrappedEnd(normalized: NormalizedText, start: number, firstEnd: number): number {
+  const { bytes, text } = normalized;
+  const width = firstEnd - start;
+  let end = firstEnd;
+  if (width < 40) return end;
+  for (let line = 0; line < maxLines; line++) {
+    const next = matchEnd(lineBreak, text, end);
+    if (next < 0 || base64Characters[bytes[next] ?? 0] === 0) return end;
+    const to = base64End(normalized, next);
+    const alone = endsAlone[bytes[to] ?? 0] === 1;
+    if (to - next === width && alone) {
+      end = to;
+      continue;
+    }
+    // A word of the next paragraph is none.
+    const close = text[to - 1] === "=" || text[end + 1] !== "\n";
+    const isLast = to > next && to - next < width && (to - next) % 4 === 0 && alone && close;
+    return isLast ? to : end;
+  }
+  return end;
 }
 
 function isPrintable(code: number): boolean {

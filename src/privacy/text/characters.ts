@@ -25,6 +25,7 @@ export const UNDERSCORE = 0x5f;
 export const LOWER_A = 0x61;
 export const LOWER_T = 0x74;
 export const LOWER_Z = 0x7a;
+export const OPEN_BRACE = 0x7b;
 export const TILDE = 0x7e;
 
 /** What a byte can be part of; see `classes`. */

@@ -1,6 +1,15 @@
 import { HYPHEN, SPACE } from "./characters.ts";
 import { SourceOffsets } from "./source-offsets.ts";
-import { COLOUR, foreignWordAt, isWordCharacter, latin1Of, maxExpansion, narrowBytes, REDACTED } from "./unicode.ts";
+import {
+  COLOUR,
+  foreignWordAt,
+  isWordCharacter,
+  latin1Of,
+  latinTwin,
+  maxExpansion,
+  narrowBytes,
+  REDACTED,
+} from "./unicode.ts";
 
 /**
  * What the scanner reads instead of the text itself: the same text as bytes, without what hides or splits tokens. Escape sequences
@@ -22,6 +31,8 @@ export interface NormalizedText {
   readonly length: number;
   /** Where each byte began in the text, for places up to `length`; undefined when both texts are the same. */
   readonly sourceOffsets: SourceOffsets | undefined;
+  /** Characters that may still be read for objects around names: a text of nothing but names must not be read over and over. */
+  readonly budget: { objects: number };
   /** 1 at indices before which something invisible was dropped: boundaries for tokens, although their neighbours touch. */
   readonly hiddenBoundaries: Uint8Array | undefined;
 }
@@ -37,7 +48,8 @@ export function normalize(source: string): NormalizedText {
   const length = bytes.write(text, "latin1");
   bytes.fill(0, length, length + endingZeros);
   const { sourceOffsets, hiddenBoundaries } = replaced ?? { sourceOffsets: undefined, hiddenBoundaries: undefined };
-  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries };
+  const budget = { objects: 4 * length + 65_536 };
+  return { source, text, bytes, pairs, length, sourceOffsets, hiddenBoundaries, budget };
 }
 
 /** A buffer above this size is given back after use. */
@@ -225,7 +237,7 @@ class Replacement {
         continue;
       }
       const point = c >= 0xd800 && c <= 0xdbff ? (source.codePointAt(at) ?? c) : c;
-      const code = c < 0x80 ? c : latin1Of(point);
+      const code = c < 0x80 ? c : (latinTwin(source, at) ?? latin1Of(point));
       if (code >= 0) bytes[length++] = code;
       else this.#markBoundary(first + length);
       at += code < 0 && point > 0xffff ? 2 : 1;

@@ -1,3 +1,5 @@
+import foreignRows from "#privacy/rules/foreign-words.jsonl" with { type: "text" };
+import { readTable, wordList } from "#privacy/rules/tables.ts";
 import { classes, DOT, DOUBLE_QUOTE, EQUALS, HYPHEN, inToken, PLUS, SINGLE_QUOTE, SLASH, SPACE } from "./characters.ts";
 
 /** Stands for characters that are no part of any token. */
@@ -18,20 +20,7 @@ interface ForeignWord {
 
 /** Key words in scripts that ISO-8859-1 cannot hold, by their first character, and their replacement. */
 const foreignWords = new Map<number, ForeignWord[]>();
-for (const [replacement, words] of [
-  [
-    "pwd is ",
-    "비밀번호는 비밀번호은 암호는 密码_ 密碼_ パスワード_ пароль_ Пароль_ паролем_ पासवर्ड_ रหัสผ่านคือ_ รหัสผ่านคือ",
-  ],
-  [
-    "_pwd",
-    "密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 пароль Пароль ПАРОЛЬ пароля парола Парола лозинка Лозинка κωδικός Κωδικός κωδικό_πρόσβασης סיסמה הסיסמה سر كلمة_المرور كلمة_السر رمز_عبور رمز_العبور رمز_ورود گذرواژه पासवर्ड कूटशब्द รหัสผ่าน ật_khẩu ẬT_KHẨU şifre Şifre şifresi Şifresi ŞİFRE",
-  ],
-  ["_secret", "密钥 密鑰 秘钥 秘密鍵 シークレット 비밀키 секрет секретный_ключ"],
-  ["_token", "令牌 トークン 토큰 токен Токен"],
-  ["_key", "キー"],
-  [" is ", "是 为 為 は 는 은 είναι היא הוא هي هو это является คือ là है"],
-] as const) {
+for (const { replacement, words } of readTable<{ replacement: string; words: string }>(foreignRows)) {
   for (const word of words.split(" ")) {
     const spelled = word.replaceAll("_", " ");
     const first = spelled.charCodeAt(0);
@@ -49,6 +38,26 @@ export function foreignWordAt(text: string, at: number, first: number): ForeignW
   return foreignWords.get(first)?.find(({ word }) => text.startsWith(word, at));
 }
 
+/** Letters of other scripts that look like Latin ones, each before its twin. */
+const lookAlikes = new Map([...wordList("lookAlikes")].map((pair) => [pair.charCodeAt(0), pair.charCodeAt(1)]));
+
+/** The Latin letter that a letter in a Latin word looks like; undefined for one in a word of its own script. */
+export function latinTwin(text: string, at: number): number | undefined {
+  const twin = lookAlikes.get(text.charCodeAt(at));
+  if (twin === undefined) return undefined;
+  let from = at;
+  while (at - from < maxTwins && lookAlikes.has(text.charCodeAt(from - 1))) from--;
+  if (isLatin(text.charCodeAt(from - 1))) return twin;
+  if (text.charCodeAt(from - 1) >= 0x80) return undefined;
+  let to = at + 1;
+  while (to - at < maxTwins && lookAlikes.has(text.charCodeAt(to))) to++;
+  return isLatin(text.charCodeAt(to)) ? twin : undefined;
+}
+
+/** Look-alikes in a row that are read from one of them on. */
+const maxTwins = 8;
+const isLatin = (c: number) => c < 0x80 && ((classes[c] ?? 0) & inToken) !== 0;
+
 /** Stands for a character that depends on its neighbours or cannot be seen. */
 const WIDE = 0x1a;
 let narrowTable: Uint8Array | undefined;
@@ -58,7 +67,7 @@ export function narrowBytes(): Uint8Array {
   narrowTable ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
     if (unit < 0x80) return unit;
     const isSurrogate = unit >= 0xd800 && unit <= 0xdfff;
-    if (isSurrogate || beginsForeignWord[unit] === 1 || isInvisible(unit)) return WIDE;
+    if (isSurrogate || beginsForeignWord[unit] === 1 || lookAlikes.has(unit) || isInvisible(unit)) return WIDE;
     return latin1Of(unit);
   });
   return narrowTable;
