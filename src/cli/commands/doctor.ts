@@ -48,7 +48,7 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
     ok("settings", upstream.kind === "demo" ? "demo mode, the upstream is simulated" : upstream.baseUrl),
     ...warnings.map((detail): Check => ({ name: "settings", status: "warn", detail })),
     ...local,
-    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : [await checkPostgres(database.url)]),
+    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];
