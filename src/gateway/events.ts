@@ -51,6 +51,13 @@ export const ledgerReports: Reports<LedgerEvent> = {
     log("ledger_awaited", { detail: operatorText(message), within_ms: withinMs }),
   store_failed: ({ failed, message }, { log }) =>
     log("ledger_failed", { remedy: failed, detail: operatorText(message) }),
+  failed_over({ batches, restored, silent }, { log, metrics }) {
+    if (batches + restored + silent.length === 0) return log("ledger_failed_over", {});
+    metrics.count("smart_gateway_ledger_lost_batches_total", batches);
+    metrics.count("smart_gateway_ledger_restored_entries_total", restored);
+    return log("ledger_commits_lost", { batches, restored, silent: operatorText(silent.join(", ")) });
+  },
+  standby_asynchronous: ({ standbys }, { log }) => log("ledger_standby_asynchronous", { standbys }),
   store_empty: ({ expected }, { log }) => log(expected ? "ledger_missing" : "ledger_created", {}),
   day_ahead: ({ day, today }, { log }) => log("ledger_day_ahead", { day: logId(day), today: logId(today) }),
   store_unavailable: ({ message }, { log }) => log("ledger_unavailable", { detail: operatorText(message) }),

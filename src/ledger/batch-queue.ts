@@ -1,5 +1,5 @@
 import type { LedgerStatus } from "./ledger.ts";
-import type { BatchReply, Operation, OperationReply } from "./rules/operations.ts";
+import type { BatchReply, LedgerBatch, Operation, OperationReply } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
 import { asStoreFailure, type LedgerContext, type LedgerStore, type StoreFailure } from "./store.ts";
 import type { StoreAvailability } from "./store-availability.ts";
@@ -53,10 +53,12 @@ export interface BatchQueueOptions extends LedgerContext {
   readonly store: LedgerStore;
   readonly node: NodeIdentity;
   readonly availability: StoreAvailability;
+  /** Makes up for what another server lacks; until it resolves nothing else is written. Rejects with a StoreFailure. */
+  readonly recover: () => Promise<void>;
   /** Runs a callback when this turn of the event loop has handed in what it has; a microtask when absent. */
   readonly defer?: ((begin: () => void) => unknown) | undefined;
   /** Called with the reply to each written batch, before its callers are answered. */
-  readonly onWritten: (reply: BatchReply) => void;
+  readonly onWritten: (reply: BatchReply, batch: LedgerBatch) => void;
 }
 
 /**
@@ -73,7 +75,9 @@ export class BatchQueue {
   #planned = false;
   /** Operations of the newest batch. */
   #lastSize = 0;
-  #backingOff = false;
+  /** Nothing is sent: the store has just failed, or is being recovered. */
+  #paused = false;
+  #recovering = false;
   /** Items with a deadline and without an answer. */
   #waiting = 0;
   #onIdle: (() => void) | undefined;
@@ -115,8 +119,13 @@ export class BatchQueue {
     return Math.max(0, nowMs - oldest.sinceMs);
   }
 
-  enqueue(operations: readonly Operation[], urgency: Urgency, answer: Item["answer"] = ignoreReply): void {
-    const sinceMs = this.#options.clock.monotonic();
+  /** `sinceMs`: when its caller began to wait, on the monotonic clock. */
+  enqueue(
+    operations: readonly Operation[],
+    urgency: Urgency,
+    answer: Item["answer"] = ignoreReply,
+    sinceMs = this.#options.clock.monotonic(),
+  ): void {
     this.#queue.push({ operations, answer, sinceMs, urgency, alone: false, sent: false, timedOut: false });
     if (urgency === "background") {
       this.#cancelDelay ??= this.#options.timers.after(backgroundDelayMs, () => {
@@ -160,11 +169,39 @@ export class BatchQueue {
   storeFailed(failure: StoreFailure): void {
     if (this.#mode === "closed") return;
     if (failure.isFinal) this.#fail(failure);
+    else if (failure.kind === "behind") this.recover();
     else this.#options.availability.failed(failure.message);
   }
 
+  /** Recovers the store before anything else is written. Repeated until it succeeds, or the store is found to be lost. */
+  recover(): void {
+    if (this.#recovering || this.#mode === "failed" || this.#mode === "closed") return;
+    const { recover, availability, timers } = this.#options;
+    this.#recovering = true;
+    this.#paused = true;
+    const ended = () => {
+      this.#recovering = false;
+      this.#paused = false;
+    };
+    recover().then(
+      () => {
+        ended();
+        this.#flushSoon();
+      },
+      (error: unknown) => {
+        const failure = asStoreFailure(error);
+        if (failure.isFinal) this.#fail(failure);
+        else availability.failed(failure.message);
+        timers.after(availability.nextBackoffMs(), () => {
+          ended();
+          this.recover();
+        });
+      },
+    );
+  }
+
   #flushSoon(): void {
-    if (this.#planned || this.#inFlight.length > 0 || this.#backingOff) return;
+    if (this.#planned || this.#inFlight.length > 0 || this.#paused) return;
     this.#planned = true;
     // One caller's reservation and the end of its last call: nobody else is to be waited for.
     const turns = this.#lastSize > 2 ? batchTurns : 1;
@@ -183,7 +220,7 @@ export class BatchQueue {
   }
 
   #flush(): void {
-    if (this.#inFlight.length > 0 || this.#backingOff || this.#mode === "failed" || this.#mode === "closed") return;
+    if (this.#inFlight.length > 0 || this.#paused || this.#mode === "failed" || this.#mode === "closed") return;
     const items = this.#queue.splice(0, nextBatchLength(this.#queue));
     if (items.length === 0) {
       this.#onIdle?.();
@@ -194,18 +231,19 @@ export class BatchQueue {
     const { operations, places } = inOrder(items);
     this.#lastSize = operations.length;
     const { store, node } = this.#options;
-    store.commit({ node, operations }).then(
-      (reply) => this.#written(items, places, reply),
+    const batch = { node, operations };
+    store.commit(batch).then(
+      (reply) => this.#written(items, places, reply, batch),
       (error: unknown) => this.#notWritten(items, asStoreFailure(error)),
     );
   }
 
-  #written(items: readonly Item[], places: readonly number[], reply: BatchReply): void {
+  #written(items: readonly Item[], places: readonly number[], reply: BatchReply, batch: LedgerBatch): void {
     this.#inFlight = [];
     if (this.#mode === "closed") return;
     // A reply of a store that cannot be trusted any more: nobody may spend because of it.
     const isValid = this.#mode !== "failed";
-    if (isValid) this.#options.onWritten(reply);
+    if (isValid) this.#options.onWritten(reply, batch);
     items.forEach((item, index) => {
       if (!item.timedOut) this.#answer(item, isValid ? reply.replies[places[index] ?? -1] : undefined);
     });
@@ -226,7 +264,8 @@ export class BatchQueue {
       this.#flushSoon();
     } else {
       this.#requeue(items);
-      this.#backOff(failure.message);
+      if (failure.kind === "behind") this.recover();
+      else if (!this.#recovering) this.#backOff(failure.message);
     }
   }
 
@@ -237,9 +276,9 @@ export class BatchQueue {
   #backOff(message: string): void {
     const { availability, timers } = this.#options;
     availability.failed(message);
-    this.#backingOff = true;
+    this.#paused = true;
     timers.after(availability.nextBackoffMs(), () => {
-      this.#backingOff = false;
+      this.#paused = this.#recovering;
       this.#flushSoon();
     });
   }

@@ -1,8 +1,9 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import { LruMap } from "#platform/lru-map.ts";
-import type { Timers, UtcDay } from "#platform/time.ts";
+import type { Clock, Timers, UtcDay } from "#platform/time.ts";
 import { answerLimitMs, BatchQueue } from "./batch-queue.ts";
 import {
+  type AccountSpend,
   adhocGoal,
   type BillingLookup,
   type BillingLookups,
@@ -12,6 +13,7 @@ import {
   type KeyLabel,
   type Ledger,
   type LedgerStatus,
+  type LostCommits,
   type Reservation,
   type ReservationId,
   type ReserveReply,
@@ -20,6 +22,7 @@ import {
   type Spend,
 } from "./ledger.ts";
 import { LedgerJobs, OpenHoldsCache } from "./ledger-jobs.ts";
+import { AcknowledgedOperations, recover } from "./lost-commits.ts";
 import { accountSpendOf, dayAccountOf, goalAccountOf, keyAccountOf, spendOf } from "./rules/accounts.ts";
 import type { BatchReply, OperationReply } from "./rules/operations.ts";
 import type { AccountId, AccountRow, NodeIdentity } from "./rules/rows.ts";
@@ -39,13 +42,17 @@ const maxWaitingCallers = 4_096;
 /** Resolutions that wait for the store in memory, some 20 MB. */
 const maxQueued = 100_000;
 const maxCachedAccounts = 10_000;
+/** Pauses before money is asked for again that is held: a call may have ended just now, on another node. */
+const waitsForHeldMs = [20, 80];
 /** How long a hold lasts, as long as none has ended. */
 const initialTypicalMs = 5_000;
 
 /** A ledger over any store. Every operation of this process goes through one queue. */
 export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #store: LedgerStore;
+  readonly #clock: Clock;
   readonly #timers: Timers;
+  readonly #acknowledged: AcknowledgedOperations;
   readonly #availability: StoreAvailability;
   readonly #queue: BatchQueue;
   readonly #holds: OpenHoldsCache;
@@ -56,14 +63,18 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   readonly #accounts = new LruMap<AccountId, AccountRow>();
   #day: UtcDay | undefined;
   #typicalHoldMs = initialTypicalMs;
+  #lostCommits: LostCommits | undefined;
 
   /** Joins the store as a node, resolves what an earlier process of this node left behind, and starts the jobs. */
   static async open(store: LedgerStore, nodeId: string, options: BatchedLedgerOptions): Promise<BatchedLedger> {
-    const { empty, ...node } = await store.join(nodeId);
+    const { empty, asynchronousStandbys: standbys = 0, ...node } = await store.join(nodeId);
     const ledger = new BatchedLedger(store, node, options);
     if (empty !== undefined) {
       options.log({ kind: "store_empty", expected: empty.expected || options.expectExisting?.() === true });
     }
+    if (standbys > 0) options.log({ kind: "standby_asynchronous", standbys });
+    // Other nodes may have to write again what a server lacks that has just taken over.
+    if (store.failOver !== undefined) ledger.#queue.recover();
     await ledger.#jobs.refreshDay();
     ledger.#jobs.start();
     return ledger;
@@ -74,6 +85,8 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     this.#store = store;
     this.#timers = timers;
     this.#log = log;
+    this.#clock = clock;
+    this.#acknowledged = new AcknowledgedOperations(clock);
     this.#availability = new StoreAvailability(options);
     this.#holds = new OpenHoldsCache(() => store.openHolds(), clock);
     this.#queue = new BatchQueue({
@@ -81,7 +94,11 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       store,
       node,
       availability: this.#availability,
-      onWritten: (reply) => this.#written(reply),
+      recover: () => this.#recover(node),
+      onWritten: (reply, batch) => {
+        if (store.failOver !== undefined) this.#acknowledged.add(batch, reply);
+        this.#written(reply);
+      },
     });
     const { sharedWrite } = store;
     if (sharedWrite !== undefined) {
@@ -109,14 +126,37 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
   }
 
   reserve(reservation: Reservation, closing: readonly Resolution[] = noResolutions): Promise<ReserveReply> {
+    const isForHeld = (reply: ReserveReply) => reply.kind === "refused" && reply.retryAfterMs !== undefined;
+    return this.#untilReleased(
+      (sinceMs, isFirst) => this.#reserveOnce(reservation, isFirst ? closing : noResolutions, sinceMs),
+      isForHeld,
+    );
+  }
+
+  /** Asks again for a moment while only held money is in the way: a call may have ended just now, on another node. */
+  async #untilReleased<T>(ask: (sinceMs: number, isFirst: boolean) => Promise<T>, waits: (answer: T) => boolean) {
+    const sinceMs = this.#clock.monotonic();
+    let answer = await ask(sinceMs, true);
+    for (const pauseMs of waitsForHeldMs) {
+      if (!waits(answer) || this.#clock.monotonic() - sinceMs > answerLimitMs / 2) break;
+      await new Promise<void>((resolve) => this.#timers.after(pauseMs, resolve));
+      answer = await ask(sinceMs, false);
+    }
+    return answer;
+  }
+
+  #reserveOnce(reservation: Reservation, closing: readonly Resolution[], sinceMs: number): Promise<ReserveReply> {
     const refusal = this.#refusal();
     if (refusal !== undefined) {
       if (closing.length > 0) void this.resolve(closing);
       return Promise.resolve({ kind: "unavailable", reason: refusal });
     }
     return new Promise((resolve) =>
-      this.#queue.enqueue([...closing, { kind: "reserve", reservation }], "deadline", (reply) =>
-        resolve(this.#reserveReply(reply)),
+      this.#queue.enqueue(
+        [...closing, { kind: "reserve", reservation }],
+        "deadline",
+        (reply) => resolve(this.#reserveReply(reply)),
+        sinceMs,
       ),
     );
   }
@@ -152,13 +192,18 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     return { ...accountSpendOf(row), unproven: nanoUsd(row.unproven), ...hardOverride };
   }
 
+  read(goal: GoalId, key?: KeyLabel, suffices: (spend: Spend) => boolean = () => true): Promise<Spend | undefined> {
+    const isForHeld = (spend: Spend | undefined) =>
+      spend !== undefined && !suffices(spend) && suffices(withoutHolds(spend));
+    return this.#untilReleased((sinceMs) => this.#readOnce(goal, key, sinceMs), isForHeld);
+  }
+
   /** Goes through the queue: resolutions handed in before are written first, or a caller is refused for money that is free again. */
-  read(goal: GoalId, key?: KeyLabel): Promise<Spend | undefined> {
+  #readOnce(goal: GoalId, key: KeyLabel | undefined, sinceMs: number): Promise<Spend | undefined> {
     if (this.#refusal() !== undefined) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      this.#queue.enqueue([{ kind: "read", goal, key }], "deadline", (reply) =>
-        resolve(reply?.kind === "spend" ? reply.spend : undefined),
-      );
+      const answer = (reply: OperationReply | undefined) => resolve(reply?.kind === "spend" ? reply.spend : undefined);
+      this.#queue.enqueue([{ kind: "read", goal, key }], "deadline", answer, sinceMs);
     });
   }
 
@@ -206,6 +251,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       queued: size,
       oldestMs,
       ...(failure === undefined ? {} : { failed: failure.kind }),
+      ...(this.#lostCommits === undefined ? {} : { lostCommits: this.#lostCommits }),
       ...(holds === undefined ? {} : { holds: { running: holds.running, unresolved: holds.unresolved } }),
     };
   }
@@ -236,13 +282,27 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
     return false;
   }
 
-  #written({ day, accounts, notices, heldMs, replies }: BatchReply): void {
+  /** What was lost with another server, so far in this process. */
+  async #recover(node: NodeIdentity): Promise<void> {
+    const lost = await recover(this.#store, node, this.#acknowledged, { clock: this.#clock, timers: this.#timers });
+    if (lost === undefined) return;
+    const { batches, restored, silent } = this.#lostCommits ?? { batches: 0, restored: 0, silent: [] };
+    if (lost.batches + lost.restored + lost.silent.length > 0) {
+      this.#lostCommits = {
+        batches: batches + lost.batches,
+        restored: restored + lost.restored,
+        silent: [...new Set([...silent, ...lost.silent])].slice(0, 20),
+      };
+    }
+    this.#log({ kind: "failed_over", ...lost });
+  }
+
+  #written({ day, accounts, notices, heldMs, written }: BatchReply): void {
     if (this.#day === undefined || day > this.#day) this.#day = day;
     for (const row of accounts) this.#accounts.set(row.id, row);
     this.#accounts.trim(maxCachedAccounts);
     // A batch that changes nothing writes nothing: a full disk takes it too.
-    if (heldMs.length + notices.length > 0 || replies.some(({ kind }) => kind === "held"))
-      this.#availability.succeeded();
+    if (written > 0) this.#availability.succeeded();
     for (const ms of heldMs) this.#typicalHoldMs += (ms - this.#typicalHoldMs) / 16;
     for (const notice of notices) {
       if (notice.kind === "resolved" && notice.orphanOf !== undefined) {
@@ -288,3 +348,11 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
 }
 
 const noResolutions: readonly Resolution[] = [];
+
+/** What would be spent if no call ran. */
+function withoutHolds(spend: Spend): Spend {
+  const { goalAccount, dayAccount, keyAccount } = spend;
+  const without = ({ spent }: AccountSpend): AccountSpend => ({ spent, held: nanoUsd(0) });
+  const key = keyAccount === undefined ? {} : { keyAccount: without(keyAccount) };
+  return { ...spend, goalAccount: without(goalAccount), dayAccount: without(dayAccount), ...key };
+}

@@ -10,7 +10,7 @@ export interface Ledger {
   /**
    * Closes earlier attempts and holds money for the next one, as one atomic entry: a retry never counts twice and never
    * slips between two caps. Answers after the commit is durable, or with `unavailable` within a second. Never rejects.
-   * A refusal leaves no trace, so its repeat is decided anew. An id that was answered `held` or `unavailable` is not used again.
+   * A refusal for money that is held comes after 100 ms, in which some may be released. It leaves no trace, so its repeat is decided anew. An id that was answered `held` or `unavailable` is not used again.
    * The reservation is written as dispatched, because dispatch follows at once and a lost mark must never make a billed
    * call free.
    */
@@ -29,9 +29,10 @@ export interface Ledger {
   peek(goal: GoalId, key?: KeyLabel): Spend | undefined;
   /**
    * Spend of a goal, its day and a capped key in the store now, including every resolution that this node was handed before the call.
-   * Undefined when the store does not answer within a second.
+   * Undefined when the store does not answer within a second. `suffices`: whether the caller can go on with it; where only what is held
+   * is in the way, up to 100 ms are waited for some of it to be released.
    */
-  read(goal: GoalId, key?: KeyLabel): Promise<Spend | undefined>;
+  read(goal: GoalId, key?: KeyLabel, suffices?: (spend: Spend) => boolean): Promise<Spend | undefined>;
   /**
    * What calls of unknown outcome hold in the accounts of this goal, this day and this key, as the store had it seconds ago at most.
    * Undefined when it does not say within a second. Never rejects; for refusals, not for every request.
@@ -45,6 +46,16 @@ export interface Ledger {
   oldestMs(): number;
   /** Writes what waits (bounded by `withinMs`), stops timers and workers. Later calls answer `unavailable`. */
   close(withinMs: number): Promise<void>;
+}
+
+/** What a fail-over of the store has cost. */
+export interface LostCommits {
+  /** Batches of this node that were durable, and were not there any more. */
+  readonly batches: number;
+  /** Entries that it has written again. */
+  readonly restored: number;
+  /** Nodes that did not come back: what they had written last is not known. */
+  readonly silent: readonly string[];
 }
 
 /** Of a store that has one writer (SQLite): other parts write over the ledger's connection, between its own transactions. */
@@ -215,6 +226,8 @@ export interface LedgerStatus {
    * can read what is really there. `store_lost`: the store was deleted, replaced or emptied; a person has to look at it first.
    */
   readonly failed?: "restart_needed" | "store_lost";
+  /** Set when a server has taken over that lacked what this process was told is durable: how much, and what could be made up for. */
+  readonly lostCommits?: LostCommits;
 }
 
 /** What callers are answered while nothing can be held, and after how many seconds a retry is worth it, if at all. */

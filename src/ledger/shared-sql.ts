@@ -115,6 +115,7 @@ export function lookupsOf(rows: readonly Row[]): BillingLookup[] {
 
 /** Deletes the accounts of days before `day` whose reservations are all deleted. */
 export function deleteOldDaysSql(day: string): string {
-  return `DELETE FROM account WHERE (id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__' OR id LIKE 'key/%/____-__-__')
-    AND substr(id, length(id) - 9) < ${day} AND held = 0 AND spent = carried_spent AND overrun = carried_overrun`;
+  return `DELETE FROM account WHERE id IN (SELECT id FROM account_total
+    WHERE (id LIKE 'day/____-__-__' OR id LIKE 'goal/adhoc/____-__-__' OR id LIKE 'key/%/____-__-__')
+      AND substr(id, length(id) - 9) < ${day} AND held = 0 AND spent = carried_spent AND overrun = carried_overrun)`;
 }

@@ -1,6 +1,6 @@
 import type { WriteTransaction } from "#db/store-database.ts";
 import type { Clock, Random, Timers, UtcDay } from "#platform/time.ts";
-import type { BillingLookup, LedgerStatus, ReservationId } from "./ledger.ts";
+import type { BillingLookup, LedgerStatus, LostCommits, ReservationId } from "./ledger.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "./rules/operations.ts";
 import type { NodeIdentity } from "./rules/rows.ts";
 import type { OpenHolds } from "./shared-sql.ts";
@@ -32,6 +32,8 @@ export interface LedgerStore {
    * into the accounts, and day accounts as old as that. Answers how many reservations went; fewer than `limit`: all.
    */
   prune(retentionMs: number, limit: number): Promise<number>;
+  /** Absent where no other server can take over. */
+  readonly failOver?: FailOver;
   /** See `SharedConnection`. */
   readonly sharedWrite?: WriteTransaction | undefined;
   close(): Promise<void>;
@@ -40,6 +42,27 @@ export interface LedgerStore {
 export interface JoinedNode extends NodeIdentity {
   /** Nobody had ever used this store before. `expected`: something tells that it was used, and then deleted. */
   readonly empty?: { readonly expected: boolean };
+  /** Standbys that commits do not wait for. */
+  readonly asynchronousStandbys?: number;
+}
+
+/** What a node finds at a server that has taken over; `earlier`: itself, where it was an earlier process that that one knew. */
+export interface Rejoined {
+  /** Acknowledged ones that the server lacks. */
+  readonly batches: number;
+  /** It is not the server that the node knew. */
+  readonly takenOver: boolean;
+  readonly earlier: readonly string[];
+}
+
+/** For a store whose server may be replaced by one that lacks acknowledged commits: see `lost-commits.ts`. */
+export interface FailOver {
+  /** Makes the node known to the server that is there now. Rejects with `lost` where it is not this store any more. */
+  rejoin(node: NodeIdentity): Promise<Rejoined>;
+  /** Notes that nothing of the node is missing; answers the nodes of which that is not known, and that lived when the server changed. */
+  notRecovered(node: NodeIdentity): Promise<readonly string[]>;
+  /** Records what it has cost where that is something, and waits for nobody any more. */
+  finish(node: NodeIdentity, lost: LostCommits): Promise<void>;
 }
 
 export interface DueReservation {
@@ -50,10 +73,11 @@ export interface DueReservation {
 /**
  * `transient`: the store is unavailable or busy, or the reply was lost. `conflict`: this batch cannot be written as it is; one of its
  * operations is wrong. `fatal`: no reply of the store can be trusted any more (a failed fsync, a corrupt file). `lost`: the store
- * was deleted, emptied or replaced under the running process, and what it had recorded with it.
+ * was deleted, emptied or replaced under the running process, and what it had recorded with it. `behind`: another server has taken over,
+ * and what is missing there has to be written again first.
  */
 export class StoreFailure extends Error {
-  readonly kind: "transient" | "conflict" | "fatal" | "lost";
+  readonly kind: "transient" | "conflict" | "fatal" | "lost" | "behind";
 
   constructor(kind: StoreFailure["kind"], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -96,6 +120,10 @@ export type LedgerEvent =
     }
   /** No node has ever used this store. `expected`: it should have been used before. */
   | { readonly kind: "store_empty"; readonly expected: boolean }
+  /** Another server has taken over, and living nodes have written again what they know. */
+  | ({ readonly kind: "failed_over" } & LostCommits)
+  /** The server has standbys, and commits do not wait for any of them. */
+  | { readonly kind: "standby_asynchronous"; readonly standbys: number }
   /** The newest day in the ledger is ahead of the clock: until then all spending counts to it. */
   | { readonly kind: "day_ahead"; readonly day: UtcDay; readonly today: UtcDay }
   /** Resolutions that could not be kept or written: their holds expire and are charged. */

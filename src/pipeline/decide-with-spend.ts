@@ -37,7 +37,8 @@ export async function decideWithSpend(
     const routed = decideWith(seen);
     if (!isOverBudget(routed)) return decided(routed, ports);
   }
-  const spend = await ports.ledger.read(goal, cappedLabel(key));
+  const fits = (later: Spend) => !isOverBudget(decideWith(later));
+  const spend = await ports.ledger.read(goal, cappedLabel(key), fits);
   const routed = decideWith(spend);
   // Without the store only refusals that do not depend on spend are valid: nothing may be spent that nobody can count.
   if (spend === undefined) {
@@ -45,7 +46,6 @@ export async function decideWithSpend(
     return { kind: isRefused ? "decided" : "store_unavailable", ...routed };
   }
   if (!isOverBudget(routed)) return decided(routed, ports);
-  const fits = (later: Spend) => !isOverBudget(decideWith(later));
   return { kind: "decided", ...routed, retryAdvice: await retryAdviceFor({ goal, key }, spend, fits, ports.ledger) };
 }
 

@@ -16,6 +16,10 @@ export interface TestPostgres {
   stop(how?: "fast" | "immediate"): Promise<void>;
   /** Starts it again, on the same port and data. */
   start(): Promise<void>;
+  /** Keeps a copy of the stopped server's data. */
+  keepCopy(): void;
+  /** Goes on with that copy, on a new timeline: as a standby that takes over and lacks what was written since. */
+  failOver(): Promise<void>;
   /** Stops it and removes its data. */
   remove(): Promise<void>;
 }
@@ -71,7 +75,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     await new Promise<void>((resolve, reject) => {
       child.stderr?.on("data", (chunk: Buffer) => {
         log = (log + chunk.toString()).slice(-4_000);
-        if (log.includes("database system is ready to accept connections")) resolve();
+        if (/database system is ready to accept (?:read-only )?connections/.test(log)) resolve();
       });
       child.once("error", reject);
       child.once("exit", (code) => reject(new Error(`postgres ended with ${code}: ${log}`)));
@@ -102,6 +106,17 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     port,
     start,
     stop,
+    keepCopy: () => void spawnSync("cp", ["-a", data, `${data}-copy`]),
+    async failOver() {
+      await stop("immediate");
+      fs.rmSync(data, { recursive: true });
+      fs.renameSync(`${data}-copy`, data);
+      fs.writeFileSync(join(data, "standby.signal"), "");
+      await start();
+      const sql = new SQL(`${base}/postgres`, { max: 1 });
+      await sql.unsafe("SELECT pg_promote(true)");
+      await sql.close({ timeout: 0 });
+    },
     async createDatabase() {
       databases += 1;
       const name = `test_${databases}`;

@@ -27,7 +27,7 @@ describeOnPostgres("the ledger", (postgres) => {
         );
       },
       close: async () => {
-        await admin.run("TRUNCATE account, reservation, ledger_entry, node");
+        await admin.run("TRUNCATE account, account_share, reservation, ledger_entry, node");
         await admin.close();
       },
     };

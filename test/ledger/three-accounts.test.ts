@@ -15,10 +15,10 @@ import { seededRandom } from "#platform/testing/seeded-random.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 
 /**
- * Two nodes on one store: many reservations and resolutions at once under the caps of goals, of keys and of the day. In each pause every
+ * Several nodes on one store: many reservations and resolutions at once under the caps of goals, of keys and of the day. In each pause every
  * account stands as the replies say, the last nano-dollar can be held, and one more cannot.
  */
-const rounds = process.env["SMART_GATEWAY_LONG_TESTS"] === "1" ? 150 : 6;
+const rounds = process.env["SMART_GATEWAY_LONG_TESTS"] === "1" ? 150 : 4;
 const caps = { goal: 10_000, day: 24_000, key: 9_000 } as const;
 const goals = ["a", "b", "c"] as const;
 const keys = ["one", "two", "three", undefined] as const;
@@ -56,13 +56,12 @@ function accountsOf(goal: string, key: string | undefined): string[] {
   return [`goal/${goal}`, "day/", ...(key === undefined ? [] : [`key/${key}`])];
 }
 
-async function torture(open: () => Promise<LedgerStore>, seed: number): Promise<{ held: number; refused: number }> {
+async function torture(open: () => Promise<LedgerStore>, nodeCount: number, seed: number): Promise<{ held: number; refused: number }> {
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]) => all[Math.floor(random() * all.length)] as T; // never empty
-  const nodes = [
-    await BatchedLedger.open(await open(), "node-a", nodeOptions(systemClock)),
-    await BatchedLedger.open(await open(), "node-b", nodeOptions(systemClock)),
-  ];
+  const nodes: BatchedLedger[] = [];
+  for (let node = 1; node <= nodeCount; node++)
+    nodes.push(await BatchedLedger.open(await open(), `node-${node}`, nodeOptions(systemClock)));
   const expected = new Expected();
   const counts = { held: 0, refused: 0 };
   const ask = (goal: string, key: string | undefined, amount: number) =>
@@ -119,8 +118,8 @@ async function torture(open: () => Promise<LedgerStore>, seed: number): Promise<
   }
 }
 
-async function check(url: string, open: () => Promise<LedgerStore>, seed: number): Promise<void> {
-  const counts = await torture(open, seed);
+async function check(url: string, open: () => Promise<LedgerStore>, nodes: number, seed: number): Promise<void> {
+  const counts = await torture(open, nodes, seed);
   expect(Math.min(counts.held, counts.refused)).toBeGreaterThan(rounds * 10);
   const admin = await openLedgerAdmin(url);
   try {
@@ -137,19 +136,19 @@ describe("the caps of goals, keys and the day hold to the nano-dollar, and nobod
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "smart-gateway-accounts-"));
       const path = join(folder, "gateway.db");
-      await check(`sqlite:${path}`, () => openSqliteStore(path, systemClock), 1);
+      await check(`sqlite:${path}`, () => openSqliteStore(path, systemClock), 2, 1);
       rmSync(folder, { recursive: true });
     },
     limit,
   );
 
   test.skipIf(postgresMissing() !== undefined)(
-    "on PostgreSQL",
+    "on four nodes of PostgreSQL",
     async () => {
       const server = await startPostgres();
       try {
         const url = await server.createDatabase();
-        await check(url, () => PostgresStore.open(url), 2);
+        await check(url, () => PostgresStore.open(url), 4, 2);
       } finally {
         await server.remove();
       }

@@ -5,6 +5,7 @@ import type { Settings } from "#config/settings.ts";
 import { inMemoryPath } from "#db/database-url.ts";
 import { PostgresConnection } from "#db/postgres.ts";
 import { dollarText } from "#domain/money/money.ts";
+import { asynchronousStandbysSql } from "#ledger/postgres/session.ts";
 import { systemClock } from "#platform/system-clock.ts";
 import { timerWheel } from "#platform/timers.ts";
 import { getJson, type KeyUsage, readKeyUsage, spentInDay } from "#upstream/aggregator.ts";
@@ -65,18 +66,40 @@ export function checkSqlite(path: string): Check {
   }
 }
 
-export async function checkPostgres(url: string): Promise<Check> {
+export async function checkPostgres(url: string): Promise<readonly Check[]> {
   const connection = new PostgresConnection(url, 5_000);
   try {
     const before = Date.now();
     const [rows] = await connection.run("SELECT current_setting('server_version') AS version");
-    return ok("database", `PostgreSQL ${String(rows?.[0]?.["version"])}, answered in ${Date.now() - before} ms`);
+    const found = `PostgreSQL ${String(rows?.[0]?.["version"])}, answered in ${Date.now() - before} ms`;
+    return [ok("database", found), ...(await checkDurability(connection))];
   } catch (error) {
     const advice = "check DATABASE_URL, that the server runs, and that this machine may reach it";
-    return fail("database", `PostgreSQL does not answer: ${errorCode(error)}`, advice);
+    return [fail("database", `PostgreSQL does not answer: ${errorCode(error)}`, advice)];
   } finally {
     await connection.close();
   }
+}
+
+/** Whether a fail-over can lose commits, and has. What this server or its schema does not tell is no finding. */
+async function checkDurability(connection: PostgresConnection): Promise<readonly Check[]> {
+  const ask = async (sql: string) => (await connection.run(sql).catch(() => []))[0]?.[0];
+  const standbys = Number((await ask(asynchronousStandbysSql))?.["standbys"] ?? 0);
+  const lost = await ask(
+    `SELECT sum(batches) AS batches, sum(restored) AS restored, string_agg(DISTINCT nullif(silent, ''), ', ') AS silent
+     FROM lost_commits WHERE at_ms > extract(epoch FROM now()) * 1000 - 604800000 HAVING count(*) > 0`,
+  );
+  const checks: Check[] = [];
+  if (standbys > 0) {
+    const detail = `commits wait for none of ${standbys} standbys: a fail-over can lose what callers were told`;
+    checks.push(warn("database", detail, "set synchronous_standby_names (docs/operating.md, clusters)"));
+  }
+  if (lost !== undefined) {
+    const unknown = lost["silent"] === null ? "" : `; what ${lost["silent"]} wrote last is not known`;
+    const detail = `commits were lost in the last 7 days: ${lost["batches"]} batches, ${lost["restored"]} entries restored${unknown}`;
+    checks.push(warn("database", detail, "compare with the aggregator: `budgets reconcile`"));
+  }
+  return checks;
 }
 
 const timing = { clock: systemClock, timers: timerWheel({ clock: systemClock }), timeoutMs: 8_000 };

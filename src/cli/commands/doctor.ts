@@ -50,7 +50,7 @@ async function runChecks(offline: boolean): Promise<readonly Check[]> {
       (detail): Check => ({ name: "settings", status: "warn", detail }),
     ),
     ...local,
-    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : [await checkPostgres(database.url)]),
+    ...(database.kind === "sqlite" ? [checkSqlite(database.path)] : offline ? [] : await checkPostgres(database.url)),
     ...(offline || upstream.kind === "demo" ? [] : await checkUpstream(upstream)),
     ...(await checkGateway(settings, config)),
   ];

@@ -18,6 +18,7 @@ const kinds = {
   reload_refused: ["act", "policy"],
   store_unavailable: ["act", "now"],
   ledger_failed: ["act", "now"],
+  commits_lost: ["watch", "now"],
   cap_near: ["watch", "budgets"],
   cap_pace: ["watch", "budgets"],
   unresolved_hold: ["watch", "budgets"],
@@ -70,7 +71,14 @@ export function listNeeds(
 export type Need = ReturnType<typeof listNeeds>[number];
 
 function* storeNeeds({ ledger }: DashboardSources): Finding {
-  const { ok, failed } = ledger.status();
+  const { ok, failed, lostCommits } = ledger.status();
+  if (lostCommits !== undefined) {
+    const { batches, restored, silent } = lostCommits;
+    const unknown = silent.length === 0 ? "" : `; what ${silent.join(", ")} wrote last is not known`;
+    const title = `The database lost ${batches} commits in a fail-over, ${restored} entries were restored${unknown}.`;
+    const todo = "Compare the day with the aggregator's count, and have commits wait for a standby.";
+    yield ["commits_lost", title, todo, { command: "budgets reconcile" }];
+  }
   if (failed !== undefined) {
     const [title, todo] =
       failed === "store_lost"

@@ -10,9 +10,9 @@ type Records = NonNullable<HealthAnswer["records"]>;
 type HealthSources = Pick<ServerOptions, "ports" | "configStatus" | "records" | "version">;
 
 /**
- * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of
- * the senior chain can serve, degraded when one
- * model cannot, decision records cannot be written, or the files say something else than what is in force. Free models are never in
+ * What `GET /healthz` says: unavailable when money cannot be counted, the aggregator cannot be reached or no model of the senior
+ * chain can serve, degraded when one model cannot, decision records cannot be written, the database has lost commits, or the
+ * files say something else than what is in force. Free models are never in
  * the chain: what only they could serve, no sensitive request can use.
  */
 export function healthReport(sources: HealthSources, startedMs: number): HealthReport {
@@ -27,7 +27,7 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
   const serving =
     outage === undefined && seniorChain.some((key) => Object.hasOwn(view, key) && view[key]?.routable === true);
   const troubled = models.some(([, { state, routable }]) => !routable || state === "DEGRADED" || state === "HALF_OPEN");
-  const isWorse = troubled || records?.ok === false || config.reason !== undefined;
+  const isWorse = troubled || records?.ok === false || config.reason !== undefined || ledger.lostCommits !== undefined;
   const status = !ledger.ok || !serving ? "unavailable" : isWorse ? "degraded" : "ok";
   return {
     status: status === "unavailable" ? 503 : 200,
@@ -36,7 +36,12 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
       version,
       policy_version: policyVersion,
       uptime_s: Math.floor((ports.clock.monotonic() - startedMs) / 1_000),
-      database: { kind: ledger.kind, ok: ledger.ok, failed: ledger.failed },
+      database: {
+        kind: ledger.kind,
+        ok: ledger.ok,
+        failed: ledger.failed,
+        lost_commits: ledger.lostCommits && { ...ledger.lostCommits },
+      },
       records,
       config: {
         state: config.state,

@@ -82,6 +82,12 @@ export const HealthAnswer = z.strictObject({
     kind: z.enum(["sqlite", "postgres", "memory"]),
     ok: z.boolean(),
     failed: z.enum(["restart_needed", "store_lost"]).optional(),
+    lost_commits: z
+      .looseObject({ batches: z.int(), restored: z.int(), silent: z.array(z.string()).readonly() })
+      .optional()
+      .describe(
+        "Of a server that took over: batches that it lacked, entries written again, nodes that did not return.",
+      ),
   }),
   records: z
     .strictObject({

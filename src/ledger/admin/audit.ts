@@ -50,7 +50,7 @@ const auditChecks: readonly Check[] = [
     check: "counters_differ_from_reservations",
     sql: `SELECT a.id, 'held ' || a.held || ' spent ' || a.spent || ' unproven ' || a.unproven || ', reservations and carried sums say '
         || coalesce(s.held, 0) || ' ' || (coalesce(s.spent, 0) + a.carried_spent) || ' ' || coalesce(s.unproven, 0) AS detail
-      FROM account a LEFT JOIN (${sumsByAccount({ held: heldBy, spent: charged, unproven }, "reservation r")}) s ON s.account = a.id
+      FROM account_total a LEFT JOIN (${sumsByAccount({ held: heldBy, spent: charged, unproven }, "reservation r")}) s ON s.account = a.id
       WHERE a.held <> coalesce(s.held, 0) OR a.spent <> coalesce(s.spent, 0) + a.carried_spent
         OR a.unproven < coalesce(s.unproven, 0)`,
   },
@@ -58,12 +58,16 @@ const auditChecks: readonly Check[] = [
     check: "counters_differ_from_entries",
     sql: `SELECT a.id, 'held ' || a.held || ' spent ' || a.spent || ' overrun ' || a.overrun || ', entries say ' || coalesce(s.held, 0)
         || ' ' || (coalesce(s.spent, 0) + a.carried_spent) || ' ' || (coalesce(s.overrun, 0) + a.carried_overrun) AS detail
-      FROM account a LEFT JOIN (${sumsByAccount(
+      FROM account_total a LEFT JOIN (${sumsByAccount(
         { held: "e.held", spent: "e.spent", overrun: "e.overrun" },
         "ledger_entry e JOIN reservation r ON r.id = e.reservation_id",
       )}) s ON s.account = a.id
       WHERE a.held <> coalesce(s.held, 0) OR a.spent <> coalesce(s.spent, 0) + a.carried_spent
         OR a.overrun <> coalesce(s.overrun, 0) + a.carried_overrun`,
+  },
+  {
+    check: "grants_differ_from_shares",
+    sql: `SELECT id, 'granted ' || granted || ', shares say ' || given AS detail FROM account_total WHERE granted <> given`,
   },
   {
     check: "reservation_differs_from_entries",
@@ -104,7 +108,7 @@ function auditRemarks(nowMs: number): readonly Check[] {
     {
       check: "above_cap",
       sql: `SELECT a.id, 'spent ' || a.spent || ' held ' || a.held || ' cap ' || coalesce(a.own_hard, a.hard) AS detail
-        FROM account a WHERE a.spent + a.held > coalesce(a.own_hard, a.hard) + a.overrun`,
+        FROM account_total a WHERE a.spent + a.held > coalesce(a.own_hard, a.hard) + a.overrun`,
     },
   ];
 }

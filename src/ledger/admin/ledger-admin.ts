@@ -73,13 +73,13 @@ export function ledgerAdminOver(store: AdminStore) {
     },
     /** One account; undefined when nothing was ever spent or held in it. */
     async account(id: string): Promise<AccountRow | undefined> {
-      const [row] = await query(`SELECT ${accountColumns} FROM account WHERE id = ?`, [id]);
+      const [row] = await query(`SELECT ${accountColumns} FROM account_total WHERE id = ?`, [id]);
       return row === undefined ? undefined : readAccount(row);
     },
     /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
     async accounts(limit: number): Promise<{ readonly accounts: readonly AccountRow[]; readonly more: number }> {
       const rows = await query(
-        `SELECT ${accountColumns} FROM account
+        `SELECT ${accountColumns} FROM account_total
          ORDER BY CASE WHEN id LIKE 'day/%' THEN 0 ELSE 1 END, CASE WHEN id LIKE 'day/%' THEN id END DESC,
            spent + held DESC, id LIMIT ?`,
         [Math.floor(limit) + 1],

@@ -11,10 +11,11 @@ import {
   openHoldsSql,
   takeLookupsSql,
 } from "#ledger/shared-sql.ts";
-import { type DueReservation, type JoinedNode, type LedgerStore, StoreFailure } from "#ledger/store.ts";
+import { type DueReservation, type FailOver, type JoinedNode, type LedgerStore, StoreFailure } from "#ledger/store.ts";
 import { utcDayOf } from "#platform/time.ts";
-import { BatchCommitter, listOf, PostgresSession } from "./commit-batch.ts";
+import { BatchCommitter, listOf } from "./commit-batch.ts";
 import { LedgerConnection } from "./connection.ts";
+import { asynchronousStandbysSql, PostgresSession, seenIn } from "./session.ts";
 import { numberOf, textOf } from "./write-message.ts";
 
 /** A message without an answer by then counts as lost. The server gives up earlier, by the limits set in each batch. */
@@ -29,6 +30,8 @@ const maxHoldsQueryMs = 300;
 const sweepMarginMs = 120_000;
 /** A node that starts looks this far behind the mark of the others, should their clock have been ahead. */
 const sweepRestartMs = 3_600_000;
+/** A node that lived had a heartbeat within this time before the last one of any. */
+const runningMs = 15_000;
 
 export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
@@ -43,7 +46,8 @@ export class PostgresStore implements LedgerStore {
   /** For everything but batches, so that no job comes between the two messages of a batch. */
   readonly #side: LedgerConnection;
   readonly #committer: BatchCommitter;
-  #nodeId = "";
+  /** Tells this store from another one in its place. */
+  #storeSalt = "";
   /** Every reservation that expires before this is closed: where the search for open ones begins. */
   #sweptMs = 0;
   /** The nodes, with their epochs and whether they are silent, for which all orphaned holds have been found. */
@@ -66,40 +70,102 @@ export class PostgresStore implements LedgerStore {
   async join(nodeId: string): Promise<JoinedNode> {
     // Opened now, so that the first request need not wait for it, and a server without a free connection says so at the start.
     await this.#batches.ask("SELECT 1", 1);
-    this.#nodeId = nodeId;
-    const now = this.#session.now();
-    const [[used] = [], [setting] = [], [node] = [], [time] = []] = await this.#side.ask(
+    const session = this.#session;
+    await session.findTimeline((sql) => this.#side.ask(sql, 1));
+    session.nodeId = nodeId;
+    const now = session.now();
+    // Slots of nodes that are gone are used again. One that is used by two nodes costs time, and nothing else.
+    const free = `(SELECT min(s) FROM generate_series(0, (SELECT count(*) FROM node)) AS s
+      WHERE s NOT IN (SELECT slot FROM node WHERE slot IS NOT NULL))`;
+    const [[used] = [], [store] = [], , [node] = [], [time] = []] = await this.#side.ask(
       `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1;
-       SHOW synchronous_commit;
-       INSERT INTO node (id, epoch, heartbeat_ms) VALUES (${textLiteral(nodeId)}, 1, ${now})
-         ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms RETURNING epoch;
-       SELECT ${now} AS now_ms, (SELECT max(swept_ms) FROM node) AS swept_ms`,
-      4,
+       SELECT salt FROM decision_store;
+       UPDATE node SET slot = NULL WHERE heartbeat_ms <= ${now} - ${nodeTimeoutMs} AND id <> ${textLiteral(nodeId)};
+       INSERT INTO node (id, epoch, heartbeat_ms, slot) VALUES (${textLiteral(nodeId)}, 1, ${now}, ${free})
+         ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms, last_batch = 0,
+           slot = coalesce(node.slot, excluded.slot) RETURNING epoch, slot, timeline;
+       SELECT ${now} AS now_ms, ${session.timeline} AS timeline, (SELECT max(swept_ms) FROM node) AS swept_ms`,
+      5,
     );
     const nowMs = numberOf(time, "now_ms");
     this.#sweptMs = Math.min(numberOf(time, "swept_ms"), nowMs - sweepRestartMs);
-    // An answer means that the commit is on disk; a database set to answer earlier is asked to wait for our commits.
-    if (["off", "local"].includes(String(setting?.["synchronous_commit"]))) {
-      this.#session.begin += "; SET LOCAL synchronous_commit = 'on'";
-    }
-    this.#session.today(nowMs);
-    return { id: nodeId, epoch: numberOf(node, "epoch"), ...(used === undefined && { empty: { expected: false } }) };
+    session.today(nowMs);
+    session.slot = numberOf(node, "slot");
+    const timeline = textOf(time ?? {}, "timeline");
+    session.position.begin(timeline, [null, timeline].includes(node?.["timeline"] as string | null) ? [] : [nodeId]);
+    this.#storeSalt = String(store?.["salt"]);
+    const standbys = await this.#side.ask(asynchronousStandbysSql, 1).catch(() => []);
+    return {
+      id: nodeId,
+      epoch: numberOf(node, "epoch"),
+      asynchronousStandbys: Number(standbys[0]?.[0]?.["standbys"] ?? 0),
+      ...(used === undefined && { empty: { expected: false } }),
+    };
   }
+
+  readonly failOver: FailOver = {
+    rejoin: async (node) => {
+      const session = this.#session;
+      // They may still lead to the server before.
+      this.#batches.drop();
+      this.#side.drop();
+      const [[used] = [], [store] = [], [time = {}] = []] = await this.#side.ask(
+        `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1; SELECT salt FROM decision_store; ${session.timeSql}`,
+        3,
+      );
+      if (used === undefined || String(store?.["salt"]) !== this.#storeSalt) {
+        throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
+      }
+      await this.#side.ask(
+        `INSERT INTO node (id, epoch, heartbeat_ms) VALUES (${textLiteral(node.id)}, ${node.epoch}, ${session.now()})
+           ON CONFLICT (id) DO UPDATE SET epoch = greatest(node.epoch, excluded.epoch)`,
+        1,
+      );
+      // What had been closed may be open again.
+      this.#sweptMs = Math.min(this.#sweptMs, numberOf(time, "now_ms") - sweepRestartMs);
+      this.#orphansFoundFor = "";
+      return session.position.accept(node, seenIn(time));
+    },
+    notRecovered: async ({ id, epoch }) => {
+      const here = this.#session.timeline;
+      const [nodes = []] = await this.#side.ask(
+        `UPDATE node SET timeline = ${here} WHERE id = ${textLiteral(id)} AND epoch = ${epoch};
+         SELECT id FROM node WHERE id <> ${textLiteral(id)} AND timeline <> ${here} AND heartbeat_ms > greatest(
+             (SELECT max(heartbeat_ms) FROM node WHERE timeline <> ${here}) - ${runningMs}, ${this.#session.now()} - 600000)
+           ORDER BY id LIMIT 20`,
+        1,
+      );
+      return nodes.map((row) => textOf(row, "id"));
+    },
+    finish: async ({ id }, { batches, restored, silent }) => {
+      const { position, timeline } = this.#session;
+      if (batches + restored + silent.length > 0) {
+        const values = [textLiteral(id), batches, restored, textLiteral(silent.join(", "))].join(", ");
+        await this.#side.ask(
+          `UPDATE node SET timeline = ${timeline} WHERE id IN (${listOf(silent)});
+           INSERT INTO lost_commits (at_ms, node_id, batches, restored, silent) VALUES (${this.#session.now()}, ${values})`,
+          1,
+        );
+      }
+      position.recovered();
+    },
+  };
 
   commit(batch: LedgerBatch): Promise<BatchReply> {
     return this.#batches.run((send) => this.#committer.commit(batch, send));
   }
 
-  async heartbeat({ id, epoch }: NodeIdentity): Promise<void> {
-    const [[known] = []] = await this.#side.ask(
+  async heartbeat(node: NodeIdentity): Promise<void> {
+    const { timeline, timeSql, position } = this.#session;
+    const told = position.acknowledged;
+    // Not before it has recovered: the others see by it which nodes lived when the server changed.
+    const [[time = {}] = []] = await this.#side.ask(
       `UPDATE node SET heartbeat_ms = ${this.#session.now()}, swept_ms = ${integerLiteral(this.#sweptMs)}
-         WHERE id = ${textLiteral(id)} AND epoch = ${epoch};
-       SELECT epoch FROM node WHERE id = ${textLiteral(id)}`,
+         WHERE id = ${textLiteral(node.id)} AND epoch = ${node.epoch} AND coalesce(timeline, ${timeline}) = ${timeline};
+       ${timeSql}`,
       1,
     );
-    if (known === undefined || numberOf(known, "epoch") < epoch) {
-      throw new StoreFailure("lost", "the database has forgotten this node: it was emptied or replaced");
-    }
+    this.#session.check(node, time, told);
   }
 
   async findDue(self: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {
@@ -160,7 +226,7 @@ export class PostgresStore implements LedgerStore {
        SELECT ${before} AS before_ms`,
       2,
     );
-    const statements = [this.#session.begin, "SET LOCAL statement_timeout = '5s'"];
+    const statements = [...this.#session.begin, "SET LOCAL statement_timeout = '5s'"];
     if (found.length > 0) {
       const ids = listOf(found.map((row) => textOf(row, "id")));
       const columns = ["goal_account", "day_account", "key_account"];
@@ -180,10 +246,13 @@ export class PostgresStore implements LedgerStore {
         `DELETE FROM reservation WHERE id IN (${ids})`,
       );
     }
+    const day = utcDayOf(numberOf(time, "before_ms"));
     statements.push(
-      deleteOldDaysSql(textLiteral(utcDayOf(numberOf(time, "before_ms")))),
+      deleteOldDaysSql(textLiteral(day)),
+      `DELETE FROM account_share s WHERE right(account, 10) < ${textLiteral(day)}
+         AND NOT EXISTS (SELECT 1 FROM account WHERE id = s.account)`,
       // All that such a node held has expired long ago.
-      `DELETE FROM node WHERE heartbeat_ms < ${before} AND id <> ${textLiteral(this.#nodeId)}`,
+      `DELETE FROM node WHERE heartbeat_ms < ${before} AND id <> ${textLiteral(this.#session.nodeId)}`,
       "COMMIT",
     );
     await this.#side.ask(statements.join(";\n"), statements.length, pruneLimitMs);

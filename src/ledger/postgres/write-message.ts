@@ -1,13 +1,13 @@
 import { integerLiteral, type PostgresRow, textArrayLiteral } from "#db/postgres.ts";
 import type { ActualSource } from "#ledger/ledger.ts";
 import type { LedgerChanges } from "#ledger/rules/operations.ts";
-import type { ReservationRow, ReservationState } from "#ledger/rules/rows.ts";
+import type { ReservationRow, ReservationState, ShareRow } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 
 /** Rows as the server sends them and takes them, and as the rules have them. A bigint arrives as text. */
 
-export const reservationColumns = `id, goal_account, day_account, key_account, hold, actual, source, state, model, node_id,
-  node_epoch, created_ms, expires_ms, closed_ms`;
+export const reservationColumns = `id, goal_account, day_account, key_account, slot, hold, actual, source, state, model,
+  node_id, node_epoch, created_ms, expires_ms, closed_ms`;
 
 export function reservationOf(row: PostgresRow): ReservationRow {
   return {
@@ -15,6 +15,7 @@ export function reservationOf(row: PostgresRow): ReservationRow {
     goalAccount: textOf(row, "goal_account"),
     dayAccount: textOf(row, "day_account"),
     keyAccount: row["key_account"] === null ? null : textOf(row, "key_account"),
+    slot: numberOf(row, "slot"),
     hold: numberOf(row, "hold"),
     actual: row["actual"] === null ? null : numberOf(row, "actual"),
     // Both columns are written from these types only, and `state` is checked by the table.
@@ -26,6 +27,18 @@ export function reservationOf(row: PostgresRow): ReservationRow {
     createdMs: numberOf(row, "created_ms"),
     expiresMs: numberOf(row, "expires_ms"),
     closedMs: row["closed_ms"] === null ? null : numberOf(row, "closed_ms"),
+  };
+}
+
+export function shareOf(row: PostgresRow): ShareRow {
+  return {
+    account: textOf(row, "account"),
+    slot: numberOf(row, "slot"),
+    granted: numberOf(row, "granted"),
+    held: numberOf(row, "held"),
+    spent: numberOf(row, "spent"),
+    overrun: numberOf(row, "overrun"),
+    unproven: numberOf(row, "unproven"),
   };
 }
 
@@ -45,46 +58,53 @@ export function numberOf(row: PostgresRow | undefined, column: string): number {
  * The second message of a batch. The rows are locked and their new values are decided, so each update also names the values it
  * expects (`was`); a row count that differs divides by zero, and the whole message is rolled back.
  */
-export function writeMessage({ accounts, inserted, updated, entries, lookups }: LedgerChanges): string {
+export function writeMessage(changes: LedgerChanges, last: string): string {
+  const { accounts, shares, grants, inserted, updated, entries, lookups } = changes;
   const statements = ["RELEASE SAVEPOINT locked"];
   if (inserted.length > 0) statements.push(insert("reservation", inserted));
-  if (updated.length > 0) {
-    const rows = updated.map(({ before: { state: was }, after }) => {
-      const { id, state, actual, source, closedMs } = after;
-      return { id, was, state, actual, source, closedMs };
-    });
-    statements.push(
-      counted(
-        rows.length,
-        `UPDATE reservation SET state = v.state, actual = v.actual, source = v.source,
-          closed_ms = v.closed_ms FROM (${select(rows)}) AS v
-          WHERE reservation.id = v.id AND reservation.state = v.was`,
-      ),
-    );
-  }
+  const reservations = updated.map(({ before: { state: was }, after }) => {
+    const { id, state, actual, source, closedMs } = after;
+    return { id, was, state, actual, source, closedMs };
+  });
+  statements.push(...update("reservation", ["id"], { state: "was" }, reservations));
   if (entries.length > 0) statements.push(insert("ledger_entry", entries));
   if (lookups.length > 0) {
     statements.push(`${insert("generation_lookup", lookups)} ON CONFLICT (reservation_id) DO NOTHING`);
   }
-  if (accounts.length > 0) {
-    const rows = accounts.map(({ before, after: { id, held, spent, overrun, unproven, hard } }) => {
-      return { id, wasHeld: before.held, wasSpent: before.spent, held, spent, overrun, unproven, hard };
-    });
-    statements.push(
-      counted(
-        rows.length,
-        `UPDATE account SET held = v.held, spent = v.spent, overrun = v.overrun, unproven = v.unproven, hard = v.hard
-          FROM (${select(rows)}) AS v
-          WHERE account.id = v.id AND account.held = v.was_held AND account.spent = v.was_spent`,
-      ),
-    );
-  }
-  return [...statements, "COMMIT"].join(";\n");
+  const balances = accounts.map(({ before, after: { id, held, spent, overrun, unproven, hard } }) => {
+    return { id, wasHeld: before.held, wasSpent: before.spent, held, spent, overrun, unproven, hard };
+  });
+  const taken = shares.map(({ before, after }) => {
+    return { ...after, wasHeld: before.held, wasSpent: before.spent, wasGranted: before.granted };
+  });
+  const wasTaken = { held: "was_held", spent: "was_spent" };
+  statements.push(
+    ...update("account", ["id"], wasTaken, balances),
+    ...update("account", ["id"], { granted: "was_granted" }, grants),
+    ...update("account_share", ["account", "slot"], { ...wasTaken, granted: "was_granted" }, taken),
+  );
+  return [...statements, last, "COMMIT"].join(";\n");
+}
+
+/** All columns of the rows but their keys and those that hold what is expected, where it is there: all rows, or none. */
+function update(table: string, keys: readonly string[], expected: Record<string, string>, rows: readonly object[]) {
+  if (rows.length === 0) return [];
+  const were = Object.entries(expected);
+  const columns = columnsOf(rows[0] ?? {}).flatMap(({ column }) => column);
+  const written = columns.filter((column) => !keys.includes(column) && !were.some(([, was]) => was === column));
+  const conditions = [...keys.map((key) => [key, key] as const), ...were];
+  return [
+    counted(
+      rows.length,
+      `UPDATE ${table} SET ${written.map((column) => `${column} = v.${column}`).join(", ")} FROM (${select(rows)}) AS v
+        WHERE ${conditions.map(([column, value]) => `${table}.${column} = v.${value}`).join(" AND ")}`,
+    ),
+  ];
 }
 
 /** All other columns hold whole numbers. */
 const textColumns = new Set(
-  `id goal_account day_account key_account source state was model node_id reservation_id event reason generation_id`.split(
+  `id account goal_account day_account key_account source state was model node_id reservation_id event reason generation_id`.split(
     " ",
   ),
 );

@@ -3,6 +3,7 @@ import { nanoUsd, saturatedUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import { type AccountSpend, adhocGoal, type GoalId, type Spend } from "#ledger/ledger.ts";
 import type { UtcDay } from "#platform/time.ts";
+import type { Operation } from "./operations.ts";
 import type { AccountId, AccountRow } from "./rows.ts";
 
 export function emptyAccount(id: AccountId): AccountRow {
@@ -39,6 +40,21 @@ const simpleName = /^(?!adhoc|sha256)[A-Za-z0-9_./-]{1,200}$/;
 /** `goal/<goal>`; the `adhoc` goal has one account a day. */
 export function goalAccountOf(goal: GoalId, day: UtcDay): AccountId {
   return goal === adhocGoal ? `goal/adhoc/${day}` : `goal/${storedName(goal)}`;
+}
+
+/** Whether all nodes share an account, and a store with several writers divides it among them. A goal is mostly one caller's. */
+export function isShared(id: AccountId): boolean {
+  return !id.startsWith("goal/") || id.startsWith("goal/adhoc/");
+}
+
+/** The accounts that an operation reserves from or reads; it need not know that they exist. */
+export function accountsNamedBy(operation: Operation, today: UtcDay): AccountId[] {
+  if (operation.kind !== "reserve" && operation.kind !== "read") return [];
+  const { goal, key } = operation.kind === "read" ? operation : operation.reservation;
+  const day = (operation.kind === "reserve" ? operation.admitted?.day : undefined) ?? today;
+  const label = typeof key === "object" ? key.label : key;
+  const accounts = [goalAccountOf(goal, day), dayAccountOf(day)];
+  return label === undefined ? accounts : [...accounts, keyAccountOf(label, day)];
 }
 
 /** Unusual names are stored as their SHA-256. */

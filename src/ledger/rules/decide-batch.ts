@@ -1,6 +1,6 @@
 import { nanoUsd } from "#domain/money/money.ts";
 import type { Reservation } from "#ledger/ledger.ts";
-import { goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
+import { dayAccountOf, goalAccountOf, keyAccountOf, spendOf } from "./accounts.ts";
 import type {
   BatchReply,
   LedgerBatch,
@@ -10,8 +10,9 @@ import type {
   Operation,
   OperationReply,
 } from "./operations.ts";
-import { expiryGraceMs, type ReservationRow } from "./rows.ts";
-import { cancel, expire, orphan, resolve } from "./state-machine.ts";
+import { type AccountId, expiryGraceMs, type ReservationRow } from "./rows.ts";
+import type { ShareScope } from "./shares.ts";
+import { cancel, done, expire, orphan, resolve } from "./state-machine.ts";
 import { WorkingRows } from "./working-rows.ts";
 
 /**
@@ -19,29 +20,39 @@ import { WorkingRows } from "./working-rows.ts";
  * rows, calls `decideBatch`, and writes the changes in the same transaction; so no store has rules of its own.
  *
  * Operations are applied in their order; the caller puts resolutions before what asks for money. Throws for no input that the types allow.
+ * `short`: it cannot be decided by what is locked of these accounts. Nothing of it counts then, and it is to be decided anew with more.
  */
 export function decideBatch(
   batch: LedgerBatch,
   view: LedgerView,
   time: LedgerTime,
-): { readonly reply: BatchReply; readonly changes: LedgerChanges } {
+): {
+  readonly reply: BatchReply;
+  readonly changes: LedgerChanges;
+  readonly short: ReadonlyMap<AccountId, ShareScope>;
+  /** What the node can reserve in divided accounts after the batch: from its own share, and with further grants. */
+  readonly rooms: ReadonlyMap<AccountId, { readonly free: number; readonly left: number }>;
+} {
   const rows = new WorkingRows(view, batch.node, time);
   const replies = batch.operations.map((operation) => apply(rows, operation));
-  const { notices, heldMs } = rows;
-  const reply = { replies, accounts: rows.touchedAccounts(), day: time.day, notices, heldMs };
-  return { reply, changes: rows.changes() };
+  const rooms = rows.grant();
+  const changes = rows.changes();
+  const { notices, heldMs, short } = rows;
+  const written = changes.entries.length;
+  const reply = { replies, accounts: rows.touchedAccounts(), ...time, notices, heldMs, written };
+  return { reply, changes, short, rooms };
 }
 
 function apply(rows: WorkingRows, operation: Operation): OperationReply {
   switch (operation.kind) {
     case "reserve":
-      return reserve(rows, operation.reservation);
+      return reserve(rows, operation.reservation, operation.admitted);
     case "read": {
       const { day } = rows.time;
       const { goal, key } = operation;
       const keyRow = key === undefined ? undefined : rows.account(keyAccountOf(key, day));
       const goalRow = rows.account(goalAccountOf(goal, day));
-      return { kind: "spend", spend: spendOf(day, goalRow, rows.account(rows.dayAccount), keyRow) };
+      return { kind: "spend", spend: spendOf(day, goalRow, rows.account(dayAccountOf(day)), keyRow) };
     }
     case "cancel":
       return cancel(rows, operation.id);
@@ -55,14 +66,14 @@ function apply(rows: WorkingRows, operation: Operation): OperationReply {
 }
 
 /** Holds the amount in every account of the reservation if it fits under all of their hard caps. */
-function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
+function reserve(rows: WorkingRows, reservation: Reservation, admitted?: LedgerTime): OperationReply {
   const { id, amount, key } = reservation;
   const existing = rows.reservation(id);
-  if (existing !== undefined) return repeatReserve(rows, existing, reservation);
+  if (existing !== undefined) return admitted === undefined ? repeatReserve(rows, existing, reservation) : done;
 
-  const { day, nowMs } = rows.time;
+  const { day, nowMs } = admitted ?? rows.time;
   const goalRow = rows.account(goalAccountOf(reservation.goal, day));
-  const dayRow = rows.account(rows.dayAccount);
+  const dayRow = rows.account(dayAccountOf(day));
   const keyRow = key === undefined ? undefined : rows.account(keyAccountOf(key.label, day));
   const limits = [
     { binding: "goal" as const, row: goalRow, hard: goalRow.ownHard ?? reservation.perGoalHard },
@@ -72,7 +83,10 @@ function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
     limits.push({ binding: "key", row: keyRow, hard: key.dayHard });
   }
   const roomOf = ({ row, hard }: (typeof limits)[number]) => hard - row.spent - row.held;
-  if (limits.some((limit) => amount > roomOf(limit))) {
+  const isFull = limits.some((limit) => rows.isWhole(limit.row.id) && amount > roomOf(limit));
+  if (admitted !== undefined) {
+    // Its call is made: it takes its money, and nobody gets more of that cap.
+  } else if (isFull) {
     const least = limits.reduce((one, other) => (roomOf(other) < roomOf(one) ? other : one));
     return {
       kind: "refused",
@@ -82,12 +96,15 @@ function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
       // Waiting helps only if every cap that refuses would have room without the running holds.
       ...(limits.every((limit) => amount <= roomOf(limit) + limit.row.held) && { retryAfterMs: 1_000 }),
     };
+  } else {
+    for (const { row, hard } of limits) rows.takeFrom(row, amount, hard);
   }
   const row: ReservationRow = {
     id,
     goalAccount: goalRow.id,
     dayAccount: dayRow.id,
     keyAccount: keyRow?.id ?? null,
+    slot: rows.slot,
     hold: amount,
     actual: null,
     source: null,
@@ -103,7 +120,7 @@ function reserve(rows: WorkingRows, reservation: Reservation): OperationReply {
   // Its call is dispatched at once; the prices are those that the hold is computed with.
   const reason = priceVersion === undefined ? "dispatched" : `dispatched, prices ${priceVersion}`;
   rows.write(row, "admitted", row.hold, 0, 0, reason);
-  for (const limit of limits) limit.row.hard = limit.hard;
+  if (admitted === undefined) for (const limit of limits) limit.row.hard = limit.hard;
   return { kind: "held", day };
 }
 

@@ -8,10 +8,13 @@ import type {
   NodeIdentity,
   ReservationRow,
   ReservationState,
+  ShareRow,
 } from "./rows.ts";
+import type { LockedShares } from "./shares.ts";
 
 export type Operation =
-  | { readonly kind: "reserve"; readonly reservation: Reservation }
+  /** `admitted`: it was, at that time, and the store has lost it. It is held again, whatever the caps say now. */
+  | { readonly kind: "reserve"; readonly reservation: Reservation; readonly admitted?: LedgerTime | undefined }
   | Resolution
   /** The spend of a goal, its day and a capped key. */
   | { readonly kind: "read"; readonly goal: GoalId; readonly key?: KeyLabel | undefined }
@@ -77,14 +80,26 @@ export interface BatchReply {
   /** The accounts touched, as they stand after the batch. */
   readonly accounts: readonly AccountRow[];
   readonly day: UtcDay;
+  readonly nowMs: number;
   readonly notices: readonly LedgerNotice[];
   /** How long each hold has lasted whose call was settled, in milliseconds. */
   readonly heldMs: readonly number[];
+  /** Entries. */
+  readonly written: number;
 }
 
 export interface LedgerChanges {
   readonly lookups: readonly LookupRow[];
+  /** Without those that are divided. */
   readonly accounts: readonly { readonly before: AccountRow; readonly after: AccountRow }[];
+  readonly shares: readonly { readonly before: ShareRow; readonly after: ShareRow }[];
+  /** What is granted of divided accounts, and under which cap. */
+  readonly grants: readonly {
+    readonly id: AccountId;
+    readonly wasGranted: number;
+    readonly granted: number;
+    readonly hard: number | null;
+  }[];
   readonly inserted: readonly ReservationRow[];
   readonly updated: readonly { readonly before: ReservationRow; readonly after: ReservationRow }[];
   readonly entries: readonly EntryRow[];
@@ -92,8 +107,13 @@ export interface LedgerChanges {
 
 /** The rows of one transaction. Accounts that do not exist yet are empty ones. */
 export interface LedgerView {
+  /** That this node reserves from; 0 in a store with one writer. */
+  readonly slot: number;
+  /** Of a divided account the sums of all shares. */
   account(id: AccountId): AccountRow;
   reservation(id: ReservationId): ReservationRow | undefined;
+  /** The locked shares of an account; undefined where it is not divided, and always in a store with one writer. */
+  shares?(id: AccountId): LockedShares | undefined;
 }
 
 export interface LedgerTime {

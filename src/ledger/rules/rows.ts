@@ -18,6 +18,14 @@ export interface AccountRow {
   readonly ownHard: number | null;
 }
 
+/** What is taken from a divided account by way of one slot, and how much of the cap it may use. */
+export interface ShareRow extends Pick<AccountRow, "held" | "spent" | "overrun" | "unproven"> {
+  readonly account: AccountId;
+  /** Each living node has one of its own; reused when a node is gone. */
+  readonly slot: number;
+  readonly granted: number;
+}
+
 export type ReservationState = "HELD" | "UNRESOLVED" | "SETTLED" | "RELEASED" | "EXPIRED_CHARGED" | "CORRECTED";
 
 export interface ReservationRow {
@@ -26,6 +34,8 @@ export interface ReservationRow {
   readonly dayAccount: AccountId;
   /** Of the caller's key and the day, where the key has a cap of its own. */
   readonly keyAccount: AccountId | null;
+  /** Whose shares of divided accounts it is held in. */
+  readonly slot: number;
   readonly hold: number;
   readonly actual: number | null;
   readonly source: ActualSource | null;

@@ -15,7 +15,7 @@ import type { WorkingRows } from "./working-rows.ts";
  * Every other event changes nothing: a repeat silently, a contradiction with an `ignored` notice.
  */
 
-const done: OperationReply = { kind: "done" };
+export const done: OperationReply = { kind: "done" };
 
 /** A resolution, and a lookup of the call's cost where it leaves the cost open. */
 export function resolve(rows: WorkingRows, resolution: Resolution): OperationReply {

@@ -1,7 +1,6 @@
 import { maxUsd } from "#domain/money/money.ts";
 import type { Writable } from "#domain/writable.ts";
 import type { ReservationId } from "#ledger/ledger.ts";
-import { dayAccountOf } from "./accounts.ts";
 import type { LedgerChanges, LedgerNotice, LedgerTime, LedgerView } from "./operations.ts";
 import {
   type AccountId,
@@ -16,6 +15,7 @@ import {
   type ReservationState,
   unprovenOf,
 } from "./rows.ts";
+import { AccountShares, type ShareScope } from "./shares.ts";
 
 /** Characters of a reason that are kept. */
 const maxReasonLength = 200;
@@ -27,8 +27,12 @@ export class WorkingRows {
   readonly lookups: LookupRow[] = [];
   readonly node: NodeIdentity;
   readonly time: LedgerTime;
+  /** Accounts of which more has to be locked before this batch can be decided. */
+  readonly short = new Map<AccountId, ShareScope>();
   readonly #view: LedgerView;
-  readonly dayAccount: AccountId;
+  readonly #shares = new Map<AccountId, AccountShares>();
+  /** The caps that this batch was measured against, of divided accounts. */
+  readonly #caps = new Map<AccountId, number>();
   readonly #accounts = new Map<AccountId, { before: AccountRow; after: Writable<AccountRow> }>();
   readonly #reservations = new Map<
     ReservationId,
@@ -40,7 +44,11 @@ export class WorkingRows {
     this.#view = view;
     this.node = node;
     this.time = time;
-    this.dayAccount = dayAccountOf(time.day);
+  }
+
+  /** The slot whose shares new reservations are held in. */
+  get slot(): number {
+    return this.#view.slot;
   }
 
   /** The account as it is after the operations so far. Changed in place: a hot one changes with nearly every operation. */
@@ -50,7 +58,39 @@ export class WorkingRows {
     const before = this.#view.account(id);
     const after = { ...before };
     this.#accounts.set(id, { before, after });
+    const locked = this.#view.shares?.(id);
+    if (locked !== undefined) this.#shares.set(id, new AccountShares(locked, this.slot));
     return after;
+  }
+
+  /** Whether all of an account is locked, so that its sums can refuse. */
+  isWhole(id: AccountId): boolean {
+    return this.#shares.get(id)?.isWhole !== false;
+  }
+
+  /** Notes where an amount does not fit by what is locked of a divided account. */
+  takeFrom(account: AccountRow, amount: number, hard: number): void {
+    const shares = this.#shares.get(account.id);
+    if (shares === undefined) return;
+    this.#caps.set(account.id, hard);
+    if (amount > shares.roomUnder(hard, account)) this.#needs(account.id, shares.scopeFor(amount, hard));
+  }
+
+  /** Behind the last operation: grants for what was taken. Answers what is left to reserve. */
+  grant(): Map<AccountId, { readonly free: number; readonly left: number }> {
+    const rooms = new Map<AccountId, { free: number; left: number }>();
+    for (const [id, shares] of this.#shares) {
+      const { hard, ownHard } = this.account(id);
+      const cap = this.#caps.get(id) ?? ownHard ?? hard ?? 0;
+      const wider = shares.grant(cap);
+      if (wider !== undefined) this.#needs(id, wider);
+      rooms.set(id, { free: shares.free, left: cap - shares.granted });
+    }
+    return rooms;
+  }
+
+  #needs(id: AccountId, scope: ShareScope): void {
+    if (this.short.get(id) !== "all") this.short.set(id, scope);
   }
 
   reservation(id: ReservationId): ReservationRow | undefined {
@@ -104,6 +144,7 @@ export class WorkingRows {
         account.spent += spent;
         account.overrun += overrun;
         account.unproven += unproven;
+        this.#shares.get(id)?.move(row.slot, held, spent, overrun, unproven);
       }
     }
     if (event === "admitted") return;
@@ -137,9 +178,15 @@ export class WorkingRows {
       else updated.push({ before, after });
     }
     const accounts = [...this.#accounts.values()].filter(({ before, after }) => {
-      const { held, spent, unproven, hard } = after;
+      const { id, held, spent, unproven, hard } = after;
+      if (this.#shares.has(id)) return false;
       return held !== before.held || spent !== before.spent || unproven !== before.unproven || hard !== before.hard;
     });
-    return { accounts, inserted, updated, entries: this.#entries, lookups: this.lookups };
+    const shares = [...this.#shares.values()].flatMap((divided) => divided.changed());
+    const grants = [...this.#shares].flatMap(([id, { was, granted }]) => {
+      const { hard } = this.account(id);
+      return granted === was && hard === this.#view.account(id).hard ? [] : [{ id, wasGranted: was, granted, hard }];
+    });
+    return { accounts, shares, grants, inserted, updated, entries: this.#entries, lookups: this.lookups };
   }
 }

@@ -15,6 +15,7 @@ const maxKeptRows = 10_000;
  * the next one: the rows are kept as SQLite keeps its pages, until another connection commits or a transaction fails.
  */
 export class SqliteRows implements LedgerView {
+  readonly slot = 0;
   readonly #statements: SqliteStatements;
   /** Changes when another connection has committed. */
   #dataVersion: number | undefined;

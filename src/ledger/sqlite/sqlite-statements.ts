@@ -40,7 +40,7 @@ function batchStatements(db: Database) {
     ),
     reservation: db.query<StoredReservation, [string]>(
       `SELECT seq, last_entry AS lastEntry, id, goal_account AS goalAccount, day_account AS dayAccount,
-         key_account AS keyAccount, hold, actual, source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch,
+         key_account AS keyAccount, 0 AS slot, hold, actual, source, state, model, node_id AS nodeId, node_epoch AS nodeEpoch,
          created_ms AS createdMs, expires_ms AS expiresMs, closed_ms AS closedMs
        FROM reservation WHERE id = ?`,
     ),

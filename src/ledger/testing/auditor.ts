@@ -3,7 +3,6 @@ import type { Operation, OperationReply } from "#ledger/rules/operations.ts";
 import type { NodeIdentity } from "#ledger/rules/rows.ts";
 import { expiryGraceMs } from "#ledger/rules/rows.ts";
 import type { UtcDay } from "#platform/time.ts";
-import { dayCap, goalCap, keyCap } from "./simulation-caps.ts";
 
 export interface AuditMoment {
   readonly nowMs: number;
@@ -16,6 +15,7 @@ export interface AuditMoment {
  * with the rules that it checks.
  */
 export class Auditor {
+  readonly #dayCaps = new Map<UtcDay, number>();
   readonly #rows = new Map<
     ReservationId,
     {
@@ -33,9 +33,16 @@ export class Auditor {
     }
   >();
 
+  /** An operator's own cap for a day; null removes it. */
+  setDayCap(day: UtcDay, cap: number | null): void {
+    if (cap === null) this.#dayCaps.delete(day);
+    else this.#dayCaps.set(day, cap);
+  }
+
   /** A copy of this auditor with the same rows, to ask what the answer would be after further operations. */
   copy(): Auditor {
     const copy = new Auditor();
+    for (const [day, cap] of this.#dayCaps) copy.#dayCaps.set(day, cap);
     for (const [id, row] of this.#rows) copy.#rows.set(id, { ...row });
     return copy;
   }
@@ -48,7 +55,9 @@ export class Auditor {
   predict(operation: Operation, at: AuditMoment): string {
     switch (operation.kind) {
       case "reserve":
-        return this.#predictReserve(operation.reservation, at);
+        return operation.admitted === undefined
+          ? this.#predictReserve(operation.reservation, at)
+          : this.#restore(operation.reservation, { ...at, ...operation.admitted });
       case "read":
         return `spend ${this.#sums(goalOf(operation.goal, at.day), at.day, keyOf(operation.key, at.day))}`;
       case "expire": {
@@ -98,7 +107,9 @@ export class Auditor {
     row.charged = charged;
   }
 
-  #predictReserve({ id, goal, key, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
+  #predictReserve(reservation: Reservation, { nowMs, day, node }: AuditMoment): string {
+    const { id, goal, key, amount, perGoalHard, perDayHard } = reservation;
+    const dayCap = this.#dayCaps.get(day) ?? perDayHard;
     const old = this.#rows.get(id);
     if (old !== undefined) {
       if (old.nodeLifetime !== nodeLifetimeOf(node)) return "unavailable";
@@ -109,19 +120,27 @@ export class Auditor {
     const own = goalOf(goal, day);
     const ownKey = keyOf(key?.label, day);
     const accounts = [
-      { name: "goal", cap: goalCap, sum: this.#sum((row) => row.goal === own) },
+      { name: "goal", cap: perGoalHard, sum: this.#sum((row) => row.goal === own) },
       { name: "day", cap: dayCap, sum: this.#sum((row) => row.day === day) },
-      ...(ownKey === undefined ? [] : [{ name: "key", cap: keyCap, sum: this.#sum((row) => row.key === ownKey) }]),
+      ...(ownKey === undefined
+        ? []
+        : [{ name: "key", cap: key?.dayHard ?? 0, sum: this.#sum((row) => row.key === ownKey) }]),
     ].map(({ name, cap, sum: [spent, held] }) => ({ name, left: cap - spent - held, leftLater: cap - spent }));
     if (accounts.some(({ left }) => amount > left)) {
       const waiting = accounts.every(({ leftLater }) => amount <= leftLater);
       const [binding] = accounts.toSorted((one, other) => one.left - other.left);
       return `refused ${binding?.name}${waiting ? " wait" : ""} ${this.#sums(own, day, ownKey)}`;
     }
+    return this.#restore(reservation, { nowMs, day, node });
+  }
+
+  /** Holds what is not known yet, whatever the caps say. */
+  #restore({ id, goal, key, amount, deadlineMs }: Reservation, { nowMs, day, node }: AuditMoment): string {
+    if (this.#rows.has(id)) return "done";
     this.#rows.set(id, {
-      goal: own,
+      goal: goalOf(goal, day),
       day,
-      key: ownKey,
+      key: keyOf(key?.label, day),
       hold: amount,
       charged: 0,
       phase: "sure",

@@ -8,7 +8,7 @@ import { seededRandom } from "#platform/testing/seeded-random.ts";
 import type { Random } from "#platform/time.ts";
 import { type AuditMoment, Auditor, summaryOf } from "./auditor.ts";
 import { imbalances, MemoryStore } from "./memory-store.ts";
-import { dayCap, goalCap, keyCap } from "./simulation-caps.ts";
+import { SimulatedConnection } from "./simulated-connection.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 /**
@@ -28,6 +28,12 @@ export interface SimulationReport {
   readonly unavailable: number;
   readonly crashes: number;
   readonly lostReplies: number;
+  readonly failOvers: number;
+  /** Acknowledged holds that another server lacked. */
+  readonly lostHolds: number;
+  readonly restored: number;
+  /** Nodes that did not come back. */
+  readonly silent: number;
   readonly billed: number;
   readonly spent: number;
 }
@@ -39,6 +45,11 @@ class SimulationFailure extends Error {
 const goals = ["alpha", "beta", "adhoc"] as const;
 /** The labels of callers' keys; undefined for a key without a cap. */
 const keys = ["one", "two", undefined] as const;
+
+/** The highest hard caps of every goal, every day and every capped key. */
+const goalCap = nanoUsd(1_000);
+const dayCap = nanoUsd(2_400);
+const keyCap = nanoUsd(1_500);
 
 function capOf(account: AccountId): number {
   return account.startsWith("day/") ? dayCap : account.startsWith("key/") ? keyCap : goalCap;
@@ -59,14 +70,18 @@ class Simulation {
   readonly #random: Random;
   readonly #time: VirtualTime;
   readonly #disk: MemoryStore;
-  readonly #auditor = new Auditor();
+  #auditor = new Auditor();
   readonly #nodes: SimulatedNode[] = [];
   /** The upstream's bill for each attempt. */
   readonly #bill = new Map<ReservationId, number>();
-  readonly #terminal = new Map<ReservationId, string>();
+  #terminal = new Map<ReservationId, string>();
+  /** Fail-overs from which nodes may still be recovering. */
+  #recovering = 0;
   /** Commits run one after the other, as account locks require. */
   #lock: Promise<void> = Promise.resolve();
   #down = false;
+  /** As the policy and the keys' file have them now. */
+  #caps = { day: dayCap, key: keyCap };
   #faulty = true;
   #overruns = false;
   /** The auditor at the time of the last refusal of a reservation, by reservation. */
@@ -74,8 +89,15 @@ class Simulation {
   /** Reservations whose callers were answered `unavailable`. */
   readonly #unused: { id: ReservationId; node: SimulatedNode; life: number }[] = [];
   #made = 0;
+  /** Whose process made a reservation. */
+  readonly #owners = new Map<ReservationId, { node: SimulatedNode; life: number }>();
+  /** A process ended whose last commits may be among those that a server lacked: what it knew is gone. */
+  #unknowable = false;
   #failure: Error | undefined;
-  readonly #counts = { held: 0, refused: 0, refusedByRead: 0, unavailable: 0, crashes: 0, lostReplies: 0 };
+  readonly #counts = {
+    ...{ held: 0, refused: 0, refusedByRead: 0, unavailable: 0, crashes: 0, lostReplies: 0 },
+    ...{ failOvers: 0, lostHolds: 0, restored: 0, silent: 0 },
+  };
   readonly #seed: number;
 
   constructor(seed: number) {
@@ -103,7 +125,11 @@ class Simulation {
       this.#time.after(this.#random() * endMs, () => void this.#request());
     for (let i = this.#between(0, 3); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#crash());
     for (let i = this.#between(0, 2); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#outage());
-    for (let i = this.#between(0, 2); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#jump());
+    // Which nodes lived when a server was lost is told by that server's clock: it does not jump as well.
+    const [jumps, failOvers] = this.#chance(0.5) ? [this.#between(0, 2), 0] : [0, this.#between(0, 2)];
+    for (let i = jumps; i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#jump());
+    for (let i = this.#between(0, 3); i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#changeCaps());
+    for (let i = failOvers; i > 0; i--) this.#time.after(this.#random() * endMs, () => this.#failOver());
     await this.#time.runUntil(endMs);
 
     // All faults end; open reservations expire, and every live node and the sweep run to completion.
@@ -119,7 +145,7 @@ class Simulation {
     for (const { ledger } of this.#nodes) void ledger?.close(100);
     await this.#time.runUntil(endMs + 111_000);
 
-    const dayAccounts = [...this.#disk.accounts.values()].filter(({ id }) => id.startsWith("day/"));
+    const dayAccounts = this.#disk.accounts().filter(({ id }) => id.startsWith("day/"));
     return {
       seed: this.#seed,
       ...this.#counts,
@@ -139,7 +165,14 @@ class Simulation {
           clock: this.#time,
           timers: { after: (ms, callback) => this.#time.after(ms, () => node.life === life && callback()) },
           random: this.#random,
-          log: () => {},
+          log: (event) => {
+            if (event.kind !== "failed_over") return;
+            this.#note(
+              `${node.id} recovers ${event.restored} entries of ${event.batches} batches without ${event.silent}`,
+            );
+            this.#counts.restored += event.restored;
+            this.#counts.silent += event.silent.length;
+          },
           retentionMs: () => 30 * 86_400_000,
         });
         if (node.life === life) node.ledger = ledger;
@@ -169,6 +202,54 @@ class Simulation {
       this.#note("store back");
       this.#down = false;
     });
+  }
+
+  /** The server fails, and one takes over that may lack the last two seconds. */
+  #failOver(): void {
+    const timeline = this.#disk.timeline;
+    const bringBack = this.#disk.snapshot();
+    const auditor = this.#auditor.copy();
+    const terminal = new Map(this.#terminal);
+    const lives = this.#nodes.map(({ life }) => life);
+    for (let i = 0; i < 4; i++) this.#time.after(this.#between(0, 1_000), () => void this.#request());
+    this.#time.after(this.#between(0, 2_000), () => {
+      if (!this.#faulty || this.#disk.timeline !== timeline) return;
+      const before = new Set(this.#disk.reservations.keys());
+      bringBack();
+      for (const id of before) if (!this.#disk.reservations.has(id)) this.#counts.lostHolds += 1;
+      this.#auditor = auditor;
+      this.#terminal = terminal;
+      this.#disk.timeline += 1;
+      this.#counts.failOvers += 1;
+      this.#down = true;
+      this.#recovering += 1;
+      this.#note(`another server takes over, ${before.size - this.#disk.reservations.size} holds are lost`);
+      this.#time.after(this.#between(100, 10_000), () => {
+        this.#down = false;
+        for (let i = 0; i < 4; i++) this.#time.after(this.#between(0, 5_000), () => void this.#request());
+      });
+      // By then every living node has noticed and recovered, or was given up.
+      this.#time.after(45_000, () => {
+        this.#recovering -= 1;
+        if (this.#nodes.some(({ life }, index) => life !== lives[index])) this.#unknowable = true;
+      });
+      if (this.#nodes.some(({ life }, index) => life !== lives[index])) this.#unknowable = true;
+    });
+  }
+
+  /** A reload of the policy, or an operator's own cap for the day. */
+  #changeCaps(): void {
+    const cap = (most: number) => nanoUsd(this.#chance(0.3) ? most : this.#between(0, most));
+    if (this.#chance(0.5)) {
+      this.#caps = { day: cap(dayCap), key: cap(keyCap) };
+      this.#note(`caps of the day and of keys are now ${this.#caps.day} and ${this.#caps.key}`);
+      return;
+    }
+    const day = this.#disk.today();
+    const own = this.#chance(0.3) ? null : cap(dayCap);
+    this.#note(`an operator's cap of ${day} is now ${own}`);
+    this.#disk.setCap(`day/${day}`, own);
+    this.#auditor.setDayCap(day, own);
   }
 
   #jump(): void {
@@ -201,8 +282,8 @@ class Simulation {
         modelKey: "model",
         amount: nanoUsd(this.#between(0, 400)),
         perGoalHard: goalCap,
-        perDayHard: dayCap,
-        ...(key !== undefined && { key: { label: key, dayHard: keyCap } }),
+        perDayHard: this.#caps.day,
+        ...(key !== undefined && { key: { label: key, dayHard: this.#caps.key } }),
         deadlineMs: this.#between(0, 60_000),
       };
       if (attempt === 1 && (await this.#refusedByRead(node, ledger, reservation))) return false;
@@ -219,8 +300,9 @@ class Simulation {
       closing = [];
       if (reply.kind === "unavailable") this.#unused.push({ id: reservation.id, node, life });
       if (reply.kind !== "held") return true;
+      this.#owners.set(reservation.id, { node, life });
       // Acknowledged, so it is in the ledger, and no later crash may lose it.
-      if (!this.#disk.reservations.has(reservation.id))
+      if (this.#recovering === 0 && !this.#disk.reservations.has(reservation.id))
         this.#fail(`${reservation.id} was acknowledged and is not there`);
       const last = await this.#callUpstream(node, ledger, alive, reservation);
       if (last === undefined || !alive()) return alive();
@@ -232,15 +314,16 @@ class Simulation {
 
   /** As in the pipeline: the state that this node saw last may admit; a refusal needs a read of the store. */
   async #refusedByRead(node: SimulatedNode, ledger: Ledger, reservation: Reservation): Promise<boolean> {
-    const exceeds = (spend: Spend) =>
-      spend.goalAccount.spent + spend.goalAccount.held + reservation.amount > reservation.perGoalHard ||
-      spend.dayAccount.spent + spend.dayAccount.held + reservation.amount > reservation.perDayHard ||
-      (spend.keyAccount !== undefined && spend.keyAccount.spent + spend.keyAccount.held + reservation.amount > keyCap);
+    const { amount, perGoalHard, perDayHard, key } = reservation;
+    const exceeds = ({ goalAccount, dayAccount, keyAccount, dayHardOverride = perDayHard }: Spend) =>
+      goalAccount.spent + goalAccount.held + amount > perGoalHard ||
+      dayAccount.spent + dayAccount.held + amount > dayHardOverride ||
+      (keyAccount !== undefined && keyAccount.spent + keyAccount.held + amount > (key?.dayHard ?? 0));
     const seen = ledger.peek(reservation.goal, reservation.key?.label);
     if (seen !== undefined && !exceeds(seen)) return false;
     const { life } = node;
     const handed = [...node.handed];
-    const spend = await ledger.read(reservation.goal, reservation.key?.label);
+    const spend = await ledger.read(reservation.goal, reservation.key?.label, (later) => !exceeds(later));
     if (node.life !== life || spend === undefined) return false;
     this.#checkRead(handed, node.atRead);
     if (!exceeds(spend)) return false;
@@ -349,21 +432,28 @@ class Simulation {
       if (this.#down || (this.#faulty && this.#chance(0.02))) throw new StoreFailure("transient", "simulated");
       return work();
     };
+    const connection = new SimulatedConnection(disk, (work) => call(async () => work()));
     return {
       kind: "memory",
-      join: (id) => call(() => disk.join(id)),
-      heartbeat: (identity) => call(() => disk.heartbeat(identity)),
+      failOver: connection.failOver,
+      join: (id) => connection.join(id),
+      heartbeat: (identity) => connection.heartbeat(identity),
       findDue: (identity, limit) => call<readonly DueReservation[]>(() => disk.findDue(identity, limit)),
       openHolds: () => call(() => disk.openHolds()),
       takeLookups: (limit) => call(() => disk.takeLookups(limit)),
       dropLookups: (ids) => call(() => disk.dropLookups(ids)),
       prune: (retentionMs, limit) => call(() => disk.prune(retentionMs, limit)),
-      commit: (batch) => this.#commit(node, life, batch),
+      commit: (batch) => this.#commit(node, life, batch, connection),
       close: async () => {},
     };
   }
 
-  async #commit(node: SimulatedNode, life: number, batch: LedgerBatch): Promise<BatchReply> {
+  async #commit(
+    node: SimulatedNode,
+    life: number,
+    batch: LedgerBatch,
+    connection: SimulatedConnection,
+  ): Promise<BatchReply> {
     await this.#time.sleep(this.#latency());
     if (this.#down) throw new StoreFailure("transient", "simulated outage");
     const fault = this.#faulty ? this.#random() : 1;
@@ -374,13 +464,20 @@ class Simulation {
     this.#lock = new Promise((resolve) => {
       unlock = resolve;
     });
+    const [{ timeline }, { generation }] = [this.#disk, connection];
+    let number = 0;
     const outcome = (async () => {
       await before;
       try {
-        if (this.#down) return undefined;
+        const isGone = () => this.#disk.timeline !== timeline || connection.generation !== generation;
+        if (this.#down || isGone()) return undefined;
+        if (node.life === life) connection.check(batch.node);
         // Between the lock and the commit: a crash here leaves open which of the two happens.
         await this.#time.sleep(this.#latency());
         if (node.life !== life && this.#chance(0.5)) return undefined;
+        // Its server or its connection is gone, and the transaction with it.
+        if (isGone()) return undefined;
+        number = connection.number(batch.node);
         return this.#apply(node, life, batch);
       } finally {
         unlock();
@@ -388,6 +485,7 @@ class Simulation {
     })();
     if (fault < 0.06) {
       this.#counts.lostReplies += 1;
+      outcome.catch(() => {}); // Its failure is lost as well.
       await this.#time.sleep(this.#between(0, 2_500));
       throw new StoreFailure("transient", "simulated loss of the reply");
     }
@@ -395,6 +493,9 @@ class Simulation {
     await this.#time.sleep(this.#latency());
     if (node.life !== life) return new Promise(() => {});
     if (reply === undefined) throw new StoreFailure("transient", "simulated roll-back");
+    if (connection.generation !== generation) throw new StoreFailure("transient", "the connection was dropped");
+    // The answer of a server that is gone may arrive, too.
+    connection.position.acknowledged = number;
     return reply;
   }
 
@@ -410,6 +511,9 @@ class Simulation {
       if (operation.kind === "reserve" && actual.startsWith("refused")) {
         this.#atRefusal.set(operation.reservation.id, { auditor: this.#auditor.copy(), at: context });
       }
+      if (operation.kind === "reserve" && operation.admitted === undefined && actual === "held") {
+        this.#checkRestored(operation.reservation.id);
+      }
       if (operation.kind === "read" && node.life === life) {
         node.atRead = { auditor: this.#auditor.copy(), at: context };
       }
@@ -418,11 +522,20 @@ class Simulation {
     return reply;
   }
 
+  /** Nobody admits while a server lacks what living nodes were told is durable. */
+  #checkRestored(admitted: ReservationId): void {
+    for (const [id, { node, life }] of this.#recovering > 0 ? this.#owners : []) {
+      if (node.life === life && !this.#disk.reservations.has(id)) this.#fail(`${admitted} was admitted without ${id}`);
+    }
+  }
+
   #checkLedger(): void {
     for (const problem of imbalances(this.#disk)) this.#fail(problem);
-    for (const { id, spent, held, overrun } of this.#disk.accounts.values()) {
+    for (const { id, spent, held, overrun } of this.#disk.accounts()) {
       const cap = capOf(id);
-      if (spent + held > cap + overrun)
+      // What a process knew that is gone may leave holds open that had ended.
+      const isKnown = this.#recovering === 0 && !this.#unknowable;
+      if (isKnown && spent + held > cap + overrun)
         this.#fail(`${id}: spent ${spent} + held ${held} > cap ${cap} + overrun ${overrun}`);
       if (!this.#overruns && overrun > 0) this.#fail(`${id}: overrun ${overrun} where nothing cost more than its hold`);
     }
@@ -440,6 +553,8 @@ class Simulation {
     const billed = this.#bill.get(id) ?? 0;
     const row = this.#disk.reservations.get(id);
     if (row === undefined) {
+      const owner = this.#owners.get(id);
+      if (this.#recovering > 0 || (owner !== undefined && owner.node.life !== owner.life)) return;
       if (billed > 0) this.#fail(`${id} was billed ${billed} without a reservation`);
       return;
     }
@@ -453,7 +568,7 @@ class Simulation {
     for (const row of this.#disk.reservations.values()) {
       if (isOpen(row.state)) this.#fail(`${row.id} is ${row.state} long after its end`);
     }
-    for (const { id, held } of this.#disk.accounts.values()) if (held !== 0) this.#fail(`${id} still holds ${held}`);
+    for (const { id, held } of this.#disk.accounts()) if (held !== 0) this.#fail(`${id} still holds ${held}`);
     this.#checkLedger();
     for (const { id, node, life } of this.#unused) {
       const row = this.#disk.reservations.get(id);

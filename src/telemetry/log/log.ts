@@ -92,6 +92,9 @@ export interface LogEvents {
   ledger_awaited: { detail: OperatorText; within_ms: number };
   ledger_unavailable: { detail: OperatorText };
   ledger_available: { away_ms: number };
+  ledger_failed_over: Record<string, never>;
+  ledger_commits_lost: { batches: number; restored: number; silent: OperatorText };
+  ledger_standby_asynchronous: { standbys: number };
   ledger_failed: { remedy: "restart_needed" | "store_lost"; detail: OperatorText };
   ledger_created: Record<string, never>;
   ledger_missing: Record<string, never>;
@@ -133,6 +136,7 @@ const meanings = {
     request_rejected: "A request was refused before a decision: see `status`.",
     price_book_read: "The aggregator's list was read: `listed` of the registry's `models` are in it.",
     ledger_reconciled: "Shortly before the UTC day ends: what the ledger and the aggregator have counted.",
+    ledger_failed_over: "Another database server has taken over, and nothing that this gateway knows of is missing.",
     ledger_created: "The gateway begins with an empty ledger.",
   },
   warn: {
@@ -152,6 +156,8 @@ const meanings = {
     ledger_awaited: "The database cannot be reached at the start; it is waited for (`DATABASE_WAIT_MS`).",
     ledger_available: "The database answers again.",
     ledger_day_ahead: "The newest day in the ledger is ahead of the clock; spending counts to it until it is reached.",
+    ledger_standby_asynchronous:
+      "The database has standbys, and commits wait for none of them: a fail-over can lose some. See [clusters](../operating.md#clusters).",
     ledger_taken_over:
       "Holds of gateways that have died were taken over; they stay held until their calls' costs are known.",
     telemetry_export_failed: "The collector of `OTEL_…` did not take traces or metrics; they are dropped.",
@@ -170,6 +176,8 @@ const meanings = {
     upstream_cost_distrusted:
       "The upstream stated a cost above all that the model can have written; that much was charged.",
     ledger_conflict: "A repeated operation had other numbers than the first, and was ignored.",
+    ledger_commits_lost:
+      "A database server has taken over that lacked `batches` which this gateway was told are durable; `restored` entries were written again. What the `silent` gateways wrote last is not known.",
     ledger_unavailable: "The database does not answer or refuses writes: requests get 503 until it does.",
     ledger_missing:
       "The gateway begins with an empty ledger where there should have been one: what was spent so far is not counted. Restore the backup.",

@@ -33,6 +33,9 @@ const counters = {
   "smart_gateway_request_outcomes_total{outcome,stream}": "Chat requests, by how they ended and whether they streamed.",
   "smart_gateway_requests_total{alias,tier,cause,status}":
     "Chat requests, by alias, tier of the model that answered (or was chosen), cause of the decision, and status.",
+  smart_gateway_ledger_lost_batches_total:
+    "Acknowledged batches of this gateway that a database server lacked which had taken over.",
+  smart_gateway_ledger_restored_entries_total: "Ledger entries that were written again after such a fail-over.",
   "smart_gateway_reservations_total{answer}": "Requests for a reservation, by the ledger's answer.",
   "smart_gateway_retries_total{kind}":
     "Calls beyond a request's first: retries on the same model, and fail-overs to the next.",
