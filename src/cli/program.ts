@@ -21,6 +21,7 @@ const groups: { readonly [name: string]: readonly [summary: string, load: () => 
   policy: ["check, show, compare, backtest and learn policies", () => import("./commands/policy.ts")],
   models: ["the model registry, its prices, and what is in service", () => import("./commands/models.ts")],
   budgets: ["what is spent and held, your own caps, and single holds", () => import("./commands/budgets.ts")],
+  keys: ["callers' tokens: make, list and withdraw them", () => import("./commands/keys.ts")],
   demo: ["show a gateway in demo mode at work", () => import("./commands/demo.ts")],
   privacy: ["the privacy gate", () => import("./commands/privacy.ts")],
   backup: ["copy the SQLite database, also while gateways run", () => import("./commands/database.ts")],

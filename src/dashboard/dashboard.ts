@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
+import type { OperatorSources } from "#operator/sources.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
 import { nextPath, operatorName } from "./access/login.ts";
 import { expiredCookie } from "./access/session-cookie.ts";
 import { apiRouter, dashboardEndpoints } from "./api.ts";
 import { Refusal, wrongMethod } from "./endpoint.ts";
-import type { DashboardSources } from "./sources.ts";
 import { StaticFiles } from "./static-files.ts";
 
 type Headers = Record<string, string>;
@@ -16,7 +16,7 @@ const maxLoginBytes = 16_384;
 
 /** Answers everything under `/dashboard`: the login, the page's files, the API. */
 export function dashboardHandler(
-  sources: DashboardSources,
+  sources: OperatorSources,
   { token, allowedHosts }: Pick<AccessOptions, "token" | "allowedHosts">,
   connection: ServerConnection,
 ): Handler {

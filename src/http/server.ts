@@ -1,4 +1,5 @@
 import { anyone, authorize } from "./access/auth.ts";
+import { KeyRates } from "./access/key-rates.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { PieceCache } from "./chat-body/piece-cache.ts";
 import { type Answer, type Endpoint, type EndpointTable, jsonResponse } from "./endpoint.ts";
@@ -152,10 +153,13 @@ type AdmissionCheck = (headers: Headers, admission: Endpoint["admission"]) => Re
 
 function admissionCheck({ settings, ports, keys }: ServerOptions, { load, streams }: ServerState): AdmissionCheck {
   const limit = maxStreams();
+  const rates = new KeyRates(settings.workers);
   return (headers, admission) => {
     if (admission === "open") return anyone;
-    const authorized = authorize(headers, settings.authMinTokenLength, keys());
+    const authorized = authorize(headers, settings.authMinTokenLength, keys(), ports.clock.now());
     if ("status" in authorized || admission === "token") return authorized;
+    const tooMany = authorized.key && rates.take(authorized.key, ports.clock.monotonic());
+    if (tooMany !== undefined) return tooMany;
     const { eventLoopDelayMs, memoryShare } = load;
     const ledgerOldestMs = admission === "ledger" ? ports.ledger.oldestMs() : 0;
     const activeStreams = streams.count;

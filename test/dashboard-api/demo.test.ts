@@ -20,7 +20,7 @@ test("sample traffic to a demo gateway shows every kind of request in the dashbo
     },
     () => JSON.stringify(summary?.total),
   );
-  const tiers = summary.by_tier.map(({ tier }: Answer) => tier);
+  const tiers = summary.by_model.map(({ tier }: Answer) => tier);
   expect(tiers).toEqual(expect.arrayContaining(["free", "flash", "pro", null]));
   const causes = summary.by_cause.map(({ cause }: Answer) => cause);
   expect(causes).toEqual(expect.arrayContaining(["hard_pro_rule", "privacy_free_denied", "explicit_pro", null]));

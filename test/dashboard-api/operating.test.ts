@@ -104,7 +104,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     ]);
     const budgets = await dashboard.get("GET budgets");
     expect(budgets.goals[0]?.held_by.unresolved).toBe(totals[0]?.held_nano_usd ?? 0);
-    expect(budgets.goals[0]?.frees_itself_ms).toBe(Math.max(...holds.map(({ until_ms }) => until_ms)));
+    expect(budgets.goals[0]?.charged_at_ms).toBe(Math.max(...holds.map(({ until_ms }) => until_ms)));
     const { needs_you } = await dashboard.get("GET summary");
     expect(needs_you).toContainEqual(
       expect.objectContaining({

@@ -1,7 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { withRecords } from "#cli/databases.ts";
-import type { ConfigOptions } from "#cli/options.ts";
-import { fileOr } from "#cli/options.ts";
+import { type ConfigOptions, fileOr, onRecords } from "#cli/options.ts";
 import { exitCodes, print, textTable, valid } from "#cli/output.ts";
 import { loadWeights, weightsPathOf } from "#config/load-config.ts";
 import { loadPolicy } from "#config/load-policy.ts";
@@ -28,12 +26,12 @@ const defaultFile = "learned-weights.json";
  * held back. Writes them only when asked, and only when they would order those better.
  */
 export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
-  const policyPath = fileOr(file, "ROUTING_POLICY_PATH");
+  const policyPath = fileOr(file, "policyPath");
   // Without the weights in force: they may be absent or broken, and a new fit does not need them.
   const { policy } = valid(loadPolicy(policyPath));
-  const { registry } = valid(loadRegistry(fileOr(options.models, "MODEL_REGISTRY_PATH")));
+  const { registry } = valid(loadRegistry(fileOr(options.models, "registryPath")));
   const { run_prose_calls } = policy.routing;
-  const recorded = await withRecords((store) => readRecorded(store, options.since, registry, run_prose_calls));
+  const recorded = await onRecords((store) => readRecorded(store, options.since, registry, run_prose_calls));
   const { outcomes: records, prose } = recorded;
   const trials = trialsIn(records);
   const tried = trials.filter(({ rescued }) => rescued !== undefined);

@@ -1,6 +1,7 @@
 import { isLoopback } from "#config/host-names.ts";
-import { type Operator, Refusal } from "#dashboard/endpoint.ts";
+import { Refusal } from "#dashboard/endpoint.ts";
 import { originCheck, sameOriginProblem } from "#http/access/origin-check.ts";
+import type { Operator } from "#operator/audit.ts";
 import type { Clock } from "#platform/time.ts";
 import { LoginLimit } from "./login.ts";
 import { isEqual, SessionCookies } from "./session-cookie.ts";
