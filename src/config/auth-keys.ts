@@ -88,7 +88,7 @@ function readWords(
       else {
         const suggestion =
           meant === undefined ? `known are ${fieldNames.join(", ")}` : `write it as ${meant}=…, without spaces`;
-        return { message: `${quoted(word)} is no field of a key`, suggestion };
+        return { message: `${quoted(name)} is no field of a key`, suggestion };
       }
       continue;
     }
