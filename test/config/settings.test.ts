@@ -54,6 +54,19 @@ describe("settings", () => {
     expect(refused).toEqual([["UPSTREAM_API_KEY_FILE"], [`${path}-missing`]]);
   });
 
+  test.each([
+    ["UPSTREAM_API_KEY", '"key-for-a-test"'],
+    ["DATABASE_URL", "'sqlite:./x.db'"],
+    ["PORT", '"8080"'],
+    ["ROUTING_POLICY_PATH", '"policy.yaml"'],
+  ])("%s=%s, with the quotes that an env file has left on, is refused with what to do", (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems.map(({ path, suggestion }) => [path, suggestion])).toEqual([
+      [name, expect.stringContaining("remove them")],
+    ]);
+    expect(formatProblems(problems)).not.toContain("key-for-a-test");
+  });
+
   test("warns of a key that would be sent unencrypted, and of a misspelt name", () => {
     const { warnings } = settingsOf({
       UPSTREAM_BASE_URL: "http://models.example.com/v1",

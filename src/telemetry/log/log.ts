@@ -35,7 +35,10 @@ export interface LogEvents {
     version: OperatorText;
     node_id: LogId;
     startup_ms: number;
+    /** A request to paste into a shell, where the log is all that is printed. */
+    try?: OperatorText;
   };
+  start_failed: { detail: OperatorText };
   gateway_draining: { signal: LogId; in_flight: number };
   gateway_waiting: { in_flight: number; streams: number; left_ms: number };
   gateway_stopped: { uptime_s: number };
@@ -158,6 +161,8 @@ const meanings = {
     task_failed: "A defect in background work, which goes on. Report it with the event.",
   },
   fatal: {
+    start_failed:
+      "The gateway could not start, or its settings are not valid; instead of a text, with `LOG_FORMAT=json`.",
     ledger_failed:
       "This process admits nothing any more: `restart_needed` after a failed sync, `store_lost` where the store was deleted or replaced.",
   },
