@@ -84,7 +84,7 @@ export const settingsShape = {
     .describe("Listen address. `0.0.0.0` or `::` listens on every interface."),
   PORT: whole("8080", 0, 65_535).describe("Listen port; `0` takes any free port, printed on start."),
   ALLOWED_HOSTS: hostNames.describe(
-    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
+    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403. A gateway on another address checks names only when this is set. An `Origin` that is not the `Host` of its request gets 403 on every address.",
   ),
   UPSTREAM_BASE_URL: baseUrl.describe(
     "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
@@ -319,6 +319,9 @@ function findWarnings(settings: Settings, env: Env): string[] {
     warnings.push(
       `HOST=${settings.host} listens beyond this machine, and without AUTH_KEYS_FILE or \`keys add\` any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
     );
+  }
+  if (settings.dashboardToken !== undefined && settings.dashboardToken.length < 16) {
+    warnings.push("DASHBOARD_TOKEN has fewer than 16 characters, and could be guessed: choose a long random one.");
   }
   if (settings.workers > availableParallelism()) {
     warnings.push(`WORKERS=${settings.workers} is more than the ${availableParallelism()} processors of this machine.`);

@@ -4,8 +4,8 @@ import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
 import type { OperatorSources } from "#operator/sources.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
+import { EndedSessions } from "./access/ended-sessions.ts";
 import { nextPath, operatorName } from "./access/login.ts";
-import { expiredCookie } from "./access/session-cookie.ts";
 import { apiRouter, dashboardEndpoints } from "./api.ts";
 import { Refusal, wrongMethod } from "./endpoint.ts";
 import { StaticFiles } from "./static-files.ts";
@@ -20,7 +20,7 @@ export function dashboardHandler(
   { token, allowedHosts }: Pick<AccessOptions, "token" | "allowedHosts">,
   connection: ServerConnection,
 ): Handler {
-  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock });
+  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock, ended: new EndedSessions(sources) });
   const files = new StaticFiles(join(import.meta.dir, "assets"));
   const answerCall = apiRouter(dashboardEndpoints(sources), sources.timers, connection);
 
@@ -68,7 +68,7 @@ export function dashboardHandler(
       return file;
     }
     const address = connection.addressOf(request);
-    const operator = access.admit(request, address);
+    const operator = await access.admit(request, address);
     if (path === "login" && token !== undefined && isRead) {
       return form("", nextPath(searchParams.get("next")), common);
     }
@@ -79,7 +79,7 @@ export function dashboardHandler(
       if (!isRead) access.checkWrite(request, operator);
       const headers = { ...common, "cache-control": "no-store" };
       if (call !== "logout" || request.method !== "POST") return answerCall(call, request, operator, headers);
-      return jsonResponse({ ok: true }, { ...headers, "set-cookie": expiredCookie(isEncrypted(request)) });
+      return jsonResponse({ ok: true }, { ...headers, "set-cookie": await access.logout(request, operator) });
     }
     if (!isRead) throw wrongMethod("A page of the dashboard does", request.method, ["GET", "HEAD"]);
     if (operator === undefined) {

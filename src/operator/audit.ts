@@ -12,7 +12,7 @@ export interface Operator {
 export interface OperatorAction {
   readonly at_ms: number;
   readonly operator: string;
-  readonly action: `${"cap" | "hold" | "model" | "key"}_${string}`;
+  readonly action: `${"cap" | "hold" | "model" | "key" | "session"}_${string}`;
   /** The account, the hold, the model or the label. */
   readonly target: string;
   /** In words: from what to what, and why. */
@@ -37,6 +37,12 @@ export async function openOperatorActions(databaseUrl: string, clock = systemClo
       const sql = `SELECT ${columns} FROM operator_action ORDER BY id DESC LIMIT ?`;
       const [rows = []] = await database.read([sql, limit]);
       return rows.map(({ at_ms, ...row }) => ({ ...row, at_ms: Number(at_ms) }) as OperatorAction); // what `add` wrote
+    },
+    /** The targets of one kind of action since a moment, in milliseconds since the epoch. */
+    async targets(action: OperatorAction["action"], sinceMs: number): Promise<readonly string[]> {
+      const sql = "SELECT target FROM operator_action WHERE action = ? AND at_ms >= ? ORDER BY id DESC LIMIT 10000";
+      const [rows = []] = await database.read([sql, action, Math.round(sinceMs)]);
+      return rows.map(({ target }) => String(target));
     },
     close: () => database.close(),
   };
