@@ -50,6 +50,15 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     expect(refused.map(({ code }) => code)).toEqual([1, 2, 2, 1]);
     expect(refused[3]?.err).toContain("did you mean ci?");
 
+    // What a caller is told to mend, an operator sees: who it was, which field, which model.
+    await one.chat({ model: "gpt-none" }, { authorization: `Bearer ${ci}`, "x-request-id": "misspelt" });
+    const rejected = { key: "ci", field: "model", model: "gpt-none", code: "invalid_request", status: 422 };
+    expect(one.log.findLast(({ event }) => event === "request_rejected")?.fields).toMatchObject(rejected);
+    await eventually(async () => {
+      const { out } = await runCommand(["explain", "misspelt"], { env });
+      return out.includes("(`model` is gpt-none)") && /key +ci/.test(out);
+    });
+
     let listed: Answer;
     await eventually(async () => {
       listed = (await keys("list", "--json")).json().keys;

@@ -36,7 +36,7 @@ export function authorize(
   const key = listed.get(tokenDigest(token));
   if (key === undefined) return unauthorized("The bearer token is not one of this gateway's keys, or was revoked.");
   if (key?.expiresMs !== undefined && key.expiresMs <= nowMs)
-    return unauthorized(`The bearer token (${key.label}) has expired.`);
+    return { ...unauthorized(`The bearer token (${key.label}) has expired.`), label: key.label };
   return { kind: "authorized", key: key ?? undefined };
 }
 

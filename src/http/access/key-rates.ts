@@ -29,6 +29,6 @@ export class KeyRates {
     }
     const headers = { "retry-after": String(Math.ceil(waitMs / 1_000)), "x-should-retry": "true" };
     const detail = `The caller's key (${label}) may send ${rpm} requests a minute (rpm). Wait, then try again.`;
-    return { status: 429, detail, code: "key_rate_exceeded", headers };
+    return { status: 429, detail, code: "key_rate_exceeded", headers, label };
   }
 }

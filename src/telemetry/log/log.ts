@@ -59,7 +59,13 @@ export interface LogEvents {
   worker_unresponsive: { worker: number; pid: number };
   request_finished: ReturnType<typeof requestFields>;
   /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
-  request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
+  request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId } & {
+    code: LogId | undefined;
+    /** The field or header at fault, what stood in `model` (if it is plain and no credential), and the label of the key. */
+    field: LogId | undefined;
+    model: LogId | undefined;
+    key: OperatorText | undefined;
+  };
   /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
   request_crashed: { request_id: LogId } & LoggedError;
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
@@ -117,7 +123,7 @@ const meanings = {
     gateway_stopped: "The ledger is written, and the process ends.",
     config_reloaded: "Changed policy, registry or learned weights are in force; `changed` names the keys.",
     request_finished: "A chat request has ended: its decision, cost and timings. `model` is the one that answered.",
-    request_rejected: "A request was refused before a decision: see `status`.",
+    request_rejected: "A request was refused before a decision: see `status`, `code`, and the `field` that is wrong.",
     price_book_read: "The aggregator's list was read: `listed` of the registry's `models` are in it.",
     ledger_reconciled: "Shortly before the UTC day ends: what the ledger and the aggregator have counted.",
     ledger_created: "The gateway begins with an empty ledger.",
