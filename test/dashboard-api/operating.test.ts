@@ -31,6 +31,11 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     const set = await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0", why: "enough" }, { at });
     expect(set).toEqual({ account: "goal/s%2F1//g", hard_nano_usd: 0, before_nano_usd: null });
     await eventually(async () => (await chat()).status === 403);
+    const { detail } = await (await chat()).json();
+    expect([detail.includes("cap 0 USD (set by the operator"), detail.includes("per_goal_hard_usd")]).toEqual([
+      true,
+      false,
+    ]);
     const [capped] = (await dashboard.get("GET budgets")).goals;
     expect(capped).toMatchObject({ hard_nano_usd: 0, cap_from: "operator", left_nano_usd: 0 });
     await dashboard.post("POST budgets/{goal}/cap", { hard_usd: null }, { at });
