@@ -6,7 +6,7 @@ import { Policy } from "#config/policy.ts";
 import { RoutingDecision } from "#domain/routing.ts";
 import { aggregatorPages } from "#simulator/testing/aggregator-pages.ts";
 import { type CommandOptions, runCommand } from "../harness/command-line.ts";
-import { startUpstream } from "../harness/gateway.ts";
+import { type Answer, startUpstream } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -153,7 +153,12 @@ describe("smart-gateway route", () => {
 describe("smart-gateway init and doctor", () => {
   test("init writes valid files to start from, which its commands read as they stand, and never overwrites", async () => {
     const key = ["pa$word", "'`#x \"y"].join("");
-    const first = await run(["init", "fresh", "--json"], { env: { UPSTREAM_API_KEY: key.replaceAll(" ", "") } });
+    const given = { UPSTREAM_API_KEY: key.replaceAll(" ", ""), PORT: "9200" };
+    const first = await run(["init", "fresh", "--json", "--per-day-usd", "8", "--per-goal-usd", "2"], { env: given });
+    const caps = (await run(["policy", "diff", "fresh/policy.yaml", "--json"])).json().changes;
+    expect(caps.map(({ to }: Answer) => to)).toEqual([8, 3.2, 2, 0.8]);
+    const wrong = await run(["init", "never"], { env: { PORT: "eighty" } });
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("PORT: must be a whole number")]);
     expect(first.json()).toEqual({ written: ["fresh/.env", "fresh/policy.yaml", "fresh/models.yaml"], kept: [] });
     expect(statSync(join(folder, "fresh/.env")).mode & 0o077).toBe(0);
     writeFileSync(join(folder, "fresh/policy.yaml"), "limits:\n  max_attempts: 3\n");

@@ -41,6 +41,18 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(limited.headers.get("x-should-retry")).toBe("true");
 
+    // The dashboard has a line for each cap, and says when one is nearly reached.
+    const [tight = ""] = (await keys("add", "tight", "--day-usd", "0.0003")).out.split("\n");
+    const small = { max_tokens: 100 };
+    await eventually(async () => (await status(one, tight, small)) === 200);
+    while ((await status(one, tight, small)) === 200);
+    const api = async (path: string): Promise<Answer> => (await call(`${one.url}/dashboard/api/${path}`)).json();
+    const line = { kind: "key", name: "tight", hard_nano_usd: 300_000, cap_from: "key" };
+    await eventually(async () => (await api("budgets")).keys.some(({ used_share }: Answer) => used_share >= 0.8));
+    expect((await api("budgets")).keys[0]).toMatchObject(line);
+    const need = { kind: "cap_near", title: expect.stringContaining("The key tight has used") };
+    expect((await api("summary")).needs_you).toContainEqual(expect.objectContaining(need));
+
     const refused = await Promise.all([
       keys("add", "ci", "--day-usd", "7"),
       keys("add", "old", "--expires", "2020-01-01"),
@@ -67,6 +79,7 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     expect(listed).toMatchObject([
       { label: "ci", state: "in force", from: "database", day_hard_nano_usd: 50_000_000, rpm: null },
       { label: "laptop", state: "in force", rpm: 2 },
+      { label: "tight" },
     ]);
     expect(listed[0].spent_today_nano_usd).toBeGreaterThan(0);
     expect(JSON.stringify(listed)).not.toContain(ci);
@@ -80,6 +93,7 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     expect((await call(`${two.url}/dashboard/api/actions`).then((reply) => reply.json())).actions).toMatchObject([
       { action: "key_revoked", target: "laptop" },
       { action: "key_revoked", target: "ci" },
+      { action: "key_added", target: "tight" },
       { action: "key_added", target: "laptop" },
       { action: "key_added", target: "ci" },
     ]);
