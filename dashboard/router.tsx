@@ -1,5 +1,5 @@
 import type { AnchorHTMLAttributes, MouseEvent, ReactNode } from "react";
-import type { DecisionFilter, Range, RangeKey } from "#dashboard/query.ts";
+import type { DecisionFilter, Range, RangeKey } from "#operator/query.ts";
 import type { Zone } from "./format.ts";
 import { shared } from "./shared.ts";
 

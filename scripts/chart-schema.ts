@@ -21,6 +21,9 @@ const known: { readonly [path: string]: Schema } = {
   "image.digest": { type: "string", pattern: "^(?:sha256:[0-9a-f]{64})?$" },
   replicas: { type: "integer", minimum: 0 },
   "httpRoute.hosts": { type: "array", items: { type: "string" } },
+  "ingress.paths": { type: "array", minItems: 1, items: { type: "string", pattern: "^/" } },
+  "httpRoute.paths": { type: "array", minItems: 1, items: { type: "string", pattern: "^/" } },
+  "migrations.deadlineSeconds": { type: "integer", minimum: 1 },
 };
 
 /** The schema of the chart's values: what they are by default, and the settings as the gateway reads them. No secret is one of them. */

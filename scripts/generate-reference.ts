@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { dashboardEndpoints } from "#dashboard/api.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
+import type { OperatorSources } from "#operator/sources.ts";
 import { keptForms } from "#privacy/detect/kept-values.ts";
 import { commands } from "#privacy/detect/notations.ts";
 import { nameNotations } from "#privacy/detect/value-notations.ts";
@@ -274,17 +274,15 @@ function metricsPage(): string {
 
 function dashboardApiPage(): string {
   // What endpoints take and are for stands beside their functions, none of which is called here.
-  const endpoints = Object.entries(dashboardEndpoints({} as DashboardSources)).flatMap(
-    ([name, { about, ...taken }]) => {
-      const [method, path] = name.split(" ");
-      const schemas = Object.entries({ query: taken.query, body: taken.body });
-      const rows = schemas.flatMap(([part, schema]) =>
-        schema === undefined ? [] : fieldRows(jsonSchemaOf(schema, "")).map((row) => [part, ...row]),
-      );
-      const fields = rows.length === 0 ? [] : [table(["in", "field", "type", "meaning"], rows)];
-      return [`### ${method} /dashboard/api/${path}`, about, ...fields];
-    },
-  );
+  const endpoints = Object.entries(dashboardEndpoints({} as OperatorSources)).flatMap(([name, { about, ...taken }]) => {
+    const [method, path] = name.split(" ");
+    const schemas = Object.entries({ query: taken.query, body: taken.body });
+    const rows = schemas.flatMap(([part, schema]) =>
+      schema === undefined ? [] : fieldRows(jsonSchemaOf(schema, "")).map((row) => [part, ...row]),
+    );
+    const fields = rows.length === 0 ? [] : [table(["in", "field", "type", "meaning"], rows)];
+    return [`### ${method} /dashboard/api/${path}`, about, ...fields];
+  });
   return page([
     "# The dashboard's API",
     "This API gives the contents of the dashboard at `/dashboard` as JSON. Without `DASHBOARD_TOKEN` it answers callers from the gateway's own machine; with it, every caller that sends `Authorization: Bearer <DASHBOARD_TOKEN>` or has signed in at `/dashboard/login` ([decision 0145](../decisions/0145-web-pages-may-not-call-a-gateway-on-loopback.md)). Writes without a bearer need the header `X-Smart-Gateway-CSRF: 1`.",

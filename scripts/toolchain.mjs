@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { devNull } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -100,6 +101,9 @@ export function commandName(typed) {
   if (npm === "exec" || typed === join(root, "scripts", "start.mjs")) return "npx smart-gateway";
   return basename(typed) === "smart-gateway" ? "smart-gateway" : `node ${relative(process.cwd(), typed)}`;
 }
+
+/** For the runtime: it reads no `.env` and runs no `bunfig.toml` of the folder in which somebody starts it. */
+export const isolated = ["--no-env-file", `--config=${devNull}`];
 
 /** Runs a program in this terminal, forwards signals to it, and exits with its exit code. */
 export function become(command, args, environment = {}, cwd = root) {

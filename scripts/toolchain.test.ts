@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -74,4 +74,26 @@ describe.skipIf(process.platform === "win32")("npm start and npx smart-gateway",
     expect(installs(wanted, { "node_modules/knip": { version: "6.42.0" } })).toBe(true);
     expect(installs(wanted, { "node_modules/zod": { version: "4.6.6" } })).toBe(true);
   });
+});
+
+test("the launcher runs and reads nothing of the folder in which it is called, and neither do its workers", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-hostile-"));
+  const file = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  file("bunfig.toml", 'preload = ["./preload.ts"]\n');
+  file("preload.ts", 'await Bun.write("preloaded", String(process.env["UPSTREAM_API_KEY"]));\n');
+  file(".env", "PORT=eighty\nUPSTREAM_API_KEY=of-the-folder\n");
+  file("tsconfig.json", '{"compilerOptions":{"paths":{"zod":["./preload.ts"]}}}\n');
+  const env = { PATH: process.env.PATH ?? "", UPSTREAM_API_KEY: "of-the-operator", WORKERS: "2", PORT: "0" };
+  const run = (...args: string[]) => {
+    const { stdout, stderr } = Bun.spawnSync(["node", join(clone, "bin/smart-gateway.mjs"), ...args], {
+      cwd: folder,
+      env,
+    });
+    return `${stdout}${stderr}`;
+  };
+  // A port of 0 and two workers are refused, by the settings of the environment alone.
+  expect(run("serve")).toContain("cannot share port 0");
+  expect(run("models")).toContain("vendor_v4_pro");
+  expect(existsSync(join(folder, "preloaded"))).toBe(false);
+  rmSync(folder, { recursive: true, force: true });
 });

@@ -1,6 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
-import type { DecisionRow, LiveEvent } from "#dashboard/endpoints/decisions.ts";
-import type { DecisionFilter } from "#dashboard/query.ts";
+import type { LiveEvent } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionFilter } from "#operator/query.ts";
+import type { DecisionRow } from "#operator/records.ts";
 import { shared } from "../shared.ts";
 import { address } from "./client.ts";
 

@@ -15,16 +15,12 @@ export interface Series {
   readonly fill?: string | undefined;
   /** Beside its name above the chart; without it, the series is not named there. */
   readonly legend?: React.ReactNode;
-  /** A projection is dotted. */
-  readonly dotted?: boolean;
 }
 
 export interface Plot {
   readonly atMs: readonly number[];
   /** Filled series stand on top of each other. */
   readonly series: readonly Series[];
-  /** Limits, drawn as lines with their names. */
-  readonly limits?: readonly { readonly name: string; readonly value: number }[];
   /** Each value is the sum of this many milliseconds from its point on, and is drawn as a bar of that width. */
   readonly stepMs?: number;
   readonly zone: Zone;
@@ -41,15 +37,6 @@ export function stacked(series: readonly Values[]): (number | null)[][] {
   });
 }
 
-/** The sum so far at each time, up to `until`: from there on nothing is known. */
-export function running(values: Values, at: readonly number[], until: number): (number | null)[] {
-  let sum = 0;
-  return values.map((value, index) => {
-    sum += value ?? 0;
-    return (at[index] ?? Number.POSITIVE_INFINITY) <= until ? sum : null;
-  });
-}
-
 /** Bars that are stacked are drawn from the highest on, each over the one before it. */
 function drawnOrder<T>({ stepMs }: Plot, series: readonly T[]): T[] {
   return stepMs === undefined ? [...series] : series.toReversed();
@@ -63,14 +50,9 @@ export function plotData(plot: Plot): uPlot.AlignedData {
   return [[...plot.atMs], ...drawnOrder(plot, heights)];
 }
 
-/**
- * Where the vertical scale ends; it begins at 0. A limit is in it once a fifth of it is used; below that, the scale follows the values.
- * Without a value above 0 the limits are all there is to show.
- */
-export function scaleTop(highest: number | null, limits: readonly number[]): number {
-  const seen = highest ?? 0;
-  const most = Math.max(seen, ...limits.filter((value) => seen === 0 || seen >= value / 5));
-  return most > 0 ? most * 1.08 : 1;
+/** Where the vertical scale ends; it begins at 0. */
+export function scaleTop(highest: number | null): number {
+  return highest !== null && highest > 0 ? highest * 1.08 : 1;
 }
 
 export function plotOptions(
@@ -79,10 +61,10 @@ export function plotOptions(
   onCursor: (index: number | null) => void,
   onRange: ((fromMs: number, toMs: number) => void) | undefined,
 ): uPlot.Options {
-  const { series, limits = [], stepMs, zone } = plot;
+  const { series, stepMs, zone } = plot;
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const axis = { stroke: colour("--muted"), font, ticks: { show: false }, gap: 6 };
-  const isEmpty = limits.length === 0 && series.every(({ values }) => values.every((value) => !value));
+  const isEmpty = series.every(({ values }) => values.every((value) => !value));
   const inStack = series.flatMap(({ fill }, index) => (fill === undefined ? [] : [index + 1]));
   const bands = inStack.slice(1).map((at, below) => ({ series: [at, inStack[below] ?? 0] as uPlot.Band.Bounds }));
   return {
@@ -93,22 +75,15 @@ export function plotOptions(
     tzDate: (ms) => (zone === "utc" ? uPlot.tzDate(new Date(ms), "Etc/UTC") : new Date(ms)),
     scales: {
       x: { time: true, range: (_, from, to) => [from, to + (stepMs ?? 0)] },
-      y: {
-        range: (_, __, highest) => [
-          0,
-          scaleTop(
-            highest,
-            limits.map(({ value }) => value),
-          ),
-        ],
-      },
+      y: { range: (_, __, highest) => [0, scaleTop(highest)] },
     },
     axes: [
       { ...axis, grid: { show: false }, size: 26, space: 72, values: (_, splits) => timeLabels(splits, zone) },
       {
         ...axis,
         grid: { stroke: colour("--line"), width: 1 },
-        size: 64,
+        // As wide as its longest label: small amounts have many digits.
+        size: (_, labels) => 16 + 7 * Math.max(5, ...(labels ?? []).map((label) => label.length)),
         space: 40,
         // Where the chart shows nothing, only the 0 has a label.
         values: (_, splits) => splits.map((value) => (isEmpty && value > 0 ? "" : plot.format(value))),
@@ -127,12 +102,11 @@ export function plotOptions(
           onRange?.(Math.round(plotted.posToVal(left, "x")), Math.round(plotted.posToVal(left + width, "x")));
         },
       ],
-      draw: [(plotted) => drawLimits(plotted, limits, font)],
     },
   };
 }
 
-function lineOptions({ name, line, fill, dotted }: Series, asBars: boolean): uPlot.Series {
+function lineOptions({ name, line, fill }: Series, asBars: boolean): uPlot.Series {
   const paths = asBars ? uPlot.paths.bars?.({ size: [1, Number.POSITIVE_INFINITY], align: 1 }) : undefined;
   const alone = { show: true, size: 4, filter: (plotted: uPlot, at: number) => isolated(plotted.data[at] ?? []) };
   return {
@@ -143,7 +117,6 @@ function lineOptions({ name, line, fill, dotted }: Series, asBars: boolean): uPl
     spanGaps: false,
     ...(paths === undefined ? {} : { paths }),
     ...(fill === undefined ? {} : { fill: colour(fill) }),
-    ...(dotted === true ? { dash: [2, 4] } : {}),
   };
 }
 
@@ -159,27 +132,4 @@ function timeLabels(splits: readonly number[], zone: Zone): string[] {
     const minute = minuteTime(ms, ms, zone);
     return step >= dayMs || minute === "00:00" ? dayName(ms, zone) : minute;
   });
-}
-
-function drawLimits(plotted: uPlot, limits: NonNullable<Plot["limits"]>, font: string): void {
-  const { ctx, bbox } = plotted;
-  const ratio = devicePixelRatio;
-  ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = colour("--text");
-  ctx.lineWidth = ratio;
-  ctx.setLineDash([]);
-  ctx.font = font.replace("12px", `${12 * ratio}px`);
-  ctx.textBaseline = "bottom";
-  for (const [index, { name, value }] of limits.entries()) {
-    const y = Math.round(plotted.valToPos(value, "y", true)) + 0.5;
-    if (y < bbox.top) continue;
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    // Names of lines that are close do not meet.
-    ctx.textAlign = index % 2 === 0 ? "left" : "right";
-    ctx.fillText(name, bbox.left + (index % 2 === 0 ? 4 * ratio : bbox.width - 4 * ratio), y - 2 * ratio);
-  }
-  ctx.restore();
 }

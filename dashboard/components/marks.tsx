@@ -1,7 +1,7 @@
-import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
 import type { ModelView } from "#dashboard/endpoints/models.ts";
-import type { CapUse } from "#dashboard/ledger-view.ts";
-import type { Counted, DecisionFilter, Range } from "#dashboard/query.ts";
+import type { BudgetLine } from "#operator/budgets.ts";
+import type { Counted, DecisionFilter, Range } from "#operator/query.ts";
+import type { DecisionRow } from "#operator/records.ts";
 import { clockTime, count, dayMs, exactMoney, isoTime, minuteTime, money, utcDay } from "../format.ts";
 import { DecisionsLink, usePlace, zoneOf } from "../router.tsx";
 
@@ -13,7 +13,7 @@ export function Money({ nano }: { readonly nano: number | null | undefined }) {
 }
 
 /** What an account has spent, and how much of it was charged because nobody knows the cost. */
-export function Spent({ of: { spent_nano_usd: spent, unproven_nano_usd: unproven } }: { readonly of: CapUse }) {
+export function Spent({ of: { spent_nano_usd: spent, unproven_nano_usd: unproven } }: { readonly of: BudgetLine }) {
   return (
     <>
       <Money nano={spent} />
@@ -88,18 +88,17 @@ export function Sentence({ text }: { readonly text: string }) {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
-/** The decisions whose cost an account counts. What requests without a goal spend is counted by UTC day. */
-export function filterOfAccount({ kind, name }: CapUse): DecisionFilter {
-  const adhocDay = /^adhoc\/(\d{4}-\d{2}-\d{2})$/.exec(name)?.[1];
-  if (kind === "goal" && adhocDay === undefined) return { goal: name, range: "30d" };
-  const day = adhocDay ?? name;
+/** The decisions whose cost an account counts. What requests without a goal spend is counted by UTC day, and so is a key's. */
+export function filterOfAccount({ kind, name, account }: BudgetLine): DecisionFilter {
+  const day = /^(?:day|goal\/adhoc|key\/.+)\/(\d{4}-\d{2}-\d{2})$/.exec(account)?.[1];
+  if (day === undefined) return { goal: name, range: "30d" };
   const from = Date.parse(`${day}T00:00:00Z`);
   const ends: DecisionFilter = day === utcDay(Date.now()) ? { range: "today" } : { from_ms: from, to_ms: from + dayMs };
-  return kind === "goal" ? { goal: "adhoc", ...ends } : ends;
+  return { ...ends, ...(kind === "goal" ? { goal: "adhoc" } : kind === "key" ? { label: name } : {}) };
 }
 
 /** Spent is filled, held is hatched, the soft cap is a mark. Screen readers get the same in words. */
-export function CapBar({ use }: { readonly use: CapUse }) {
+export function CapBar({ use }: { readonly use: BudgetLine }) {
   const {
     spent_nano_usd: spent,
     unproven_nano_usd: unproven,

@@ -111,21 +111,28 @@ export function Copy({ text, what }: { readonly text: string; readonly what: str
   );
 }
 
-/** What is shown, as a file to keep: comma-separated values with the names of the columns first. */
-export function Export({ name, rows }: { name: string; rows: () => readonly (readonly unknown[])[] }) {
-  const save = (): void => {
+type FileRows = readonly (readonly unknown[])[];
+
+/** A file to keep: comma-separated values with the names of the columns first. What is not loaded yet is read for it. */
+export function Export({ name, rows }: { name: string; rows: () => FileRows | Promise<FileRows> }) {
+  const [state, setState] = useState("export");
+  const save = async (): Promise<void> => {
+    setState("exporting");
     const cell = (value: unknown) =>
       /[",\n]/.test(String(value)) ? JSON.stringify(value).replaceAll('\\"', '""') : value;
-    const text = rows().map((row) => row.map((value) => cell(value ?? "")).join(","));
+    const text = (await rows()).map((row) => row.map((value) => cell(value ?? "")).join(","));
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([`${text.join("\n")}\n`], { type: "text/csv" }));
     link.download = `${name}.csv`;
     link.click();
     URL.revokeObjectURL(link.href);
+    setState("export");
   };
+  const failed = () => setState("export failed: try again");
   return (
-    <button type="button" className="plain" onClick={save}>
-      export<span className="hidden"> {name}</span>
+    <button type="button" className="plain" disabled={state === "exporting"} onClick={() => void save().catch(failed)}>
+      {state}
+      <span className="hidden"> {name}</span>
     </button>
   );
 }

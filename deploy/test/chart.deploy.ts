@@ -176,6 +176,36 @@ describe.skipIf(helm === null)("the chart", () => {
     expect(policy.spec.egress[2].to[0].ipBlock.except).toContain("169.254.0.0/16");
   });
 
+  test("lets a gateway reach a proxy, a model server and a collector that the values name", () => {
+    const to = (name: string) => [
+      `networkPolicy.${name}.to[0].podSelector.matchLabels.app=${name}`,
+      `networkPolicy.${name}.port=99`,
+    ];
+    const policy = render(...postgres, ...["proxy", "upstream", "otlp"].flatMap(to)).manifests.find(
+      ({ kind }) => kind === "NetworkPolicy",
+    );
+    const further = policy.spec.egress
+      .slice(3)
+      .map(({ to, ports }: Manifest) => [to[0].podSelector.matchLabels.app, ports[0].port]);
+    expect(further).toEqual([
+      ["proxy", 99],
+      ["upstream", 99],
+      ["otlp", 99],
+    ]);
+  });
+
+  test("lets in the API alone, whatever stands in front; the job is bounded and placed as the pods are", () => {
+    const routes = ["ingress.enabled=true", "httpRoute.enabled=true", "httpRoute.parentRefs[0].name=edge"];
+    const { manifests } = render(...postgres, ...routes, "tolerations[0].key=spot", "nodeSelector.disk=ssd");
+    const of = (wanted: string) => manifests.find(({ kind }) => kind === wanted);
+    expect(of("Ingress").spec.rules[0].http.paths.map(({ path }: Manifest) => path)).toEqual(["/v1"]);
+    expect(of("HTTPRoute").spec.rules[0].matches).toEqual([{ path: { type: "PathPrefix", value: "/v1" } }]);
+    const { activeDeadlineSeconds, template } = of("Job").spec;
+    expect(activeDeadlineSeconds).toBe(600);
+    expect(template.spec).toMatchObject({ tolerations: [{ key: "spot" }], nodeSelector: { disk: "ssd" } });
+    expect(template.spec.containers[0].resources.limits.memory).toBe("512Mi");
+  });
+
   test("lets a first token take five minutes at the proxies in front", () => {
     const { manifests } = render("ingress.enabled=true", "httpRoute.enabled=true", "httpRoute.parentRefs[0].name=edge");
     const ingress = manifests.find(({ kind }) => kind === "Ingress").metadata.annotations;

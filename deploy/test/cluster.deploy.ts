@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresMigrations } from "#db/migrations.ts";
 import { migratePostgres, PostgresConnection } from "#db/postgres.ts";
+import { runCommand } from "../../test/harness/command-line.ts";
 import { eventually, postChat, startUpstream } from "../../test/harness/gateway.ts";
 import { postgresMissing, startPostgres, type TestPostgres } from "../../test/harness/postgres.ts";
 import { freePort, type GatewayProcess, root, serve, serveToEnd, startServing } from "../../test/harness/process.ts";
@@ -32,6 +33,30 @@ describe.skipIf(missing !== undefined)("a cluster", () => {
     await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
     expect(await audited(url)).toMatchObject({ findings: [] });
   }, 120_000);
+
+  test("is prepared by the chart's job: its arguments in its own environment, on an image, and every command of a pod works", async () => {
+    const url = await postgres.createDatabase();
+    const folder = mkdtempSync(join(tmpdir(), "smart-gateway-job-"));
+    writeFileSync(join(folder, "database-url"), `${url}\n`);
+    const read = (file: string) => readFileSync(join(import.meta.dir, "..", file), "utf8");
+    const job = read("chart/templates/migrate.yaml");
+    const ofImage = [...(/^ENV ([\s\S]*?[^\\])$/m.exec(read("Dockerfile"))?.[1] ?? "").matchAll(/(\w+)=(\S+)/g)];
+    const ofJob = [...job.matchAll(/\{ name: ([A-Z_]+), value: "?([^"\s}]*)"? \}/g)];
+    expect(ofJob.map(([, name]) => name)).toEqual(["DATABASE_URL", "DATABASE_URL_FILE"]);
+    const env = Object.fromEntries(
+      [...ofImage, ...ofJob].map(([, name = "", value = ""]) => [
+        name,
+        value.replace("/run/secrets/smart-gateway", folder),
+      ]),
+    );
+    const args = /args: \[(\w+)\]/.exec(job)?.[1] ?? "";
+    const run = (...command: string[]) => runCommand(command, { cwd: folder, env });
+    expect(await run(args, "--json")).toMatchObject({ code: 0, out: expect.stringContaining('"postgres"') });
+    await using _ = await serve({ DATABASE_URL: url, DATABASE_MIGRATIONS: "require" });
+    for (const command of ["budgets", "budgets audit", "budgets holds", "keys list", "decisions tail --no-follow"])
+      expect([command, await run(...command.split(" "))]).toEqual([command, expect.objectContaining({ code: 0 })]);
+    rmSync(folder, { recursive: true });
+  }, 60_000);
 
   test("does not change the schema under a gateway of 1.0.0: it waits until that has stopped, and can be told not to wait", async () => {
     const url = await postgres.createDatabase();
@@ -100,24 +125,47 @@ describe.skipIf(missing !== undefined)("a cluster", () => {
     async () => {
       const url = await postgres.createDatabase();
       const ports = await Promise.all([1, 2, 3].map(() => freePort()));
-      const entry = await freePort();
+      const [entry, operators] = [await freePort(), await freePort()];
       const start = (index: number) =>
         serve({ DATABASE_URL: url, PORT: String(ports[index]), NODE_ID: `node-${index}`, DRAIN_ACCEPT_MS: "5000" });
       const nodes = await Promise.all([0, 1, 2].map(start));
       const balancer = Bun.spawn([haproxy ?? "", "-db", "-f", join(import.meta.dir, "..", "haproxy.cfg")], {
         env: {
           BIND: `127.0.0.1:${entry}`,
+          OPERATORS_BIND: `127.0.0.1:${operators}`,
           ...Object.fromEntries(ports.map((port, index) => [`GATEWAY_${index + 1}`, `127.0.0.1:${port}`])),
         },
         stdio: ["ignore", "ignore", "ignore"],
       });
       const address = `http://127.0.0.1:${entry}`;
       await eventually(() =>
-        fetch(`${address}/readyz`).then(
+        fetch(`http://127.0.0.1:${operators}/readyz`).then(
           ({ ok }) => ok,
           () => false,
         ),
       );
+      // Callers reach the API alone, however they write a path.
+      for (const path of [
+        "/metrics",
+        "/dashboard",
+        "/healthz",
+        "//metrics",
+        "/v1/../metrics",
+        "/v1/%2e%2e/metrics",
+        "/%6detrics",
+      ]) {
+        const { stdout } = Bun.spawnSync([
+          "curl",
+          "-s",
+          "--path-as-is",
+          "-o",
+          "/dev/null",
+          "-w",
+          "%{http_code}",
+          address + path,
+        ]);
+        expect([path, stdout.toString()]).toEqual([path, "404"]);
+      }
       const whole = callers(4, () => address, false);
       const streams = callers(4, () => address, true);
       for (const [index, node] of nodes.entries()) {

@@ -62,7 +62,13 @@ describe("the compose file", () => {
     for (const gateway of gateways) {
       expect(Number.parseInt(gateway.stop_grace_period, 10) * 1_000).toBeGreaterThan(drainMs);
       expect(gateway).toMatchObject({ read_only: true, cap_drop: ["ALL"] });
-      expect(Object.keys(gateway.environment).filter((name) => !(name in settingsTable))).toEqual([]);
+      const names = Object.keys(gateway.environment).map((name) => name.replace(/_FILE$/, ""));
+      expect(names.filter((name) => !(name in settingsTable))).toEqual([]);
+      // Secrets are files that the container has.
+      const files = Object.values<string>(gateway.environment).flatMap(
+        (value) => /\/run\/secrets\/([\w-]+)/.exec(value)?.[1] ?? [],
+      );
+      expect(files.toSorted()).toEqual(gateway.secrets.toSorted());
     }
   });
 

@@ -1,9 +1,14 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Option } from "commander";
+import { type AuthKeys, loadAuthKeys } from "#config/auth-keys.ts";
 import { type Config, loadConfig } from "#config/load-config.ts";
-import { type ParsedSettings, parseSettings } from "#config/settings.ts";
+import { type ConfiguredFiles, type ParsedSettings, parseSettings } from "#config/settings.ts";
+import type { DatabaseLocation } from "#db/database-url.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
+import type { Operator } from "#operator/audit.ts";
+import { type OperatorStores, withDatabase } from "#operator/stores.ts";
 import { utcDayOf } from "#platform/time.ts";
+import type { RecordStore } from "#records/store/record-store.ts";
 import { badUsage, type CommandFailure, type OutputOptions, valid } from "./output.ts";
 
 /** A command as data; `--json` is an option of each. */
@@ -78,8 +83,15 @@ export function checkSpan({ since, until }: { readonly since?: number; readonly 
   throw badUsage("--until must be later than --since");
 }
 
+/** Every command reads its settings here, whatever it does. */
 export function settingsInForce(): ParsedSettings["settings"] {
   return valid(parseSettings(process.env)).settings;
+}
+
+/** The files that the settings name, also where other settings are not valid. */
+function configuredFiles(): ConfiguredFiles {
+  const parsed = parseSettings(process.env);
+  return parsed.kind === "ok" ? parsed.settings : parsed.files;
 }
 
 /** The settings of a command that asks the aggregator. */
@@ -92,6 +104,24 @@ export function aggregatorSettings() {
   return { settings, upstream };
 }
 
+/** Runs a command's work on the database that the settings name. */
+export function onDatabase<T>(
+  failed: string,
+  work: (stores: OperatorStores, location: DatabaseLocation) => T | Promise<T>,
+): Promise<T> {
+  return withDatabase(settingsInForce(), failed, work);
+}
+export const onLedger = <T>(work: (stores: OperatorStores) => Promise<T>) =>
+  onDatabase("The budget store could not be read", work);
+export const onRecords = <T>(work: (store: RecordStore) => Promise<T>) =>
+  onDatabase("The decision records could not be read", async (stores) => work(await stores.records()));
+
+/** The accepted keys of `AUTH_KEYS_FILE`; undefined without one. */
+export function keysOfFile(): AuthKeys | undefined {
+  const { authKeysFile } = settingsInForce();
+  return authKeysFile === undefined ? undefined : valid(loadAuthKeys(authKeysFile)).keys;
+}
+
 /** The policy and the models of these files, else of those that the settings name. */
 export function configIn(policyFile: string | undefined, modelsFile: string | undefined): Config {
   return loadedConfig(policyFile, modelsFile).config;
@@ -99,8 +129,8 @@ export function configIn(policyFile: string | undefined, modelsFile: string | un
 
 /** The same, with what in them has no effect. */
 export function loadedConfig(policyFile: string | undefined, modelsFile: string | undefined) {
-  const policyPath = fileOr(policyFile, "ROUTING_POLICY_PATH");
-  return valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "MODEL_REGISTRY_PATH") }));
+  const policyPath = fileOr(policyFile, "policyPath");
+  return valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "registryPath") }));
 }
 
 /** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */
@@ -112,13 +142,18 @@ export function readInput(file: string, problem: (text: string) => CommandFailur
   }
 }
 
-/** A file that an argument or a setting names; an empty setting counts as unset. */
-export function fileOr(given: string | undefined, setting: "ROUTING_POLICY_PATH" | "MODEL_REGISTRY_PATH") {
-  return given ?? (process.env[setting] || undefined);
+/** A file that an argument names, else a setting. */
+export function fileOr(given: string | undefined, setting: "policyPath" | "registryPath"): string | undefined {
+  return given ?? configuredFiles()[setting];
 }
 
-/** Who runs the command, as the system knows them: the runtime would read `$USER`, which anybody can set and services lack. */
-export function userName(): string {
+/** Who runs the command, for the audit log. */
+export function shellOperator(name = userName()): Operator {
+  return { name, by: "shell" };
+}
+
+/** As the system knows them: the runtime would read `$USER`, which anybody can set and services lack. */
+function userName(): string {
   if (process.env["SUDO_USER"]) return process.env["SUDO_USER"];
   try {
     const { stdout, success } = Bun.spawnSync(["id", "-un"]);

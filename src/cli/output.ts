@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { isSection } from "#config/config-file.ts";
 import { formatProblems, type Invalid, type Problem } from "#config/problem.ts";
 import { dollarText } from "#domain/money/money.ts";
+import { OperatorProblem } from "#operator/problem.ts";
 
 /** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
@@ -48,6 +49,10 @@ export function reportFailure(error: unknown, json: boolean): number {
     if (json) printJson({ ok: false, ...(problems === undefined ? { problem: message } : { problems }) });
     else console.error(message);
     return error.exitCode;
+  }
+  if (error instanceof OperatorProblem) {
+    const code = error.kind === "invalid" ? exitCodes.badUsage : exitCodes.failed;
+    return reportFailure(new CommandFailure(code, error.message), json);
   }
   if (!(error instanceof CommanderError)) throw error;
   // Help that was asked for has code 0; all else that the parser throws is about how it was called, and said already but in JSON.
@@ -113,14 +118,19 @@ function isTable(value: unknown): value is readonly object[] {
   return Array.isArray(value) && value.length > 0 && value.every(isSection);
 }
 
-/** Amounts are shown in dollars: their names need no unit. */
+/** Amounts are shown in dollars, times as such: their names need no unit. */
 function titleOf(name: string): string {
-  return name.replace(/_nano_usd$/, "").replaceAll("_", " ");
+  return name.replace(/_nano_usd$|(?<=since|until|expires|used|seen)_ms$/, "").replaceAll("_", " ");
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function cellText(name: string, value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (name.endsWith("_nano_usd") && typeof value === "number") return dollarText(value);
+  if (name.endsWith("_ms") && typeof value === "number" && value > 1e11) return isoTime(value);
   if (Array.isArray(value)) return value.map((each) => cellText("", each)).join(", ") || "none";
   if (isSection(value))
     return Object.entries(value)

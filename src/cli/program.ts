@@ -1,6 +1,8 @@
 import { Command, Option } from "commander";
+import { readEnvFile } from "#config/env-file.ts";
 import { version } from "../../package.json";
 import type { CommandSpec, OptionSpec } from "./options.ts";
+import { valid } from "./output.ts";
 
 interface Commands {
   readonly commands: readonly CommandSpec[];
@@ -21,6 +23,7 @@ const groups: { readonly [name: string]: readonly [summary: string, load: () => 
   policy: ["check, show, compare, backtest and learn policies", () => import("./commands/policy.ts")],
   models: ["the model registry, its prices, and what is in service", () => import("./commands/models.ts")],
   budgets: ["what is spent and held, your own caps, and single holds", () => import("./commands/budgets.ts")],
+  keys: ["callers' tokens: make, list and withdraw them", () => import("./commands/keys.ts")],
   demo: ["show a gateway in demo mode at work", () => import("./commands/demo.ts")],
   privacy: ["the privacy gate", () => import("./commands/privacy.ts")],
   backup: ["copy the SQLite database, also while gateways run", () => import("./commands/database.ts")],
@@ -41,6 +44,8 @@ export async function programWith(
     .helpOption("-h, --help", "print this help")
     .showHelpAfterError("(add --help to see what there is)")
     .exitOverride();
+  // Before a command runs: all read their settings from the environment.
+  program.hook("preAction", (_, command) => readEnvironment(command.opts()["envFile"]));
   if (silentErrors) program.configureOutput({ writeErr: () => {} });
   for (const [name, [summary, load]] of Object.entries(groups)) {
     const group = program.command(name).description(summary);
@@ -62,8 +67,18 @@ function define(
   for (const [flags, about, fallback] of spec.arguments ?? []) command.argument(flags, about, fallback);
   for (const option of spec.options ?? []) command.addOption(option instanceof Option ? option : optionFrom(option));
   if (!command.options.some(({ long }) => long === "--json")) command.option("--json", "print JSON");
+  command.option(
+    "--env-file <file>",
+    "settings as NAME=value lines, each value literally; the environment goes before",
+  );
   command.addHelpText("after", `\nExample: ${example}`);
   command.action(run as (...given: unknown[]) => void); // the parser gives what the spec declares
+}
+
+/** Takes over the variables of a file that the environment does not have. */
+function readEnvironment(file: string | undefined): void {
+  if (file === undefined) return;
+  for (const [name, value] of valid(readEnvFile(file)).values) process.env[name] ||= value;
 }
 
 function optionFrom([flags, about, parse, fallback]: Exclude<OptionSpec, Option>): Option {

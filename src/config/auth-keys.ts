@@ -1,24 +1,41 @@
 import type { CallerKey } from "#domain/chat.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import { readText } from "./config-file.ts";
-import { type Invalid, type Problem, quoted } from "./problem.ts";
+import { type Invalid, nearest, type Problem, quoted } from "./problem.ts";
 
-/** The accepted bearer tokens: SHA-256 digest in lower-case hex → what its line says of it; null where it has no label. */
+/** The accepted bearer tokens: SHA-256 digest in lower-case hex → what is said of it; null where it has no label. */
 export type AuthKeys = ReadonlyMap<string, CallerKey | null>;
 
+/** The digest by which a token is known. */
+export function tokenDigest(token: string): string {
+  return new Bun.CryptoHasher("sha256").update(token).digest("hex");
+}
+
 /**
- * Reads `AUTH_KEYS_FILE`. A line has a digest, then an optional label, then an optional `day_hard_usd=N`, all with white space
- * between; `#` begins a comment. Digests are never quoted back.
+ * Reads `AUTH_KEYS_FILE`. A line has a digest, then an optional label and fields (`day_hard_usd=N`, `rpm=N`, `expires=DATE`), all with
+ * white space between; `#` begins a comment. Digests are never quoted back.
  */
 export function loadAuthKeys(path: string): { readonly kind: "ok"; readonly keys: AuthKeys } | Invalid {
   const read = readText(path, "AUTH_KEYS_FILE", 4_194_304);
   return read.kind === "ok" ? parseAuthKeys(read.text, path) : read;
 }
 
+/** Each field: its value, undefined where the text is none, and how it is written. */
+const fields = {
+  day_hard_usd: [(text: string) => parseUsd(text, "down"), "an amount in USD, such as 2.50"],
+  rpm: [
+    (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
+    "a whole number of requests a minute",
+  ],
+  expires: [endOfDayMs, "a UTC day as YYYY-MM-DD, the last on which the token is accepted"],
+} as const;
+type Field = keyof typeof fields;
+const fieldNames = Object.keys(fields) as Field[]; // its own keys
+
 export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"; readonly keys: AuthKeys } | Invalid {
   const problems: Problem[] = [];
   const keys = new Map<string, CallerKey | null>();
-  const capOf = new Map<string, string>();
+  const labels = new Map<string, CallerKey>();
   for (const [index, raw] of text
     .replace(/^\uFEFF/, "")
     .split(/\r\n|\n|\r/)
@@ -30,11 +47,7 @@ export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"
     // What follows the digest at once is a label, also behind `#`.
     const [digest = "", ...rest] = content.replace(/^(\S+\s+)#\s*/, "$1").split(/\s+/);
     const comment = rest.findIndex((word) => word.startsWith("#"));
-    const words = comment < 0 ? rest : rest.slice(0, comment);
-    const cap = words.at(-1)?.startsWith(capName) ? words.pop()?.slice(capName.length) : undefined;
-    // It names an account of the ledger, which has no white space.
-    const label = words.join("-");
-    const dayHard = cap === undefined ? undefined : parseUsd(cap, "down");
+    const read = readWords(comment < 0 ? rest : rest.slice(0, comment));
     if (!/^[0-9a-fA-F]{64}$/.test(digest)) {
       const found = `found ${digest.length} characters that are none`;
       refuse(
@@ -43,16 +56,14 @@ export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"
       );
     } else if (keys.has(digest.toLowerCase()))
       refuse("this digest stands in the file already", "remove one of the lines");
-    else if (label.length > 100) refuse(`the label ${quoted(label)} is longer than 100 characters`, "shorten it");
-    else if (cap !== undefined && dayHard === undefined)
-      refuse(`${capName} must be an amount in USD; is ${quoted(cap)}`, `write it as ${capName}2.50`);
-    else if (cap !== undefined && label === "")
-      refuse(`${capName} needs a label before it: the account is named after it`, "write a label between the two");
-    else if ((capOf.get(label) ?? cap ?? "") !== (cap ?? ""))
-      refuse(`the label ${quoted(label)} has another ${capName} on an earlier line`, "they share one account");
+    else if ("message" in read) refuse(read.message, read.suggestion);
     else {
-      keys.set(digest.toLowerCase(), label === "" ? null : { label, ...(dayHard === undefined ? {} : { dayHard }) });
-      if (label !== "") capOf.set(label, cap ?? "");
+      const { key } = read;
+      const first = key === null ? undefined : labels.get(key.label);
+      if (first !== undefined && (first.dayHard !== key?.dayHard || first.rpm !== key?.rpm))
+        refuse(`the label ${quoted(first.label)} has another cap or rate on an earlier line`, "they share one account");
+      keys.set(digest.toLowerCase(), key);
+      if (key !== null) labels.set(key.label, key);
     }
   }
   if (problems.length === 0 && keys.size === 0) {
@@ -62,4 +73,61 @@ export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"
   return problems.length > 0 ? { kind: "invalid", problems } : { kind: "ok", keys };
 }
 
-const capName = "day_hard_usd=";
+/** What stands behind a digest. A mistyped field must not become a part of the label: the key would have no cap. */
+function readWords(
+  words: readonly string[],
+): { readonly key: CallerKey | null } | Pick<Required<Problem>, "message" | "suggestion"> {
+  const labelWords: string[] = [];
+  const found: Partial<Record<Field, number>> = {};
+  for (const word of words) {
+    const [, name = "", separator = "", value = ""] = /^([^=:]*)([=:]?)(.*)$/s.exec(word) ?? [];
+    const field = fieldNames.find((known) => known === name);
+    if (field === undefined || separator !== "=") {
+      const meant = field ?? nearest(name, separator === "" ? ["day_hard_usd"] : fieldNames);
+      if (separator !== "=" && meant === undefined) labelWords.push(word);
+      else {
+        const suggestion =
+          meant === undefined ? `known are ${fieldNames.join(", ")}` : `write it as ${meant}=…, without spaces`;
+        return { message: `${quoted(name)} is no field of a key`, suggestion };
+      }
+      continue;
+    }
+    const [parse, form] = fields[field];
+    const parsed = parse(value);
+    if (parsed === undefined)
+      return {
+        message: `${field}= must be ${form}; is ${quoted(value)}`,
+        suggestion: `see ${field} in AUTH_KEYS_FILE's reference`,
+      };
+    if (field in found) return { message: `${field}= stands twice in this line`, suggestion: "remove one of them" };
+    found[field] = parsed;
+  }
+  // It names an account of the ledger, which has no white space.
+  const label = labelWords.join("-");
+  const { day_hard_usd: dayHard, rpm, expires: expiresMs } = found;
+  if (label.length > 100)
+    return { message: `the label ${quoted(label)} is longer than 100 characters`, suggestion: "shorten it" };
+  if (label === "" && Object.keys(found).length > 0)
+    return {
+      message: "a cap, a rate or an end needs a label before it",
+      suggestion: "write a label behind the digest",
+    };
+  return { key: label === "" ? null : callerKey(label, { dayHard, rpm, expiresMs }) };
+}
+
+/** A key without the members that it has not. */
+export function callerKey(
+  label: string,
+  limits: { readonly [N in "dayHard" | "rpm" | "expiresMs"]?: number | undefined },
+): CallerKey {
+  const given = Object.entries(limits).filter(([, value]) => value !== undefined);
+  return { label, ...Object.fromEntries(given) }; // amounts come from `parseUsd`
+}
+
+/** The end of a UTC day, in milliseconds since the epoch. */
+export function endOfDayMs(text: string): number | undefined {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return new Date(Number.isNaN(ms) ? 0 : ms).toISOString().startsWith(text) && !Number.isNaN(ms)
+    ? ms + 86_400_000
+    : undefined;
+}

@@ -83,7 +83,7 @@ export function extraCaCertsProblems(path: string): Problem[] {
 }
 
 /**
- * Whether the variable is only in `.env`: the runtime reads that file after its certificate authorities, so it has no effect. False
+ * Whether the variable is only in `--env-file`: that file is read after the runtime has its certificate authorities, so it has no effect. False
  * where that cannot be found out.
  */
 export function isReadTooLate(path: string): boolean {

@@ -17,6 +17,9 @@ export interface LiveFilesOptions<T> {
   readonly onReload: (report: ReloadReport) => void;
 }
 
+/** A withdrawn token is refused within a second, whatever writes the file. */
+const maxChangingPolls = 3;
+
 /**
  * What some of the operator's files say, as it is in force now. They are polled, which finds changes on every file system, of files
  * that are written in place, replaced by renaming, or reached through links that change (Kubernetes). What is invalid is refused
@@ -28,6 +31,8 @@ export class LiveFiles<T> {
   /** The fingerprints of the files that were read last, and those of the last poll. */
   #seen: string;
   #polled: string;
+  /** Polls in a row that found the files changed. */
+  #changing = 0;
   value: T;
   /** Why the files are not in force; empty when they are. */
   problems: readonly Problem[] = [];
@@ -40,14 +45,19 @@ export class LiveFiles<T> {
     this.#seen = this.#polled = fingerprints(files);
   }
 
-  /** Reads files that have changed since they were read, once they have stayed the same for the time between two polls. */
+  /**
+   * Reads files that have changed since they were read, once they have stayed the same for the time between two polls; those that are
+   * written again and again after some polls.
+   */
   poll(): void {
     const now = fingerprints(this.#files);
-    if (now !== this.#seen && now === this.#polled) this.reload();
+    this.#changing = now === this.#seen ? 0 : this.#changing + 1;
+    if (this.#changing > 0 && (now === this.#polled || this.#changing >= maxChangingPolls)) this.reload();
     this.#polled = now;
   }
 
   reload(): ReloadReport {
+    this.#changing = 0;
     // Before the files are read: a later change is seen as one.
     this.#seen = fingerprints(this.#files);
     const read = this.#options.read();

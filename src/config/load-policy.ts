@@ -55,8 +55,16 @@ const ordered = [
   ["stream.max_event_bytes", "stream.max_answer_bytes"],
 ] as const;
 
+/** The same where a file sets both; a hard cap alone below the other's default takes the soft one down with it. */
+const orderedWhereSet = [
+  ["budget.per_goal_soft_usd", "budget.per_goal_hard_usd"],
+  ["budget.per_day_soft_usd", "budget.per_day_hard_usd"],
+] as const;
+
 function findMisorderedKeys(policy: Policy, document: ConfigDocument): Problem[] {
-  return ordered.flatMap(([lower, upper]) => {
+  const isSet = (key: string) => valueAt(document.value, key.split(".")) !== undefined;
+  const both = orderedWhereSet.filter((pair) => pair.every(isSet));
+  return [...ordered, ...both].flatMap(([lower, upper]) => {
     const [low, high] = [lower, upper].map((key) => Number(valueAt(policy, key.split(".")))) as [number, number];
     if (low <= high) return [];
     // Names the key that the file sets; the other one may be a default.

@@ -84,7 +84,7 @@ export const settingsShape = {
     .describe("Listen address. `0.0.0.0` or `::` listens on every interface."),
   PORT: whole("8080", 0, 65_535).describe("Listen port; `0` takes any free port, printed on start."),
   ALLOWED_HOSTS: hostNames.describe(
-    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403, and so does an `Origin` that is not the gateway's own. A gateway on another address checks both only when this is set.",
+    "Further host names, comma-separated and without ports, that a gateway on loopback accepts in the `Host` header, beside `localhost`, `127.0.0.1` and `[::1]`. Other names get 403. A gateway on another address checks names only when this is set. An `Origin` that is not the `Host` of its request gets 403 on every address.",
   ),
   UPSTREAM_BASE_URL: baseUrl.describe(
     "The aggregator: chat completions are posted to `{UPSTREAM_BASE_URL}/chat/completions`. A base URL without a key is allowed, with a warning: local servers need none.",
@@ -112,7 +112,7 @@ export const settingsShape = {
   ),
   AUTH_MIN_TOKEN_LENGTH: whole("8", 1, 4_096).describe("Bearer tokens with fewer characters get 401."),
   AUTH_KEYS_FILE: path.describe(
-    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label and an optional `day_hard_usd=N` (what all tokens of that label may spend in a UTC day), with white space between; `#` begins a comment. It is read again when it changes: a withdrawn token is refused within a second. Without it, any token that is long enough is accepted.",
+    "File of the accepted tokens: one SHA-256 digest in hex per line, then an optional label and fields, with white space between; `#` begins a comment. Fields: `day_hard_usd=N` (what all tokens of that label may spend in a UTC day), `rpm=N` (requests a minute, in each gateway process), `expires=YYYY-MM-DD` (the last UTC day). It is read again when it changes: a withdrawn token is refused within a second. Keys of `smart-gateway keys add` are accepted beside it. Without either, any token that is long enough is accepted.",
   ),
   MAX_REQUEST_BYTES: whole("16777216", 1_024, 1_073_741_824).describe("Larger request bodies get 413."),
   MAX_REQUEST_VALUES: whole("100000", 1_000, 100_000_000).describe(
@@ -290,6 +290,12 @@ export function readUpstreamKey(path: string): Secret {
 
 /** Undefined when it is absent, or when its problem was added. */
 function readSetting(name: string, schema: z.ZodType, text: string | undefined, problems: Problem[]): unknown {
+  if (text !== undefined && /^(["']).*\1$/s.test(text)) {
+    const message = "stands in quotes, and they are a part of the value";
+    const suggestion = "remove them: env files of containers, and --env-file, take each value as it stands";
+    problems.push({ file: "environment", path: name, message, suggestion });
+    return undefined;
+  }
   const result = schema.safeParse(text || undefined);
   if (result.success) return result.data;
   problems.push(...result.error.issues.map((issue) => settingProblem(name, issue, text ?? "")));
@@ -311,8 +317,11 @@ function findWarnings(settings: Settings, env: Env): string[] {
   }
   if (!isLoopback(settings.host) && settings.authKeysFile === undefined) {
     warnings.push(
-      `HOST=${settings.host} listens beyond this machine, and without AUTH_KEYS_FILE any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
+      `HOST=${settings.host} listens beyond this machine, and without AUTH_KEYS_FILE or \`keys add\` any bearer token of ${settings.authMinTokenLength} characters is accepted.`,
     );
+  }
+  if (settings.dashboardToken !== undefined && settings.dashboardToken.length < 16) {
+    warnings.push("DASHBOARD_TOKEN has fewer than 16 characters, and could be guessed: choose a long random one.");
   }
   if (settings.workers > availableParallelism()) {
     warnings.push(`WORKERS=${settings.workers} is more than the ${availableParallelism()} processors of this machine.`);
@@ -321,7 +330,7 @@ function findWarnings(settings: Settings, env: Env): string[] {
   // Workers are started with what the supervisor has read.
   if (isGiven(extraCaCerts) && settings.workers === 1 && isReadTooLate(extraCaCerts)) {
     warnings.push(
-      "NODE_EXTRA_CA_CERTS has no effect in .env, because the runtime reads it before: set it in the environment.",
+      "NODE_EXTRA_CA_CERTS has no effect in an env file, because the runtime reads it before: set it in the environment.",
     );
   }
   for (const name of Object.keys(env)) {

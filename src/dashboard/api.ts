@@ -2,28 +2,27 @@ import type { z } from "zod";
 import { jsonResponse } from "#http/endpoint.ts";
 import { readJson } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
+import type { Operator } from "#operator/audit.ts";
+import type { OperatorSources } from "#operator/sources.ts";
 import type { Timers } from "#platform/time.ts";
-import { type Call, type Endpoint, type Operator, Refusal, wrongMethod } from "./endpoint.ts";
+import { type Call, type Endpoint, Refusal, refusalOf, wrongMethod } from "./endpoint.ts";
 import { budgetEndpoints } from "./endpoints/budgets.ts";
 import { decisionEndpoints } from "./endpoints/decisions.ts";
-import { holdEndpoints } from "./endpoints/holds.ts";
 import { modelEndpoints } from "./endpoints/models.ts";
 import { nowEndpoints } from "./endpoints/now.ts";
 import { playgroundEndpoints } from "./endpoints/playground.ts";
 import { policyEndpoints } from "./endpoints/policy.ts";
 import { type EventStream, openEventStream } from "./event-stream.ts";
-import type { DashboardSources } from "./sources.ts";
 
 /**
  * Every endpoint under `/dashboard/api/`, by method and path: what the server serves, the page has its types from and the reference
  * lists. `{…}` in a path is one segment, URL-encoded. The first that fits a call serves it.
  */
-export function dashboardEndpoints(sources: DashboardSources) {
+export function dashboardEndpoints(sources: OperatorSources) {
   return {
     ...nowEndpoints(sources),
     ...decisionEndpoints(sources),
     ...budgetEndpoints(sources),
-    ...holdEndpoints(sources),
     ...modelEndpoints(sources),
     ...policyEndpoints(sources),
     ...playgroundEndpoints(sources),
@@ -121,7 +120,9 @@ export function apiRouter(
   return (...call: Parameters<typeof answer>) =>
     answer(...call).catch((error: unknown) => {
       // Defects are the server's to report. What else is thrown comes from a store, and its message may hold the database's address.
-      if ([Refusal, TypeError, RangeError, ReferenceError].some((type) => error instanceof type)) throw error;
+      if ([TypeError, RangeError, ReferenceError].some((type) => error instanceof type)) throw error;
+      const refusal = refusalOf(error);
+      if (refusal !== undefined) throw refusal;
       throw new Refusal(503, "The database does not answer. Try again shortly.", "store_unavailable");
     });
 }

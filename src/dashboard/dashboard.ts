@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { type Handler, jsonResponse } from "#http/endpoint.ts";
 import { readText } from "#http/request/read-body.ts";
 import type { ServerConnection } from "#http/server-options.ts";
+import type { OperatorSources } from "#operator/sources.ts";
 import { type AccessOptions, dashboardAccess, isEncrypted } from "./access/access.ts";
+import { EndedSessions } from "./access/ended-sessions.ts";
 import { nextPath, operatorName } from "./access/login.ts";
-import { expiredCookie } from "./access/session-cookie.ts";
 import { apiRouter, dashboardEndpoints } from "./api.ts";
 import { Refusal, wrongMethod } from "./endpoint.ts";
-import type { DashboardSources } from "./sources.ts";
 import { StaticFiles } from "./static-files.ts";
 
 type Headers = Record<string, string>;
@@ -16,11 +16,11 @@ const maxLoginBytes = 16_384;
 
 /** Answers everything under `/dashboard`: the login, the page's files, the API. */
 export function dashboardHandler(
-  sources: DashboardSources,
+  sources: OperatorSources,
   { token, allowedHosts }: Pick<AccessOptions, "token" | "allowedHosts">,
   connection: ServerConnection,
 ): Handler {
-  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock });
+  const access = dashboardAccess({ token, allowedHosts, clock: sources.clock, ended: new EndedSessions(sources) });
   const files = new StaticFiles(join(import.meta.dir, "assets"));
   const answerCall = apiRouter(dashboardEndpoints(sources), sources.timers, connection);
 
@@ -68,7 +68,7 @@ export function dashboardHandler(
       return file;
     }
     const address = connection.addressOf(request);
-    const operator = access.admit(request, address);
+    const operator = await access.admit(request, address);
     if (path === "login" && token !== undefined && isRead) {
       return form("", nextPath(searchParams.get("next")), common);
     }
@@ -79,7 +79,7 @@ export function dashboardHandler(
       if (!isRead) access.checkWrite(request, operator);
       const headers = { ...common, "cache-control": "no-store" };
       if (call !== "logout" || request.method !== "POST") return answerCall(call, request, operator, headers);
-      return jsonResponse({ ok: true }, { ...headers, "set-cookie": expiredCookie(isEncrypted(request)) });
+      return jsonResponse({ ok: true }, { ...headers, "set-cookie": await access.logout(request, operator) });
     }
     if (!isRead) throw wrongMethod("A page of the dashboard does", request.method, ["GET", "HEAD"]);
     if (operator === undefined) {

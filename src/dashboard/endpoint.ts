@@ -1,13 +1,9 @@
 import type { z } from "zod";
 import type { ErrorCode } from "#domain/error-codes.ts";
 import type { HttpError } from "#http/errors.ts";
+import type { Operator } from "#operator/audit.ts";
+import { OperatorProblem } from "#operator/problem.ts";
 import type { EventStream } from "./event-stream.ts";
-
-/** Who uses the dashboard: the name for the audit log, and how they came in (`loopback`: a program of this machine, no token is set). */
-export interface Operator {
-  readonly name: string;
-  readonly by: "loopback" | "session" | "token";
-}
 
 /** What an endpoint is called with: query and body have passed its schemas. */
 export interface Call<Query = unknown, Body = unknown> {
@@ -46,6 +42,17 @@ export class Refusal extends Error {
     super(detail);
     this.error = { status, detail, code, headers: { ...(status === 503 ? { "retry-after": "1" } : {}), ...headers } };
   }
+}
+
+const statuses = { invalid: 422, not_found: 404, conflict: 409, unavailable: 503 } as const satisfies Record<
+  OperatorProblem["kind"],
+  number
+>;
+
+/** The answer to what was thrown; undefined for what is no refusal. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof OperatorProblem) return new Refusal(statuses[error.kind], error.message, error.code);
+  return error instanceof Refusal ? error : undefined;
 }
 
 export function wrongMethod(taker: string, method: string, taken: readonly string[]): Refusal {

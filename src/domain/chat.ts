@@ -69,6 +69,10 @@ export interface TraceContext {
 export interface CallerKey {
   readonly label: string;
   readonly dayHard?: NanoUsd;
+  /** Requests a minute; every process counts for itself. */
+  readonly rpm?: number;
+  /** From then on it is refused, in milliseconds since the Unix epoch. */
+  readonly expiresMs?: number;
 }
 
 /** The label of a key that has a cap of its own, and so an account. */

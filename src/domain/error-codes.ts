@@ -13,7 +13,7 @@ export const errorCodes = {
   409: ["hold_is_live"],
   413: ["request_too_large", "invalid_request", "too_many_secrets"],
   422: ["invalid_request", "field_refused", "credential_not_replaceable"],
-  429: ["too_many_logins"],
+  429: ["too_many_logins", "key_rate_exceeded"],
   // The caller has gone: only records and the log have it.
   499: ["caller_gone"],
   500: [

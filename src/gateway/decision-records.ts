@@ -2,15 +2,16 @@ import { openLargeStore } from "#db/store-database.ts";
 import type { SharedConnection } from "#ledger/ledger.ts";
 import type { LedgerEvent } from "#ledger/open-ledger.ts";
 import type { LedgerNotice } from "#ledger/rules/operations.ts";
+import { explainedRecord } from "#operator/records.ts";
 import { redactId } from "#pipeline/redact-request.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { buildRecord, type PreviousAnswer } from "#records/build-record.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
-import { explain, explainedNow } from "#records/explain/explain.ts";
+import { explainedNow } from "#records/explain/explain.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { ReportedOutcome } from "#records/records.ts";
 import { type Rejection, rejectionRecords } from "#records/rejections.ts";
-import { configurationNames, readConfiguration } from "#records/replay/replay.ts";
+import { configurationNames } from "#records/replay/replay.ts";
 import { StoredRecords } from "#records/stored-records.ts";
 import { operatorText } from "#telemetry/log/log.ts";
 import { storeProblem } from "./events.ts";
@@ -123,12 +124,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
       return kind === "off" ? undefined : { ok, queued, dropped };
     },
     /** By decision id or request id. Rejects when the store does not answer. */
-    async explained(id: string): Promise<ExplainedDecision | undefined> {
-      const record = await stored.get(id);
-      if (record === undefined) return undefined;
-      const config = record.policy_hash === null ? undefined : await stored.config(record.policy_hash);
-      return { ...record, explanation: explain(record, readConfiguration(config)) };
-    },
+    explained: (id: string): Promise<ExplainedDecision | undefined> => explainedRecord(stored, id),
     /** The explanation of a request whose record is not written yet. What is known only at its end is left out while it runs. */
     explainNow: (record: RequestRecord): object => explainedNow(build(record, previousAnswer(record)), record.routed),
   };

@@ -162,17 +162,25 @@ export function countReservation({ amount }: Reservation, reply: ReserveReply, {
   if (reply.kind === "held") metrics.count("smart_gateway_held_usd_total", amount);
 }
 
+function idOf(value: string | undefined) {
+  return value === undefined ? undefined : logId(value);
+}
+
 /** A request was answered with an error, and has no record of its own. */
 export function reportRejection(
   rejected: RejectedRequest,
   kept: { requestRejected(rejection: Rejection): void },
   { log, metrics }: GatewayContext,
 ): void {
-  const { requestId, route, method, status, code } = rejected;
+  const { requestId, route, method, status, code, param, model, label } = rejected;
   // A path that is no route says nothing about the gateway's own work: browsers and scanners ask for many.
-  if (code !== "not_found" && code !== "method_not_allowed") kept.requestRejected({ requestId, route, status, code });
+  if (code !== "not_found" && code !== "method_not_allowed") kept.requestRejected(rejected);
   metrics.count("smart_gateway_rejections_total", 1, route, String(status));
-  log("request_rejected", { request_id: logId(requestId), status, method: logId(method), route: logId(route) });
+  log("request_rejected", {
+    ...{ request_id: logId(requestId), status, method: logId(method), route: logId(route) },
+    ...{ code: idOf(code), field: idOf(param), model: idOf(model) },
+    key: label === undefined ? undefined : operatorText(label),
+  });
 }
 
 /** Finished requests are recorded so many at a time, or so many milliseconds after the first of them. */

@@ -1,6 +1,6 @@
 import type { Settings } from "#config/settings.ts";
-import type { RecentNotices } from "#dashboard/sources.ts";
 import type { BillingLookups, Ledger, SharedConnection } from "#ledger/ledger.ts";
+import type { RecentNotices } from "#operator/sources.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { Log } from "#telemetry/log/log.ts";
 import type { Metrics } from "#telemetry/metrics/metrics.ts";

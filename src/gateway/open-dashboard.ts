@@ -1,17 +1,14 @@
-import { type OperatorActions, openOperatorActions } from "#dashboard/audit.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
 import type { Handler } from "#http/endpoint.ts";
 import type { ServerConnection } from "#http/server-options.ts";
-import type { LedgerAdmin } from "#ledger/admin/ledger-admin.ts";
-import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import type { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import type { PriceBookReader } from "#models/price-book/price-book-reader.ts";
-import { LazyStore } from "#platform/lazy-store.ts";
+import type { OperatorSources } from "#operator/sources.ts";
+import { openStores } from "#operator/stores.ts";
 import type { GatewayRecords } from "./decision-records.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import type { OpenHealth } from "./open-parts.ts";
 
-type DashboardParts = Pick<DashboardSources, "ledger" | "configStatus"> & {
+type DashboardParts = Pick<OperatorSources, "ledger" | "configStatus"> & {
   readonly records: GatewayRecords;
   readonly health: OpenHealth;
   readonly prices: PriceBookReader;
@@ -28,21 +25,16 @@ export function openDashboard(
   const { nodeId, command } = settings;
   const { ledger, configStatus, prices, health, keyUsage } = parts;
   const { records, policyHash, holdClosed, explained } = parts.records;
-  const admin = new LazyStore<LedgerAdmin>(() => openLedgerAdmin(settings.databaseUrl, true));
-  const actions = new LazyStore<OperatorActions>(() => openOperatorActions(settings.databaseUrl));
-  closing.addWithTimeout(async () => {
-    await Promise.all([admin.close(), actions.close()]);
-  });
-  const sources: DashboardSources = {
+  const stores = openStores(settings.databaseUrl, true);
+  closing.addWithTimeout(() => stores.close());
+  const sources: OperatorSources = {
     ...time,
-    ...{ notices, records, policyHash, holdClosed, explained, ledger, configStatus },
+    ...{ notices, records, policyHash, holdClosed, explained, ledger, configStatus, stores },
     installation: { version, nodeId, demo: settings.upstream.kind === "demo", command },
     config: () => configuration.current(),
     files: settings,
-    admin: () => admin.opened(),
     health: health.registry,
     overrides: health.overrides,
-    actions: () => actions.opened(),
     drifts: () => prices.drifts.map((drift) => ({ ...drift, atMs: prices.readMs ?? 0 })),
     priceBookReadMs: () => prices.readMs,
     reconciliation: () => keyUsage?.latest,

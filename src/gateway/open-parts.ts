@@ -1,3 +1,5 @@
+import type { LiveConfig } from "#config/live-config.ts";
+import { inMemoryPath } from "#db/database-url.ts";
 import { HealthSync } from "#health/health-sync.ts";
 import { ProcessHealthRegistry } from "#health/registry.ts";
 import { openHealthStore } from "#health/store/health-store.ts";
@@ -8,6 +10,7 @@ import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-stor
 import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
+import { AcceptedKeys, openCallerKeys } from "#operator/caller-keys.ts";
 import { dearestCallOf, maxCredibleCost } from "#pipeline/settle/cost.ts";
 import type { Simulator } from "#simulator/simulator.ts";
 import { operatorText } from "#telemetry/log/log.ts";
@@ -43,6 +46,19 @@ export async function openGatewayLedger(
   // Nearly all requests have no goal: the first of them need not read the store.
   await ledger.read(adhocGoal);
   return ledger;
+}
+
+/** Who may come in: the keys of the file and of the database. Those of a database that ends with the process nobody can add to. */
+export async function openAcceptedKeys(live: Pick<LiveConfig, "keys">, { settings, time, closing }: GatewayContext) {
+  if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return () => live.keys();
+  const store = await openCallerKeys(settings.databaseUrl);
+  const accepted = new AcceptedKeys(() => live.keys(), store, time.timers);
+  closing.add(() => {
+    accepted.close();
+    return store.close();
+  });
+  await accepted.start();
+  return () => accepted.current();
 }
 
 export type OpenHealth = Awaited<ReturnType<typeof openHealth>>;

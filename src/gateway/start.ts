@@ -1,10 +1,10 @@
 import { type LiveConfig, liveConfig } from "#config/live-config.ts";
 import type { Problem } from "#config/problem.ts";
 import type { Settings } from "#config/settings.ts";
-import { RecentNotices } from "#dashboard/sources.ts";
 import type { ModelKey } from "#domain/model.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { startServer } from "#http/server.ts";
+import { RecentNotices } from "#operator/sources.ts";
 import { CallsInFlight } from "#pipeline/execute/calls-in-flight.ts";
 import { FirstEventTimes } from "#pipeline/execute/first-event-times.ts";
 import { RetryBudget } from "#pipeline/execute/retry-budget.ts";
@@ -24,6 +24,7 @@ import { Closing, type GatewayContext, type GatewayLedger } from "./gateway-cont
 import { LiveConfiguration } from "./live-configuration.ts";
 import { openDashboard } from "./open-dashboard.ts";
 import {
+  openAcceptedKeys,
   openGatewayLedger,
   openHealth,
   openKeyUsage,
@@ -103,6 +104,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
   const ledger = await openGatewayLedger(context, (event) => kept?.ledgerChanged(event));
   const records = openRecords(ledger, context);
   kept = records;
+  const keys = await openAcceptedKeys(live, context);
   const health = await openHealth(context);
   const simulator = await openSimulator(context);
   const address = upstreamAddress(context, simulator);
@@ -141,7 +143,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
   await pricesRead;
   const http = startServer({
     ...{ settings, ports, version, configStatus, records, idleSeconds },
-    keys: () => live.keys(),
+    keys,
     lastModel: (goal) => lastModels.get(goal),
     dashboard: openDashboard({ ledger, records, health, configStatus, prices, keyUsage }, context),
     traces: tracing && tracedRequests(tracing),

@@ -1,4 +1,4 @@
-import { getProxyForUrl } from "proxy-from-env";
+import { proxyFor } from "./proxy-environment.ts";
 
 /** Where to connect for a URL, and what each request must say: directly, through a forward proxy, or through a tunnel. */
 export interface ConnectTarget {
@@ -37,7 +37,7 @@ export function connectTargetOf(url: URL): ConnectTarget {
     host: url.host,
     proxyHeaders: "",
   };
-  const proxyUrl = isLoopback(hostname) ? "" : getProxyForUrl(url.href);
+  const proxyUrl = proxyFor(url, process.env);
   if (proxyUrl === "") return direct;
 
   const proxy = URL.canParse(proxyUrl) ? new URL(proxyUrl) : undefined;
@@ -73,8 +73,4 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "::1" || /^127(\.\d+){3}$/.test(hostname);
 }

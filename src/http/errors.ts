@@ -10,6 +10,10 @@ export interface HttpError {
   /** The request field at fault. */
   readonly param?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** For log and record: what stood in `model`, if it is plain and no credential. */
+  readonly model?: string | undefined;
+  /** For log and record: the label of the caller's key, where the caller may not come in. */
+  readonly label?: string;
   /** The decision, for a caller that wants it explained. */
   readonly explained?: unknown;
 }

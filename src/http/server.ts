@@ -1,11 +1,12 @@
 import { anyone, authorize } from "./access/auth.ts";
+import { KeyRates } from "./access/key-rates.ts";
 import { originCheck } from "./access/origin-check.ts";
 import { PieceCache } from "./chat-body/piece-cache.ts";
 import { type Answer, type Endpoint, type EndpointTable, jsonResponse } from "./endpoint.ts";
 import { chatEndpoint } from "./endpoints/chat.ts";
 import { decisionRecordEndpoint, decisionRecordPath } from "./endpoints/decision-record.ts";
 import { healthReport } from "./endpoints/health.ts";
-import { modelsEndpoint } from "./endpoints/models.ts";
+import { modelEndpoint, modelPath, modelsEndpoint } from "./endpoints/models.ts";
 import {
   livenessEndpoint,
   metricsEndpoint,
@@ -135,6 +136,7 @@ function endpointTable(options: ServerOptions, state: ServerState): EndpointTabl
     "/v1/route/status": get("route_status", routeStatusEndpoint(options)),
     [decisionRecordPath]: get("route_decisions", decisionRecordEndpoint(records)),
     "/v1/models": get("models", modelsEndpoint(ports)),
+    [modelPath]: get("models", modelEndpoint(ports)),
     "/healthz": open(async (_request, _, common) => {
       const { body, status } = await health();
       return jsonResponse(body, common, status);
@@ -152,10 +154,13 @@ type AdmissionCheck = (headers: Headers, admission: Endpoint["admission"]) => Re
 
 function admissionCheck({ settings, ports, keys }: ServerOptions, { load, streams }: ServerState): AdmissionCheck {
   const limit = maxStreams();
+  const rates = new KeyRates(settings.workers);
   return (headers, admission) => {
     if (admission === "open") return anyone;
-    const authorized = authorize(headers, settings.authMinTokenLength, keys());
+    const authorized = authorize(headers, settings.authMinTokenLength, keys(), ports.clock.now());
     if ("status" in authorized || admission === "token") return authorized;
+    const tooMany = authorized.key && rates.take(authorized.key, ports.clock.monotonic());
+    if (tooMany !== undefined) return tooMany;
     const { eventLoopDelayMs, memoryShare } = load;
     const ledgerOldestMs = admission === "ledger" ? ports.ledger.oldestMs() : 0;
     const activeStreams = streams.count;
@@ -176,7 +181,7 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
   const isDemo = settings.upstream.kind === "demo";
   // Enough that callers who send somewhat too much read the refusal only after they have sent it all.
   const maxLingeringBytes = 4 * settings.maxRequestBytes;
-  return ({ handler, label, admission, isProbe }, tracedAs) =>
+  return ({ handler, label: route, admission, isProbe }, tracedAs) =>
     async (request) => {
       if (tracedAs !== undefined) traces?.started(request, tracedAs);
       const { headers, method } = request;
@@ -186,10 +191,12 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
       // The runtime closes the connection as asked, and does not say so by itself.
       if (closesAfter(headers.get("connection"))) common["connection"] = "close";
       let answer: Answer;
+      let label: string | undefined;
       try {
         const admitted = originProblem(headers) ?? admit(headers, admission);
         // It may wait for the database longer than a connection may be idle.
         if (method === "GET") connection.liftIdleTimeout(request);
+        label = "status" in admitted ? admitted.label : admitted.key?.label;
         answer = "status" in admitted ? admitted : await handler(request, requestId, common, admitted.key);
       } catch (error) {
         onCrash(error, requestId);
@@ -205,7 +212,16 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
         !response.headers.has("x-smart-gateway-decision-id") &&
         !(isProbe === true && status === 503)
       )
-        onRejected({ requestId, route: label, method, status, code: error?.code });
+        onRejected({
+          requestId,
+          route,
+          method,
+          status,
+          label,
+          code: error?.code,
+          param: error?.param,
+          model: error?.model,
+        });
       const sent = leavesBody(request, response)
         ? await withLingeringClose(request, response, ports.timers, maxLingeringBytes)
         : response;

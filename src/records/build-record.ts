@@ -78,6 +78,8 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
       routed && context.salt !== undefined ? Bun.hash(routed.conversationKey, context.salt).toString(36) : null,
     generation_ids: generationIds,
     label: request.label ?? null,
+    error_param: null,
+    asked_model: null,
     route: "chat_completions",
     alias: request.alias,
     stream: request.stream,

@@ -122,6 +122,8 @@ export const DecisionRecord = z.object({
   outcome: z.enum(requestOutcomes),
   refused_by: RefusedBy.nullable(),
   error_class: textOrNull("The error's code, or the last attempt's failure."),
+  error_param: textOrNull("The field or header at fault, where the request was refused before a decision."),
+  asked_model: textOrNull("What stood in `model` then."),
   cause: Cause.nullable(),
   rule: textOrNull("Names of the hard rules that fired, comma-separated."),
   kind: TaskKind.nullable(),

@@ -92,6 +92,8 @@ export function aDecisionRecord(index: number, given: Partial<DecisionRecord> = 
     conversation: "c1",
     generation_ids: [],
     label: null,
+    error_param: null,
+    asked_model: null,
     route: "chat_completions",
     alias: "smart-router",
     stream: false,

@@ -9,6 +9,10 @@ export interface Rejection {
   readonly status: number;
   /** `error.code`; one of a few. Undefined: only the status is known. */
   readonly code: string | undefined;
+  /** The field or header at fault, what stood in `model`, and the label of the caller's key, as far as they are known. */
+  readonly param?: string | undefined;
+  readonly model?: string | undefined;
+  readonly label?: string | undefined;
 }
 
 /** This many rejections of a kind have a record each until the next flush; the others share one. */
@@ -20,12 +24,12 @@ export function rejectionRecords(
   newId: () => string,
   append: (record: DecisionRecord) => void,
 ) {
-  /** By route, status and code. All three are our own words, so there are few. */
+  /** By route, status, code and label. All are our own words or the operator's, so there are few. */
   const kinds = new Map<string, { count: number; shared?: DecisionRecord }>();
   return {
     add(rejection: Rejection): void {
       const nowMs = clock.now();
-      const name = `${rejection.route} ${rejection.status} ${rejection.code ?? ""}`;
+      const name = `${rejection.route} ${rejection.status} ${rejection.code ?? ""} ${rejection.label ?? ""}`;
       const kind = kinds.get(name) ?? { count: 0 };
       kinds.set(name, kind);
       kind.count += 1;
@@ -53,7 +57,7 @@ const blank = Object.fromEntries(
 );
 
 function rejectionRecord(
-  { requestId, route, status, code }: Rejection,
+  { requestId, route, status, code, param, model, label }: Rejection,
   decisionId: string,
   atMs: number,
 ): DecisionRecord {
@@ -68,6 +72,9 @@ function rejectionRecord(
     outcome: status >= 500 && status !== 503 ? "failed" : "refused",
     refused_by: "gateway",
     error_class: code ?? null,
+    error_param: param ?? null,
+    asked_model: model ?? null,
+    label: label ?? null,
     timings: { gate_ms: null, decision_ms: null, ledger_ms: null, first_token_ms: null, total_ms: 0 },
     cost_state: "known",
     repeated: 1,

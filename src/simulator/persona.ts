@@ -22,9 +22,9 @@ export function simulatedAnswer(body: JsonObject, model: Model): AnswerContent {
   const reasoning = model.reasoning
     ? `${marker} thinking: the question is about “${excerpt(ask, 80)}”. First what is known, then what could go wrong, then an answer.`
     : "";
-  const tool = findWantedTool(body, messages, ask);
+  const tool = demandedTool(body);
   if (tool !== undefined) {
-    const args = JSON.stringify(schemaInstance(tool.parameters, ask, 0));
+    const args = JSON.stringify(schemaInstance(tool.parameters, 0));
     return { reasoning, text: "", toolCalls: [{ name: tool.name, arguments: args }] };
   }
   const format = objectOr(body["response_format"]);
@@ -33,7 +33,7 @@ export function simulatedAnswer(body: JsonObject, model: Model): AnswerContent {
   if (format?.["type"] === "json_object") {
     text = JSON.stringify({ simulated: true, model: model.upstreamId, answer: text });
   }
-  if (format?.["type"] === "json_schema") text = JSON.stringify(schemaInstance(schema, ask, 0));
+  if (format?.["type"] === "json_schema") text = JSON.stringify(schemaInstance(schema, 0));
   return { reasoning, text, toolCalls: [] };
 }
 
@@ -84,30 +84,20 @@ interface Tool {
   readonly parameters: JsonObject;
 }
 
-/** A tool is called when `tool_choice` demands it, or when the newest user message contains a word of the tool's name. */
-function findWantedTool(body: JsonObject, messages: readonly JsonObject[], ask: string): Tool | undefined {
+/** A tool is called only where `tool_choice` demands it: agents execute what is called, and nobody has thought about it here. */
+function demandedTool(body: JsonObject): Tool | undefined {
+  const choice = body["tool_choice"];
+  const named = objectOr(objectOr(choice)?.["function"])?.["name"];
+  if (named === undefined && choice !== "required") return undefined;
   const tools = objectsIn(body["tools"]).flatMap((tool): Tool[] => {
     const { name, parameters } = objectOr(tool["function"]) ?? {};
     return typeof name === "string" ? [{ name, parameters: objectOr(parameters) ?? {} }] : [];
   });
-  const choice = body["tool_choice"];
-  const forced = objectOr(objectOr(choice)?.["function"])?.["name"];
-  if (forced !== undefined) return tools.find((tool) => tool.name === forced);
-  const after = messages.at(-1)?.["role"];
-  if (choice === "none" || after === "tool" || after === "function") return undefined;
-  if (choice === "required") return tools[0];
-  const asked = ask.toLowerCase();
-  return tools.find(({ name }) => {
-    const words = name
-      .replace(/([a-z])([A-Z])/g, "$1 $2")
-      .toLowerCase()
-      .split(/[^a-z]+/);
-    return words.some((word) => word.length >= 4 && asked.includes(word));
-  });
+  return named === undefined ? tools[0] : tools.find((tool) => tool.name === named);
 }
 
-/** A value that fits a JSON Schema well enough for a demonstration, with what the ask offers filled in. */
-function schemaInstance(schema: JsonObject, ask: string, depth: number): Json {
+/** A value that fits a JSON Schema well enough for a demonstration. No text of the request is in it: it could be a command. */
+function schemaInstance(schema: JsonObject, depth: number): Json {
   if (Array.isArray(schema["enum"])) return schema["enum"][0] ?? null;
   if ("const" in schema) return schema["const"] ?? null;
   const declared = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
@@ -119,29 +109,22 @@ function schemaInstance(schema: JsonObject, ask: string, depth: number): Json {
       const required = Array.isArray(schema["required"]) ? schema["required"] : Object.keys(properties);
       return Object.fromEntries(
         required.flatMap((name) =>
-          typeof name === "string" ? [[name, schemaInstance(objectOr(properties[name]) ?? {}, ask, depth + 1)]] : [],
+          typeof name === "string" ? [[name, schemaInstance(objectOr(properties[name]) ?? {}, depth + 1)]] : [],
         ),
       );
     }
     case "array":
-      return [schemaInstance(objectOr(schema["items"]) ?? {}, ask, depth + 1)];
+      return [schemaInstance(objectOr(schema["items"]) ?? {}, depth + 1)];
     case "integer":
     case "number":
-      return Number(/\d{1,9}/.exec(ask)?.[0] ?? 1);
+      return 1;
     case "boolean":
       return true;
     case "null":
       return null;
     default:
-      return named(ask);
+      return "simulated";
   }
-}
-
-/** The part of a sentence that is most likely an argument: something quoted, else a name in mid-sentence. */
-function named(ask: string): string {
-  const quoted = /["“'`]([^"”'`]{1,80})["”'`]/.exec(ask)?.[1];
-  const name = /\s(\p{Lu}[\p{L}\p{N}]+)/u.exec(ask)?.[1];
-  return quoted ?? name ?? "simulated";
 }
 
 function contentText(content: Json | undefined): string {

@@ -81,4 +81,31 @@ describe("without a script", () => {
     expect(chunks.at(-1).usage).toEqual(whole.usage);
     expect(chunks.filter((event) => event.choices[0]?.finish_reason)).toHaveLength(1);
   });
+
+  // What agents call they execute: words of the ask must not become a command.
+  const bash = {
+    type: "function",
+    function: {
+      name: "run_bash_command",
+      parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+    },
+  };
+  test.each([
+    ["Explain `rm -rf build`, do not run it.", undefined, 0],
+    ["Run the bash command `rm -rf build`.", undefined, 0],
+    ["run_bash_command", "auto", 0],
+    ["Run the tests with bash.", "none", 0],
+    ["Run `rm -rf build`.", "required", 1],
+    ["Run `rm -rf build`.", { type: "function", function: { name: "run_bash_command" } }, 1],
+    ["Run `rm -rf build`.", { type: "function", function: { name: "another" } }, 0],
+  ])("%j with tool_choice %j makes %d tool calls, and never with words of the ask", async (content, choice, calls) => {
+    const response = await postChat(await simulator(), {
+      messages: [{ role: "user", content }],
+      tools: [bash],
+      ...(choice === undefined ? {} : { tool_choice: choice }),
+    });
+    const { message, finish_reason }: Answer = ((await response.json()) as Answer).choices[0];
+    expect([message.tool_calls?.length ?? 0, finish_reason]).toEqual([calls, calls > 0 ? "tool_calls" : "stop"]);
+    if (calls > 0) expect(JSON.parse(message.tool_calls[0].function.arguments)).toEqual({ command: "simulated" });
+  });
 });

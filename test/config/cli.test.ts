@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Policy } from "#config/policy.ts";
 import { RoutingDecision } from "#domain/routing.ts";
+import { aggregatorPages } from "#simulator/testing/aggregator-pages.ts";
 import { type CommandOptions, runCommand } from "../harness/command-line.ts";
+import { type Answer, startUpstream } from "../harness/gateway.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "smart-gateway-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -149,15 +151,50 @@ describe("smart-gateway route", () => {
 });
 
 describe("smart-gateway init and doctor", () => {
-  test("init writes valid files to start from, and never overwrites", async () => {
-    const first = await run(["init", "fresh", "--json"]);
+  test("init writes valid files to start from, which its commands read as they stand, and never overwrites", async () => {
+    const key = ["pa$word", "'`#x \"y"].join("");
+    const given = { UPSTREAM_API_KEY: key.replaceAll(" ", ""), PORT: "9200" };
+    const first = await run(["init", "fresh", "--json", "--per-day-usd", "8", "--per-goal-usd", "2"], { env: given });
+    const caps = (await run(["policy", "diff", "fresh/policy.yaml", "--json"])).json().changes;
+    expect(caps.map(({ to }: Answer) => to)).toEqual([8, 3.2, 2, 0.8]);
+    const wrong = await run(["init", "never"], { env: { PORT: "eighty" } });
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("PORT: must be a whole number")]);
     expect(first.json()).toEqual({ written: ["fresh/.env", "fresh/policy.yaml", "fresh/models.yaml"], kept: [] });
     expect(statSync(join(folder, "fresh/.env")).mode & 0o077).toBe(0);
     writeFileSync(join(folder, "fresh/policy.yaml"), "limits:\n  max_attempts: 3\n");
-    const [again, check] = [await run(["init", "fresh"]), await run(["policy", "check", "fresh/policy.yaml"])];
-    expect(again.out).toContain("kept     fresh/policy.yaml");
-    expect([again.code, check.code]).toEqual([0, 0]);
+    const again = await run(["init", "fresh"]);
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining("kept     fresh/policy.yaml")]);
     expect(readFileSync(join(folder, "fresh/policy.yaml"), "utf8")).toContain("max_attempts: 3");
+    const cwd = join(folder, "fresh");
+    const [read, unread] = await Promise.all([
+      runCommand(["doctor", "--offline", "--env-file", ".env"], { cwd, env: { PORT: "0" } }),
+      runCommand(["doctor", "--offline"], { cwd, env: { PORT: "0" } }),
+    ]);
+    expect([read.code, read.out]).toEqual([0, expect.stringContaining("https://openrouter.ai/api/v1")]);
+    expect(read.out).toContain("./policy.yaml");
+    expect(read.out).not.toContain("there is a .env");
+    expect(unread.out).toMatch(/WARN {2}settings .*there is a \.env[\s\S]*--env-file \.env/);
+    expect(unread.out).toContain("demo mode");
+  });
+
+  test("values of an env file are taken literally; what is no line of one is refused with its line", async () => {
+    const secret = ["pa$word", "$", "{HOME}", "#1`'", '"x'].join("");
+    const upstream = await startUpstream({ pages: aggregatorPages() });
+    const lines = ["# comment", "", `UPSTREAM_API_KEY=${secret}`, `UPSTREAM_BASE_URL=${upstream.url}`, "PORT=0\r", ""];
+    const env = file("literal.env", lines.join("\n"));
+    await run(["doctor", "--env-file", env]);
+    expect(upstream.requests.map(({ headers }) => headers["authorization"])).toContain(`Bearer ${secret}`);
+    const outside = await run(["doctor", "--env-file", env], { env: { PORT: "none" } });
+    expect([outside.code, outside.out]).toEqual([2, expect.stringContaining("PORT: must be")]);
+    await upstream.stop();
+    const broken = file("broken.env", `PORT=0\nexport HOST=::1\nPORT=1\nNODE ID=x\n${secret}\n`);
+    const refused = await run(["serve", "--env-file", broken]);
+    expect([refused.code, [...(refused.err.match(/broken\.env:\d/g) ?? [])]]).toEqual([
+      2,
+      [2, 3, 4, 5].map((n) => `broken.env:${n}`),
+    ]);
+    expect(refused.err).not.toContain("HOME");
+    expect((await run(["serve", "--env-file", "nowhere.env"])).code).toBe(2);
   });
 
   test("doctor says what is wrong and what to do: configuration with exit code 2, the rest with 1", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -70,34 +70,5 @@ describe("smart-gateway policy diff", () => {
     const text = await run(["policy", "diff", old], { env: { ROUTING_POLICY_PATH: fresh } });
     expect(text.out).toMatch(/limits\.max_attempts +4 +3/);
     expect((await run(["policy", "diff", old, old])).out).toContain("changes nothing");
-  });
-});
-
-describe("smart-gateway init", () => {
-  const env = (name: string) => readFileSync(join(folder, name, ".env"), "utf8");
-
-  test("writes the flags, and settings of the environment, into files that can be used", async () => {
-    const given = {
-      UPSTREAM_API_KEY: "from-the-environment",
-      PORT: "9200",
-      UPSTREAM_BASE_URL: "http://127.0.0.1:1/v1",
-    };
-    const { code } = await run(["init", "flags", "--per-day-usd", "8", "--per-goal-usd", "2"], { env: given });
-    expect(code).toBe(0);
-    for (const [name, value] of Object.entries(given)) expect(env("flags").split("\n")).toContain(`${name}=${value}`);
-    expect(env("flags")).toMatch(/^#DATABASE_URL=/m);
-    const { changes } = (await run(["policy", "diff", "flags/policy.yaml", "--json"])).json();
-    expect(changes.map(({ key, to }: Answer) => [key, to])).toEqual([
-      ["budget.per_day_hard_usd", 8],
-      ["budget.per_day_soft_usd", 3.2],
-      ["budget.per_goal_hard_usd", 2],
-      ["budget.per_goal_soft_usd", 0.8],
-    ]);
-    const { code: usable } = await run(["doctor", "--offline"], {
-      env: { PORT: "0", ROUTING_POLICY_PATH: "flags/policy.yaml", MODEL_REGISTRY_PATH: "flags/models.yaml" },
-    });
-    expect(usable).toBe(0);
-    const wrong = await run(["init", "never"], { env: { PORT: "eighty" } });
-    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("PORT: must be a whole number")]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -65,6 +65,9 @@ const onDatabase: { readonly [command: string]: readonly string[] } = {
   "budgets release": ["x"],
   "budgets set": ["--goal", "a", "--hard-usd", "1"],
   "budgets reconcile": [],
+  "keys list": [],
+  "keys add": ["ci"],
+  "keys revoke": ["ci"],
   "decisions tail": ["--no-follow"],
   "decisions show": ["x"],
   "decisions export": [],
@@ -98,8 +101,8 @@ const someOnDatabase = ["budgets show", "decisions tail", "models reset", "polic
 const longMs = 120_000;
 
 /** How each command ends with this database; run beside each other, because each takes a while to start. */
-async function endings(databaseUrl: string, commands: readonly string[] = Object.keys(onDatabase)) {
-  const env = { DATABASE_URL: databaseUrl, UPSTREAM_API_KEY: "x", UPSTREAM_BASE_URL: "http://127.0.0.1:1" };
+async function endings(database: Record<string, string>, commands: readonly string[] = Object.keys(onDatabase)) {
+  const env = { ...database, UPSTREAM_API_KEY: "x", UPSTREAM_BASE_URL: "http://127.0.0.1:1" };
   const ended = async (name: string): Promise<[string, Ending]> => {
     const args = [...name.split(" "), ...(onDatabase[name] ?? []), "--json"];
     const { code, out, err } = await runCommand(args, { cwd: folder, env });
@@ -131,7 +134,10 @@ describe("a command on a database", () => {
   test(
     "that is not there ends with 2, says where it looked, in JSON where that was asked for, and creates nothing",
     async () => {
-      expect(await endings("sqlite:./none/gateway.db")).toEqual(allAre(2, "no database at ./none/gateway.db yet"));
+      // In a container the URL is a mounted secret.
+      const file = join(folder, "database-url");
+      writeFileSync(file, "sqlite:./none/gateway.db\n");
+      expect(await endings({ DATABASE_URL_FILE: file })).toEqual(allAre(2, "no database at ./none/gateway.db yet"));
       expect(existsSync(join(folder, "none"))).toBe(false);
     },
     longMs,
@@ -140,9 +146,13 @@ describe("a command on a database", () => {
   test(
     "in memory, or whose URL has no known form, ends with 2, and the URL is not repeated",
     async () => {
-      expect(await endings("sqlite::memory:", someOnDatabase)).toEqual(allAre(2, "in-memory", someOnDatabase));
-      const results = await endings("mysql://me:secret-word@host/db", someOnDatabase);
-      expect(results).toEqual(allAre(2, "DATABASE_URL", someOnDatabase));
+      expect(await endings({ DATABASE_URL: "sqlite::memory:" }, someOnDatabase)).toEqual(
+        allAre(2, "in-memory", someOnDatabase),
+      );
+      const results = await endings({ DATABASE_URL: "mysql://me:secret-word@host/db" }, someOnDatabase);
+      for (const { code, answer } of results.values()) {
+        expect([code, answer]).toMatchObject([2, { ok: false, problems: [{ path: "DATABASE_URL" }] }]);
+      }
       expect(JSON.stringify([...results])).not.toContain("secret-word");
     },
     longMs,
@@ -152,7 +162,10 @@ describe("a command on a database", () => {
     "on a server that does not answer ends with 1: to wait may help",
     async () => {
       const ofPostgres = Object.keys(onDatabase).filter((name) => name !== "backup");
-      const results = await endings(`postgres://me:secret-word@127.0.0.1:${await freePort()}/db`, ofPostgres);
+      const results = await endings(
+        { DATABASE_URL: `postgres://me:secret-word@127.0.0.1:${await freePort()}/db` },
+        ofPostgres,
+      );
       expect(results).toEqual(allAre(1, "", ofPostgres));
       expect(JSON.stringify([...results])).not.toContain("secret-word");
     },
@@ -170,7 +183,7 @@ else {
       try {
         const url = server.url.replace(/[^/]+$/, "no_such_database");
         const commands = someOnDatabase.filter((name) => name !== "backup");
-        expect(await endings(url, commands)).toEqual(allAre(2, "no_such_database", commands));
+        expect(await endings({ DATABASE_URL: url }, commands)).toEqual(allAre(2, "no_such_database", commands));
       } finally {
         await server.remove();
       }

@@ -54,6 +54,19 @@ describe("settings", () => {
     expect(refused).toEqual([["UPSTREAM_API_KEY_FILE"], [`${path}-missing`]]);
   });
 
+  test.each([
+    ["UPSTREAM_API_KEY", '"key-for-a-test"'],
+    ["DATABASE_URL", "'sqlite:./x.db'"],
+    ["PORT", '"8080"'],
+    ["ROUTING_POLICY_PATH", '"policy.yaml"'],
+  ])("%s=%s, with the quotes that an env file has left on, is refused with what to do", (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems.map(({ path, suggestion }) => [path, suggestion])).toEqual([
+      [name, expect.stringContaining("remove them")],
+    ]);
+    expect(formatProblems(problems)).not.toContain("key-for-a-test");
+  });
+
   test("warns of a key that would be sent unencrypted, and of a misspelt name", () => {
     const { warnings } = settingsOf({
       UPSTREAM_BASE_URL: "http://models.example.com/v1",
@@ -141,21 +154,54 @@ describe("the keys file", () => {
     ]);
   });
 
-  test("has an error for each invalid line, which does not repeat the line", () => {
+  test("a key may have a rate and an end", () => {
+    const parsed = parseAuthKeys(`${digest} ci rpm=60 expires=2027-02-28 day_hard_usd=1`, "keys");
+    expect(parsed.kind === "ok" && parsed.keys.get(digest)).toEqual({
+      label: "ci",
+      ...{ dayHard: nanoUsd(1_000_000_000), rpm: 60, expiresMs: Date.parse("2027-03-01T00:00:00Z") },
+    });
+  });
+
+  // A mistyped cap must never become a part of the label: the key would have no cap.
+  test.each([
+    ["ci day_hard_uds=1", "day_hard_usd"],
+    ["ci day-hard-usd=1", "day_hard_usd"],
+    ["ci day_hard_usd = 1", "day_hard_usd"],
+    ["ci day_hard_usd: 1", "day_hard_usd"],
+    ["ci day_hard_us 1", "day_hard_usd"],
+    ["ci DAY_HARD_USD=1", "day_hard_usd"],
+    ["day_hard_uds=1 ci", "day_hard_usd"],
+    ["ci rmp=5", "rpm"],
+    ["ci limit=5", "known are"],
+    ["ci rpm=0", "rpm"],
+    ["ci rpm=many", "rpm"],
+    ["ci expires=2027-02-30", "expires"],
+    ["ci expires=tomorrow", "expires"],
+    ["ci day_hard_usd=1 day_hard_usd=2", "twice"],
+    ["ci day_hard_usd=much", "an amount"],
+    ["day_hard_usd=5", "needs a label"],
+    ["rpm=5", "needs a label"],
+  ])("a line with %j is refused, with its number", (words, says) => {
+    const parsed = parseAuthKeys(`${digestOf("a")} alice\n${digest} ${words}\n`, "keys");
+    if (parsed.kind === "ok") throw new Error(`accepted as ${JSON.stringify([...parsed.keys])}`);
+    expect(parsed.problems.map(({ line }) => line)).toEqual([2]);
+    expect(formatProblems(parsed.problems)).toContain(says);
+  });
+
+  test.each(["express", "team:ci", "day", "expired-laptop"])("%j is a label", (label) => {
+    const parsed = parseAuthKeys(`${digest} ${label}`, "keys");
+    expect(parsed.kind === "ok" && parsed.keys.get(digest)).toEqual({ label });
+  });
+
+  test("has an error for each invalid line, which does not repeat a token; keys of a label share one cap", () => {
     const token = ["sk", "live", "1234567890"].join("-");
     const lines = [
-      digest,
-      token,
-      digest,
-      `${digestOf("b")} day_hard_usd=5`,
-      `${digestOf("c")} bob day_hard_usd=much`,
-      `${digestOf("d")} eve day_hard_usd=5`,
-      `${digestOf("e")} eve day_hard_usd=6`,
-      `${digestOf("f")} eve`,
+      ...[digest, token, digest, `${digestOf("b")} token=${token}`],
+      ...[`${digestOf("d")} eve day_hard_usd=5`, `${digestOf("e")} eve day_hard_usd=6`, `${digestOf("f")} eve`],
     ];
     const parsed = parseAuthKeys(lines.join("\n"), "keys");
     if (parsed.kind === "ok") throw new Error("accepted");
-    expect(parsed.problems.map(({ line }) => line)).toEqual([2, 3, 4, 5, 7, 8]);
+    expect(parsed.problems.map(({ line }) => line)).toEqual([2, 3, 4, 6, 7]);
     expect(formatProblems(parsed.problems)).not.toContain(token);
   });
 

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { networkInterfaces } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
 import { manualTime } from "#platform/testing/manual-time.ts";
-import { call, start, type TestGateway } from "../harness/gateway.ts";
+import { call, eventually, start, type TestGateway } from "../harness/gateway.ts";
 
 const token = ["dashboard", "token", "of", "tests"].join("-");
+const bearer = { authorization: `Bearer ${token}` };
+const folder = mkdtempSync(join(tmpdir(), "dashboard-access-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const csrf = { "x-smart-gateway-csrf": "1" };
 
 /** An address of this machine that is not loopback. */
@@ -94,7 +99,6 @@ describe("with DASHBOARD_TOKEN", () => {
     gateway = await start({ env: { DASHBOARD_TOKEN: token } });
   });
   afterAll(() => gateway.stop());
-  const bearer = { authorization: `Bearer ${token}` };
 
   test("without a login a page redirects to the form, and the API answers 401", async () => {
     const page = await call(`${gateway.url}/dashboard/decisions?cause=affinity`, { redirect: "manual" });
@@ -154,10 +158,17 @@ describe("with DASHBOARD_TOKEN", () => {
     }
   });
 
-  test("logging out needs the CSRF header and removes the cookie", async () => {
-    const cookie = cookieIn(await signIn(gateway, { token }));
-    expect((await logout(gateway, { cookie })).status).toBe(403);
-    expect((await logout(gateway, { cookie, ...csrf })).headers.get("set-cookie")).toContain("Max-Age=0");
+  test("logging out needs the CSRF header, removes the cookie and ends the session on every node", async () => {
+    const env = { DASHBOARD_TOKEN: token, DATABASE_URL: `sqlite:${join(folder, "logout.db")}` };
+    await using one = await start({ env });
+    await using two = await start({ env });
+    const [cookie, other] = [cookieIn(await signIn(one, { token })), cookieIn(await signIn(two, { token }))];
+    for (const at of [one, two]) expect((await session(at, { cookie })).status).toBe(200);
+    expect((await logout(one, { cookie })).status).toBe(403);
+    expect((await logout(one, { cookie, ...csrf })).headers.get("set-cookie")).toContain("Max-Age=0");
+    expect((await session(one, { cookie })).status).toBe(401);
+    await eventually(async () => (await session(two, { cookie })).status === 401);
+    expect((await session(one, { cookie: other })).status).toBe(200);
   });
 
   test("a program sends the token as a bearer token, and needs no CSRF header; a caller's of /v1 is not accepted", async () => {
@@ -202,7 +213,7 @@ describe("with DASHBOARD_TOKEN", () => {
   });
 });
 
-test("a login ends after twelve hours; wrong tokens are limited, also as bearer tokens, until a pause", async () => {
+test("a login ends after twelve hours; wrong tokens are limited, also as bearer tokens, and the right one is not", async () => {
   const time = manualTime();
   await using gateway = await start({ env: { DASHBOARD_TOKEN: token }, overrides: { clock: time.clock } });
   const cookie = cookieIn(await signIn(gateway, { token }));
@@ -214,10 +225,13 @@ test("a login ends after twelve hours; wrong tokens are limited, also as bearer 
   for (let tries = 0; tries < 9; tries += 1) expect((await signIn(gateway, { token: "wrong" })).status).toBe(401);
   const wrong = { authorization: "Bearer wrong" };
   expect((await session(gateway, wrong)).status).toBe(401);
-  const limited = await signIn(gateway, { token });
+  const limited = await signIn(gateway, { token: "wrong" });
   expect(limited.status).toBe(429);
   expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(0);
   expect((await session(gateway, wrong)).status).toBe(429);
-  time.advance(60_000);
+  // Whoever knows the token is not locked out by those who guess.
   expect((await signIn(gateway, { token })).status).toBe(303);
+  expect((await session(gateway, bearer)).status).toBe(200);
+  time.advance(60_000);
+  expect((await session(gateway, wrong)).status).toBe(401);
 });

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { runCommand } from "../harness/command-line.ts";
-import { type Answer, call, eventually, start } from "../harness/gateway.ts";
-import { serve } from "../harness/process.ts";
+import { type Answer, call, eventually, postChat, start } from "../harness/gateway.ts";
+import { root, serve } from "../harness/process.ts";
 
 const demoTraffic = (...args: string[]) => runCommand(["demo", "traffic", ...args]);
 
@@ -20,7 +22,7 @@ test("sample traffic to a demo gateway shows every kind of request in the dashbo
     },
     () => JSON.stringify(summary?.total),
   );
-  const tiers = summary.by_tier.map(({ tier }: Answer) => tier);
+  const tiers = summary.by_model.map(({ tier }: Answer) => tier);
   expect(tiers).toEqual(expect.arrayContaining(["free", "flash", "pro", null]));
   const causes = summary.by_cause.map(({ cause }: Answer) => cause);
   expect(causes).toEqual(expect.arrayContaining(["hard_pro_rule", "privacy_free_denied", "explicit_pro", null]));
@@ -48,3 +50,24 @@ test("without a gateway, or with an invalid bound, the command says so", async (
   expect((await demoTraffic("--requests", "0")).code).toBe(2);
   expect((await demoTraffic("--requests", "100000")).err).toContain("10000");
 });
+
+const captured = join(root, "../shared/agent-requests");
+const missing = existsSync(captured) ? undefined : "the requests of real agents are not on this machine";
+test.skipIf(missing !== undefined)(
+  `in demo mode a real agent's request is answered with text: nothing is called that it would execute ${missing ?? ""}`,
+  async () => {
+    await using gateway = await serve({});
+    const files = readdirSync(captured).filter((name) => name.endsWith(".json") && name !== "labels.json");
+    const answers = files.map(async (name): Promise<[string, number, string[]]> => {
+      const body = JSON.parse(readFileSync(join(captured, name), "utf8"));
+      const reply = await postChat(gateway.url, { ...body, model: "smart-router", stream: true });
+      const finishes = [...(await reply.text()).matchAll(/"tool_calls":|"finish_reason":"(\w+)"/g)];
+      return [name, reply.status, finishes.map(([whole, reason]) => reason ?? whole)];
+    });
+    expect(files.length).toBeGreaterThan(20);
+    // A library that demands a tool gets it.
+    for (const [name, status, finishes] of await Promise.all(answers))
+      if (!name.startsWith("pydantic-ai")) expect([name, status, finishes]).toEqual([name, 200, ["stop"]]);
+  },
+  60_000,
+);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnswerOf, BodyOf, DashboardEndpoint } from "#dashboard/api.ts";
-import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionRow } from "#operator/records.ts";
 import { call, eventually, type Reply, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
 import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 

@@ -31,6 +31,11 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     const set = await dashboard.post("POST budgets/{goal}/cap", { hard_usd: "0", why: "enough" }, { at });
     expect(set).toEqual({ account: "goal/s%2F1//g", hard_nano_usd: 0, before_nano_usd: null });
     await eventually(async () => (await chat()).status === 403);
+    const { detail } = await (await chat()).json();
+    expect([detail.includes("cap 0 USD (set by the operator"), detail.includes("per_goal_hard_usd")]).toEqual([
+      true,
+      false,
+    ]);
     const [capped] = (await dashboard.get("GET budgets")).goals;
     expect(capped).toMatchObject({ hard_nano_usd: 0, cap_from: "operator", left_nano_usd: 0 });
     await dashboard.post("POST budgets/{goal}/cap", { hard_usd: null }, { at });
@@ -104,7 +109,7 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
     ]);
     const budgets = await dashboard.get("GET budgets");
     expect(budgets.goals[0]?.held_by.unresolved).toBe(totals[0]?.held_nano_usd ?? 0);
-    expect(budgets.goals[0]?.frees_itself_ms).toBe(Math.max(...holds.map(({ until_ms }) => until_ms)));
+    expect(budgets.goals[0]?.charged_at_ms).toBe(Math.max(...holds.map(({ until_ms }) => until_ms)));
     const { needs_you } = await dashboard.get("GET summary");
     expect(needs_you).toContainEqual(
       expect.objectContaining({

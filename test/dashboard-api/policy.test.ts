@@ -71,9 +71,7 @@ describe("the playground", () => {
     const answer = await dashboard.post("POST route", { text: "Rename this variable.", sensitive: false });
     expect(answer.decision.action).toBe("SCOUT");
     expect(answer.sentence).toStartWith("Would ask the scout first because ");
-    expect(answer.would_change).toContainEqual(
-      expect.objectContaining({ input: "risk_level", to: "CRITICAL", leads_to: "pro" }),
-    );
+    expect(answer.would_change).toContainEqual(expect.objectContaining({ input: "score", to: "100", leads_to: "pro" }));
     expect(answer.would_change.map(({ leads_to }) => leads_to)).not.toContain("scout");
   });
 });

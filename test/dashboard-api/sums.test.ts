@@ -42,7 +42,6 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
       summary.refused,
       summary.failed,
       ...summary.refused_by,
-      ...summary.by_tier,
       ...summary.by_cause,
       ...summary.by_model,
       ...summary.by_goal,
@@ -54,10 +53,11 @@ describe.each(databases().map(({ name, open }) => [name, open] as const))("%s", 
       const cost = rows.reduce((total, row) => total + row.cost_nano_usd, 0);
       expect({ filter, requests: sum, cost }).toEqual({ filter, requests, cost: cost_nano_usd });
     }
-    for (const parts of [summary.by_tier, summary.by_cause, summary.by_model]) {
+    for (const parts of [summary.by_cause, summary.by_model]) {
       expect(parts.reduce((sum, part) => sum + part.requests, 0)).toBe(requests);
       expect(parts.reduce((sum, part) => sum + part.cost_nano_usd, 0)).toBe(summary.total.cost_nano_usd);
     }
+    expect(summary.saved.cost_nano_usd).toBe(summary.total.cost_nano_usd);
     expect(summary.saved.baseline_nano_usd - summary.saved.cost_nano_usd).toBe(summary.saved.saved_nano_usd);
   });
 });

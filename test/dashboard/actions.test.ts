@@ -109,7 +109,7 @@ describe("a hold", () => {
     const held = (await dashboard.gateway.ledger(() => true)).held;
     expect(held).toBeGreaterThan(0);
     await page.getByRole("button", { name: /^Release the hold/ }).click();
-    await dialog().getByText("goes back to the goal and the day").waitFor();
+    await dialog().getByText("goes back to the goals and the day").waitFor();
     await dialog().getByLabel("Why").fill("the upstream has not billed it");
     await dialog()
       .getByRole("button", { name: /^Release \$/ })

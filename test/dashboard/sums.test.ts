@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { parseUsd } from "#domain/money/money.ts";
-import { dayAccountOf } from "#ledger/rules/accounts.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
@@ -49,8 +48,8 @@ async function spentOnCommandLine(day: string, zone = "UTC"): Promise<{ ledger: 
     if (code !== 0) throw new Error(`${args.join(" ")}: ${err}`);
     return out;
   };
-  const { accounts } = JSON.parse(await run(["budgets", "show", "--json"]));
-  const account = accounts.find(({ id }: Answer) => id === dayAccountOf(day));
+  const { days } = JSON.parse(await run(["budgets", "show", "--json"]));
+  const account = days.find(({ name }: Answer) => name === day);
   const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
   const lines = (await run(["decisions", "export", "--since", day, "--until", next])).trim().split("\n");
   const records = lines.reduce((sum, line) => sum + (line === "" ? 0 : JSON.parse(line).cost_nano_usd), 0);
@@ -112,7 +111,7 @@ describe("the page's sums", () => {
 
       opened = await openPage(dashboard.url, { timezoneId });
       const { page } = opened;
-      await page.getByRole("heading", { name: "Spent on UTC day 2026-11-23" }).waitFor();
+      await page.getByText("UTC day 2026-11-23, ends").first().waitFor();
       const local = new Intl.DateTimeFormat("en-GB", { timeZone: timezoneId, timeStyle: "medium" });
       const ends = local.format(midnight + 86_400_000).slice(0, 5);
       expect(await page.getByText("UTC day 2026-11-23, ends").first().innerText()).toContain(`ends ${ends} local time`);

@@ -20,9 +20,9 @@ export interface CommandResult {
   json(): Answer;
 }
 
-/** Starts `smart-gateway` with these arguments, as a separate process. */
+/** Starts `smart-gateway` with these arguments, as a separate process, as the launcher does. */
 export function spawnCommand(args: readonly string[], { env = {}, cwd, stdin = "" }: CommandOptions = {}) {
-  return Bun.spawn([process.execPath, main, ...args], {
+  return Bun.spawn([process.execPath, "--no-env-file", "--config=/dev/null", main, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...env },
     stdin: new Blob([stdin]),

@@ -36,7 +36,7 @@ export function startServing(env: Record<string, string>): {
   readonly output: () => string;
   readonly listening: Promise<GatewayProcess>;
 } {
-  const running = spawn({ PORT: "0", LOG_FORMAT: "json", DRAIN_ACCEPT_MS: "0", ...env });
+  const running = spawn({ PORT: "0", DRAIN_ACCEPT_MS: "0", ...env });
   return { output: running.output, listening: whenListening(running) };
 }
 

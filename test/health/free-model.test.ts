@@ -23,6 +23,20 @@ test("while the free model is out a paid one answers and says so; a policy key r
   expect((await served.chat(ask)).headers.get("x-smart-gateway-instead-of")).toBeNull();
 });
 
+test("a fail-over, and the choice of another model because one is out, is shown to the caller; a verdict of the scout is neither", async () => {
+  const withoutFlash: Script = ({ body }) => (String(body?.["model"]).endsWith("v4-flash") ? fails(503) : undefined);
+  await using gateway = await start({ script: withoutFlash, policy: { health: { failures_in_a_row: 2 } } });
+  for (const _ of [1, 2, 3]) {
+    const { headers } = await gateway.chat();
+    const [instead, model] = ["instead-of", "model"].map((name) => headers.get(`x-smart-gateway-${name}`));
+    expect([instead, model]).toEqual(["vendor_v4_flash", "vendor_v4_pro"]);
+  }
+  expect((await gateway.health())["vendor_v4_flash"]).toBe("UNHEALTHY");
+  await using asked = await start();
+  const scouted = await asked.chat({ metadata: { sensitive: false } }, { "x-scout": "true" });
+  expect([scouted.status, scouted.headers.get("x-smart-gateway-instead-of")]).toEqual([200, null]);
+});
+
 test("a refusal at the cap of requests without a goal says what that goal is, its caps, and how to name another", async () => {
   await using gateway = await start({ policy: { budget: { per_goal_hard_usd: 2e-7, per_goal_soft_usd: 1e-7 } } });
   const adhoc = await (await gateway.chat()).json();

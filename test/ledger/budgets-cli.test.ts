@@ -39,17 +39,16 @@ describe("smart-gateway budgets", () => {
   test("show prints caps, spent, held and left, the day first", async () => {
     const { code, out } = await budgets("show", "--json");
     expect(code).toBe(0);
-    const { accounts, more } = JSON.parse(out);
-    expect(more).toBe(0);
-    expect(accounts.map(({ id }: { id: string }) => id.split("/")[0])).toEqual(["day", "goal", "goal"]);
-    expect(accounts[0]).toMatchObject({
+    const { days, goals, more } = JSON.parse(out);
+    expect([more, days.length, goals.length]).toEqual([0, 1, 2]);
+    expect(days[0]).toMatchObject({
       spent_nano_usd: 250_000_000,
       held_nano_usd: 2_000_000_000,
-      hard_cap_nano_usd: 50_000_000_000,
+      hard_nano_usd: 50_000_000_000,
       left_nano_usd: 47_750_000_000,
     });
-    expect(accounts[1]).toMatchObject({
-      id: "goal/s/two",
+    expect(goals[0]).toMatchObject({
+      account: "goal/s/two",
       spent_nano_usd: 0,
       held_nano_usd: 2_000_000_000,
       left_nano_usd: 3_000_000_000,

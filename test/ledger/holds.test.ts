@@ -124,7 +124,7 @@ function suite(store: string, database: () => Promise<string>): void {
       expect((await budgets("settle", first.id, "--usd", "1", "--json")).json()[0].result).toBe("not_found");
       expect((await budgets("release", "nobody.1")).code).toBe(1);
       const after = (await budgets("show", "--json")).json();
-      expect(after.accounts.every(({ held_nano_usd }: Answer) => held_nano_usd === 0)).toBe(true);
+      expect([...after.days, ...after.goals].every(({ held_nano_usd }: Answer) => held_nano_usd === 0)).toBe(true);
       expect((await budgets("audit")).code).toBe(0);
 
       running.signal("SIGTERM");
@@ -176,8 +176,8 @@ function suite(store: string, database: () => Promise<string>): void {
       await using after = await gateway();
       await isKnown(after, meanwhile, 300_000);
       const { total } = await (await call(`${after.url}/dashboard/api/summary?range=today`)).json();
-      const { accounts } = (await budgets("show", "--json")).json();
-      const day = accounts.find(({ id }: Answer) => id.startsWith("day/"));
+      const { days } = (await budgets("show", "--json")).json();
+      const [day] = days;
       expect([total.cost_nano_usd, day.spent_nano_usd]).toEqual([600_000, 600_000]);
     }, 180_000);
   });

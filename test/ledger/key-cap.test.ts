@@ -40,7 +40,7 @@ test("a key's day_hard_usd is a cap over all its tokens, goals and requests; oth
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
   const { detail } = await refused.json();
   expect(detail).toMatch(
-    /cap of the caller's key .* spent 0 USD, held 0\.028.* cap 0\.05 USD \(day_hard_usd in AUTH_KEYS_FILE\)/,
+    /cap of the caller's key .* spent 0 USD, held 0\.028.* cap 0\.05 USD \(day_hard_usd of the key\)/,
   );
   const recordOf = async (reply: Reply): Promise<Answer> => {
     const id = reply.headers.get("x-smart-gateway-decision-id");
@@ -80,11 +80,9 @@ test("a key's day_hard_usd is a cap over all its tokens, goals and requests; oth
 
   const account = `key/ci/${utcDayOf(Date.now())}`;
   const shown: Answer = JSON.parse((await runCommand(["budgets", "show", "--json"], { env: options.env })).out);
-  expect(shown.accounts.find((one: Answer) => one.id === account)).toMatchObject({
-    hard_cap_nano_usd: 50_000_000,
-    held_nano_usd: 0,
-    cap_from: "keys_file",
-  });
+  expect(shown.keys).toMatchObject([
+    { account, name: "ci", hard_nano_usd: 50_000_000, held_nano_usd: 0, cap_from: "key" },
+  ]);
   expect((await runCommand(["budgets", "audit"], { env: options.env })).code).toBe(0);
   rmSync(folder, { recursive: true });
 });

@@ -40,7 +40,7 @@ test("a proxy that refuses costs nothing, and its password is in no log, record,
   const doctor = await runCommand(["doctor"], { env });
   expect(doctor.out).toContain("proxy wants a user and a password");
   const budgets = await runCommand(["budgets", "show", "--json"], { env });
-  for (const { spent_nano_usd, held_nano_usd } of budgets.json().accounts)
+  for (const { spent_nano_usd, held_nano_usd } of [...budgets.json().days, ...budgets.json().goals])
     expect([spent_nano_usd, held_nano_usd]).toEqual([0, 0]);
 
   gateway.signal("SIGTERM");

@@ -26,6 +26,34 @@ describe("the process", () => {
     expect(existsSync(join(gateway.directory, "data", "gateway.db"))).toBe(true);
   });
 
+  test("with LOG_FORMAT=json prints nothing but JSON on either output, when it starts and when it cannot", async () => {
+    await using gateway = await serve({ LOG_FORMAT: "json" });
+    gateway.signal("SIGTERM");
+    expect(await gateway.exited()).toBe(0);
+    const outputs = [
+      gateway.output(),
+      (await serveToEnd({ LOG_FORMAT: "json", PORT: "eighty" })).output,
+      (await serveToEnd({ LOG_FORMAT: "json", ROUTING_POLICY_PATH: "none.yaml" })).output,
+      (await serveToEnd({ LOG_FORMAT: "json", DATABASE_URL: "postgres://127.0.0.1:1/x", DATABASE_WAIT_MS: "0" }))
+        .output,
+    ];
+    const events = outputs.map((output) =>
+      output
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    );
+    expect(events[0]?.[0]).toMatchObject({ event: "ledger_created" });
+    expect(events[0]?.map(({ event }) => event)).toContain("gateway_stopped");
+    const failed = { event: "start_failed", level: "fatal" };
+    for (const [says, ...lines] of [
+      ["PORT", ...(events[1] ?? [])],
+      ["none.yaml", ...(events[2] ?? [])],
+    ] as const)
+      expect(lines).toEqual([expect.objectContaining({ ...failed, detail: expect.stringContaining(says) })]);
+    expect(events[3]?.at(-1)).toMatchObject(failed);
+  });
+
   test("with an upstream the simulator cannot be reached and nothing is marked as demo", async () => {
     const simulator = await startUpstream();
     await using gateway = await serve({ UPSTREAM_BASE_URL: simulator.url });

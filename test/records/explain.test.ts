@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Policy } from "#config/policy.ts";
 import type { JsonObject } from "#domain/chat.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
 import { fails } from "#simulator/behaviours.ts";
@@ -73,7 +74,8 @@ test("a request over its cap shows how much is missing", async () => {
   const { smart_gateway: decision } = await reply.json();
   const [cap] = decision.explanation.would_change.filter(({ input }: Answer) => input.includes("per_goal_hard_usd"));
   expect(cap.leads_to).toBe("flash");
-  expect(Number(cap.to)).toBeGreaterThan(0.001);
+  const missing = Math.round((Number(cap.to) - 0.001) * 1e9) / 1e9;
+  expect(cap.sentence).toBe(`With ${missing} USD more of the goal's hard cap: flash (${cap.cause}).`);
   expect(decision.explanation.sentence).toBe("Refused because it could pass the hard cap of the goal.");
 });
 
@@ -141,19 +143,40 @@ test("a caller's report about an answer is in the decision's record", async () =
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("what would have changed it names only what a caller controls", async () => {
+test("what would have changed it names what is near: the next threshold, a counter, the model that was skipped", async () => {
   await using gateway = await start();
   const explanationOf = async (body: JsonObject, headers = {}) =>
     (await (await gateway.chat({ model: "smart-router", ...body }, { ...explain, ...headers })).json()).smart_gateway
       .explanation;
   const easy = await explanationOf({ messages: [{ role: "user", content: "Say hello" }] });
   expect(easy.sentence).toMatch(/^Went to flash because it is easier than \d\d % of asks\.$/);
-  const inputs = new Set(easy.would_change.map(({ input }: Answer) => input));
-  expect([...inputs]).toEqual(["reasoning", "risk_level", "blast_radius", "same_error_count"]);
+  const { flash_below } = Policy.parse({}).routing;
+  const { score } = (
+    await (
+      await gateway.chat({ model: "smart-router", messages: [{ role: "user", content: "Say hello" }] }, explain)
+    ).json()
+  ).smart_gateway;
+  // The distance to what is next, and not what would lead elsewhere from everywhere.
+  expect(easy.would_change.map(({ sentence }: Answer) => sentence)).toEqual([
+    `With a score ${Math.round((flash_below - score) * 100) / 100} higher (${score}; gray zone from ${flash_below}): gray zone.`,
+  ]);
   expect(easy.given).toEqual([
     { name: "model", value: "smart-router" },
     { name: "goal", value: "adhoc" },
   ]);
+  const { would_change: repeated } = await explanationOf(
+    { messages: [{ role: "user", content: "Say hello" }] },
+    { "x-same-error-count": "1" },
+  );
+  expect(repeated).toContainEqual(
+    expect.objectContaining({ input: "same_error_count", from: "1", to: "2", leads_to: "pro" }),
+  );
+  gateway.upstream.next(fails(429, "slow down", { "retry-after": "60" }));
+  await (await gateway.chat()).text();
+  const { would_change: skipped } = await explanationOf({ messages: [{ role: "user", content: "Say hello" }] });
+  expect(skipped.map(({ sentence }: Answer) => sentence)).toContainEqual(
+    expect.stringMatching(/^With vendor_v4_flash in service \(it was [A-Z_]+\): flash/),
+  );
   const stated = await explanationOf(
     { metadata: { risk_level: "CRITICAL" } },
     { "x-goal-id": "g", "x-same-error-count": "3" },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import OpenAI, { APIConnectionError, APIUserAbortError, PermissionDeniedError } from "openai";
-import { fails } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
 import { disconnects } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway, token, upstreamIds } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
@@ -52,6 +52,7 @@ test("the stream helper runs tools to the final answer", async () => {
       return "18 degrees";
     },
   };
+  gateway.upstream.next(completes({ text: "", toolCalls: [{ name: "get_weather", arguments: '{"city":"Paris"}' }] }));
   const runner = openai.chat.completions.runTools({
     model: "smart-router",
     stream: true,

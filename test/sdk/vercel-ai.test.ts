@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
-import { fails } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
 import { start, type TestGateway, token } from "../harness/gateway.ts";
 import { cutStream } from "./cut-stream.ts";
 
@@ -50,6 +50,8 @@ for (const streaming of [false, true])
       stopWhen: stepCountIs(3),
       maxRetries: 0,
     };
+    const toolCalls = [{ name: "get_weather", arguments: '{"city":"Paris"}' }];
+    gateway.upstream.next(completes({ text: "", toolCalls }));
     const text = streaming
       ? await streamText({ ...call, onError: () => undefined }).text
       : (await generateText(call)).text;

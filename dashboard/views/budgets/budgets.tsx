@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
+import type { BudgetLine } from "#operator/budgets.ts";
 import { useChange, useRead } from "../../api/queries.ts";
 import { CapBar, Cost, filterOfAccount, Money, none, Requests, Spent, Time } from "../../components/marks.tsx";
 import { Empty, type Fact, Facts, Loaded, Search, Section } from "../../components/parts.tsx";
@@ -26,6 +26,7 @@ export function Budgets() {
         return (
           <div className="view stack">
             <Today data={data} onCap={open} />
+            <Keys data={data} />
             <Goals data={data} onCap={open} />
             <Sessions />
             <Holds totals={data.totals} />
@@ -48,7 +49,7 @@ function Today({ data, onCap }: PartProps) {
   if (today === undefined) return null;
   const { spent_nano_usd: spent, hard_nano_usd: hard } = today;
   const fact = (name: string, nano: number | null, note: string): Fact => [name, <Money key="" nano={nano} />, note];
-  const aside = `${utcDayEnd(at_ms)}, in ${duration(data.day_ends_at_ms - at_ms)}`;
+  const aside = `${utcDayEnd(at_ms)}, in ${duration(pace.day_ends_at_ms - at_ms)}`;
   return (
     <Section title={utcDayLabel(at_ms)} aside={<span className="muted">{aside}</span>}>
       <CapBar use={today} />
@@ -80,6 +81,16 @@ function Today({ data, onCap }: PartProps) {
 function heldBy({ held_by }: BudgetLine): string {
   const parts = Object.entries(held_by).flatMap(([state, nano]) => (nano > 0 ? [`${money(nano)} ${state}`] : []));
   return parts.join(", ") || "by nothing";
+}
+
+/** Keys that have a cap of their own: what all tokens of a label spend in the UTC day. */
+function Keys({ data: { keys } }: Pick<PartProps, "data">) {
+  if (keys.length === 0) return null;
+  return (
+    <Section title="Keys" aside={<span className="muted">their caps of the UTC day</span>}>
+      <Lines lines={keys} caption="Keys by the share of their cap that is used" first="key" />
+    </Section>
+  );
 }
 
 function Goals({ data, onCap }: PartProps) {
@@ -139,7 +150,7 @@ function Lines({ lines, caption, first, onCap }: LinesProps) {
         [
           "held",
           ({ held_nano_usd: nano }) => (nano === 0 ? none : <Money nano={nano} />),
-          { kind: "figure", title: (line) => (line.frees_itself_ms === null ? undefined : heldBy(line)) },
+          { kind: "figure", title: (line) => (line.held_nano_usd === 0 ? undefined : heldBy(line)) },
         ],
         ["soft / hard cap", (line) => <SetCaps {...line} />, { kind: "figure", label: "caps" }],
         ...(onCap === undefined ? [] : [["change", change, { kind: "unnamed", of: "number nowrap actions" }] as const]),

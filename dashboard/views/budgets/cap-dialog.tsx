@@ -1,5 +1,5 @@
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { BudgetLine } from "#dashboard/endpoints/budgets.ts";
+import type { BudgetLine } from "#operator/budgets.ts";
 import { call } from "../../api/client.ts";
 import { Confirm } from "../../components/dialog.tsx";
 import { goalName, money } from "../../format.ts";
@@ -27,7 +27,7 @@ export function CapDialog({ line, policy, onClose }: Props) {
       onConfirm={({ usd, why }) =>
         call("POST budgets/{goal}/cap", {
           at: { goal: account.slice(`${kind}/`.length) }, // not its name, which may be cut
-          body: { hard_usd: usd || null, account: kind, ...(why === "" ? {} : { why }) },
+          body: { hard_usd: usd || null, account: kind === "day" ? "day" : "goal", ...(why === "" ? {} : { why }) },
         })
       }
       onClose={onClose}

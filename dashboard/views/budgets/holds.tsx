@@ -1,5 +1,5 @@
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { Hold } from "#dashboard/endpoints/holds.ts";
+import type { Hold } from "#operator/holds.ts";
 import { call } from "../../api/client.ts";
 import { useChange, useRead } from "../../api/queries.ts";
 import { Confirm } from "../../components/dialog.tsx";
@@ -9,46 +9,67 @@ import { Table } from "../../components/table.tsx";
 import { counted, duration, goalName, money, words } from "../../format.ts";
 import { DecisionLink } from "../../router.tsx";
 
-type Closing = { readonly hold: Hold; readonly how: "Settle" | "Release" };
+type Closing = { readonly holds: readonly Hold[]; readonly how: "Settle" | "Release" };
 
 const tones = { live: undefined, orphaned: "warn", unresolved: "warn", charged: "bad" } as const;
 
-/** Money that is held: by which attempt, since when, and when it frees itself. What is unresolved can be closed by hand. */
+/** Money that is held: by which attempt, since when, and how it ends. What is unresolved can be closed by hand, alone or together. */
 export function Holds({ totals }: Pick<AnswerOf<"GET budgets">, "totals">) {
   const holds = useRead("GET holds", { query: { limit: 100 } });
-  const { changing: closing, open, close } = useChange<Closing>();
+  const { changing: closing, open: change, close } = useChange<Closing>();
   const said = totals
     .filter(({ count }) => count > 0)
     .map(({ state, count, held_nano_usd }) => `${count} ${state}, ${money(held_nano_usd)}`);
+  const open = holds.data?.holds.filter(({ may_close }) => may_close) ?? [];
+  const aside = (
+    <span className="row muted">
+      {said.join(" · ")}
+      {open.length > 1 && <Buttons holds={open} of={`these ${open.length} holds`} onClose={change} />}
+    </span>
+  );
   return (
-    <Section title="Holds" aside={<span className="muted">{said.join(" · ")}</span>}>
+    <Section title="Holds" aside={aside}>
       <Loaded query={holds} what="the holds" height={120}>
         {(data) =>
           data.holds.length === 0 ? (
             <p className="muted">Nothing is held. A request's money is held while its call runs.</p>
           ) : (
             <>
-              <HoldTable holds={data.holds} atMs={data.at_ms} onClose={open} />
+              <HoldTable holds={data.holds} atMs={data.at_ms} onClose={change} />
               {data.more > 0 && <p className="muted">and {counted(data.more, "more hold")}</p>}
             </>
           )
         }
       </Loaded>
-      {closing !== undefined && <CloseHold {...closing} onClose={close} />}
+      {closing !== undefined && <CloseHolds {...closing} onClose={close} />}
     </Section>
   );
 }
 
+interface ButtonsProps {
+  readonly holds: readonly Hold[];
+  readonly of: string;
+  readonly onClose: (closing: Closing) => void;
+}
+
+function Buttons({ holds, of, onClose }: ButtonsProps) {
+  return (["Settle", "Release"] as const).map((how) => (
+    <button key={how} type="button" className="plain" onClick={() => onClose({ holds, how })}>
+      {how}
+      {holds.length > 1 && " all"}
+      <span className="hidden"> {of}</span>
+    </button>
+  ));
+}
+
 function HoldTable(props: { holds: readonly Hold[]; atMs: number; onClose: (closing: Closing) => void }) {
   const { holds, atMs, onClose } = props;
-  const frees = ({ until_ms }: Hold): string => (until_ms > atMs ? `in ${duration(until_ms - atMs)}` : "now");
-  const buttons = (hold: Hold) =>
-    (["Settle", "Release"] as const).map((how) => (
-      <button key={how} type="button" className="plain" onClick={() => onClose({ hold, how })}>
-        {how}
-        <span className="hidden"> the hold {hold.id}</span>
-      </button>
-    ));
+  /** Only a call that runs ends its hold with its own cost. */
+  const ends = ({ until_ms, state }: Hold): string => {
+    if (state === "live") return "with its call";
+    return until_ms > atMs ? `charged in ${duration(until_ms - atMs)}` : "charged now";
+  };
+  const buttons = (hold: Hold) => <Buttons holds={[hold]} of={`the hold ${hold.id}`} onClose={onClose} />;
   return (
     <Table
       caption="Holds"
@@ -61,7 +82,7 @@ function HoldTable(props: { holds: readonly Hold[]; atMs: number; onClose: (clos
         ["model", ({ model }) => model, { of: "mono" }],
         ["held", (hold) => <Held {...hold} />, { kind: "figure", label: "", of: "push" }],
         ["since", ({ since_ms }) => <Time ms={since_ms} />, { label: "since", fold: true }],
-        ["frees itself", frees, { label: "free", of: "nowrap" }],
+        ["ends", ends, { label: "ends", of: "nowrap" }],
         ["why", ({ why }) => words(why), { of: "muted" }],
         ["change", (hold) => hold.may_close && buttons(hold), { kind: "unnamed", of: "number nowrap actions" }],
       ]}
@@ -78,21 +99,30 @@ function Held({ decision_id, held_nano_usd }: Hold) {
   );
 }
 
-function CloseHold({ hold, how, onClose }: Closing & { readonly onClose: () => void }) {
-  const at = { id: hold.id };
-  const whose = `${money(hold.held_nano_usd)} held for ${goalName(hold.goal)} on ${hold.model}`;
-  const shared = { title: `${how} a hold`, why: "required", onClose } as const;
+function CloseHolds({ holds, how, onClose }: Closing & { readonly onClose: () => void }) {
+  const [first] = holds;
+  const held = holds.reduce((sum, { held_nano_usd }) => sum + held_nano_usd, 0);
+  const whose =
+    holds.length === 1 && first !== undefined
+      ? `${money(held)} held for ${goalName(first.goal)} on ${first.model}`
+      : `${money(held)} held by ${holds.length} calls`;
+  const title = holds.length === 1 ? `${how} a hold` : `${how} ${holds.length} holds`;
+  const shared = { title, why: "required", onClose } as const;
+  /** One after the other: what has failed stays open, and is said. */
+  const each = async (close: (at: { readonly id: string }) => Promise<unknown>) => {
+    for (const { id } of holds) await close({ id });
+  };
   if (how === "Release") {
     return (
       <Confirm
         {...shared}
-        action={() => `Release ${money(hold.held_nano_usd)}`}
+        action={() => `Release ${money(held)}`}
         dangerous
-        onConfirm={({ why }) => call("POST holds/{id}/release", { at, body: { why } })}
+        onConfirm={({ why }) => each((at) => call("POST holds/{id}/release", { at, body: { why } }))}
       >
         {() => (
           <p>
-            {whose} goes back to the goal and the day, and nothing is charged. If the upstream has billed the call, the
+            {whose} goes back to the goals and the day, and nothing is charged. If the upstream has billed a call, the
             ledger is short by that much.
           </p>
         )}
@@ -102,11 +132,11 @@ function CloseHold({ hold, how, onClose }: Closing & { readonly onClose: () => v
   return (
     <Confirm
       {...shared}
-      action={(cost) => `Charge ${money(cost)}`}
-      amount={{ label: "Cost in US dollars, from the upstream's activity page", first: null, required: true }}
-      onConfirm={(body) => call("POST holds/{id}/settle", { at, body })}
+      action={(cost) => `Charge ${money(cost)}${holds.length > 1 ? " each" : ""}`}
+      amount={{ label: "Cost of a call in US dollars, from the upstream's activity page", first: null, required: true }}
+      onConfirm={(body) => each((at) => call("POST holds/{id}/settle", { at, body }))}
     >
-      {() => <p>{whose} ends with what the call has cost; the rest goes back to the goal and the day.</p>}
+      {() => <p>{whose} ends with what each call has cost; the rest goes back to the goals and the day.</p>}
     </Confirm>
   );
 }

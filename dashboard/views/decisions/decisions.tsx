@@ -1,4 +1,5 @@
 import { useRef, useState } from "react";
+import type { DecisionFilter } from "#operator/query.ts";
 import { useSession } from "../../api/queries.ts";
 import { isTyping } from "../../components/keys.tsx";
 import { Money } from "../../components/marks.tsx";
@@ -8,7 +9,7 @@ import { carried, filterFields, filterOf, go, href, Link, usePlace } from "../..
 import { Filters } from "./filters.tsx";
 import { DecisionPanel } from "./panel.tsx";
 import { DecisionTable, rowId } from "./table.tsx";
-import { type DecisionList, useDecisions } from "./use-decisions.ts";
+import { allRows, type DecisionList, useDecisions } from "./use-decisions.ts";
 
 /** Why did this request go there, or not go at all? The list, and the opened decision over it. */
 export function Decisions({ opened }: { readonly opened: string | undefined }) {
@@ -49,7 +50,7 @@ export function Decisions({ opened }: { readonly opened: string | undefined }) {
           {list.missed && <span data-tone="warn">Some decisions were missed; reading the list again.</span>}
         </div>
         <Loaded query={list.query} what="the decisions" height={620}>
-          {() => (list.rows.length === 0 ? <Nothing /> : <Rows list={list} opened={opened} />)}
+          {() => (list.rows.length === 0 ? <Nothing /> : <Rows list={list} filter={filter} opened={opened} />)}
         </Loaded>
       </section>
       {opened !== undefined && <DecisionPanel key={opened} id={opened} onClose={close} />}
@@ -62,8 +63,14 @@ const exported = [
   ...(["cause", "error_class", "outcome", "status", "attempts", "cost_nano_usd", "total_ms"] as const),
 ];
 
-function Rows({ list: { rows, total, query }, opened }: { list: DecisionList; opened: string | undefined }) {
-  const file = () => [exported, ...rows.map((row) => exported.map((name) => row[name]))];
+interface RowsProps {
+  readonly list: DecisionList;
+  readonly filter: DecisionFilter;
+  readonly opened: string | undefined;
+}
+
+function Rows({ list: { rows, total, query }, filter, opened }: RowsProps) {
+  const file = async () => [exported, ...(await allRows(filter)).map((row) => exported.map((name) => row[name]))];
   return (
     <>
       <DecisionTable rows={rows} opened={opened} />

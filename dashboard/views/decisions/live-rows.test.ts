@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionRow } from "#operator/records.ts";
 import { merged, mostLive, noRows, received, released } from "./live-rows.ts";
 
 function row(id: string, status = 200): DecisionRow {

@@ -1,4 +1,4 @@
-import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionRow } from "#operator/records.ts";
 
 /**
  * The rows that came live, above the pages that were read. Held back while somebody reads the list. Bounded: when there are

@@ -1,5 +1,5 @@
 import type { KeyboardEvent, MouseEvent } from "react";
-import type { DecisionRow } from "#dashboard/endpoints/decisions.ts";
+import type { DecisionRow } from "#operator/records.ts";
 import { Money, none, Tier, Time } from "../../components/marks.tsx";
 import { Table } from "../../components/table.tsx";
 import { counted, duration, goalName, words } from "../../format.ts";
@@ -49,6 +49,10 @@ export function DecisionTable({ rows, opened }: { rows: readonly DecisionRow[]; 
             title: ({ goal }) => goal ?? undefined,
           },
         ],
+        // Only where callers' keys are labelled.
+        ...(rows.some(({ label }) => label !== null)
+          ? [["key", ({ label }: DecisionRow) => label ?? none, { of: "clip" }] as const]
+          : []),
         ["asked", ({ alias }) => alias?.replace("smart-router", "router") ?? none, { of: "mono asked" }],
         ["→ served", (row) => <Served row={row} />, { of: "push" }],
         ["cause", (row) => <Why row={row} />, { of: "cause", fold: true }],

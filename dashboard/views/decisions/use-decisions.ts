@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { AnswerOf } from "#dashboard/api.ts";
-import type { DecisionFilter } from "#dashboard/query.ts";
+import type { AnswerOf, QueryOf } from "#dashboard/api.ts";
+import type { DecisionFilter } from "#operator/query.ts";
+import type { DecisionRow } from "#operator/records.ts";
 import { call } from "../../api/client.ts";
 import { useLiveFeed } from "../../api/live-feed.ts";
 import { type LiveRows, merged, mostLive, noRows, received, released } from "./live-rows.ts";
@@ -15,6 +16,19 @@ function usePages(filter: DecisionFilter) {
     getNextPageParam: (page: AnswerOf<"GET decisions">) => page.next_before ?? undefined,
     refetchOnWindowFocus: false,
   });
+}
+
+/** Everything that the filter finds, page by page. */
+export async function allRows(filter: DecisionFilter): Promise<readonly DecisionRow[]> {
+  const rows: DecisionRow[] = [];
+  let before: number | null = null;
+  do {
+    const query: QueryOf<"GET decisions"> = { ...filter, limit: 200, ...(before === null ? {} : { before }) };
+    const page: AnswerOf<"GET decisions"> = await call("GET decisions", { query });
+    rows.push(...page.rows);
+    before = page.next_before;
+  } while (before !== null);
+  return rows;
 }
 
 export type DecisionList = ReturnType<typeof useDecisions>;

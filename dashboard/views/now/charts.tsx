@@ -1,82 +1,17 @@
 import type { AnswerOf, QueryOf } from "#dashboard/api.ts";
-import type { CapUse, Pace } from "#dashboard/ledger-view.ts";
-import type { DecisionFilter } from "#dashboard/query.ts";
+import type { DecisionFilter } from "#operator/query.ts";
 import { useRead } from "../../api/queries.ts";
 import { Chart } from "../../chart/chart.tsx";
-import { type Plot, running, type Series } from "../../chart/plot.ts";
+import type { Series } from "../../chart/plot.ts";
 import { Select } from "../../components/frame.tsx";
-import { Money } from "../../components/marks.tsx";
 import { Loaded } from "../../components/parts.tsx";
-import { count, dayMs, duration, money, share, utcDay } from "../../format.ts";
+import { count, dayMs, duration, money, share } from "../../format.ts";
 import { DecisionsLink, go, rangeOf, usePlace, withSearch, zoneOf } from "../../router.tsx";
 
-type Answer = AnswerOf<"GET series">;
 type Summary = AnswerOf<"GET summary">;
 
 function useSeries(query: QueryOf<"GET series">) {
   return useRead("GET series", { query }, 15_000);
-}
-
-const tiers = ["free", "flash", "pro", "emergency"] as const;
-
-/** The spend of the UTC day so far, stacked by tier, against the day's caps; its pace leads on, dotted. */
-export function SpendToday({ summary }: { readonly summary: Summary }) {
-  const zone = zoneOf(usePlace());
-  const series = useSeries({ metric: "cost_nano_usd", by: "tier", range: "today" });
-  return (
-    <Loaded query={series} what="the day's spend" height={260}>
-      {(data) => (
-        <Chart title={`Spent on UTC day ${utcDay(summary.at_ms)}`} plot={{ ...spendPlot(data, summary), zone }} />
-      )}
-    </Loaded>
-  );
-}
-
-function spendPlot(data: Answer, summary: Summary): Omit<Plot, "zone"> {
-  const { day } = summary.caps;
-  const ends = data.at_ms.map((at) => Math.min(at + data.step_ms, summary.at_ms));
-  const known = ends.filter((end, index) => index === 0 || end > (ends[index - 1] ?? 0));
-  const lines = tiers.flatMap((tier): Series[] => {
-    const { values = [], total = 0 } = data.groups.find(({ name }) => name === tier) ?? {};
-    if (total === null || total === 0) return [];
-    const sums = running(values.slice(0, known.length), ends, summary.at_ms);
-    const legend = (
-      <DecisionsLink key="" filter={{ tier }} range={data.range}>
-        <Money nano={total} />
-      </DecisionsLink>
-    );
-    return [{ name: tier, line: `--${tier}`, fill: `--${tier}-fill`, values: [0, ...sums], legend }];
-  });
-  const total = lines.reduce((sum, { values }) => sum + (values[known.length] ?? 0), 0);
-  const ahead = projection(summary, total);
-  const gap = ahead.map(() => null);
-  const pace = [...known.map(() => null), total, ...ahead.map(({ nano }) => nano)];
-  return {
-    atMs: [data.at_ms[0] ?? data.range.from_ms, ...known, ...ahead.map(({ atMs }) => atMs)],
-    series: [
-      ...lines.map((line) => ({ ...line, values: [...line.values, ...gap] })),
-      { name: "at this pace", line: "--muted", dotted: true, values: pace },
-    ],
-    limits: (["hard", "soft"] as const).flatMap((name) => {
-      const value = day[`${name}_nano_usd`];
-      return value === null ? [] : [{ name: `${name} cap ${money(value)}`, value }];
-    }),
-    format: money,
-  };
-}
-
-/** Where the pace leads: to the end of the day, or to the hard cap and no further, because requests are refused there. */
-export function projection(
-  { at_ms, caps: { pace, day } }: { at_ms: number; caps: { pace: Pace; day: Pick<CapUse, "hard_nano_usd"> } },
-  total: number,
-): { readonly atMs: number; readonly nano: number }[] {
-  const end = pace.day_ends_at_ms;
-  if (pace.runs_out_at_ms === null || day.hard_nano_usd === null) {
-    return [{ atMs: end, nano: Math.max(total, pace.forecast_nano_usd) }];
-  }
-  const nano = Math.max(total, day.hard_nano_usd);
-  const out = Math.max(pace.runs_out_at_ms, at_ms + 1);
-  return [...(out < end ? [{ atMs: out, nano }] : []), { atMs: end, nano }];
 }
 
 interface Shown {

@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { Need } from "#dashboard/endpoints/needs.ts";
+import type { Need } from "#operator/needs.ts";
 import { useRead } from "../../api/queries.ts";
 import { Cost, Money, Requests, Time } from "../../components/marks.tsx";
 import { Command, Empty, Facts, Loaded, Section, sampleRequest } from "../../components/parts.tsx";
 import { count, counted, duration, money, share } from "../../format.ts";
 import { carried, DecisionsLink, decisionsHref, href, Link, rangeOf, usePlace } from "../../router.tsx";
-import { OverTime, SpendToday } from "./charts.tsx";
+import { OverTime } from "./charts.tsx";
 import { Caps, WhereTheyWent } from "./spending.tsx";
 
 type Summary = AnswerOf<"GET summary">;
@@ -25,10 +25,7 @@ export function Now() {
               <OverTime summary={data} />
             </>
           )}
-          <div className="columns">
-            <SpendToday summary={data} />
-            <Caps summary={data} />
-          </div>
+          <Caps summary={data} />
           {data.total.requests > 0 && <WhereTheyWent summary={data} />}
           <Proof summary={data} />
         </div>

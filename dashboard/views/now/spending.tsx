@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { CapUse } from "#dashboard/ledger-view.ts";
-import type { Counted } from "#dashboard/query.ts";
+import type { BudgetLine } from "#operator/budgets.ts";
+import type { Counted } from "#operator/query.ts";
 import { CapBar, Cost, filterOfAccount, Money, none, Requests, ShareBar, Tier, Time } from "../../components/marks.tsx";
 import { Section } from "../../components/parts.tsx";
 import { Table } from "../../components/table.tsx";
@@ -14,13 +14,13 @@ interface Props {
 
 /** Spend against each cap, with the pace and when it will run out. */
 export function Caps({ summary: { at_ms, caps } }: Props) {
-  const { day, goals, pace } = caps;
+  const { day, goals, keys, pace } = caps;
   return (
     <Section title="Caps" aside={<span className="muted">spent and held of the hard cap</span>}>
       <ul className="stack caps">
         <CapLine use={day} note={`${utcDayLabel(at_ms)}, ${utcDayEnd(at_ms)}`} />
-        {goals.map((goal) => (
-          <CapLine key={goal.account} use={goal} note="" />
+        {[...keys, ...goals].map((line) => (
+          <CapLine key={line.account} use={line} note="" />
         ))}
       </ul>
       <p>
@@ -39,13 +39,15 @@ export function Caps({ summary: { at_ms, caps } }: Props) {
   );
 }
 
-function CapLine({ use, note }: { readonly use: CapUse; readonly note: string }) {
+function CapLine({ use, note }: { readonly use: BudgetLine; readonly note: string }) {
   const used = use.spent_nano_usd + use.held_nano_usd;
   return (
     <li className="stack tight">
       <span className="row spread">
         <span className="clip" title={use.name}>
-          <DecisionsLink filter={filterOfAccount(use)}>{use.kind === "day" ? "day" : goalName(use.name)}</DecisionsLink>
+          <DecisionsLink filter={filterOfAccount(use)}>
+            {use.kind === "day" ? "day" : use.kind === "key" ? `key ${use.name}` : goalName(use.name)}
+          </DecisionsLink>
         </span>
         <span className="nowrap">
           {money(used)} / {money(use.hard_nano_usd)}
@@ -58,9 +60,9 @@ function CapLine({ use, note }: { readonly use: CapUse; readonly note: string })
   );
 }
 
-/** Where the requests of the range went: by tier, cause, model, goal and key. Each row links to its decisions. */
+/** Where the requests of the range went: by model with its tier, cause, goal and key. Each row links to its decisions. */
 export function WhereTheyWent({ summary }: Props) {
-  const { by_tier, by_cause, by_model, by_goal, by_label } = summary;
+  const { by_cause, by_model, by_goal, by_label } = summary;
   const part = (row: Counted, value: string | null, shown: ReactNode = value ?? none, tier: string | null = null) => ({
     ...row,
     value,
@@ -68,9 +70,11 @@ export function WhereTheyWent({ summary }: Props) {
     tier,
   });
   const splits = {
-    tier: by_tier.map((row) => part(row, row.tier, <Tier tier={row.tier}>{row.tier ?? "none chosen"}</Tier>, row.tier)),
+    model: by_model.map((row) => {
+      const shown = row.model === null ? "none chosen" : `${row.model}${row.tier === null ? "" : ` (${row.tier})`}`;
+      return part(row, row.model, <Tier tier={row.tier}>{shown}</Tier>, row.tier);
+    }),
     cause: by_cause.map((row) => part(row, row.cause, row.cause === null ? "before a decision" : words(row.cause))),
-    model: by_model.map((row) => part(row, row.model, <Tier tier={row.tier}>{row.model ?? "none"}</Tier>, row.tier)),
     goal: by_goal.map((row) => part(row, row.goal, row.goal === null ? none : goalName(row.goal))),
     key: by_label.some(({ label }) => label !== null) ? by_label.map((row) => part(row, row.label)) : [],
   };

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { AnswerOf } from "#dashboard/api.ts";
-import type { PolicyKey } from "#dashboard/endpoints/policy.ts";
+import type { PolicyKey } from "#operator/policy.ts";
 import { useRead } from "../../api/queries.ts";
 import { Sentence, Time } from "../../components/marks.tsx";
 import { Loaded, Search, Section } from "../../components/parts.tsx";

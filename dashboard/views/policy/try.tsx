@@ -26,12 +26,14 @@ export function Try({ initial }: { readonly initial: string }) {
 
   const doCheck = (): void => {
     setError(undefined);
+    setEvent(undefined);
     call("POST policy/check", { body: { policy: text } }).then(setCheck, setError);
   };
   const backtest = async (): Promise<void> => {
     const abort = new AbortController();
     setRunning(abort);
     setEvent(undefined);
+    setCheck(undefined);
     setError(undefined);
     try {
       const body = { policy: text, since_ms: Date.now() - Number(span) * dayMs };
@@ -56,6 +58,7 @@ export function Try({ initial }: { readonly initial: string }) {
         onChange={({ target }) => {
           setText(target.value);
           setCheck(undefined);
+          setEvent(undefined);
         }}
       />
       <div className="row">
@@ -119,7 +122,7 @@ export function Problems({ problems, children }: Pick<Check, "problems"> & { rea
             {line === undefined ? "" : ` (line ${line})`}
           </code>{" "}
           {message}
-          {suggestion === undefined ? "" : ` Did you mean ${suggestion}?`}
+          {suggestion === undefined ? "" : ` (${suggestion})`}
         </p>
       ))}
     </div>

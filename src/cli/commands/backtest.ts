@@ -1,8 +1,8 @@
-import { withRecords } from "#cli/databases.ts";
-import { checkSpan, configIn } from "#cli/options.ts";
+import { checkSpan, configIn, onRecords } from "#cli/options.ts";
 import { type OutputOptions, print, textOf } from "#cli/output.ts";
 import { dollarText } from "#domain/money/money.ts";
-import { type BacktestResult, backtest } from "#records/backtest/backtest.ts";
+import { runBacktest as replay } from "#operator/backtest.ts";
+import type { BacktestResult } from "#records/backtest/backtest.ts";
 
 interface BacktestOptions extends OutputOptions {
   readonly since: number;
@@ -16,16 +16,9 @@ export async function runBacktest(file: string, options: BacktestOptions): Promi
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
   const { policy, registry } = configIn(file, models);
-  await withRecords(async (store) => {
-    const toMs = until ?? Date.now();
-    const result = await backtest({
-      records: store.export({ fromMs, toMs, ...(goal === undefined ? {} : { goal }) }),
-      policy,
-      registry,
-      configuration: (hash) => store.config(hash),
-    });
-    print(result, options, reportText(result));
-  });
+  const filter = { fromMs, toMs: until ?? Date.now(), ...(goal === undefined ? {} : { goal }) };
+  const result = await onRecords((store) => replay(store, { policy, registry, filter }));
+  print(result, options, reportText(result));
 }
 
 const maxChangesShown = 20;

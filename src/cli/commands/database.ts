@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import { withDatabase } from "#cli/databases.ts";
-import type { CommandSpec } from "#cli/options.ts";
+import { type CommandSpec, onDatabase, settingsInForce } from "#cli/options.ts";
 import { badUsage, type OutputOptions, print } from "#cli/output.ts";
 import { backupSqlite } from "#db/backup.ts";
 import { missingMigrations } from "#db/schema-version.ts";
@@ -18,7 +17,7 @@ export const commands: readonly CommandSpec[] = [
 
 /** A copy of the SQLite database, also while gateways write to it. */
 async function backup(file: string, options: OutputOptions): Promise<void> {
-  const bytes = await withDatabase("No backup was made", (_, location) => {
+  const bytes = await onDatabase("No backup was made", (_, location) => {
     if (location.kind === "postgres") {
       throw badUsage(
         "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
@@ -32,9 +31,10 @@ async function backup(file: string, options: OutputOptions): Promise<void> {
 
 /** For those who change a schema before they start the new version. */
 async function migrate(options: OutputOptions): Promise<void> {
-  const { database, applied } = await withDatabase("The database was not migrated", async (url, location) => {
+  const { databaseUrl } = settingsInForce();
+  const { database, applied } = await onDatabase("The database was not migrated", async (_, location) => {
     const applied = await missingMigrations(location);
-    await (await openStoreDatabase(url)).close();
+    await (await openStoreDatabase(databaseUrl)).close();
     return { database: location.kind, applied };
   });
   const done = applied.length === 0 ? "Nothing to do:" : `Applied: ${applied.join(", ")}.`;

@@ -79,6 +79,7 @@ export function explanationText(record: ExplainedDecision): string {
     goal: record.goal,
     session: record.session,
     task: record.task,
+    key: record.label,
     generation: record.generation_ids.join(" ") || null,
     policy_hash: record.policy_hash,
     reported: record.reported?.outcome,

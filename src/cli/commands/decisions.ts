@@ -1,13 +1,11 @@
 import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, Option } from "commander";
-import { withRecords } from "#cli/databases.ts";
-import { type CommandSpec, checkSpan, type OptionSpec, time, wholeNumber } from "#cli/options.ts";
+import { type CommandSpec, checkSpan, type OptionSpec, onRecords, time, wholeNumber } from "#cli/options.ts";
 import { failed, type OutputOptions, print, printText } from "#cli/output.ts";
-import { DecisionFilter, recordFilter } from "#dashboard/query.ts";
+import { DecisionFilter, recordFilter } from "#operator/query.ts";
+import { explainedRecord } from "#operator/records.ts";
 import type { DecisionRecord, ExplainedDecision } from "#records/decision-record.ts";
-import { explain } from "#records/explain/explain.ts";
 import { matchesFilter, type RecordFilter } from "#records/records.ts";
-import { readConfiguration } from "#records/replay/replay.ts";
 import { decisionLines, explanationText } from "./decision-text.ts";
 
 const idHelp = "X-Smart-Gateway-Decision-Id or X-Request-Id of an answer";
@@ -38,7 +36,7 @@ const span: readonly OptionSpec[] = [
 const show: Pick<CommandSpec, "arguments" | "run"> = {
   arguments: [["<id>", idHelp]],
   async run(id: string, options: OutputOptions) {
-    const record = await explainedRecord(id);
+    const record = await foundRecord(id);
     print(record, options, explanationText(record));
   },
 };
@@ -98,7 +96,7 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
   const stop = () => {
     stopped = true;
   };
-  await withRecords(async (store) => {
+  await onRecords(async (store) => {
     const read = store.follow();
     await read();
     const { records } = await store.query(filter, { limit: pollLimit });
@@ -120,7 +118,7 @@ async function tail(options: FilterOptions & OutputOptions & { readonly lines: n
 
 async function exportRecords(options: FilterOptions) {
   checkSpan(options);
-  await withRecords(async (store) => {
+  await onRecords(async (store) => {
     async function* lines() {
       for await (const records of store.export(filterFrom(options)))
         yield records.map((record) => `${JSON.stringify(record)}\n`).join("");
@@ -134,16 +132,12 @@ async function exportRecords(options: FilterOptions) {
 }
 
 /** Gateways write records up to a second after the answer, so a missing record is looked up again. */
-function explainedRecord(id: string): Promise<ExplainedDecision> {
-  return withRecords(async (store) => {
+function foundRecord(id: string): Promise<ExplainedDecision> {
+  return onRecords(async (store) => {
     for (const waitMs of [pollMs, pollMs, 0]) {
-      const record = await store.get(id);
-      if (record === undefined) {
-        await Bun.sleep(waitMs);
-        continue;
-      }
-      const config = record.policy_hash === null ? undefined : await store.config(record.policy_hash);
-      return { ...record, explanation: explain(record, readConfiguration(config)) };
+      const record = await explainedRecord(store, id);
+      if (record !== undefined) return record;
+      await Bun.sleep(waitMs);
     }
     throw failed(`Nothing is recorded under ${id}. It is the ${idHelp}, within the retention (policy: records).`);
   });

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { CommandSpec } from "#cli/options.ts";
 import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
@@ -18,8 +19,9 @@ export const commands: readonly CommandSpec[] = [
     name: "doctor",
     options: [["--offline", "contact no other machine"]],
     example: "smart-gateway doctor --offline --json",
-    async run(options: OutputOptions & { readonly offline?: true }) {
-      const checks = await runChecks(options.offline === true);
+    async run(options: OutputOptions & { readonly offline?: true; readonly envFile?: string }) {
+      const unread = options.envFile === undefined && existsSync(".env");
+      const checks = [...(unread ? [unreadFile] : []), ...(await runChecks(options.offline === true))];
       const failures = checks.filter(({ status }) => status === "fail");
       print({ ok: failures.length === 0, checks }, options, checks.map(lineOf).join("\n"));
       if (failures.length === 0) return;
@@ -29,6 +31,12 @@ export const commands: readonly CommandSpec[] = [
     },
   },
 ];
+
+const unreadFile = warn(
+  "settings",
+  "there is a .env in this folder, and no part of the gateway reads it on its own",
+  "name it: --env-file .env, for this command and for serve",
+);
 
 async function runChecks(offline: boolean): Promise<readonly Check[]> {
   const parsed = parseSettings(process.env);

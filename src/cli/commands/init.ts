@@ -54,8 +54,8 @@ function init(directory: string, options: InitOptions): void {
     ...kept.map((path) => `kept     ${path} (it exists already)`),
     `\nNext: ${keyFirst}check and start it.`,
     ...(relative(directory, ".") === "" ? [] : [`  cd ${directory}`]),
-    `  ${own} doctor`,
-    `  ${own} serve`,
+    `  ${own} doctor --env-file .env`,
+    `  ${own} serve --env-file .env`,
   ];
   print({ written, kept }, options, lines.join("\n"));
 }
@@ -74,7 +74,7 @@ function envFile(chosen: Readonly<Record<string, string | undefined>>): string {
     const line = chosen[name] ? `${name}=${chosen[name]}` : `#${name}=${fallback}`;
     return `\n# ${about.replaceAll("`", "")}\n${line}\n`;
   });
-  return `# Settings of Smart Gateway, read at start from the working directory. Keep this file out of version control.\n${settings.join("")}`;
+  return `# Settings of Smart Gateway, for --env-file of its commands and of docker. Each value is taken as it stands, without quotes.\n# Keep this file out of version control.\n${settings.join("")}`;
 }
 
 /** The soft caps are 40 % of the hard ones: above them, optional pro requests go to flash. */

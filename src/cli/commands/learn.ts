@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
-import { withRecords } from "#cli/databases.ts";
-import { type ConfigOptions, configIn, fileOr } from "#cli/options.ts";
+import { type ConfigOptions, configIn, fileOr, onRecords } from "#cli/options.ts";
 import { exitCodes, print, textTable } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import type { Policy } from "#config/policy.ts";
@@ -28,10 +27,10 @@ type Changes = { [K in "flash_below" | "pro_from" | "run_prose_chars"]?: number 
  * would have changed. Writes them to the policy file only when asked.
  */
 export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
-  const policyPath = fileOr(file, "ROUTING_POLICY_PATH");
+  const policyPath = fileOr(file, "policyPath");
   const { policy, registry } = configIn(file, options.models);
   const { flash_below, pro_from, run_prose_calls, run_prose_chars } = policy.routing;
-  await withRecords(async (store) => {
+  await onRecords(async (store) => {
     const calls = await callsIn(store, options.since, registry);
     const trials = trialsIn(calls);
     const prose = proseBounds(calls, run_prose_calls);

@@ -1,14 +1,11 @@
-import { hostname } from "node:os";
-import { storedPrices, withStore } from "#cli/databases.ts";
-import { type CommandSpec, fileOr, userName } from "#cli/options.ts";
-import { badUsage, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
-import { nearest } from "#config/problem.ts";
+import { stringify } from "yaml";
+import { aggregatorSettings, type CommandSpec, fileOr, onDatabase, shellOperator } from "#cli/options.ts";
+import { exitCodes, type OutputOptions, print, textTable, valid } from "#cli/output.ts";
 import { parseSettings } from "#config/settings.ts";
-import type { Model } from "#domain/model.ts";
-import { type OverrideAction, openHealthStore } from "#health/store/health-store.ts";
-import { loadRegistry, modelFields } from "#models/load-registry.ts";
-import { emptyPriceBook, withPriceBook } from "#models/price-book/price-book.ts";
-import { priceRecord, sync } from "./models-sync.ts";
+import type { OverrideAction } from "#health/store/health-store.ts";
+import { loadRegistry } from "#models/load-registry.ts";
+import { overrideModel } from "#operator/model-overrides.ts";
+import { compareModels, listModels, type ModelComparison } from "#operator/models.ts";
 
 /** An operator's word about a model, stored for every gateway on the database. */
 const overrides = Object.entries({
@@ -44,13 +41,12 @@ export const commands: readonly CommandSpec[] = [
   ...overrides,
 ];
 
+const registryIn = (file: string | undefined) => valid(loadRegistry(fileOr(file, "registryPath"))).registry;
+
 async function list(file: string | undefined, options: OutputOptions): Promise<void> {
-  const loaded = valid(loadRegistry(fileOr(file, "MODEL_REGISTRY_PATH")));
   const parsed = parseSettings(process.env);
   // Other commands report invalid settings.
-  const book = parsed.kind === "ok" ? await storedPrices(parsed.settings) : emptyPriceBook;
-  const { models, byRole } = withPriceBook(loaded.registry, book);
-  const records = [...models.values()].map((model) => ({ ...recordOf(model), used: byRole[model.role] === model }));
+  const records = await listModels(registryIn(file), parsed.kind === "ok" ? parsed.settings : undefined);
   const rows = records.map(({ prices, price_source, context_tokens, ...record }) => ({
     ...record,
     input: prices.input,
@@ -60,39 +56,68 @@ async function list(file: string | undefined, options: OutputOptions): Promise<v
     context: context_tokens,
     used: record.enabled ? (record.used ? "yes" : "no") : "disabled",
   }));
-  const columns = ["key", "role", "upstream_id", "input", "cached", "output", "price_from", "context", "used"] as const;
+  const columns = ["key", "role", "upstream_id", "input", "cached", "output", "price_from", "context", "used"];
   const legend =
     "\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.";
   print(records, options, textTable(rows, columns) + legend);
 }
 
-function recordOf(model: Model) {
-  const { price, priceSource: source } = model;
-  return {
-    key: model.key,
-    ...modelFields(model),
-    prices: priceRecord(price),
-    price_source: {
-      kind: source?.kind ?? "shipped",
-      ...(source?.kind === "price_book" ? { at: new Date(source.atMs).toISOString() } : {}),
-    },
-  };
+async function override(action: OverrideAction, key: string, options: OutputOptions): Promise<void> {
+  const registry = registryIn(undefined);
+  const { at_ms, follows } = await onDatabase("The database did not take it", async ({ health, actions }) => {
+    const store = await health();
+    const ports = { actions, override: store.override };
+    return overrideModel(ports, registry, { model: key, action }, shellOperator());
+  });
+  const done = { disable: "is disabled", enable: "is no longer disabled by hand", reset: "is reset" }[action];
+  print({ ok: true, model: key, action, at_ms }, options, `${key} ${done}. ${follows}`);
 }
 
-async function override(action: OverrideAction, key: string, options: OutputOptions): Promise<void> {
-  const { registry } = valid(loadRegistry(fileOr(undefined, "MODEL_REGISTRY_PATH")));
-  const keys = [...registry.models.keys()];
-  if (!keys.includes(key)) {
-    const close = nearest(key, keys);
-    const hint = close === undefined ? `known: ${keys.join(", ")}` : `did you mean ${close}?`;
-    throw badUsage(`no model ${JSON.stringify(key)} in the registry; ${hint}`);
-  }
-  const atMs = Date.now();
-  const by = `${userName()}@${hostname()}`;
-  await withStore("The database did not take it", openHealthStore, (store) =>
-    store.override({ model: key, action, atMs, by }),
+/** The registry against the aggregator's lists. Writes nothing: it prints the lines that a registry file would need. */
+async function sync(file: string | undefined, options: OutputOptions): Promise<void> {
+  const { settings, upstream } = aggregatorSettings();
+  const compared = await compareModels(registryIn(file), settings, upstream);
+  print(compared, options, diffText(compared.models) + registryLines(compared.models));
+  if (!compared.ok) process.exitCode = exitCodes.failed;
+}
+
+function diffText(models: readonly ModelComparison[]): string {
+  const changes = models.flatMap(({ key, changes }) => changes.map((change) => ({ model: key, ...change })));
+  const hosts = models.flatMap(({ key, hosts }) =>
+    hosts.map(({ prices, ...host }) => ({ model: key, ...host, input: prices?.input, output: prices?.output })),
   );
-  const done = { disable: "is disabled", enable: "is no longer disabled by hand", reset: "is reset" }[action];
-  const text = `${key} ${done}. Every gateway on this database follows within a second.`;
-  print({ ok: true, model: key, action, at_ms: atMs }, options, text);
+  const hostColumns = ["model", "name", "within_price_limit", "in_service", "input", "output", "context_tokens"];
+  const notices = models.flatMap(({ key, problem, notices }) =>
+    // The problem already says that a model is not listed.
+    [problem, ...notices.filter(({ reason }) => reason !== "not_listed").map(({ detail }) => detail)]
+      .filter((line) => line !== null)
+      .map((line) => `${key}: ${line}`),
+  );
+  return [
+    changes.length === 0
+      ? "Every price that the aggregator lists is the registry's."
+      : textTable(changes, ["model", "rate", "band", "registry", "listed", "change"]),
+    `\nUSD per million tokens. Calls with a price limit go only to the hosts within it.\n`,
+    textTable(hosts, hostColumns),
+    ...notices,
+  ].join("\n");
+}
+
+/** The listed prices of paid, enabled models that differ, as lines of the registry file. */
+function registryLines(models: readonly ModelComparison[]): string {
+  const own = models.flatMap(({ key, enabled, free, changes, listed_prices }) => {
+    if (!enabled || free || changes.length === 0 || listed_prices === null) return [];
+    const { bands = [], ...prices } = listed_prices;
+    const tiers = bands.filter((band) => "from_input_tokens" in band);
+    const windows = bands.filter((band) => "from" in band);
+    // The file cannot state a price for long prompts at certain hours.
+    if (tiers.some((band) => "from" in band)) return [];
+    const given = { ...prices, ...(tiers.length > 0 ? { tiers } : {}), ...(windows.length > 0 ? { windows } : {}) };
+    return [[key, { prices: given }]];
+  });
+  if (own.length === 0) return "";
+  const asNumber = (_: unknown, value: unknown) =>
+    typeof value === "string" && /^[\d.]+$/.test(value) ? Number(value) : value;
+  const text = stringify({ models: Object.fromEntries(own) }, asNumber);
+  return `\n\nTo state the listed prices, put this into the registry file:\n\n${text.trimEnd()}`;
 }

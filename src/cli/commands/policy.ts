@@ -83,7 +83,7 @@ function checkPolicy(file: string | undefined, options: ConfigOptions): void {
   const { config, warnings } = loadedConfig(file, options.models);
   const { goalSoft, goalHard, daySoft, dayHard } = config.caps;
   const lines = [
-    `${fileOr(file, "ROUTING_POLICY_PATH") ?? defaultPolicyName}: ok`,
+    `${fileOr(file, "policyPath") ?? defaultPolicyName}: ok`,
     `  per goal  soft ${dollarText(goalSoft)}  hard ${dollarText(goalHard)}`,
     `  per day   soft ${dollarText(daySoft)}  hard ${dollarText(dayHard)}`,
     ...(goalHard === 0 || dayHard === 0
@@ -100,7 +100,7 @@ function showPolicy(file: string | undefined, options: ConfigOptions): void {
 }
 
 function diffPolicies(first: string, second: string | undefined, options: OutputOptions): void {
-  const oldPath = second === undefined ? fileOr(undefined, "ROUTING_POLICY_PATH") : first;
+  const oldPath = second === undefined ? fileOr(undefined, "policyPath") : first;
   const [before, after] = [loadPolicy(oldPath), loadPolicy(second ?? first)];
   const problems = [before, after].flatMap((each) => (each.kind === "invalid" ? each.problems : []));
   if (problems.length > 0) throw invalid(problems);

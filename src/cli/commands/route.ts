@@ -4,14 +4,14 @@ import { invalid, type OutputOptions, print, textOf } from "#cli/output.ts";
 import { isSection } from "#config/config-file.ts";
 import type { Config } from "#config/load-config.ts";
 import { zeroUsd } from "#domain/money/money.ts";
-import { type RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { parseDecisionRequest } from "#http/request/decision-request.ts";
+import { dryRunOfChat, maxValues, routedRecord } from "#operator/dry-run.ts";
 import { decide } from "#pipeline/decide/decide.ts";
-import { contributionsOf, dryRun, evidenceOf, expectedCost, type Stated } from "#pipeline/dry-run.ts";
+import type { Stated } from "#pipeline/dry-run.ts";
 import { fieldRulesOf } from "#pipeline/field-rules.ts";
-import type { RequestSize } from "#pipeline/request-size.ts";
 import { privacyEngine } from "#privacy/engine.ts";
-import { maxValues, type RouteInput, readRouteInput } from "./route-input.ts";
+import { type RouteInput, readRouteInput } from "./route-input.ts";
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -49,38 +49,18 @@ async function route(words: readonly string[], options: RouteOptions): Promise<v
   const stated = options.fields ?? { task: {}, runtime: {} };
   const input = readRouteInput(words.join(" "), options.file);
   const config = configIn(options.policy, options.models);
+  const { policy, registry } = config;
   // Stated fields are checked as those of a task, whatever they go with.
   const own = { kind: "task", body: { task: { task_id: "cli", instruction: "" } }, name: "arguments" } as const;
   const asTask = await routeTask(input.kind === "task" ? input : own, stated, config);
-  const record = details(input.kind === "task" ? asTask : routeChat(input, stated, config), config);
+  const configuration = { ...config, fields: fieldRulesOf(policy), privacy: privacyEngine(policy.privacy) };
+  const routed =
+    input.kind === "task" ? asTask : dryRunOfChat(input.body, { configuration, health: {}, stated, nowMs: Date.now() });
+  const record = routedRecord(routed, registry);
   const { decision, ...more } = record;
   const { action, model, evidence, ...rest } = decision;
   const shown = { decision: model === null ? action : `${action} → ${model}`, ...rest, ...more };
   print(options.details ? record : decision, options, textOf({ ...shown, evidence: evidence.join(", ") }));
-}
-
-/** One decision with what it was made from. */
-interface Routed {
-  readonly decision: RoutingDecision;
-  readonly task: RoutingTask;
-  readonly runtime: RuntimeState;
-  readonly size: RequestSize;
-  /** Credentials that the privacy gate replaced; absent for a stated task. */
-  readonly redactions?: number;
-}
-
-/** Everything as data. */
-function details({ decision, task, runtime, size, redactions }: Routed, { registry }: Config) {
-  const { instruction: _, ...shown } = task;
-  return {
-    decision,
-    task: shown,
-    runtime,
-    contributions: Object.fromEntries(contributionsOf(decision)),
-    hard_rules: evidenceOf(decision, "hard_rule"),
-    ...(redactions === undefined ? {} : { redactions }),
-    cost: expectedCost(decision, size, registry),
-  };
 }
 
 const nothingSpent = { goal: { spent: zeroUsd, held: zeroUsd }, day: { spent: zeroUsd, held: zeroUsd } };
@@ -90,7 +70,7 @@ async function routeTask(
   { body, name }: RouteInput & { kind: "task" },
   stated: Stated,
   { policy, registry, caps }: Config,
-): Promise<Routed> {
+) {
   const section = (key: "task" | "runtime") => ({ ...(isSection(body[key]) ? body[key] : {}), ...stated[key] });
   const bytes = Buffer.from(JSON.stringify({ task: section("task"), runtime: section("runtime") }));
   const parsed = await parseDecisionRequest(bytes, maxValues, privacyEngine(policy.privacy));
@@ -98,16 +78,6 @@ async function routeTask(
   const { task, runtime, size } = parsed;
   const decision = decide(task, runtime, { policy, registry, caps, health: {}, size, spend: nothingSpent });
   return { decision, task, runtime, size };
-}
-
-/** As the chat endpoint would. What chat would refuse for its fields is a problem. */
-function routeChat({ request, name }: RouteInput & { kind: "chat" }, stated: Stated, config: Config): Routed {
-  const { policy } = config;
-  const configuration = { ...config, fields: fieldRulesOf(policy), privacy: privacyEngine(policy.privacy) };
-  const routed = dryRun(request, { configuration, health: {}, stated, nowMs: 0 });
-  if (routed.kind === "decided") return routed;
-  const { status, code, param = "", detail } = routed;
-  throw invalid([{ file: name, path: param, message: `chat answers ${status} ${code}: ${detail}` }]);
 }
 
 /** `name=value` between commas, for the schema to check: numbers and truth values as JSON has them, else text. */

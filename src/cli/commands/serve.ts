@@ -10,7 +10,7 @@ import { type ConfiguredFiles, parseSettings, type Settings } from "#config/sett
 import { type Gateway, startGateway } from "#gateway/start.ts";
 import { leaveMemoryOutOfCoreDumps } from "#platform/core-dumps.ts";
 import { createLog, loggedError, logId, operatorText } from "#telemetry/log/log.ts";
-import { startMessage } from "./start-message.ts";
+import { sampleRequest, startMessage } from "./start-message.ts";
 
 /** Runs the gateway until a signal stops it. */
 export const commands: readonly CommandSpec[] = [
@@ -30,7 +30,16 @@ const started = performance.now();
 async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   leaveMemoryOutOfCoreDumps();
   const parsed = parseSettings(env);
-  if (parsed.kind === "invalid") return refuse([...parsed.problems, ...(await problemsInFiles(parsed.files))]);
+  // With LOG_FORMAT=json nothing else is printed, on neither output.
+  const onlyJson = parsed.kind === "ok" ? parsed.settings.logFormat === "json" : env["LOG_FORMAT"] === "json";
+  const fail = (message: string, code: number): number => {
+    if (onlyJson) startLog("start_failed", { detail: operatorText(message) });
+    else console.error(message);
+    return code;
+  };
+  const startLog = createLog({ level: "fatal", format: "json", destination: process.stderr });
+  const refuse = (problems: readonly Problem[]) => fail(formatProblems(problems), exitCodes.badUsage);
+  if (parsed.kind === "invalid") return refuse([...parsed.problems, ...problemsInFiles(parsed.files)]);
   const { settings, warnings } = parsed;
   const worker = env[workerVariable];
   const pretty = settings.logFormat === "pretty" || (settings.logFormat === "auto" && process.stdout.isTTY === true);
@@ -43,7 +52,7 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
   try {
     if (settings.workers > 1 && worker === undefined) {
       // Printed once, and not by each of the workers.
-      const problems = await problemsInFiles(settings);
+      const problems = problemsInFiles(settings);
       return problems.length > 0 ? refuse(problems) : await superviseWorkers(settings, env, log);
     }
     const link = worker === undefined ? undefined : workerLink();
@@ -51,8 +60,8 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     const outcome = await startGateway(settings, { log, ...(link === undefined ? {} : { workers: link }) });
     if (outcome.kind === "invalid") return refuse(outcome.problems);
     const { gateway } = outcome;
-    // Beside JSON logs the message goes to standard error.
-    const say = pretty ? printText : console.error;
+    // Beside JSON logs that nobody has asked for, the message goes to standard error.
+    const say = onlyJson ? () => {} : pretty ? printText : console.error;
     if (worker === undefined || worker === "1") say(startMessage(gateway));
     log("gateway_started", {
       url: operatorText(gateway.url),
@@ -60,6 +69,7 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
       version: operatorText(gateway.version),
       node_id: logId(settings.nodeId),
       startup_ms: Math.round(performance.now() - started),
+      ...(onlyJson ? { try: operatorText(sampleRequest(gateway)) } : {}),
     });
     link?.serves(gateway);
     const code = await untilStopped(gateway, settings, log, link);
@@ -67,20 +77,14 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
     return code;
   } catch (error) {
     log.flush();
-    console.error(`Smart Gateway could not start: ${startProblem(error, settings)}`);
-    return exitCodes.failed;
+    return fail(`Smart Gateway could not start: ${startProblem(error, settings)}`, exitCodes.failed);
   } finally {
     log.flush();
   }
 }
 
-function refuse(problems: readonly Problem[]): number {
-  console.error(formatProblems(problems));
-  return exitCodes.badUsage;
-}
-
 /** The problems of the policy, the model registry and the list of keys. */
-async function problemsInFiles({ policyPath, registryPath, authKeysFile }: ConfiguredFiles) {
+function problemsInFiles({ policyPath, registryPath, authKeysFile }: ConfiguredFiles) {
   const keys = authKeysFile === undefined ? undefined : loadAuthKeys(authKeysFile);
   const loaded = [loadConfig({ policyPath, registryPath }), keys];
   return loaded.flatMap((part) => (part?.kind === "invalid" ? part.problems : []));

@@ -11,11 +11,9 @@ interface Running {
 
 /** Where the gateway listens and how to try it, in lines for a terminal. */
 export function startMessage({ version, url, settings }: Running): string {
-  // The address under which this machine reaches a gateway that listens on all of its interfaces.
-  const base = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+  const base = reachedAt(url);
   const forAll = isLoopback(new URL(url).hostname) ? "" : " (from this machine only, until DASHBOARD_TOKEN is set)";
   const access = settings.dashboardToken === undefined ? forAll : " (sign in with DASHBOARD_TOKEN)";
-  const accepted = settings.authKeysFile === undefined ? "any-token-of-8-or-more" : "$TOKEN";
   return [
     "",
     `  Smart Gateway ${version} listens on ${url}`,
@@ -33,8 +31,18 @@ export function startMessage({ version, url, settings }: Running): string {
     "",
     settings.authKeysFile === undefined ? "  Try it:" : "  Try it, with a token of AUTH_KEYS_FILE:",
     "",
-    // In double quotes the shell puts the variable's value in its place.
-    `  curl -i ${base}/v1/chat/completions -H "Authorization: Bearer ${accepted}" -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`,
+    `  ${sampleRequest({ url, settings })}`,
     "",
   ].join("\n");
+}
+
+/** The address under which this machine reaches a gateway that listens on all of its interfaces. */
+function reachedAt(url: string): string {
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+}
+
+/** A request to paste into a shell. In double quotes the shell puts the variable's value in its place. */
+export function sampleRequest({ url, settings }: Pick<Running, "url" | "settings">): string {
+  const accepted = settings.authKeysFile === undefined ? "any-token-of-8-or-more" : "$TOKEN";
+  return `curl -i ${reachedAt(url)}/v1/chat/completions -H "Authorization: Bearer ${accepted}" -H 'Content-Type: application/json' -d '{"model":"smart-router","messages":[{"role":"user","content":"Say hello"}]}'`;
 }

@@ -10,7 +10,9 @@ import { Channel, type Message, type Report } from "./channel.ts";
 /** In the environment of a worker: its number, from 1. */
 export const workerVariable = "SMART_GATEWAY_WORKER";
 /** Of the single-file executable the second argument is the program inside it, which it runs by itself. */
-const programArguments = process.argv.slice(Bun.main.startsWith("/$bunfs/") ? 2 : 1);
+const programArguments = Bun.main.startsWith("/$bunfs/")
+  ? process.argv.slice(2)
+  : [...process.execArgv, ...process.argv.slice(1)];
 
 /** The pause before a worker is restarted: doubled with each early exit in a row, up to the maximum, in milliseconds. */
 const restartBaseMs = 500;

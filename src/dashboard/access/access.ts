@@ -1,15 +1,18 @@
 import { isLoopback } from "#config/host-names.ts";
-import { type Operator, Refusal } from "#dashboard/endpoint.ts";
+import { Refusal } from "#dashboard/endpoint.ts";
 import { originCheck, sameOriginProblem } from "#http/access/origin-check.ts";
+import type { Operator } from "#operator/audit.ts";
 import type { Clock } from "#platform/time.ts";
+import type { EndedSessions } from "./ended-sessions.ts";
 import { LoginLimit } from "./login.ts";
-import { isEqual, SessionCookies } from "./session-cookie.ts";
+import { expiredCookie, isEqual, SessionCookies } from "./session-cookie.ts";
 
 export interface AccessOptions {
   /** `DASHBOARD_TOKEN`. */
   readonly token: string | undefined;
   readonly allowedHosts: readonly string[];
   readonly clock: Clock;
+  readonly ended: EndedSessions;
 }
 
 /** The header that a page of another origin cannot send without a preflight request. Its value does not matter. */
@@ -21,19 +24,20 @@ const proxyHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-for
  * Who may come in. Without a token: callers of this machine, under a name of this machine, with no trace of a proxy. With a
  * token: whoever knows it, from wherever, because a proxy on this machine makes every caller look like one of it.
  */
-export function dashboardAccess({ token, allowedHosts, clock }: AccessOptions) {
+export function dashboardAccess({ token, allowedHosts, clock, ended }: AccessOptions) {
   const limit = new LoginLimit();
   const cookies = token === undefined ? undefined : new SessionCookies(token);
   const loopbackNames = originCheck({ host: "127.0.0.1", allowedHosts });
 
   const checkToken = (given: string, address: string): void => {
+    // Always: whoever guesses must not lock out those who know it, and behind a proxy all have one address.
+    if (isEqual(given, token ?? "")) return;
     const nowMs = clock.monotonic();
     const waitS = limit.waitS(address, nowMs);
     if (waitS > 0) {
       const headers = { "retry-after": String(waitS) };
       throw new Refusal(429, "Too many wrong dashboard tokens. Wait, then try again.", "too_many_logins", headers);
     }
-    if (isEqual(given, token ?? "")) return;
     limit.failed(address, nowMs);
     const detail = "This is not the dashboard's token (DASHBOARD_TOKEN).";
     throw new Refusal(401, detail, "unauthorized", { "www-authenticate": "Bearer" });
@@ -41,7 +45,7 @@ export function dashboardAccess({ token, allowedHosts, clock }: AccessOptions) {
 
   return {
     /** Who sends this request, from the `address` of the peer; undefined: a login is needed. Throws why they may not come in. */
-    admit({ headers, method }: Request, address: string): Operator | undefined {
+    async admit({ headers, method }: Request, address: string): Promise<Operator | undefined> {
       const isLocal = isLoopback(address) && !proxyHeaders.some((name) => headers.has(name));
       if (cookies === undefined && !isLocal) throw new Refusal(403, closed, "dashboard_closed");
       const foreign = cookies === undefined ? loopbackNames(headers) : sameOriginProblem(headers);
@@ -56,8 +60,16 @@ export function dashboardAccess({ token, allowedHosts, clock }: AccessOptions) {
         checkToken(bearer, address);
         return { name: "dashboard token", by: "token" };
       }
-      const name = cookies.read(headers, clock.now());
-      return name === undefined ? undefined : { name, by: "session" };
+      const session = cookies.read(headers, clock.now());
+      if (session === undefined || (await ended.has(session.id))) return undefined;
+      return { name: session.name, by: "session" };
+    },
+
+    /** Ends the session of this request, everywhere. The `Set-Cookie` that takes it out of its browser. */
+    async logout(request: Request, operator: Operator): Promise<string> {
+      const session = cookies?.read(request.headers, clock.now());
+      if (session !== undefined) await ended.end(session.id, operator);
+      return expiredCookie(isEncrypted(request));
     },
 
     /** Throws why this caller may not change anything. */

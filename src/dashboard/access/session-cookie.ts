@@ -1,13 +1,14 @@
 import { timingSafeEqual } from "node:crypto";
 
 /** How long a login lasts. */
-const sessionMs = 12 * 3_600_000;
+export const sessionMs = 12 * 3_600_000;
 
 const cookieName = "smart_gateway_dashboard";
 
 /**
  * Sessions without a store: the cookie holds name and expiry, signed with a key that is made from the dashboard's token. So
- * every worker and node with the same token knows the session, and another token ends all of them.
+ * every worker and node with the same token knows the session, and another token ends all of them. Those that users have ended are known by
+ * the audit log.
  */
 export class SessionCookies {
   readonly #key: Uint8Array;
@@ -22,14 +23,18 @@ export class SessionCookies {
     return `${cookieName}=${payload}.${this.#signature(payload)}; ${attributes(secure)}; Max-Age=${sessionMs / 1_000}`;
   }
 
-  /** The name in a session that is signed and has not expired; undefined without one. */
-  read(headers: Headers, nowMs: number): string | undefined {
+  /** The name and the id of a session that is signed and has not expired; undefined without one. */
+  read(headers: Headers, nowMs: number): { readonly name: string; readonly id: string } | undefined {
     const cookie = new Bun.CookieMap(headers.get("cookie") ?? "").get(cookieName);
     const [payload = "", signature = ""] = cookie?.split(".") ?? [];
     if (!isEqual(this.#signature(payload), signature)) return undefined;
     // Signed by us, so it is what `issue` wrote.
-    const [expiresMs, name] = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as [number, string];
-    return expiresMs > nowMs && expiresMs <= nowMs + sessionMs ? name : undefined;
+    const [expiresMs, name, id] = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as [
+      number,
+      string,
+      string,
+    ];
+    return expiresMs > nowMs && expiresMs <= nowMs + sessionMs ? { name, id } : undefined;
   }
 
   #signature(payload: string): string {

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
-import { DecisionFilter, namedRange, recordFilter, rollupFilter, timeRange } from "#dashboard/query.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
+import { DecisionFilter, namedRange, recordFilter, rollupFilter, timeRange } from "#operator/query.ts";
+import { type DecisionRow, decisionRow } from "#operator/records.ts";
+import type { OperatorSources } from "#operator/sources.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import { unprovenCost } from "#records/records.ts";
 
@@ -12,7 +13,7 @@ const DecisionsQuery = DecisionFilter.extend({
 });
 
 /** Lists of decisions, live ones, and one with its explanation. */
-export function decisionEndpoints({ clock, config, explained, records }: DashboardSources) {
+export function decisionEndpoints({ clock, config, explained, records }: OperatorSources) {
   return {
     "GET decisions": endpoint({
       about: "Records, newest first, by keyset pages. The first page has the totals where the roll-ups know them.",
@@ -75,22 +76,6 @@ export function decisionEndpoints({ clock, config, explained, records }: Dashboa
   };
 }
 
-/** A record as lists and the live feed show it: without the explanation. `before` and `Last-Event-ID` are its `seq`. */
-function decisionRow(record: DecisionRecord) {
-  const { contributions, inputs, features, evidence, thresholds, health, attempts, tokens, timings, ...columns } =
-    record;
-  return {
-    ...columns,
-    attempts: attempts.length,
-    redactions: record.redactions.reduce((sum, { count }) => sum + count, 0),
-    prompt_tokens: tokens?.prompt ?? 0,
-    completion_tokens: tokens?.completion ?? 0,
-    first_token_ms: timings.first_token_ms,
-    total_ms: timings.total_ms,
-  };
-}
-export type DecisionRow = ReturnType<typeof decisionRow>;
-
 export type LiveEvent =
   | { readonly kind: "hello"; readonly at_ms: number; readonly resumed: boolean }
   | { readonly kind: "decision"; readonly row: DecisionRow }
@@ -103,7 +88,7 @@ const maxResumed = 200;
 type LiveCall = Pick<Call<z.output<typeof DecisionsQuery>>, "query" | "lastEventId">;
 
 /** Records as they are made, those first that were missed since `Last-Event-ID`. */
-function liveDecisions({ clock, records }: Pick<DashboardSources, "clock" | "records">) {
+function liveDecisions({ clock, records }: Pick<OperatorSources, "clock" | "records">) {
   return ({ query, lastEventId }: LiveCall, stream: EventStream<LiveEvent>): (() => void) => {
     const { limit: _, before: __, range: ___, from_ms: ____, to_ms: _____, ...named } = query;
     const filter = recordFilter(named);

@@ -1,16 +1,16 @@
 import { z } from "zod";
-import type { OperatorAction } from "#dashboard/audit.ts";
-import { type Call, endpoint, Refusal } from "#dashboard/endpoint.ts";
-import { counted, firstToken, namedRange, type Range, RangeQuery, timeRange } from "#dashboard/query.ts";
-import { type DashboardSources, tierOf, writeAudit } from "#dashboard/sources.ts";
+import { type Call, endpoint } from "#dashboard/endpoint.ts";
 import type { ModelHealth } from "#health/health.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
+import { overrideModel } from "#operator/model-overrides.ts";
+import { counted, firstToken, namedRange, type Range, RangeQuery, timeRange } from "#operator/query.ts";
+import { type OperatorSources, tierOf } from "#operator/sources.ts";
 import type { SummaryShare } from "#records/store/summaries.ts";
 
 const maxModels = 500;
 
 /** Each model's state, errors, latency and prices, an operator's overrides, and what operators have done. */
-export function modelEndpoints(sources: DashboardSources) {
+export function modelEndpoints(sources: OperatorSources) {
   return {
     "GET models": endpoint({
       about: "The models: state, errors, latency, prices.",
@@ -45,8 +45,7 @@ export function modelEndpoints(sources: DashboardSources) {
       about: "The audit log: who changed what in the dashboard, and when; the newest first.",
       query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(100) }),
       async answer({ query }) {
-        const listed = await (await sources.actions()).list(query.limit);
-        return { actions: listed.map(({ atMs, ...action }) => ({ at_ms: atMs, ...action })) };
+        return { actions: await (await sources.stores.actions()).list(query.limit) };
       },
     }),
   };
@@ -54,7 +53,7 @@ export function modelEndpoints(sources: DashboardSources) {
 
 /** Undefined for a model that is not in the registry any more. */
 async function modelView(
-  sources: DashboardSources,
+  sources: OperatorSources,
   key: string,
   health: ModelHealth,
   overrides: readonly OverrideRow[],
@@ -113,26 +112,16 @@ async function modelView(
 }
 export type ModelView = NonNullable<Awaited<ReturnType<typeof modelView>>>;
 
-const audited = {
-  disable: "model_disabled",
-  enable: "model_enabled",
-  reset: "model_reset",
-} as const satisfies Readonly<Record<OverrideAction, OperatorAction["action"]>>;
-
 /** An operator's override of a model's health. It is stored in the database and survives restarts. */
-function override(sources: DashboardSources, action: OverrideAction, about: string) {
+function override({ stores, overrides, config }: OperatorSources, action: OverrideAction, about: string) {
   return endpoint({
     about,
-    async answer({ params: { key = "" }, operator }: Call) {
-      const by = `${operator.name}@dashboard`;
-      const done = await sources.overrides.set(key, action, by);
-      if (done === "unknown_model") throw new Refusal(404, "No model of the registry has this key.", "unknown_model");
-      await writeAudit(sources, operator, { action: audited[action], target: key, detail: "" });
-      const follows =
-        action === "enable" && sources.config().registry.models.get(key)?.enabled === false
-          ? "The registry file disables it, and that stands."
-          : "It is in force here, and on every other gateway of this database within a second.";
-      return { model: key, action, at_ms: sources.clock.now(), by, follows };
-    },
+    answer: ({ params: { key = "" }, operator }: Call) =>
+      overrideModel(
+        { ...stores, override: ({ by }) => overrides.set(key, action, by) },
+        config().registry,
+        { model: key, action },
+        operator,
+      ),
   });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { endpoint } from "#dashboard/endpoint.ts";
-import { dayCapUse, goalCapUses, type LedgerSnapshot, readLedger, spendingPace } from "#dashboard/ledger-view.ts";
+import { type Budgets, listBudgets, spendingPace, todayIn } from "#operator/budgets.ts";
+import { listNeeds } from "#operator/needs.ts";
 import {
   counted,
   failedOutcomes,
@@ -12,9 +13,9 @@ import {
   sumsOfKeys,
   timeRange,
   utcDayRange,
-} from "#dashboard/query.ts";
-import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
-import { refusers, tiers } from "#records/decision-record.ts";
+} from "#operator/query.ts";
+import { type OperatorSources, tierOf } from "#operator/sources.ts";
+import { refusers } from "#records/decision-record.ts";
 import {
   type RecordSeries,
   type RecordSummary,
@@ -23,17 +24,17 @@ import {
   seriesKeys,
   seriesMetrics,
 } from "#records/store/summaries.ts";
-import { listNeeds } from "./needs.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
 const maxGoals = 10;
+const maxAccounts = 1_000;
 const maxModels = 500;
 const maxCaps = 5;
 /** Lines of a series: as many as a chart can show apart. What is left over stands in the last. */
 const maxLines = 4;
 
 /** The first view: the gateway's state, the sums of a range, a number over time. */
-export function nowEndpoints(sources: DashboardSources) {
+export function nowEndpoints(sources: OperatorSources) {
   const { clock, config, records } = sources;
   return {
     "GET session": endpoint({
@@ -60,31 +61,28 @@ export function nowEndpoints(sources: DashboardSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const range = namedRange(query, nowMs);
-        const ledger = await readLedger(sources);
-        const [all, calls, today, goals, caps] = await Promise.all([
+        const budgets = await listBudgets(sources.stores, config().caps, maxAccounts);
+        const [all, calls, recent, today, goals, caps] = await Promise.all([
           records.summary(timeRange(range)),
           records.groups("attempt", timeRange(range), maxModels),
+          records.groups("attempt", { fromMs: nowMs - hourMs, toMs: Math.ceil(nowMs) + 1 }, maxModels),
           records.summary(utcDayRange(nowMs)),
           records.groups("goal", timeRange(range), maxGoals),
-          capsInUse(ledger, sources, nowMs),
+          capsInUse(budgets, sources, nowMs),
         ]);
         const isNew = all.requests === 0 && all.oldest_record_ms === null;
         const sums = counted(range);
         const word = ({ key }: SummaryShare) => (key === "" ? noValue : key);
-        const { spent } = ledger.accounts.find(({ id }) => id === `day/${ledger.today}`) ?? { spent: 0 };
+        const spent = caps.day.spent_nano_usd;
         return {
           range,
           at_ms: nowMs,
-          needs_you: listNeeds(sources, caps, ledger.totals, isNew),
+          needs_you: listNeeds(sources, { caps, totals: budgets.totals, recent, isNew }),
           total: sums(all, {}),
           answered: sums(sumsOfKeys(all.by.outcome, ["answered"]), { outcome: "answered" }),
           refused: sums(sumsOfKeys(all.by.outcome, ["refused"]), { outcome: "refused" }),
           failed: sums(sumsOfKeys(all.by.outcome, failedOutcomes), { outcome: failedOutcomes.join(",") }),
           refused_by: refusers.map((by) => ({ ...sums(sumsOfKeys(all.by.refused_by, [by]), { refused_by: by }), by })),
-          by_tier: all.by.tier.map((share) => ({
-            ...sums(share, { tier: word(share) }),
-            tier: tiers.find((tier) => tier === share.key) ?? null,
-          })),
           by_cause: all.by.cause.map((share) => ({ ...sums(share, { cause: word(share) }), cause: share.key || null })),
           by_model: all.by.model.map((share) => ({
             ...sums(share, { model: word(share) }),
@@ -99,7 +97,7 @@ export function nowEndpoints(sources: DashboardSources) {
           first_token_ms: firstToken(all),
           caps,
           ledger: {
-            day: ledger.today,
+            day: budgets.today,
             spent_nano_usd: spent,
             records_nano_usd: today.cost_nano_usd,
             unexplained_nano_usd: spent - today.cost_nano_usd,
@@ -147,12 +145,12 @@ const derived: Readonly<Record<string, readonly SeriesMetric[]>> = {
   failed_share: ["attempts", "failed_attempts"],
 } satisfies Record<(typeof derivedMetrics)[number], readonly SeriesMetric[]>;
 
-async function capsInUse(ledger: LedgerSnapshot, { config, records }: DashboardSources, nowMs: number) {
-  const { caps } = config();
-  const day = dayCapUse(ledger, caps);
+async function capsInUse(budgets: Budgets, { records }: OperatorSources, nowMs: number) {
+  const day = todayIn(budgets);
   // Yesterday's requests without a goal have no cap any more.
-  const goals = goalCapUses(ledger, caps).filter(({ soft_nano_usd }) => soft_nano_usd !== null);
-  return { day, pace: await spendingPace(records, day, nowMs), goals: goals.slice(0, maxCaps) };
+  const goals = budgets.goals.filter(({ past }) => !past);
+  const pace = await spendingPace(records, day, nowMs);
+  return { day, pace, goals: goals.slice(0, maxCaps), keys: budgets.keys.slice(0, maxCaps) };
 }
 
 function callSums(models: readonly SummaryShare[]) {
@@ -161,15 +159,17 @@ function callSums(models: readonly SummaryShare[]) {
   return { count: sumOf("requests"), failed: sumOf("failed"), repeated: sumOf("retries") + sumOf("fail_overs") };
 }
 
+/** What has no baseline (failed calls, for example) would have cost the same, so that spent and saved add up to it. */
 function savings(all: RecordSummary, model: string | null) {
+  const saved = all.baseline_nano_usd - all.baseline_cost_nano_usd;
   return {
     baseline:
-      "Every answered request on the senior model, with the tokens that were recorded, the prices of the time, and the same share of the prompt read from the cache.",
+      "Every answered request on the senior model, with the tokens that were recorded, the prices of the time, and the same share of the prompt read from the cache; other costs as they were.",
     model,
     requests: all.outcomes["answered"] ?? 0,
-    cost_nano_usd: all.baseline_cost_nano_usd,
-    baseline_nano_usd: all.baseline_nano_usd,
-    saved_nano_usd: all.baseline_nano_usd - all.baseline_cost_nano_usd,
+    cost_nano_usd: all.cost_nano_usd,
+    baseline_nano_usd: all.cost_nano_usd + saved,
+    saved_nano_usd: saved,
   };
 }
 

@@ -1,82 +1,45 @@
 import { z } from "zod";
-import { endpoint, Refusal } from "#dashboard/endpoint.ts";
-import { type DashboardSources, tierOf } from "#dashboard/sources.ts";
+import { endpoint } from "#dashboard/endpoint.ts";
 import { goalIdOf } from "#domain/goal.ts";
-import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
-import type { Spend } from "#ledger/ledger.ts";
-import { contributionsOf, dryRun, expectedCost } from "#pipeline/dry-run.ts";
+import { dryRunOfChat, routedRecord } from "#operator/dry-run.ts";
+import { type OperatorSources, tierOf } from "#operator/sources.ts";
 import { explainDryRun } from "#records/explain/explain.ts";
-
-/** Values that a body of the playground may have; chat's own limit is a setting. */
-const maxValues = 100_000;
 
 const RouteBody = z.strictObject({
   text: z.string().max(1_048_576).describe("The ask, in words."),
-  alias: z.string().optional(),
+  alias: z.string().default("smart-router"),
   sensitive: z.boolean().optional(),
   goal: z.string().max(512).optional().describe("With it, the goal's real spending and cap count."),
 });
 
 /** Where a chat request would go and why, with this gateway's health, and the spend of the day and the goal. */
-export function playgroundEndpoints(sources: DashboardSources) {
+export function playgroundEndpoints(sources: OperatorSources) {
   return {
     "POST route": endpoint({
       about: "Where a chat request would be routed and why; nothing is sent or written.",
       body: RouteBody,
-      async answer({ body }) {
-        const { text, goal } = body;
-        const request = chatRequest(body, sources.clock.now());
+      async answer({ body: { text, alias, sensitive, goal } }) {
         const spend = await sources.ledger.read(goalIdOf(goal === undefined ? {} : { goalId: goal }));
-        const { decision, task, runtime, size, snapshot, redactions } = decided(sources, request, spend);
-        const { policy, privacy, registry } = sources.config();
-        const tier = decision.model === null ? null : tierOf(sources, decision.model);
-        const explanation = explainDryRun(decision, tier, { task, runtime, snapshot }, redactions);
+        const chat = {
+          model: alias,
+          messages: [{ role: "user", content: text }],
+          ...(sensitive === undefined ? {} : { metadata: { sensitive } }),
+        };
+        const configuration = sources.config();
+        const options = { configuration, health: sources.health.view(), nowMs: sources.clock.now() };
+        const run = dryRunOfChat(chat, { ...options, ...(spend === undefined ? {} : { spend }) });
+        const { policy, privacy, registry } = configuration;
+        const { contributions, cost } = routedRecord(run, registry);
+        const tier = run.decision.model === null ? null : tierOf(sources, run.decision.model);
+        const { sentence, stages, would_change } = explainDryRun(run.decision, tier, run, run.redactions);
         return {
-          decision,
-          action: decision.action,
-          cause: decision.cause,
-          tier,
-          sentence: explanation.sentence,
-          stages: explanation.stages,
-          contributions: contributionsOf(decision).map(([name, value]) => ({ name, value })),
+          ...{ decision: run.decision, action: run.decision.action, cause: run.decision.cause, tier },
+          ...{ sentence, stages, would_change, cost, redactions: run.redactions },
+          contributions: Object.entries(contributions).map(([name, value]) => ({ name, value })),
           thresholds: { flash_below: policy.routing.flash_below, pro_from: policy.routing.pro_from },
           findings: privacy.placesIn(text).map(({ rule, start, end }) => ({ rule, start, end })),
-          redactions,
-          would_change: explanation.would_change,
-          cost: expectedCost(decision, size, registry),
         };
       },
     }),
   };
-}
-
-/** The request as the chat endpoint would read it. */
-function chatRequest({ text, alias, sensitive }: z.output<typeof RouteBody>, receivedAtMs: number) {
-  const chat = JSON.stringify({
-    model: alias ?? "smart-router",
-    messages: [{ role: "user", content: text }],
-    ...(sensitive === undefined ? {} : { metadata: { sensitive } }),
-  });
-  const bytes = Buffer.from(chat);
-  const headers = new Headers();
-  const parsed = parseChatRequest({ bytes, maxValues, headers, requestId: "playground", receivedAtMs });
-  if (parsed.kind === "refused") throw new Refusal(422, `chat answers ${parsed.status}: ${parsed.detail}`);
-  return parsed.request;
-}
-
-function decided(
-  { config, health, clock }: DashboardSources,
-  request: ReturnType<typeof chatRequest>,
-  spend: Spend | undefined,
-) {
-  const options = { configuration: config(), health: health.view(), nowMs: clock.now() };
-  let run: ReturnType<typeof dryRun>;
-  try {
-    run = dryRun(request, { ...options, ...(spend === undefined ? {} : { spend }) });
-  } catch {
-    // What the gate throws may quote the text.
-    throw new Refusal(422, "The privacy gate would refuse this request.", "privacy_gate_failed");
-  }
-  if (run.kind === "refusal") throw new Refusal(422, `chat answers ${run.status}: ${run.detail}`, run.code);
-  return run;
 }

@@ -1,25 +1,14 @@
 import { z } from "zod";
-import { type ConfigDocument, parseConfig, readText, valueAt } from "#config/config-file.ts";
-import { jsonSchemaOf, type SchemaNode } from "#config/json-schema.ts";
+import { parseConfig, readText } from "#config/config-file.ts";
 import { loadConfig } from "#config/load-config.ts";
 import { checkPolicyText } from "#config/load-policy.ts";
-import { Policy } from "#config/policy.ts";
 import type { Problem } from "#config/problem.ts";
 import { endpoint } from "#dashboard/endpoint.ts";
 import type { EventStream } from "#dashboard/event-stream.ts";
-import { dayMs } from "#dashboard/query.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
-import { nextLargeTask } from "#platform/event-loop.ts";
+import { changedKeys, policyKeys } from "#operator/policy.ts";
+import { dayMs } from "#operator/query.ts";
+import type { OperatorSources } from "#operator/sources.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
-
-/** A value of the policy: a key that holds no further ones. */
-interface Leaf {
-  readonly path: readonly string[];
-  readonly about: string;
-}
-
-const leaves = listLeaves(jsonSchemaOf(Policy, ""), []);
-const defaults = Policy.parse({});
 
 const policyText = z.string().max(262_144).describe("YAML or JSON; may be partial.");
 const BacktestBody = z.strictObject({
@@ -33,7 +22,7 @@ export type BacktestEvent =
   | { readonly kind: "problem"; readonly detail: string; readonly problems: readonly Problem[] };
 
 /** The policy in force, where each value comes from, and what an edited one changes or would have changed. */
-export function policyEndpoints(sources: DashboardSources) {
+export function policyEndpoints(sources: OperatorSources) {
   const { config, configStatus, files } = sources;
   let isReplaying = false;
   return {
@@ -65,12 +54,7 @@ export function policyEndpoints(sources: DashboardSources) {
       answer({ body }) {
         const checked = checkPolicyText(body.policy, config().registry);
         if (checked.kind === "invalid") return { ok: false, problems: checked.problems, changes: [] };
-        const { policy } = config();
-        const changes = leaves.flatMap(({ path }) => {
-          const [from, to] = [valueAt(policy, path), valueAt(checked.policy, path)];
-          return Bun.deepEquals(from, to) ? [] : [{ path: path.join("."), from, to }];
-        });
-        return { ok: true, problems: [], changes };
+        return { ok: true, problems: [], changes: changedKeys(config().policy, checked.policy) };
       },
     }),
 
@@ -99,41 +83,12 @@ export function policyEndpoints(sources: DashboardSources) {
   };
 }
 
-function policyKeys(policy: Policy, document: ConfigDocument | undefined) {
-  return leaves.map(({ path, about }) => {
-    const value = valueAt(policy, path);
-    const fallback = valueAt(defaults, path);
-    const changed = !Bun.deepEquals(value, fallback);
-    const isSet = document !== undefined && valueAt(document.value, path) !== undefined;
-    return {
-      path: path.join("."),
-      value,
-      default: fallback,
-      // A value that is not the default follows from the file also where its key is not in it: one threshold can move the other.
-      from: isSet || changed ? "file" : "default",
-      line: isSet ? (document.lineOf(path) ?? null) : null,
-      changed,
-      about,
-    };
-  });
-}
-export type PolicyKey = ReturnType<typeof policyKeys>[number];
-
-/** `about`: the description of the section, for keys without their own. */
-function listLeaves(node: SchemaNode, path: readonly string[], about = ""): Leaf[] {
-  const own = node.description ?? about;
-  if (node.properties === undefined) return [{ path, about: own }];
-  return Object.entries(node.properties).flatMap(([key, child]) =>
-    path.length === 0 && key === "$schema" ? [] : listLeaves(child, [...path, key], own),
-  );
-}
-
 /** Records that are replayed when nobody says since when. */
 const usualDays = 30;
 const progressEveryMs = 200;
 
 async function replay(
-  { config, clock, records }: DashboardSources,
+  { config, clock, records }: OperatorSources,
   { policy, since_ms }: z.output<typeof BacktestBody>,
   stream: EventStream<BacktestEvent>,
   signal: AbortSignal,
@@ -156,24 +111,8 @@ async function replay(
     stream.send({ kind: "progress", done: Math.min(done, total), total });
   };
   onProgress(0);
-  const { backtest } = await import("#records/backtest/backtest.ts");
-  const result = await backtest({
-    ...{ policy: checked.policy, onProgress, signal },
-    registry: current.registry,
-    records: inSteps(records.export(range)),
-    configuration: (hash) => records.config(hash),
-  });
+  const { runBacktest } = await import("#operator/backtest.ts");
+  const request = { policy: checked.policy, registry: current.registry, filter: range, onProgress, signal };
+  const result = await runBacktest(records, request);
   stream.send({ kind: "result", result, took_ms: Math.round(clock.monotonic() - begunMs) });
-}
-
-/** Records that are replayed at once: that takes some milliseconds, and other requests are served in between. */
-const recordsPerTick = 32;
-
-async function* inSteps<T>(batches: AsyncIterable<readonly T[]>): AsyncIterable<readonly T[]> {
-  for await (const batch of batches) {
-    for (let at = 0; at < batch.length; at += recordsPerTick) {
-      yield batch.slice(at, at + recordsPerTick);
-      await nextLargeTask();
-    }
-  }
 }

@@ -107,3 +107,15 @@ CREATE TABLE key_usage (
   read_ms INTEGER NOT NULL, -- In milliseconds since the Unix epoch.
   PRIMARY KEY (source, day, key_digest)
 ) WITHOUT ROWID;
+
+-- Callers' keys that were made with `keys add`. Gateways accept those that are not revoked; the rows are kept.
+CREATE TABLE caller_key (
+  digest TEXT PRIMARY KEY, -- SHA-256 of the token, in hex.
+  label TEXT NOT NULL,
+  day_hard INTEGER, -- What all keys of the label may spend in a UTC day, in nano-USD; null: no cap of their own.
+  rpm INTEGER, -- Requests a minute.
+  expires_ms INTEGER, -- These times are milliseconds since the Unix epoch.
+  created_ms INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  revoked_ms INTEGER
+);

@@ -1,4 +1,4 @@
-import type { AuthKeys } from "#config/auth-keys.ts";
+import { type AuthKeys, tokenDigest } from "#config/auth-keys.ts";
 import type { CallerKey } from "#domain/chat.ts";
 import type { HttpError } from "#http/errors.ts";
 
@@ -13,12 +13,13 @@ export const anyone: Authorized = { kind: "authorized", key: undefined };
 
 /**
  * Whether a request may come in: with any token of a length, or only with one of the list where there is one. Never says what the
- * token was.
+ * token was. `nowMs`: milliseconds since the epoch.
  */
 export function authorize(
   headers: Headers,
   minTokenLength: number,
   listed: AuthKeys | undefined,
+  nowMs: number,
 ): Authorized | HttpError {
   const header = headers.get("authorization");
   const token = header === null ? undefined : bearer.exec(header)?.[1];
@@ -32,10 +33,11 @@ export function authorize(
     );
   }
   if (listed === undefined) return anyone;
-  const key = listed.get(new Bun.CryptoHasher("sha256").update(token).digest("hex"));
-  return key === undefined
-    ? unauthorized("The bearer token is not on this gateway's list (AUTH_KEYS_FILE).")
-    : { kind: "authorized", key: key ?? undefined };
+  const key = listed.get(tokenDigest(token));
+  if (key === undefined) return unauthorized("The bearer token is not one of this gateway's keys, or was revoked.");
+  if (key?.expiresMs !== undefined && key.expiresMs <= nowMs)
+    return { ...unauthorized(`The bearer token (${key.label}) has expired.`), label: key.label };
+  return { kind: "authorized", key: key ?? undefined };
 }
 
 function unauthorized(detail: string): HttpError {

@@ -11,11 +11,11 @@ export interface OriginRules {
 /**
  * Keeps web pages from spending the money of whoever opened them. A page whose name was made to resolve to 127.0.0.1 (DNS
  * rebinding) sends its own name as `Host`; a page of any other origin sends that as `Origin`. Programs that are no browsers
- * send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know, so there
- * nothing is checked unless `ALLOWED_HOSTS` lists them.
+ * send no `Origin`, and are let in. A gateway on another address is reached under names that it does not know, so there the `Host` is
+ * checked only if `ALLOWED_HOSTS` lists them; that a page comes from another origin than it is sent to shows without any name.
  */
 export function originCheck({ host, allowedHosts }: OriginRules): (headers: Headers) => HttpError | undefined {
-  if (!isLoopback(host) && allowedHosts.length === 0) return () => undefined;
+  if (!isLoopback(host) && allowedHosts.length === 0) return sameOriginProblem;
   const own = canonicalHost(host);
   const names = new Set(["localhost", "127.0.0.1", "[::1]", ...allowedHosts, ...(own === undefined ? [] : [own])]);
   /** The value of the last accepted request, which is not parsed again. */

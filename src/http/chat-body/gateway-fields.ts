@@ -22,6 +22,7 @@ const headerChecks = {
   "X-Task-Id": id,
   "X-Pro": flag,
   "X-Scout": flag,
+  "X-Smart-Gateway-Sensitive": flag,
   "X-Smart-Gateway-Explain": flag,
   "X-Failure-Class": [
     new RegExp(`^(?:${FailureClass.options.join("|")})$`),
@@ -58,7 +59,9 @@ export function gatewayFields(metadata: z.infer<typeof Metadata>, headers: Heade
   if (goalId != null) fields.goalId = goalId;
   if (taskId != null) fields.taskId = taskId;
   if (metadata.repo_id != null) fields.repoId = metadata.repo_id;
-  if (metadata.sensitive != null) fields.sensitive = metadata.sensitive;
+  const sensitive = given["X-Smart-Gateway-Sensitive"];
+  if (sensitive !== undefined) fields.sensitive = isTrue(sensitive);
+  else if (metadata.sensitive != null) fields.sensitive = metadata.sensitive;
   if (metadata.reasoning != null) fields.reasoning = /^high$/i.test(metadata.reasoning) ? "high" : "auto";
   if (metadata.routing != null) fields.routingHint = metadata.routing;
   const failureClass = given["X-Failure-Class"];

@@ -43,12 +43,16 @@ export function parseChatRequest(input: ChatInput): ParsedChat {
   const { value } = json;
   if (!isObject(value)) return refused(400, undefined, "The body must be a JSON object.");
   const problem = problemOfBody(value, json);
-  if (problem !== undefined) return problem;
+  if (problem !== undefined) return { ...problem, ...modelIn(value) };
   const routing = gatewayFields((value["metadata"] ?? noMetadata) as z.infer<typeof Metadata>, input.headers); // checked above
-  if ("status" in routing) return routing;
+  if ("status" in routing) return { ...routing, ...modelIn(value) };
   const body = json.withOddNumbers() as Checked; // checked above, field by field
   if (cache !== undefined) json.remember(cache, body);
   return { kind: "ok", request: chatRequest(body, json, input, routing) };
+}
+
+function modelIn({ model }: JsonObject): { readonly model?: string } {
+  return typeof model === "string" ? { model } : {};
 }
 
 /** What is wrong with a body, in the order in which it is to be named. */

@@ -12,6 +12,8 @@ export interface Problem {
   readonly detail: string;
   /** The field or header at fault. */
   readonly param?: string;
+  /** What stands in `model`. */
+  readonly model?: string;
 }
 
 export function refused(status: 400 | 413 | 422, param: string | undefined, detail: string): Problem {

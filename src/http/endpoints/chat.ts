@@ -6,7 +6,7 @@ import type { Problem } from "#http/chat-body/validate.ts";
 import type { Answer, Handler } from "#http/endpoint.ts";
 import type { HttpError } from "#http/errors.ts";
 import type { OpenRequest, OpenRequests } from "#http/limits/open-requests.ts";
-import { isCompressed, isJsonContentType } from "#http/request/headers.ts";
+import { isCompressed, isJsonContentType, plainId } from "#http/request/headers.ts";
 import { freeBytes, readBytes } from "#http/request/read-body.ts";
 import type { ServerConnection, ServerOptions } from "#http/server-options.ts";
 import { SseBody } from "#http/sse/sse-response.ts";
@@ -40,7 +40,8 @@ export function chatEndpoint(endpoint: ChatEndpoint): Handler {
         cache: pieces,
         key,
       });
-      if (parsed.kind === "refused") return errorOfBody(parsed, headers);
+      if (parsed.kind === "refused")
+        return { ...errorOfBody(parsed, headers), model: plainId(parsed.model, ports.config().privacy) };
       const trace = endpoint.traces?.contextOf(request);
       const chat = trace === undefined ? parsed.request : { ...parsed.request, trace };
       return await respond(chat, request, common, endpoint, body.bytes);
@@ -162,14 +163,16 @@ function addHeadHeaders(headers: Record<string, string>, head: Head): Record<str
   headers["x-smart-gateway-rule"] = valuesOf(decision, "hard_rule=").join(", ");
   headers["x-smart-gateway-answered-by"] = answeredBy ?? "";
   headers["x-smart-gateway-redactions"] = String(redactions);
-  if (decision.cause === "explicit_free") addInsteadOf(headers, head);
+  addInsteadOf(headers, head);
   return headers;
 }
 
-/** Says when a paid model answers in the place of the free one that was asked for. */
+/** Says when another model answers than the one that was chosen: it was not routable, or has failed. */
 function addInsteadOf(headers: Record<string, string>, { decision, answeredBy }: Head): void {
   const [replaced] = valuesOf(decision, "replaced=");
-  const failed = answeredBy !== null && answeredBy !== decision.model ? decision.model : null;
+  // A scout that was asked for its verdict was never to answer.
+  const isOther = answeredBy !== null && answeredBy !== decision.model && decision.action === "ROUTE";
+  const failed = isOther ? decision.model : null;
   const asked = replaced ?? failed;
   if (asked !== null) headers["x-smart-gateway-instead-of"] = asked;
 }

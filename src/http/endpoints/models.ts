@@ -6,29 +6,40 @@ import type { Ports } from "#pipeline/ports.ts";
 /** The aliases came with release 1.0.0, 2026-08-23; Unix time in seconds. */
 const created = 1_787_443_200;
 
+export const modelPath = "/v1/models/:id";
+
 /**
  * `GET /v1/models`: the four aliases, with the context window and the longest answer that each is sure to have. Clients read
  * from them when to compact a conversation.
  */
 export function modelsEndpoint({ config }: Pick<Ports, "config">): Handler {
-  return (_request, _, common) => {
-    const { policy, registry } = config();
-    const data = aliases.map((id) => {
-      const models = routableFor(id, registry, policy.health.senior_fallback_chain);
-      return {
-        id,
-        object: "model",
-        created,
-        owned_by: "smart-gateway",
-        ...(models.length === 0
-          ? {}
-          : {
-              context_length: Math.min(...models.map(({ contextTokens }) => contextTokens)),
-              max_output_tokens: Math.min(...models.map(({ maxOutputTokens }) => maxOutputTokens)),
-            }),
-      };
-    });
-    return jsonResponse({ object: "list", data }, common);
+  return (_request, _, common) =>
+    jsonResponse({ object: "list", data: aliases.map((id) => modelObject(id, config())) }, common);
+}
+
+/** `GET /v1/models/{id}`: one of them. */
+export function modelEndpoint({ config }: Pick<Ports, "config">): Handler {
+  return (request, _, common) => {
+    const { id } = (request as Request & { params: { id: string } }).params; // set by the router
+    const alias = aliases.find((each) => each === id);
+    if (alias !== undefined) return jsonResponse(modelObject(alias, config()), common);
+    return { status: 404, detail: `There is no such model; there are ${aliases.join(", ")}.`, code: "not_found" };
+  };
+}
+
+function modelObject(id: Alias, { policy, registry }: ReturnType<Ports["config"]>) {
+  const models = routableFor(id, registry, policy.health.senior_fallback_chain);
+  return {
+    id,
+    object: "model",
+    created,
+    owned_by: "smart-gateway",
+    ...(models.length === 0
+      ? {}
+      : {
+          context_length: Math.min(...models.map(({ contextTokens }) => contextTokens)),
+          max_output_tokens: Math.min(...models.map(({ maxOutputTokens }) => maxOutputTokens)),
+        }),
   };
 }
 

@@ -37,6 +37,7 @@ describe("the document", () => {
       ["GET /v1/route/status", true],
       ["GET /v1/route/decisions/{id}", true],
       ["GET /v1/models", true],
+      ["GET /v1/models/{id}", true],
       ["GET /healthz", false],
       ["GET /livez", false],
       ["GET /readyz", false],

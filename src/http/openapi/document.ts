@@ -19,6 +19,7 @@ const schemas = {
   OutcomeReport: jsonSchema(OutcomeReport, "input"),
   RouteStatus: jsonSchema(answers.RouteStatus, "output"),
   DecisionRecord: jsonSchema(ExplainedDecision, "output"),
+  Model: jsonSchema(answers.Model, "output"),
   ModelList: jsonSchema(answers.ModelList, "output"),
   Health: jsonSchema(answers.HealthAnswer, "output"),
   Live: jsonSchema(answers.LiveAnswer, "output"),

@@ -19,6 +19,7 @@ const chatRequest: Headers = {
   "X-Task-Id": ["The task; its attempts and errors are remembered between requests.", id],
   "X-Pro": ["`true` forces the pro tier.", flag],
   "X-Scout": ["`true` asks the free scout first; refused with 403 on sensitive data.", flag],
+  "X-Smart-Gateway-Sensitive": ["As `metadata.sensitive`, before which it goes; `false` admits free models.", flag],
   "X-Smart-Gateway-Explain": ["`true` adds `smart_gateway`, the decision and its explanation, to the answer.", flag],
   "X-Failure-Class": ["How the last attempt failed.", word("NONE", "LOCAL", "STRUCTURAL", "")],
   "X-Same-Error-Count": ["How often the same error has come back.", { type: "string", pattern: "^\\d{0,9}$" }],
@@ -43,7 +44,7 @@ const ofDecisions: Headers = {
   "X-Smart-Gateway-Kind": ["The kind of work that the request was taken for.", word(...taskKinds)],
   "X-Smart-Gateway-Rule": ["The hard rules that fired, comma-separated; empty when none did."],
   "X-Smart-Gateway-Answered-By": ["Internal key of the model that answered, or failed last; empty while unknown."],
-  "X-Smart-Gateway-Instead-Of": ["Internal key of the free model that was asked for, where a paid one answers."],
+  "X-Smart-Gateway-Instead-Of": ["Internal key of the model that was chosen, where another answers because it cannot."],
   "X-Smart-Gateway-Redactions": ["How many values were taken out before anything was sent.", count],
 };
 const ofErrors: Headers = {

@@ -18,7 +18,7 @@ export const errorStatuses = {
   400: "The body is not JSON, or of an unsupported shape.",
   401: "The token is missing, malformed, too short, or not on the list.",
   403: "`Host` or `Origin` is foreign; or the decision refuses the request, for the cause in `X-Smart-Gateway-Cause`.",
-  404: "No record has this id, or its retention is over.",
+  404: "Nothing has this id; of a record the retention may be over.",
   413: "The body has too many bytes, values or credentials.",
   422: "A field or a header is not what it must be, or may not be sent; the message names it.",
   500: "The upstream refused the request or failed, or the gateway has a defect.",
@@ -95,6 +95,13 @@ export const operations: { readonly [route: string]: Operation } = {
     id: "listModels",
     summary: "The four routing aliases",
     answers: { 200: ["The aliases.", "ModelList"] },
+  },
+  "get /v1/models/{id}": {
+    id: "getModel",
+    summary: "One of the routing aliases",
+    parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
+    answers: { 200: ["The alias.", "Model"] },
+    errors: [404],
   },
   "get /healthz": {
     id: "getHealth",

@@ -147,16 +147,13 @@ export const RouteStatus = z.strictObject({
     .describe("The model that the goal was last sent to by this process."),
 });
 
-export const ModelList = z.strictObject({
-  object: z.literal("list"),
-  data: z.array(
-    z.looseObject({
-      id: z.enum(aliases),
-      object: z.literal("model"),
-      created: unixTime,
-      owned_by: z.string(),
-      context_length: tokens.optional().describe("The smallest context window of the models it may be routed to."),
-      max_output_tokens: tokens.optional().describe("The shortest longest answer of these models."),
-    }),
-  ),
+export const Model = z.looseObject({
+  id: z.enum(aliases),
+  object: z.literal("model"),
+  created: unixTime,
+  owned_by: z.string(),
+  context_length: tokens.optional().describe("The smallest context window of the models it may be routed to."),
+  max_output_tokens: tokens.optional().describe("The shortest longest answer of these models."),
 });
+
+export const ModelList = z.strictObject({ object: z.literal("list"), data: z.array(Model) });

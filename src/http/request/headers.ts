@@ -16,6 +16,14 @@ const acceptedId = /^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,127}$/;
 /** The caller's `X-Request-Id` if it is short, plain and no credential (it is logged and echoed), else a new one. */
 export function requestIdOf(headers: Headers, privacy: Pick<PrivacyEngine, "redactText">): string {
   const given = headers.get("x-request-id");
-  if (given === null || !acceptedId.test(given)) return Bun.randomUUIDv7();
-  return privacy.redactText(given).findings.length === 0 ? given : Bun.randomUUIDv7();
+  return plainId(given, privacy) ?? Bun.randomUUIDv7();
+}
+
+/** A caller's short text that may be logged; undefined for what is not plain, or a credential. */
+export function plainId(
+  given: string | null | undefined,
+  privacy: Pick<PrivacyEngine, "redactText">,
+): string | undefined {
+  if (given == null || !acceptedId.test(given)) return undefined;
+  return privacy.redactText(given).findings.length === 0 ? given : undefined;
 }

@@ -206,7 +206,9 @@ function budgetSentence(evidence: readonly string[], advice: RetryAdvice, aboutG
     }),
   );
   const account = facts.get("budget_cap")?.split("_")[0] ?? "goal";
-  const setting = account === "key" ? "day_hard_usd in AUTH_KEYS_FILE" : `budget.per_${account}_hard_usd`;
+  const isOwn = facts.get("budget_cap_from") === "operator";
+  const ofPolicy = isOwn ? "set by the operator: `smart-gateway budgets set`" : `budget.per_${account}_hard_usd`;
+  const setting = account === "key" ? "day_hard_usd of the key" : ofPolicy;
   const owner = account === "key" ? "caller's key" : account;
   const number = (key: string) => facts.get(key) ?? "?";
   return (

@@ -155,7 +155,9 @@ export function givenIn({ alias, goal, kind, inputs }: DecisionRecord): Decision
 export function sentences(record: DecisionRecord, withCost: boolean): string {
   if (record.cause === null) {
     const times = record.repeated > 1 ? ` ${record.repeated} times` : "";
-    return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}.`;
+    const { error_param: param, asked_model: model } = record;
+    const at = param == null ? "" : ` (\`${param}\`${param === "model" && model != null ? ` is ${model}` : ""})`;
+    return `Refused with ${record.status}${times} before a decision: ${record.error_class ?? "no code"}${at}.`;
   }
   const why = reason(record.cause, { ...record, hasRedactions: record.redactions.length > 0 });
   if (record.model === null) return `Refused because ${why}.`;

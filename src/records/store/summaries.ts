@@ -56,17 +56,25 @@ export async function summarize(db: StoreDatabase, range: TimeRange, filter: Rol
   };
 }
 
-/** What groups are made by; of attempts, by their model. Of `attempt` `requests` are calls, of `redaction` values. */
-export type GroupBy = "goal" | "session" | "attempt" | "redaction";
+/** What groups are made by: the sums, and their column. Of `attempt` `requests` are calls, of `redaction` values. */
+const groupings = {
+  goal: ["goal", "name"],
+  session: ["session", "name"],
+  redaction: ["redaction", "name"],
+  attempt: ["attempt", "model"],
+  label: ["request", "label"],
+} as const;
+export type GroupBy = keyof typeof groupings;
 
 /** Sums of whole hours by one thing, highest cost first. */
 export async function readGroups(db: StoreDatabase, by: GroupBy, { fromMs, toMs }: TimeRange, limit: number) {
-  const name = by === "attempt" ? "model" : "name";
+  const [dimension, name] = groupings[by];
+  const fromHourMs = Math.floor(fromMs / hourMs) * hourMs;
   const [rows = []] = await db.read([
     `SELECT ${name} AS name, ${added(amountColumns)}, MAX(last_ms) AS last_ms FROM decision_sum
      WHERE dimension = ? AND span_ms = ? AND at_ms >= ? AND at_ms < ?
      GROUP BY 1 ORDER BY SUM(cost_nano_usd) DESC, SUM(requests) DESC, 1 LIMIT ?`,
-    ...[by, hourMs, Math.floor(fromMs / hourMs) * hourMs, toMs, limit],
+    ...[dimension, hourMs, fromHourMs, toMs, limit],
   ]);
   return rows.map((row) => ({ ...sumsIn(String(row["name"]), [row]), last_ms: Number(row["last_ms"]) }));
 }

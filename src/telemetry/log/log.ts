@@ -42,7 +42,10 @@ export interface LogEvents {
     version: OperatorText;
     node_id: LogId;
     startup_ms: number;
+    /** A request to paste into a shell, where the log is all that is printed. */
+    try?: OperatorText;
   };
+  start_failed: { detail: OperatorText };
   gateway_draining: { signal: LogId; in_flight: number };
   gateway_waiting: { in_flight: number; streams: number; left_ms: number };
   gateway_stopped: { uptime_s: number };
@@ -63,7 +66,13 @@ export interface LogEvents {
   worker_unresponsive: { worker: number; pid: number };
   request_finished: ReturnType<typeof requestFields>;
   /** Refused before there was a request to decide about: 401, 404, 405, 413, 400, 422. */
-  request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId };
+  request_rejected: { request_id: LogId; status: number; method: LogId; route: LogId } & {
+    code: LogId | undefined;
+    /** The field or header at fault, what stood in `model` (if it is plain and no credential), and the label of the key. */
+    field: LogId | undefined;
+    model: LogId | undefined;
+    key: OperatorText | undefined;
+  };
   /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
   request_crashed: { request_id: LogId } & LoggedError;
   upstream_failed: {
@@ -133,7 +142,7 @@ const meanings = {
     gateway_stopped: "The ledger is written, and the process ends.",
     config_reloaded: "A changed policy or registry is in force; `changed` names the keys.",
     request_finished: "A chat request has ended: its decision, cost and timings. `model` is the one that answered.",
-    request_rejected: "A request was refused before a decision: see `status`.",
+    request_rejected: "A request was refused before a decision: see `status`, `code`, and the `field` that is wrong.",
     price_book_read: "The aggregator's list was read: `listed` of the registry's `models` are in it.",
     ledger_reconciled: "Shortly before the UTC day ends: what the ledger and the aggregator have counted.",
     ledger_failed_over: "Another database server has taken over, and nothing that this gateway knows of is missing.",
@@ -184,6 +193,8 @@ const meanings = {
     task_failed: "A defect in background work, which goes on. Report it with the event.",
   },
   fatal: {
+    start_failed:
+      "The gateway could not start, or its settings are not valid; instead of a text, with `LOG_FORMAT=json`.",
     ledger_failed:
       "This process admits nothing any more: `restart_needed` after a failed sync, `store_lost` where the store was deleted or replaced.",
   },

@@ -78,10 +78,19 @@ describe("ALLOWED_HOSTS", () => {
     expect(await statusFor("Host: other.example")).toBe(403);
   });
 
-  test("enables the check on a gateway on another address, which otherwise accepts any name", async () => {
+  test("enables the check of names on another address; a foreign Origin is refused without knowing any", async () => {
     const foreign = ["GET /livez HTTP/1.1", "Connection: close", "Host: any.example"];
     await using open = await start({ env: { HOST: "0.0.0.0" } });
     expect((await raw(foreign, open)).status).toBe(200);
+    for (const [origin, status] of [
+      ["https://any.example", 200],
+      ["http://any.example", 200],
+      ["https://other.example", 403],
+      ["https://any.example.other", 403],
+      ["https://any.example:8443", 403],
+      ["null", 403],
+    ] as const)
+      expect([origin, (await raw([...foreign, `Origin: ${origin}`], open)).status]).toEqual([origin, status]);
     await using listed = await start({ env: { HOST: "0.0.0.0", ALLOWED_HOSTS: "gateway.example" } });
     expect((await raw(foreign, listed)).status).toBe(403);
   });

@@ -83,6 +83,9 @@ export function addHardCapEvidence(model: Model, snapshot: Snapshot, evidence: E
   if (cap === undefined) return;
   evidence.push(`cost_bound_usd=${formatUsd(hold)}`);
   addCapEvidence(cap, snapshot, evidence);
+  // Not the policy's: an operator has set it for this account.
+  if (cap.account !== "key" && snapshot.ownCaps?.[`${cap.account}Hard`] !== undefined)
+    evidence.push("budget_cap_from=operator");
 }
 
 interface Cap {

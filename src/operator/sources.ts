@@ -4,18 +4,17 @@ import { type ModelKey, tierOfRole } from "#domain/model.ts";
 import type { HealthChange } from "#health/health.ts";
 import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
-import type { LedgerAdmin, LedgerNotice } from "#ledger/admin/ledger-admin.ts";
+import type { LedgerNotice } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
 import type { Reconciliation } from "#ledger/reconcile/key-usage-watch.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";
 import type { StoredRecords } from "#records/stored-records.ts";
-import type { OperatorAction, OperatorActions } from "./audit.ts";
-import { type Operator, Refusal } from "./endpoint.ts";
+import type { OperatorStores } from "./stores.ts";
 
-/** Everything outside itself that the dashboard shows or changes. `gateway/open-dashboard.ts` chooses the implementations. */
-export interface DashboardSources {
+/** What a running gateway shows its operators and lets them change. `gateway/open-dashboard.ts` chooses the implementations. */
+export interface OperatorSources {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly installation: {
@@ -30,8 +29,8 @@ export interface DashboardSources {
   /** Undefined where the defaults are in force. */
   readonly files: ConfigPaths;
   readonly ledger: Ledger;
-  /** The ledger as operators use it. Rejects where there is none to open, or it does not answer. */
-  readonly admin: () => Promise<LedgerAdmin>;
+  /** The database as operators use it; each part rejects where it does not answer. */
+  readonly stores: Pick<OperatorStores, "admin" | "actions" | "keys">;
   /** Told of each hold that an operator has closed, so that its decision record gets the cost. */
   readonly holdClosed: (notice: LedgerNotice) => void;
   /** Empty while the policy has them off. */
@@ -45,8 +44,6 @@ export interface DashboardSources {
     list(): Promise<readonly OverrideRow[]>;
   };
   readonly notices: RecentNotices;
-  /** The audit log. Rejects when it does not answer. */
-  readonly actions: () => Promise<OperatorActions>;
   /** What the aggregator's list of models, as last read, differs in from the registry. */
   readonly drifts: () => readonly DriftNotice[];
   /** When it was last read; undefined: not yet, or nobody wants it. */
@@ -58,22 +55,9 @@ export interface DashboardSources {
 }
 
 /** The tier of a model by its key; null where the registry does not have it any more. */
-export function tierOf({ config }: Pick<DashboardSources, "config">, key: string) {
+export function tierOf({ config }: Pick<OperatorSources, "config">, key: string) {
   const model = config().registry.models.get(key);
   return model === undefined ? null : tierOfRole[model.role];
-}
-
-/** Writes into the audit log what an operator has just done. */
-export async function writeAudit(
-  { actions, clock }: DashboardSources,
-  { name, by }: Operator,
-  action: Pick<OperatorAction, "action" | "target" | "detail">,
-): Promise<void> {
-  const entry = { atMs: clock.now(), operator: `${name} (${by})`, ...action };
-  const added = actions().then((log) => log.add(entry));
-  await added.catch(() => {
-    throw new Refusal(503, "It is done, but could not be written into the audit log.", "audit_unavailable");
-  });
 }
 
 /** A change of a model's health. */

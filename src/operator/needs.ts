@@ -1,9 +1,9 @@
-import type { CapUse, Pace } from "#dashboard/ledger-view.ts";
-import type { DecisionFilter } from "#dashboard/query.ts";
-import type { DashboardSources } from "#dashboard/sources.ts";
 import { dollarText } from "#domain/money/money.ts";
-import type { HoldTotal } from "#ledger/admin/holds.ts";
 import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
+import type { SummaryShare } from "#records/store/summaries.ts";
+import type { BudgetLine, Budgets, Pace } from "./budgets.ts";
+import type { DecisionFilter } from "./query.ts";
+import type { OperatorSources } from "./sources.ts";
 
 /** The share of a cap from which its use is shown. */
 const nearCapShare = 0.8;
@@ -26,6 +26,7 @@ const kinds = {
   records_dropped: ["watch", "decisions"],
   money_unreconciled: ["watch", "budgets"],
   model_out: ["watch", "models"],
+  model_failing: ["watch", "models"],
   nothing_yet: ["info", "now"],
 } as const;
 type Kind = keyof typeof kinds;
@@ -45,15 +46,19 @@ const nothingMore = {
 /** The problem and what to do, each as a sentence. */
 type Finding = Generator<readonly [kind: Kind, title: string, todo: string, more?: Partial<typeof nothingMore>]>;
 
-/** What an operator should look at, the most severe first; empty when all is well. `isNew`: nothing was ever recorded. */
-export function listNeeds(
-  sources: DashboardSources,
-  caps: { readonly day: CapUse; readonly goals: readonly CapUse[]; readonly pace: Pace },
-  totals: readonly HoldTotal[],
-  isNew: boolean,
-) {
+interface Seen {
+  readonly caps: { readonly day: BudgetLine; readonly pace: Pace } & Pick<Budgets, "goals" | "keys">;
+  readonly totals: Budgets["totals"];
+  /** The calls of each model within the last hour. */
+  readonly recent: readonly Pick<SummaryShare, "key" | "requests" | "failed">[];
+  /** Nothing was ever recorded. */
+  readonly isNew: boolean;
+}
+
+/** What an operator should look at, the most severe first; empty when all is well. */
+export function listNeeds(sources: OperatorSources, { caps, totals, recent, isNew }: Seen) {
   const found = [
-    ...[...storeNeeds(sources), ...healthNeeds(sources), ...capNeeds(caps)],
+    ...[...storeNeeds(sources), ...healthNeeds(sources), ...failingNeeds(sources, recent), ...capNeeds(caps)],
     ...[...holdNeeds(totals), ...moneyNeeds(sources), ...otherNeeds(sources, isNew)],
   ];
   return found
@@ -70,7 +75,7 @@ export function listNeeds(
 }
 export type Need = ReturnType<typeof listNeeds>[number];
 
-function* storeNeeds({ ledger }: DashboardSources): Finding {
+function* storeNeeds({ ledger }: OperatorSources): Finding {
   const { ok, failed, lostCommits } = ledger.status();
   if (lostCommits !== undefined) {
     const { batches, restored, silent } = lostCommits;
@@ -91,7 +96,7 @@ function* storeNeeds({ ledger }: DashboardSources): Finding {
   }
 }
 
-function* healthNeeds({ health, config }: DashboardSources): Finding {
+function* healthNeeds({ health, config }: OperatorSources): Finding {
   const { registry, policy } = config();
   const [models, outage] = [Object.entries(health.view()), health.outage()];
   if (outage !== undefined) {
@@ -117,12 +122,25 @@ function* healthNeeds({ health, config }: DashboardSources): Finding {
   }
 }
 
-function* capNeeds({ day, goals, pace }: Parameters<typeof listNeeds>[1]): Finding {
-  for (const cap of [day, ...goals]) {
+/** A model that is in service and fails: from this share of its calls, and so many of them. */
+const failingShare = 0.25;
+const failingCalls = 5;
+
+function* failingNeeds({ health }: OperatorSources, recent: Seen["recent"]): Finding {
+  const view = health.view();
+  for (const { key, requests, failed } of recent) {
+    if (view[key]?.routable !== true || failed < failingCalls || failed < failingShare * requests) continue;
+    const title = `${key} is in service, and ${failed} of its ${requests} calls of the last hour have failed.`;
+    yield ["model_failing", title, "See which errors they are.", { target: key, filter: { model: key } }];
+  }
+}
+
+function* capNeeds({ day, goals, keys, pace }: Seen["caps"]): Finding {
+  for (const cap of [day, ...goals, ...keys]) {
     const share = cap.used_share ?? 0;
     if (cap.hard_nano_usd === null || share < nearCapShare) continue;
     const reached = share >= 1;
-    const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The goal ${cap.name}`;
+    const what = cap.kind === "day" ? `The day ${cap.name} (UTC)` : `The ${cap.kind} ${cap.name}`;
     const unproven = cap.unproven_nano_usd > 0 ? ` (${dollarText(cap.unproven_nano_usd)} of it unproven)` : "";
     const figures = `${dollarText(cap.spent_nano_usd)} spent${unproven} and ${dollarText(cap.held_nano_usd)} held of ${dollarText(cap.hard_nano_usd)}`;
     yield [
@@ -140,10 +158,10 @@ function* capNeeds({ day, goals, pace }: Parameters<typeof listNeeds>[1]): Findi
   }
 }
 
-function* holdNeeds(totals: readonly HoldTotal[]): Finding {
+function* holdNeeds(totals: Budgets["totals"]): Finding {
   const open = totals.filter(({ state }) => state === "unresolved" || state === "orphaned");
   const count = open.reduce((sum, total) => sum + total.count, 0);
-  const amount = open.reduce((sum, total) => sum + total.amount, 0);
+  const amount = open.reduce((sum, total) => sum + total.held_nano_usd, 0);
   if (count === 0) return;
   const calls = count === 1 ? "one call has" : `${count} calls have`;
   const todo = "Each is charged in full when it expires, unless you settle or release it before.";
@@ -151,7 +169,7 @@ function* holdNeeds(totals: readonly HoldTotal[]): Finding {
   yield ["unresolved_hold", `Nobody knows what ${calls} cost: ${dollarText(amount)} is held.`, todo, more];
 }
 
-function* moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSources): Finding {
+function* moneyNeeds({ reconciliation, drifts, notices, clock }: OperatorSources): Finding {
   const counted = reconciliation();
   if (counted !== undefined && isNotable(counted)) {
     const { day, readMs } = counted;
@@ -171,7 +189,7 @@ function* moneyNeeds({ reconciliation, drifts, notices, clock }: DashboardSource
   }
 }
 
-function* otherNeeds({ configStatus, records, clock, installation }: DashboardSources, isNew: boolean): Finding {
+function* otherNeeds({ configStatus, records, clock, installation }: OperatorSources, isNew: boolean): Finding {
   const { state, loadedAtMs } = configStatus();
   if (state !== "current") {
     const title = "The policy or the model registry has changed and was refused. The last good one is in force.";

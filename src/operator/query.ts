@@ -4,7 +4,7 @@ import { boundedId } from "#records/build-record.ts";
 import type { filterWords, RecordFilter, RollupFilter, TimeRange } from "#records/records.ts";
 import { requestKeys, statusProblem, wordProblem } from "#records/records.ts";
 import type { RecordSummary, SummaryShare } from "#records/store/summaries.ts";
-import { Refusal } from "./endpoint.ts";
+import { invalidInput } from "./problem.ts";
 
 /** Ranges, filters and sums of the API, and what the decision records have in their place. Money is whole nano-USD. */
 
@@ -81,8 +81,8 @@ export function namedRange({ range = "24h", from_ms, to_ms }: z.output<typeof Ra
   if (from_ms !== undefined || to_ms !== undefined) {
     const to = to_ms ?? end;
     const from = from_ms ?? Math.max(0, to - dayMs);
-    if (from >= to) throw new Refusal(422, "from_ms must be before to_ms.");
-    if (to - from > maxRangeMs) throw new Refusal(422, "The range is longer than three years.");
+    if (from >= to) throw invalidInput("from_ms must be before to_ms.");
+    if (to - from > maxRangeMs) throw invalidInput("The range is longer than three years.");
     return { key: null as RangeKey | null, from_ms: from, to_ms: to };
   }
   const from = range === "today" ? utcDayRange(nowMs).fromMs : end - rangeHours[range] * hourMs;

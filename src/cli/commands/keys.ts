@@ -1,0 +1,95 @@
+import { InvalidArgumentError } from "commander";
+import {
+  type CommandSpec,
+  keysOfFile,
+  onLedger,
+  settingsInForce,
+  shellOperator,
+  usd,
+  wholeNumber,
+} from "#cli/options.ts";
+import { type OutputOptions, print, textTable } from "#cli/output.ts";
+import { endOfDayMs } from "#config/auth-keys.ts";
+import type { NanoUsd } from "#domain/money/money.ts";
+import { addKey, listKeys, revokeKey } from "#operator/keys.ts";
+
+const label: CommandSpec["arguments"] = [["<label>", "who uses it: letters, digits, or . _ @ -"]];
+
+/** The tokens of callers: each may have a cap, a rate and an end. */
+export const commands: readonly CommandSpec[] = [
+  {
+    name: "keys list",
+    summary: "print callers' keys: today's spend against the cap, last use; without a command too",
+    isDefault: true,
+    run: list,
+  },
+  {
+    name: "keys add",
+    summary: "make a token for a caller and print it, once; every gateway on the database accepts it within a second",
+    arguments: label,
+    options: [
+      ["--day-usd <amount>", "what all tokens of the label may spend in a UTC day, in US dollars", usd("down")],
+      ["--rpm <count>", "requests a minute that each gateway process takes of it", wholeNumber(1, 9_999_999)],
+      ["--expires <YYYY-MM-DD>", "the last UTC day on which it is accepted", lastDay],
+    ],
+    example: "smart-gateway keys add ci --day-usd 5 --expires 2027-03-31",
+    run: add,
+  },
+  {
+    name: "keys revoke",
+    summary: "withdraw all tokens of a label: every gateway on the database refuses them within a second",
+    arguments: label,
+    example: "smart-gateway keys revoke ci",
+    run: revoke,
+  },
+];
+
+async function list(options: OutputOptions): Promise<void> {
+  const keptMs = 30 * 86_400_000;
+  const known = { ofFile: keysOfFile(), nowMs: Date.now(), keptMs };
+  const keys = await onLedger((stores) => listKeys(stores, known));
+  const columns = [
+    "label",
+    "state",
+    "from",
+    "spent_today_nano_usd",
+    "held_nano_usd",
+    "day_hard_nano_usd",
+    "rpm",
+    "expires_ms",
+    "last_used_ms",
+  ];
+  const none = `There are no keys: every token of ${settingsInForce().authMinTokenLength} characters is accepted.`;
+  print({ keys }, options, keys.length === 0 ? none : textTable(keys, columns));
+}
+
+interface AddOptions extends OutputOptions {
+  readonly dayUsd?: NanoUsd;
+  readonly rpm?: number;
+  readonly expires?: number;
+}
+
+async function add(label: string, { dayUsd: dayHard, rpm, expires: expiresMs, ...options }: AddOptions): Promise<void> {
+  const known = { ofFile: keysOfFile(), nowMs: Date.now() };
+  const key = await onLedger((stores) => addKey(stores, { label, dayHard, rpm, expiresMs }, shellOperator(), known));
+  const first = key.first
+    ? "\n\nIt is the first key: from now on gateways on this database refuse all other tokens."
+    : "";
+  print(
+    key,
+    options,
+    `${key.token}\n\nThis is the token of ${label}. It is not stored and cannot be shown again.${first}`,
+  );
+}
+
+async function revoke(label: string, options: OutputOptions): Promise<void> {
+  const known = { ofFile: keysOfFile(), nowMs: Date.now() };
+  const done = await onLedger((stores) => revokeKey(stores, label, shellOperator(), known));
+  print(done, options, `${label} is revoked. Every gateway on this database refuses it within a second.`);
+}
+
+function lastDay(text: string): number {
+  const ms = endOfDayMs(text);
+  if (ms === undefined) throw new InvalidArgumentError("a UTC day as YYYY-MM-DD");
+  return ms;
+}

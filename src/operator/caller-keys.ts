@@ -1,0 +1,109 @@
+import { type AuthKeys, callerKey } from "#config/auth-keys.ts";
+import { openStoreDatabase } from "#db/store-database.ts";
+import type { CallerKey } from "#domain/chat.ts";
+import type { Timers } from "#platform/time.ts";
+
+/** A caller's key as `keys add` stores it: never the token itself. */
+export interface StoredKey {
+  /** SHA-256 of the token, in lower-case hex. */
+  readonly digest: string;
+  readonly key: CallerKey;
+  readonly createdMs: number;
+  readonly createdBy: string;
+  /** Null while it is accepted. */
+  readonly revokedMs: number | null;
+}
+
+export type CallerKeyStore = Awaited<ReturnType<typeof openCallerKeys>>;
+
+/** The callers' keys in the database that a URL names. Rejects when it cannot be reached. */
+export async function openCallerKeys(databaseUrl: string) {
+  const database = await openStoreDatabase(databaseUrl);
+  const columns = "digest, label, day_hard, rpm, expires_ms, created_ms, created_by, revoked_ms";
+  return {
+    /** All of them, also those that were revoked, the oldest first. */
+    async list(): Promise<readonly StoredKey[]> {
+      const [rows = []] = await database.read([`SELECT ${columns} FROM caller_key ORDER BY created_ms, digest`]);
+      const whole = (value: unknown) => (value == null ? undefined : Number(value));
+      return rows.map((row) => ({
+        digest: String(row["digest"]),
+        key: callerKey(String(row["label"]), {
+          dayHard: whole(row["day_hard"]),
+          rpm: whole(row["rpm"]),
+          expiresMs: whole(row["expires_ms"]),
+        }),
+        createdMs: Number(row["created_ms"]),
+        createdBy: String(row["created_by"]),
+        revokedMs: whole(row["revoked_ms"]) ?? null,
+      }));
+    },
+    async add({ digest, key, createdMs, createdBy }: Omit<StoredKey, "revokedMs">): Promise<void> {
+      const { label, dayHard = null, rpm = null, expiresMs = null } = key;
+      const values = [digest, label, dayHard, rpm, expiresMs, createdMs, createdBy, null];
+      await database.write([`INSERT INTO caller_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...values]);
+    },
+    /** Revokes all keys of a label; answers how many were accepted until now. */
+    async revoke(label: string, atMs: number): Promise<number> {
+      const sql = "UPDATE caller_key SET revoked_ms = ? WHERE label = ? AND revoked_ms IS NULL RETURNING digest";
+      const [rows = []] = await database.write([sql, atMs, label]);
+      return rows.length;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** A change is in force everywhere within a second. */
+const pollMs = 500;
+
+/**
+ * The keys that callers may use: those of `AUTH_KEYS_FILE` and those of the database, which is polled. While it does not answer, those
+ * that were read last stand. Without a file, and before a first key was ever added, every long-enough token is accepted.
+ */
+export class AcceptedKeys {
+  readonly #ofFile: () => AuthKeys | undefined;
+  readonly #store: Pick<CallerKeyStore, "list">;
+  readonly #timers: Timers;
+  #stored: AuthKeys | undefined;
+  #merged:
+    | { readonly file: AuthKeys | undefined; readonly stored: AuthKeys | undefined; readonly keys: AuthKeys }
+    | undefined;
+  #cancel = () => {};
+
+  constructor(ofFile: () => AuthKeys | undefined, store: Pick<CallerKeyStore, "list">, timers: Timers) {
+    this.#ofFile = ofFile;
+    this.#store = store;
+    this.#timers = timers;
+  }
+
+  /** Reads them for the first time, and goes on. Rejects when they cannot be read: who may come in would not be known. */
+  async start(): Promise<void> {
+    await this.#read();
+    const poll = async () => {
+      await this.#read().catch(() => undefined); // the ledger reports a database that is away
+      this.#cancel = this.#timers.after(pollMs, poll);
+    };
+    this.#cancel = this.#timers.after(pollMs, poll);
+  }
+
+  async #read(): Promise<void> {
+    const listed = await this.#store.list();
+    const accepted = listed
+      .filter(({ revokedMs }) => revokedMs === null)
+      .map(({ digest, key }) => [digest, key] as const);
+    const next = listed.length === 0 ? undefined : new Map(accepted);
+    if (!Bun.deepEquals(next, this.#stored)) this.#stored = next;
+  }
+
+  current(): AuthKeys | undefined {
+    const [file, stored] = [this.#ofFile(), this.#stored];
+    if (file === undefined || stored === undefined) return file ?? stored;
+    if (this.#merged?.file !== file || this.#merged.stored !== stored) {
+      this.#merged = { file, stored, keys: new Map([...stored, ...file]) };
+    }
+    return this.#merged.keys;
+  }
+
+  close(): void {
+    this.#cancel();
+  }
+}

@@ -1,0 +1,60 @@
+import type { ModelRegistry } from "#domain/model.ts";
+import type { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
+import { parseChatRequest } from "#http/chat-body/parse-chat.ts";
+import {
+  contributionsOf,
+  type DryRun,
+  type DryRunOptions,
+  dryRun,
+  evidenceOf,
+  expectedCost,
+} from "#pipeline/dry-run.ts";
+import type { RequestSize } from "#pipeline/request-size.ts";
+import { OperatorProblem } from "./problem.ts";
+
+/** The limit of JSON values: more than a long conversation has. */
+export const maxValues = 5_000_000;
+
+/** Where a chat body would go: as the chat endpoint decides, but nothing is sent or written. Throws what chat would refuse. */
+export function dryRunOfChat(body: object, options: DryRunOptions): DryRun {
+  const bytes = Buffer.from(JSON.stringify({ model: "smart-router", ...body }));
+  const received = { bytes, maxValues, headers: new Headers(), requestId: "dry-run", receivedAtMs: options.nowMs };
+  const parsed = parseChatRequest(received);
+  if (parsed.kind === "refused")
+    throw new OperatorProblem("invalid", `chat answers ${parsed.status}: ${parsed.detail}`);
+  let run: ReturnType<typeof dryRun>;
+  try {
+    run = dryRun(parsed.request, options);
+  } catch {
+    // What the gate throws may quote the text.
+    throw new OperatorProblem("invalid", "The privacy gate would refuse this request.", "privacy_gate_failed");
+  }
+  if (run.kind === "decided") return run;
+  throw new OperatorProblem("invalid", `chat answers ${run.status} ${run.code}: ${run.detail}`, run.code);
+}
+
+/** One decision with what it was made from. */
+interface Routed {
+  readonly decision: RoutingDecision;
+  readonly task: RoutingTask;
+  readonly runtime: RuntimeState;
+  readonly size: RequestSize;
+  /** Credentials that the privacy gate replaced; absent for a stated task. */
+  readonly redactions?: number;
+}
+
+/** A decision as data, with the inferred task, the contributions, the rules and the cost. */
+export function routedRecord({ decision, task, runtime, size, redactions }: Routed, registry: ModelRegistry) {
+  const [learned] = evidenceOf(decision, "learned");
+  const { instruction: _, ...shown } = task;
+  return {
+    decision,
+    task: shown,
+    runtime,
+    contributions: Object.fromEntries(contributionsOf(decision)),
+    ...(learned === undefined ? {} : { learned: Number(learned) }),
+    hard_rules: evidenceOf(decision, "hard_rule"),
+    ...(redactions === undefined ? {} : { redactions }),
+    cost: expectedCost(decision, size, registry),
+  };
+}

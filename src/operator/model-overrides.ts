@@ -1,0 +1,48 @@
+import { nearest } from "#config/problem.ts";
+import type { ModelRegistry } from "#domain/model.ts";
+import type { OverrideAction } from "#health/store/health-store.ts";
+import { systemClock } from "#platform/system-clock.ts";
+import type { Operator } from "./audit.ts";
+import { OperatorProblem } from "./problem.ts";
+import type { OperatorStores } from "./stores.ts";
+
+const audited = { disable: "model_disabled", enable: "model_enabled", reset: "model_reset" } as const;
+
+export interface ModelOverride {
+  readonly model: string;
+  readonly action: OverrideAction;
+}
+
+/** Stores an operator's override of a model's health: every gateway on the database follows within a second. */
+export async function overrideModel(
+  ports: Pick<OperatorStores, "actions"> & {
+    readonly override: (change: ModelOverride & { readonly by: string; readonly atMs: number }) => Promise<unknown>;
+  },
+  { models }: Pick<ModelRegistry, "models">,
+  { model, action }: ModelOverride,
+  operator: Operator,
+) {
+  if (!models.has(model)) {
+    const close = nearest(model, models.keys());
+    const hint = close === undefined ? `known: ${[...models.keys()].join(", ")}` : `did you mean ${close}?`;
+    const detail = `no model ${JSON.stringify(model)} in the registry; ${hint}`;
+    throw new OperatorProblem("not_found", detail, "unknown_model");
+  }
+  const change = {
+    model,
+    action,
+    by: `${operator.name}@${operator.by === "shell" ? "shell" : "dashboard"}`,
+    at_ms: systemClock.now(),
+  };
+  await ports.override({ ...change, atMs: change.at_ms });
+  await (await ports.actions()).add(operator, {
+    action: audited[action],
+    target: model,
+    detail: "",
+  });
+  const stays = action === "enable" && models.get(model)?.enabled === false;
+  const follows = stays
+    ? "The registry file disables it, and that stands."
+    : "Every gateway on this database follows within a second.";
+  return { ...change, follows };
+}

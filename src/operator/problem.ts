@@ -1,0 +1,18 @@
+import type { ErrorCode } from "#domain/error-codes.ts";
+
+/** Why something that an operator asked cannot be done. Commands end with it, the dashboard's API answers it. */
+export class OperatorProblem extends Error {
+  readonly kind: "invalid" | "not_found" | "conflict" | "unavailable";
+  readonly code: ErrorCode;
+
+  constructor(kind: OperatorProblem["kind"], detail: string, code: ErrorCode = "invalid_request") {
+    super(detail);
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** Throws that what was given is not what it must be. */
+export function invalidInput(detail: string): OperatorProblem {
+  return new OperatorProblem("invalid", detail);
+}

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import type { Settings } from "#config/settings.ts";
+import { type DatabaseLocation, databaseLocationOf, inMemoryPath } from "#db/database-url.ts";
+import { sqlStateOf } from "#db/postgres.ts";
+import { openHealthStore } from "#health/store/health-store.ts";
+import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
+import { isMissingSchema } from "#ledger/postgres/connection.ts";
+import { openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
+import { LazyStore } from "#platform/lazy-store.ts";
+import { openRecordStore } from "#records/store/record-store.ts";
+import { openOperatorActions } from "./audit.ts";
+import { openCallerKeys } from "./caller-keys.ts";
+import { OperatorProblem } from "./problem.ts";
+
+/**
+ * What operators use of a database, beside running gateways; each part is opened by its first use. `threaded`: for a process that
+ * serves requests meanwhile.
+ */
+export function openStores(databaseUrl: string, threaded = false) {
+  const parts = {
+    admin: new LazyStore(() => openLedgerAdmin(databaseUrl, threaded)),
+    actions: new LazyStore(() => openOperatorActions(databaseUrl)),
+    keys: new LazyStore(() => openCallerKeys(databaseUrl)),
+    records: new LazyStore(() => openRecordStore(databaseUrl)),
+    health: new LazyStore(() => openHealthStore(databaseUrl)),
+    usage: new LazyStore(() => openKeyUsageStore(databaseUrl)),
+  };
+  return {
+    admin: () => parts.admin.opened(),
+    actions: () => parts.actions.opened(),
+    keys: () => parts.keys.opened(),
+    records: () => parts.records.opened(),
+    health: () => parts.health.opened(),
+    usage: () => parts.usage.opened(),
+    async close(): Promise<void> {
+      await Promise.all(Object.values(parts).map((part) => part.close()));
+    },
+  };
+}
+export type OperatorStores = ReturnType<typeof openStores>;
+
+/**
+ * Runs a command's work on the database of the settings, also while gateways use it. Problems end it behind `failed`: `invalid` where
+ * the URL names no database of a gateway, else `unavailable`. No database is created: a mistyped path would look like a gateway that
+ * has done nothing.
+ */
+export async function withDatabase<T>(
+  { databaseUrl }: Pick<Settings, "databaseUrl">,
+  failed: string,
+  work: (stores: OperatorStores, location: DatabaseLocation) => T | Promise<T>,
+): Promise<T> {
+  const location = databaseLocationOf(databaseUrl);
+  const problem = location.kind === "sqlite" ? missingFile(location.path) : undefined;
+  if (problem !== undefined) throw new OperatorProblem("invalid", problem);
+  const stores = openStores(databaseUrl);
+  try {
+    return await work(stores, location);
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof OperatorProblem || isDefect(error)) throw error;
+    // A server that knows no such database, or no gateway's tables in it, is what a missing file is.
+    const kind = isMissingSchema(sqlStateOf(error)) ? "invalid" : "unavailable";
+    // Never the URL: it may carry a password.
+    throw new OperatorProblem(kind, `${failed}: ${error.message}`, "store_unavailable");
+  } finally {
+    await stores.close();
+  }
+}
+
+function isDefect(error: Error): boolean {
+  return [TypeError, ReferenceError].some((type) => error instanceof type);
+}
+
+function missingFile(path: string): string | undefined {
+  if (path === inMemoryPath)
+    return "DATABASE_URL is an in-memory database, which ends with its gateway: no other process can open it.";
+  if (existsSync(path)) return undefined;
+  return `There is no database at ${path} yet. Run the command where the gateway runs, or set DATABASE_URL as it does; a gateway makes it when it starts.`;
+}
