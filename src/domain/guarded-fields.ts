@@ -54,7 +54,7 @@ const anything = () => true;
 const nothing = () => false;
 const isLimit: Check = (limit) => Number.isSafeInteger(limit) && Number(limit) > 0;
 const isCount: Check = (count) => isLimit(count) && Number(count) <= 128;
-const checkOf = { limit: isLimit, count: isCount, none: anything };
+const checkOf = { otherOutputTokens: isLimit, otherChoices: isCount, none: anything };
 
 /** The same for each of these fields. */
 function each(names: readonly string[], field: GuardedField): Record<string, GuardedField> {

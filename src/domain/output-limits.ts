@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./chat.ts";
+import { isObject, type Json, type JsonObject } from "./chat.ts";
 import { numberOf } from "./raw-json.ts";
 import type { Writable } from "./writable.ts";
 
@@ -12,75 +12,65 @@ export const otherOutputLimits = [
 export const otherChoiceCounts = "num_return_sequences candidate_count num_generations num_completions".split(" ");
 /** Objects in which some servers look for these settings, in any spelling. */
 export const settingsFields = "options parameters generation_config generationConfig inferenceConfig".split(" ");
-/** What a request grants to reasoning alone. */
-const reasoningLimits = [["reasoning", "max_tokens"], ["thinking", "budget_tokens"], ["thinking_budget"]] as const;
-
 /** A name as lenient readers see it: Go folds the case (the long s too), others take `maxTokens` for `max_tokens`. */
 export function foldName(name: string): string {
   return name.toLowerCase().replaceAll("\u017f", "s").replaceAll(/[_-]/g, "");
 }
 
-const kinds: ReadonlyMap<string, "limit" | "count"> = new Map([
-  ...["max_tokens", "max_completion_tokens", ...otherOutputLimits].map((name) => [foldName(name), "limit"] as const),
-  ...["n", "best_of", ...otherChoiceCounts].map((name) => [foldName(name), "count"] as const),
-]);
-
-/** What a name within `settingsFields` sets. */
-export function settingKind(name: string): "limit" | "count" | undefined {
-  return kinds.get(foldName(name));
-}
-
-/** Absent is what the request does not say. */
+/** The largest of each; absent is what a request does not say. */
 export interface OutputLimits {
-  /** The largest limit under another name than the two that are standard. */
+  /** Of an answer, by another name than the two that are standard. */
   readonly otherOutputTokens?: number;
   readonly reasoningTokens?: number;
   readonly otherChoices?: number;
 }
 
+const kinds: ReadonlyMap<string, "otherOutputTokens" | "otherChoices"> = new Map([
+  ...["max_tokens", "max_completion_tokens", ...otherOutputLimits].map(
+    (name) => [foldName(name), "otherOutputTokens"] as const,
+  ),
+  ...["n", "best_of", ...otherChoiceCounts].map((name) => [foldName(name), "otherChoices"] as const),
+]);
+
+/** What a name within `settingsFields` sets. */
+export function settingKind(name: string): "otherOutputTokens" | "otherChoices" | undefined {
+  return kinds.get(foldName(name));
+}
+
+type Limit = readonly [kind: keyof OutputLimits, value: Json, field: string, part?: string];
+
+/** Every limit of a body but the standard ones, and where it stands. */
+function* limitsOf(body: JsonObject): Generator<Limit> {
+  const { thinking_budget, reasoning, thinking } = body;
+  for (const field of otherOutputLimits) if (body[field] != null) yield ["otherOutputTokens", body[field], field];
+  for (const field of otherChoiceCounts) if (body[field] != null) yield ["otherChoices", body[field], field];
+  if (thinking_budget != null) yield ["reasoningTokens", thinking_budget, "thinking_budget"];
+  if (isObject(reasoning)) yield ["reasoningTokens", reasoning["max_tokens"] ?? null, "reasoning", "max_tokens"];
+  if (isObject(thinking)) yield ["reasoningTokens", thinking["budget_tokens"] ?? null, "thinking", "budget_tokens"];
+  for (const field of settingsFields) {
+    const settings = body[field];
+    for (const [part, value] of isObject(settings) ? Object.entries(settings) : []) {
+      const kind = settingKind(part);
+      if (kind !== undefined) yield [kind, value, field, part];
+    }
+  }
+}
+
 export function outputLimitsIn(body: JsonObject): OutputLimits {
   const limits: Writable<OutputLimits> = {};
-  const note = (name: keyof OutputLimits, value: JsonObject[string] | undefined) => {
-    if (value === undefined) return;
+  for (const [kind, value] of limitsOf(body)) {
     // A server that is not strict takes a number in quotes for a number.
     const amount = Math.min(Math.ceil(numberOf(value) ?? 0), Number.MAX_SAFE_INTEGER);
-    if (amount > (limits[name] ?? 0)) limits[name] = amount;
-  };
-  for (const name of otherOutputLimits) note("otherOutputTokens", body[name]);
-  for (const name of otherChoiceCounts) note("otherChoices", body[name]);
-  for (const [name, part] of reasoningLimits) {
-    const value = body[name];
-    if (part === undefined) note("reasoningTokens", value);
-    else if (isObject(value)) note("reasoningTokens", value[part]);
-  }
-  for (const name of settingsFields) {
-    const settings = body[name];
-    if (!isObject(settings)) continue;
-    for (const [key, value] of Object.entries(settings)) {
-      const kind = settingKind(key);
-      if (kind !== undefined) note(kind === "limit" ? "otherOutputTokens" : "otherChoices", value);
-    }
+    if (amount > (limits[kind] ?? 0)) limits[kind] = amount;
   }
   return limits;
 }
 
 /** Lowers every limit of a body to `most`, and one of reasoning beside an answer of `answer` tokens to what that leaves of it. */
 export function lowerLimits(body: JsonObject, most: number, answer: number): void {
-  const isAbove = (value: JsonObject[string] | undefined, to: number) =>
-    value !== undefined && (numberOf(value) ?? 0) > to;
-  for (const name of otherOutputLimits) if (isAbove(body[name], most)) body[name] = most;
-  for (const name of settingsFields) {
-    const settings = body[name];
-    if (!isObject(settings)) continue;
-    for (const key of Object.keys(settings))
-      if (settingKind(key) === "limit" && isAbove(settings[key], most))
-        body[name] = { ...(body[name] as JsonObject), [key]: most };
-  }
-  const left = Math.max(most - answer, answer - 1);
-  for (const [name, part] of reasoningLimits) {
-    const value = body[name];
-    if (part === undefined) {
-      if (isAbove(value, left)) body[name] = left;
-    } else if (isObject(value) && isAbove(value[part], left)) body[name] = { ...value, [part]: left };
+  for (const [kind, value, field, part] of limitsOf(body)) {
+    const to = kind === "reasoningTokens" ? Math.max(most - answer, answer - 1) : most;
+    if (kind === "otherChoices" || (numberOf(value) ?? 0) <= to) continue;
+    body[field] = part === undefined ? to : { ...(body[field] as JsonObject), [part]: to }; // an object, which has the part
   }
 }

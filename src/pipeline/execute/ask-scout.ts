@@ -82,7 +82,7 @@ function scoutBody(ask: string, model: Model, rules: Policy["scout"]): JsonObjec
       { role: "system", content: instruction },
       { role: "user", content: `<request>\n${cut(ask, rules.max_prompt_bytes)}\n</request>` },
     ],
-    [model.outputLimit ?? "max_tokens"]: rules.max_output_tokens,
+    [model.outputLimit ?? "max_tokens"]: Math.min(rules.max_output_tokens, model.maxOutputTokens),
     temperature: 0,
   };
 }
