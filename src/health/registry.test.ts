@@ -227,8 +227,10 @@ describe("the aggregator's breaker", () => {
     expect(health.outage()?.reason).toBe("the aggregator could not be reached 8 times in a row (unreachable)");
     expect(health.admit(emergency, ann)).toBeUndefined();
   });
-  test("a single enabled model opens it alone; any answer ends a run", () => {
-    const { health, report } = setUp({}, registryWith(modelWith(flash, "worker"), modelWith(pro, "senior", false)));
+  test("a single model that can be called opens it alone; any answer ends a run", () => {
+    const { health, report, world } = setUp({}, registryWith(modelWith(flash, "worker"), modelWith(pro, "senior")));
+    report(pro, bad, 5);
+    world.ms += second;
     report(flash, unreachable, 4);
     report(flash, { kind: "refused" });
     report(flash, unreachable, 4);

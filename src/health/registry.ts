@@ -6,6 +6,7 @@ import {
   type EvidenceSource,
   type HealthChange,
   type HealthRegistry,
+  type HealthState,
   type HealthView,
   limitedDefaultMs,
   type ModelHealth,
@@ -59,15 +60,10 @@ const rememberedTokens = 500;
 const slowFloorMs = 10_000;
 /** Conversations with a cost above the hold: one can be the request's own doing, several are a price. */
 const breachesToQuarantine = 3;
+const outStates: ReadonlySet<HealthState> = new Set(["UNHEALTHY", "QUARANTINE", "DISABLED"]);
 
-/** One call to a model. `outage`: the aggregator's that it is a probe of. */
-type Attempt = Readonly<{
-  model: ModelKey;
-  entry: Entry;
-  source: EvidenceSource;
-  epoch: number;
-  outage?: number | undefined;
-}>;
+/** One call to a model. */
+type Attempt = Readonly<{ model: ModelKey; entry: Entry; source: EvidenceSource; epoch: number }>;
 
 /** When the pauses of a model end; 0 where it has none. */
 function pausedUntil(health: Health): number {
@@ -226,7 +222,7 @@ export class ProcessHealthRegistry implements HealthRegistry {
     if (probe) this.#apply(model, entry, { kind: "wanted" }, ms);
     const outage = this.#breaker.kind === "open" ? this.#breaker.sinceMs : undefined;
     this.#setBreaker(withProbe(this.#breaker, ms), ms);
-    const attempt = { model, entry, source, epoch: entry.health.epoch, outage };
+    const attempt = { model, entry, source, epoch: entry.health.epoch };
     let reported = false;
     return {
       model,
@@ -237,18 +233,21 @@ export class ProcessHealthRegistry implements HealthRegistry {
         this.#apply(model, entry, { kind: "lease_returned", epoch: attempt.epoch }, this.now());
       },
       report: (verdict) => {
-        if (!reported) this.#ended(attempt, verdict);
+        if (!reported) this.#ended(attempt, outage, verdict);
         reported = true;
       },
     };
   }
 
-  #ended(attempt: Attempt, verdict: Verdict): void {
-    const { model, entry, epoch, outage } = attempt;
+  /** `outage`: the aggregator's that the attempt was a probe of. */
+  #ended(attempt: Attempt, outage: number | undefined, verdict: Verdict): void {
+    const { model, entry, epoch } = attempt;
     const ms = this.now();
     if (verdict.kind === "aggregator_failure") {
-      const enabledModels = [...this.#entries.values()].filter(({ health }) => health.state !== "DISABLED").length;
-      this.#setBreaker(afterFailure(this.#breaker, { model, reason: verdict.reason, enabledModels, ms }), ms);
+      // Where a single model can be called, it alone must be able to open the breaker.
+      const states = this.#options.rules().senior_fallback_chain.map((key) => this.#entries.get(key)?.health.state);
+      const callable = states.filter((state) => state !== undefined && !outStates.has(state)).length;
+      this.#setBreaker(afterFailure(this.#breaker, { model, reason: verdict.reason, callable, ms }), ms);
     } else if (verdict.kind !== "ignored" && (verdict.kind !== "failure" || outage !== undefined)) {
       // A failure (a time-out, perhaps) does not show that the aggregator is well: it ends an outage, but no run.
       this.#setBreaker(afterAnswer(this.#breaker, outage), ms);

@@ -25,16 +25,16 @@ const failuresInARow = 5;
 
 export const closedBreaker: Breaker = { kind: "closed", run: 0, models: [] };
 
-/** After an attempt on `model` that did not reach the aggregator. A single enabled model opens the breaker alone. */
+/** After an attempt on `model` that did not reach the aggregator, where so many models are `callable`. */
 export function afterFailure(
   breaker: Breaker,
-  failure: { readonly model: ModelKey; readonly reason: string; readonly enabledModels: number; readonly ms: number },
+  failure: { readonly model: ModelKey; readonly reason: string; readonly callable: number; readonly ms: number },
 ): Breaker {
   if (breaker.kind === "open") return breaker;
-  const { model, enabledModels, ms } = failure;
+  const { model, callable, ms } = failure;
   const run = breaker.run + 1;
   const models = breaker.models.includes(model) ? breaker.models : [...breaker.models.slice(-7), model];
-  if (run < failuresInARow || models.length < Math.min(2, enabledModels)) return { kind: "closed", run, models };
+  if (run < failuresInARow || models.length < Math.min(2, callable)) return { kind: "closed", run, models };
   const reason = `the aggregator could not be reached ${run} times in a row${reasonSuffix(failure)}`;
   return { kind: "open", reason, sinceMs: ms, nextProbeMs: ms + probeEveryMs };
 }

@@ -148,13 +148,12 @@ export function refusedExecution(
       const retryAfterS = execution.isFull
         ? Math.max(1, Math.ceil(queue_ms / 1_000))
         : retryAfterOf(routed, ports.health);
-      const why = execution.isFull ? "has as many calls as it may (max_in_flight)" : "is pausing after failures";
       const outage = ports.health.outage();
-      const detail =
-        outage === undefined || execution.isFull
-          ? `Every model that may answer ${why}. Try again shortly.`
-          : `The upstream cannot be reached: ${outage.reason}. It is tried about every second. Try again shortly.`;
-      return refusal(503, "no_capacity", detail, { head, ...retryIn(retryAfterS) });
+      let why = "Every model that may answer is pausing after failures";
+      if (outage !== undefined)
+        why = `The upstream cannot be reached (${outage.reason}); one request a second tries it`;
+      if (execution.isFull) why = "Every model that may answer has as many calls as it may (max_in_flight)";
+      return refusal(503, "no_capacity", `${why}. Try again shortly.`, { head, ...retryIn(retryAfterS) });
     }
     case "caller_gone":
       return callerGone(head);
