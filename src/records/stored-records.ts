@@ -2,6 +2,7 @@ import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
+import { OutcomeReports } from "./outcome-reports.ts";
 import { type ClosedReservation, matchesFilter, type RecordFilter, type ReportedOutcome } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
@@ -58,6 +59,7 @@ export class StoredRecords extends RecordStore {
   #dropped = 0;
   #droppedAtMs: number | undefined;
   #size: { readonly rows: number; readonly bytes: number } | undefined;
+  readonly #reports: OutcomeReports;
 
   constructor(options: StoredRecordsOptions) {
     const lazy = new LazyStore(options.openDatabase);
@@ -69,6 +71,10 @@ export class StoredRecords extends RecordStore {
     };
     super(database, options.clock);
     this.#options = options;
+    this.#reports = new OutcomeReports(async (first, all) => {
+      await this.save(); // their records may still wait
+      return this.reportOutcomes(first, all);
+    }, options);
     // So that two nodes seldom give two records of one millisecond the same number.
     this.#ownPlace = Math.floor(options.random() * seqPerMs);
   }
@@ -100,10 +106,9 @@ export class StoredRecords extends RecordStore {
     this.#schedule(writeEveryMs);
   }
 
-  override async reportOutcome(report: ReportedOutcome): Promise<boolean> {
-    // The record may still wait.
-    await this.save();
-    return super.reportOutcome(report);
+  /** As `reportOutcome`, written behind the requests; undefined where too many reports wait. `caller`: who are not to wait for each other. */
+  queueOutcome(report: ReportedOutcome, caller: number): Promise<boolean> | undefined {
+    return this.#reports.add(report, caller);
   }
 
   status() {
@@ -230,7 +235,7 @@ export class StoredRecords extends RecordStore {
     const deleted = await this.prune(fromMs, max_bytes);
     this.#size = await this.size();
     if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
-      await this.pruneOthers(fromMs, nowMs, taskLimits());
+      await this.pruneOthers(fromMs, nowMs, taskLimits(), max_bytes);
       this.#sumsPrunedMs = nowMs;
     }
     // A chunk is more than a batch adds, so the rest is deleted with the next batches.
