@@ -29,6 +29,8 @@ const retryMs = 5_000;
 /** While records are written: they pass the limit by what is written in that time. */
 const pruneEveryMs = 2_000;
 const pruneSumsEveryMs = 3_600_000;
+/** Tasks are named by callers: so many more than are kept. */
+const pruneTasksEvery = 1_000;
 const pollEveryMs = 400;
 /** Corrections that are written together. */
 const maxCorrections = 100;
@@ -55,6 +57,7 @@ export class StoredRecords extends RecordStore {
   readonly #ownPlace: number;
   #pruneDueMs = Number.NEGATIVE_INFINITY;
   #sumsPrunedMs = Number.NEGATIVE_INFINITY;
+  #tasksSaved = 0;
   #ok = true;
   #dropped = 0;
   #droppedAtMs: number | undefined;
@@ -109,6 +112,11 @@ export class StoredRecords extends RecordStore {
   /** As `reportOutcome`, written behind the requests; undefined where too many reports wait. `caller`: who are not to wait for each other. */
   queueOutcome(report: ReportedOutcome, caller: number): Promise<boolean> | undefined {
     return this.#reports.add(report, caller);
+  }
+
+  override saveTask(key: string, value: string, nowMs: number): Promise<void> {
+    this.#tasksSaved += 1;
+    return super.saveTask(key, value, nowMs);
   }
 
   status() {
@@ -234,7 +242,8 @@ export class StoredRecords extends RecordStore {
     const fromMs = nowMs - retention_days * 86_400_000;
     const deleted = await this.prune(fromMs, max_bytes);
     this.#size = await this.size();
-    if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
+    if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs || this.#tasksSaved >= pruneTasksEvery) {
+      this.#tasksSaved = 0;
       await this.pruneOthers(fromMs, nowMs, taskLimits(), max_bytes);
       this.#sumsPrunedMs = nowMs;
     }
