@@ -119,7 +119,7 @@ export const settingsShape = {
     "Request bodies with more JSON values (objects, arrays, texts, numbers) get 413. A history of 5,000 messages has about 40,000. A value of two characters takes about a hundred bytes of memory.",
   ),
   MAX_BYTES_IN_FLIGHT: whole("268435456", 1_048_576, 68_719_476_736).describe(
-    "Most bytes of request bodies in memory over all requests. A body counts from its first byte until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
+    "Most bytes of request bodies in memory over all requests. A body counts, as far as it has arrived, until its answer begins. Requests beyond that get 503 with `Retry-After`. Bodies above 1 MB together may use a quarter of it. A body takes up to five times its size in memory.",
   ),
   WORKERS: whole("1", 1, 256).describe("Processes that share the port (Linux only)."),
   LOG_LEVEL: z

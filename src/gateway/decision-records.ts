@@ -117,8 +117,9 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
         holdClosed(event);
       }
     },
-    /** What a caller reports of a decision; false for an unknown one. Rejects when the store does not answer. */
-    reportOutcome: async (report: ReportedOutcome) => enabled() && stored.reportOutcome(report),
+    /** What a caller reports of a decision; false for an unknown one, undefined where too much waits. Rejects when the store does not answer. */
+    reportOutcome: (report: ReportedOutcome, caller: number) =>
+      enabled() ? stored.queueOutcome(report, caller) : Promise.resolve(false),
     health() {
       const { kind, ok, queued, dropped } = stored.status();
       return kind === "off" ? undefined : { ok, queued, dropped };

@@ -39,7 +39,10 @@ export interface RecordsPort {
   /** The explanation of a request that goes on, or has just ended. */
   explainNow(record: RequestRecord): object;
   /** Keeps what a caller reports of a decision; false for an unknown one. The score is 0 to 1, or null. */
-  reportOutcome(report: { decisionId: string; outcome: Outcome; score: number | null }): Promise<boolean>;
+  reportOutcome(
+    report: { decisionId: string; outcome: Outcome; score: number | null },
+    caller: number,
+  ): Promise<boolean> | undefined;
 }
 
 /** A request that was answered with an error and has no record of its own. */

@@ -86,7 +86,7 @@ export function buildRecord(request: RequestRecord, context: RecordContext): Dec
     action: decision.action === "SCOUT" && final.model !== null ? "SCOUT" : final.action,
     model: chosen,
     served_by: answeredBy,
-    upstream_model: answeredBy === null ? null : bounded(last?.otherModel ?? model?.upstreamId),
+    upstream_model: answeredBy === null ? null : modelName(last?.otherModel ?? model?.upstreamId),
     upstream_host: last?.host ?? null,
     status: request.status,
     outcome: request.outcome,
@@ -148,7 +148,7 @@ function attemptIn(attempt: AttemptRecord, begunMs: number): DecisionAttempt {
     cost_nano_usd: attempt.costNanoUsd ?? (attempt.costSource === "released" ? 0 : null),
     cost_source: attempt.costSource ?? null,
     tokens: tokensIn(attempt.usage),
-    other_model: bounded(attempt.otherModel),
+    other_model: modelName(attempt.otherModel),
     generation_id: attempt.generationId ?? null,
     host: attempt.host ?? null,
   };
@@ -315,6 +315,11 @@ const hashDigits = 16;
 
 function bounded(id: string | undefined): string | null {
   return id === undefined ? null : boundedId(id);
+}
+
+/** What an upstream calls a model, without what no name of a model has. */
+function modelName(name: string | undefined): string | null {
+  return bounded(name?.replace(/[^\w.:@/+-]/g, "_"));
 }
 
 /** The id as records have it; an id that is one already stays as it is. */

@@ -55,6 +55,7 @@ async function someRecords() {
   };
   return {
     time,
+    database,
     ...recordsOver(unreliable, time),
     at: (n: number, given: Partial<DecisionRecord> = {}) =>
       aDecisionRecord(n, { recorded_ms: time.clock.now(), ...given }),
@@ -230,3 +231,15 @@ test("a cost that the ledger learns later reaches the record, also one that stil
 });
 
 recordStoreContract("SQLite", () => openRecordStore("sqlite::memory:"));
+
+test("tasks named by a flood of requests are deleted with the next records, not an hour later", async () => {
+  const { records, database, time, at } = await someRecords();
+  append(records, [at(0)]);
+  await records.save(); // the first deletion, after which the next is due in an hour
+  for (let n = 0; n < 1_500; n++) await records.saveTask(`t${n}`, "{}", time.clock.now() + n);
+  append(records, [at(1)]);
+  time.advance(3_000);
+  await records.save();
+  const [rows] = await database.read(["SELECT COUNT(*) AS count FROM task_state"]);
+  expect(rows).toEqual([{ count: 100 }]);
+});

@@ -2,6 +2,7 @@ import type { StoreDatabase } from "#db/store-database.ts";
 import { LazyStore } from "#platform/lazy-store.ts";
 import type { Clock, Random, Timers } from "#platform/time.ts";
 import type { DecisionRecord } from "./decision-record.ts";
+import { OutcomeReports } from "./outcome-reports.ts";
 import { type ClosedReservation, matchesFilter, type RecordFilter, type ReportedOutcome } from "./records.ts";
 import { maxLines, seqPerMs } from "./store/blocks.ts";
 import { RecordStore } from "./store/record-store.ts";
@@ -28,6 +29,8 @@ const retryMs = 5_000;
 /** While records are written: they pass the limit by what is written in that time. */
 const pruneEveryMs = 2_000;
 const pruneSumsEveryMs = 3_600_000;
+/** Tasks are named by callers: so many more than are kept. */
+const pruneTasksEvery = 1_000;
 const pollEveryMs = 400;
 /** Corrections that are written together. */
 const maxCorrections = 100;
@@ -54,10 +57,12 @@ export class StoredRecords extends RecordStore {
   readonly #ownPlace: number;
   #pruneDueMs = Number.NEGATIVE_INFINITY;
   #sumsPrunedMs = Number.NEGATIVE_INFINITY;
+  #tasksSaved = 0;
   #ok = true;
   #dropped = 0;
   #droppedAtMs: number | undefined;
   #size: { readonly rows: number; readonly bytes: number } | undefined;
+  readonly #reports: OutcomeReports;
 
   constructor(options: StoredRecordsOptions) {
     const lazy = new LazyStore(options.openDatabase);
@@ -69,6 +74,10 @@ export class StoredRecords extends RecordStore {
     };
     super(database, options.clock);
     this.#options = options;
+    this.#reports = new OutcomeReports(async (first, all) => {
+      await this.save(); // their records may still wait
+      return this.reportOutcomes(first, all);
+    }, options);
     // So that two nodes seldom give two records of one millisecond the same number.
     this.#ownPlace = Math.floor(options.random() * seqPerMs);
   }
@@ -100,10 +109,14 @@ export class StoredRecords extends RecordStore {
     this.#schedule(writeEveryMs);
   }
 
-  override async reportOutcome(report: ReportedOutcome): Promise<boolean> {
-    // The record may still wait.
-    await this.save();
-    return super.reportOutcome(report);
+  /** As `reportOutcome`, written behind the requests; undefined where too many reports wait. `caller`: who are not to wait for each other. */
+  queueOutcome(report: ReportedOutcome, caller: number): Promise<boolean> | undefined {
+    return this.#reports.add(report, caller);
+  }
+
+  override saveTask(key: string, value: string, nowMs: number): Promise<void> {
+    this.#tasksSaved += 1;
+    return super.saveTask(key, value, nowMs);
   }
 
   status() {
@@ -229,8 +242,9 @@ export class StoredRecords extends RecordStore {
     const fromMs = nowMs - retention_days * 86_400_000;
     const deleted = await this.prune(fromMs, max_bytes);
     this.#size = await this.size();
-    if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs) {
-      await this.pruneOthers(fromMs, nowMs, taskLimits());
+    if (nowMs - this.#sumsPrunedMs >= pruneSumsEveryMs || this.#tasksSaved >= pruneTasksEvery) {
+      this.#tasksSaved = 0;
+      await this.pruneOthers(fromMs, nowMs, taskLimits(), max_bytes);
       this.#sumsPrunedMs = nowMs;
     }
     // A chunk is more than a batch adds, so the rest is deleted with the next batches.

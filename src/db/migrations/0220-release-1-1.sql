@@ -62,7 +62,8 @@ CREATE INDEX decision_block_open ON decision_block (number) WHERE open_costs > 0
 
 -- Sums of the records, in the same transaction. Null is ''. Spans are 60000 ms for recent days, 3600000 for long.
 CREATE TABLE decision_sum (
-  -- 'request', 'attempt' (calls of a model), 'redaction' (values by their rule), 'goal' and 'session' (by hour, as long as the records).
+  -- 'request', 'attempt' (calls of a model), 'redaction' (values by their rule), 'goal' and 'session' (by hour, as long as the records, and
+  -- not of refusals). Above a thousand names of an hour, the rest is 'others'.
   dimension TEXT NOT NULL,
   span_ms INTEGER NOT NULL,
   at_ms INTEGER NOT NULL, -- Start of the span, in milliseconds since the Unix epoch.
@@ -86,7 +87,7 @@ CREATE TABLE decision_sum (
 CREATE TABLE decision_store (salt INTEGER NOT NULL);
 
 -- Policies and model registries that decisions were made by, each once: what a record can be decided again with.
--- `at_ms`: when it was first in force, in milliseconds since the Unix epoch. JSON: policy, models with their prices, learned weights.
+-- `at_ms`: when it was first in force, in milliseconds since the Unix epoch. JSON: policy, models with their prices.
 CREATE TABLE decision_config (hash TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, config TEXT NOT NULL);
 
 -- What operators have changed by hand: who, when, what. Few rows; they are kept.

@@ -33,7 +33,13 @@ export function routeOutcomeEndpoint({ records }: Pick<ServerOptions, "records">
     const parsed = OutcomeReport.safeParse(given);
     if (!parsed.success) return invalid(bodyProblems(parsed.error, given));
     const { decision_id: decisionId, outcome, score = null } = parsed.data;
-    const known = await records.reportOutcome({ decisionId, outcome, score }).catch(() => undefined);
+    const caller = Bun.hash.xxHash32(request.headers.get("authorization") ?? "");
+    const written = records.reportOutcome({ decisionId, outcome, score }, caller);
+    if (written === undefined) {
+      const detail = "Too many reports of outcomes wait to be written. Try again shortly.";
+      return { status: 503, detail, code: "overloaded", headers: { "retry-after": "1" } };
+    }
+    const known = await written.catch(() => undefined);
     if (known === undefined) {
       const detail = "The outcome could not be written: the database does not answer. Try again shortly.";
       return { status: 503, detail, code: "outcome_store_unavailable", headers: { "retry-after": "1" } };

@@ -47,6 +47,17 @@ describe("the document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
+  test("says that null counts as absent in a dry run, but for what is required", () => {
+    const success = (body: object) => published("DecisionRequest").safeParse(body).success;
+    const task = { task_id: "t", instruction: "x" };
+    expect([
+      success({ task, runtime: null }),
+      success({ task: { ...task, kind: null }, runtime: { failure_class: null, attempts: null } }),
+      success({ task: { ...task, instruction: null } }),
+      success({ task, runtime: { failure_class: "none" } }),
+    ]).toEqual([true, true, false, false]);
+  });
+
   test("refers only to schemas that it has, and has none that nothing refers to", () => {
     const referred = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? ""));
     expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DecisionRequest, RoutingDecision } from "#domain/routing.ts";
+import { RoutingDecision, RoutingTask, RuntimeState } from "#domain/routing.ts";
 import { ChatCompletionsBody } from "#http/chat-body/schema.ts";
 import { OutcomeReport } from "#http/endpoints/route-outcome.ts";
 import { ExplainedDecision } from "#records/decision-record.ts";
@@ -14,7 +14,12 @@ const schemas = {
   ChatCompletionRequest: jsonSchema(ChatCompletionsBody.extend({ tools: answers.Functions.nullish() }), "input"),
   ChatCompletion: jsonSchema(answers.ChatCompletion, "output"),
   ChatCompletionChunk: jsonSchema(answers.ChatCompletionChunk, "output"),
-  DecisionRequest: jsonSchema(DecisionRequest, "input"),
+  DecisionRequest: jsonSchema(
+    z
+      .object({ task: orNull(RoutingTask), runtime: orNull(RuntimeState).nullish() })
+      .describe("`null` counts as absent."),
+    "input",
+  ),
   RoutingDecision: jsonSchema(RoutingDecision, "output"),
   OutcomeReport: jsonSchema(OutcomeReport, "input"),
   RouteStatus: jsonSchema(answers.RouteStatus, "output"),
@@ -70,6 +75,15 @@ function describe(path: string, { id, summary, parameters, body, answers, errors
     security: wantsToken ? [{ bearer: [] }] : undefined,
     responses,
   };
+}
+
+/** The same object whose optional fields may be `null`. */
+function orNull(object: z.ZodObject): z.ZodObject {
+  const fields = Object.entries(object.shape).map(([name, field]) => [
+    name,
+    z.safeParse(field, undefined).success ? z.nullable(field) : field,
+  ]);
+  return object.extend(Object.fromEntries(fields));
 }
 
 /** OpenAPI 3.1 schemas are JSON Schema 2020-12; the dialect need not be named in each. */

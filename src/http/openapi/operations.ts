@@ -37,7 +37,8 @@ const event = {
   properties: {
     data: {
       type: "string",
-      description: "A chunk; `[DONE]` in the last event. Lines that begin with a colon keep the connection alive.",
+      description:
+        "A chunk. The last event is `data: [DONE]`, which is no JSON. Lines that begin with a colon keep the connection alive.",
       contentMediaType: "application/json",
       contentSchema: ref("ChatCompletionChunk"),
     },

@@ -222,7 +222,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(groups).toMatchObject(expected.toSorted((a, b) => b.cost_nano_usd - a.cost_nano_usd));
       }
       expect(await store.groups("goal", hours(0, 12), 1)).toHaveLength(1);
-      await store.pruneOthers(startMs + 200 * hourMs, startMs + 200 * hourMs, noTasks);
+      await store.pruneOthers(startMs + 200 * hourMs, startMs + 200 * hourMs, noTasks, 1e9);
       expect(await store.groups("session", hours(0, 200), 9)).toEqual([]);
     });
 
@@ -286,6 +286,31 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       }
     });
 
+    test("counts a thousand callers' names of an hour, the rest as others, and no names of refusals", async () => {
+      const many = Array.from({ length: 1_100 }, (_, n) =>
+        record(n, { goal: `g${n}`, session: `s${n}`, ...(n < 50 ? { outcome: "refused" as const } : {}) }),
+      );
+      await append([...many, openRecord(2_000, { goal: "late", session: "late" })], 100);
+      const range = { fromMs: startMs, toMs: startMs + hourMs };
+      const goals = () => store.groups("goal", range, 2_000);
+      const others = async () => (await goals()).find(({ key }) => key === "others");
+      expect(await goals()).toHaveLength(1_001);
+      expect((await goals()).reduce((sum, { requests }) => sum + requests, 0)).toBe(1_051);
+      const before = (await others())?.cost_nano_usd ?? 0;
+      expect(await others()).toMatchObject({ requests: 51 });
+      await store.correct([costOf("d2000", 70_000)]);
+      expect(((await others())?.cost_nano_usd ?? 0) - before).toBe(70_000);
+      // They take a tenth of the bytes at most: whole hours, and the one in which that is reached stays.
+      const later = Array.from({ length: 100 }, (_, n) => {
+        const recorded_ms = startMs + hourMs + n;
+        return record(3_000 + n, { goal: `g${n}`, recorded_ms, seq: recorded_ms * 1024 });
+      });
+      await append(later, 100);
+      await store.pruneOthers(0, startMs, noTasks, 1e6);
+      expect((await goals()).length).toBe(0);
+      expect(await store.groups("goal", { fromMs: startMs, toMs: startMs + 2 * hourMs }, 2_000)).toHaveLength(100);
+    });
+
     test("deletes the oldest in chunks, by age or by size, and counts the rest", async () => {
       const records = Array.from({ length: 200 }, (_, n) => {
         const recorded_ms = startMs + Math.floor(n / 20) * 20 * minuteMs;
@@ -307,7 +332,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await store.size()).toEqual({ rows: 0, bytes: 0 });
       // The sums of deleted records stay.
       expect((await store.summary(summary, {}, startMs)).requests).toBe(200);
-      await store.pruneOthers(startMs, startMs + 500 * 24 * hourMs, noTasks);
+      await store.pruneOthers(startMs, startMs + 500 * 24 * hourMs, noTasks, 1e9);
       expect((await store.summary(summary, {}, startMs)).requests).toBe(0);
     });
 
@@ -316,7 +341,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       await store.saveConfig("b", '{"it": "o\'b"}', 2);
       await store.saveConfig("b", "ignored", 3);
       expect(await store.config("b")).toBe('{"it": "o\'b"}');
-      await store.pruneOthers(10, 10, noTasks);
+      await store.pruneOthers(10, 10, noTasks, 1e9);
       expect(await store.config("a")).toBeUndefined();
       expect(await store.config("b")).toBeDefined();
     });

@@ -18,12 +18,14 @@ import {
 import { type Block, blockColumns, blockIn, blockStatements, matchesIn, nextBlock, seqFrom } from "./blocks.ts";
 import { blocksWith, findPage, follow } from "./search.ts";
 import { type GroupBy, minutesKeptMs, readGroups, readSeries, type SeriesRequest, summarize } from "./summaries.ts";
-import { dayMs, hourMs, minuteMs, sumStatements } from "./sums.ts";
+import { dayMs, hourMs, minuteMs, NamesOfHours, sumBytes, sumStatements } from "./sums.ts";
 
 /** How long sums by hour are kept, whatever the retention of the records. */
 const hoursKeptMs = 400 * dayMs;
 /** Blocks that are deleted at a time; the ledger waits meanwhile. */
 const deletesAtOnce = 8;
+/** The part of the records' bytes that sums by callers' names may take. */
+const namesShare = 0.1;
 /** How often a change is tried whose block another process changes at the same time. */
 const changeTries = 4;
 
@@ -39,6 +41,9 @@ export class RecordStore {
   /** The last block of this process. Undefined while nobody knows whether it was written. */
   #last: Block | undefined;
   #salt: number | undefined;
+  readonly #names = new NamesOfHours();
+  /** What the sums by callers' names took when they were last trimmed. */
+  #nameBytes = 0;
 
   constructor(db: StoreDatabase, clock: Pick<Clock, "now"> = systemClock) {
     this.#db = db;
@@ -56,7 +61,7 @@ export class RecordStore {
     const block = nextBlock(this.#last, records);
     this.#last = undefined;
     try {
-      await this.#write(...blockStatements(block), ...sumStatements(records));
+      await this.#write(...blockStatements(block), ...sumStatements(records, [], this.#names));
     } catch (error) {
       // A record in that block has been changed meanwhile: then these get a block of their own.
       if (block.version === 1 || !isConflict(error)) throw error;
@@ -118,7 +123,7 @@ export class RecordStore {
    * 0 when there is nothing to delete. In whole blocks, so some are kept for up to an hour longer.
    */
   async prune(fromMs: number, maxBytes: number): Promise<number> {
-    let excess = (await this.size()).bytes - maxBytes;
+    let excess = (await this.size()).bytes + this.#nameBytes - maxBytes;
     const sql = "SELECT last_seq, records, bytes FROM decision_block ORDER BY last_seq LIMIT ?";
     const [oldest = []] = await this.#db.read([sql, deletesAtOnce]);
     const due = oldest.filter(({ last_seq, bytes }) => {
@@ -134,12 +139,20 @@ export class RecordStore {
   }
 
   /** Deletes sums, configurations and states of tasks that nothing needs any more. Rows that are few, so in one go. */
-  async pruneOthers(fromMs: number, nowMs: number, tasks: MemoryLimits): Promise<void> {
+  async pruneOthers(fromMs: number, nowMs: number, tasks: MemoryLimits, maxBytes: number): Promise<void> {
     const recordsFrom = Math.round(fromMs);
+    const named = "FROM decision_sum WHERE dimension = ? AND span_ms = ?";
+    const trimmed = ["goal", "session"].map(
+      (dimension): Statement => [
+        `DELETE ${named} AND at_ms < (SELECT at_ms ${named} ORDER BY at_ms DESC LIMIT 1 OFFSET ?)`,
+        ...[dimension, hourMs, dimension, hourMs, Math.floor((maxBytes * namesShare) / 2 / sumBytes)],
+      ],
+    );
     await this.#write(
       ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", minuteMs, Math.round(nowMs - minutesKeptMs)],
       ["DELETE FROM decision_sum WHERE span_ms = ? AND at_ms < ?", hourMs, Math.round(nowMs - hoursKeptMs)],
       ["DELETE FROM decision_sum WHERE dimension IN ('goal', 'session') AND at_ms < ?", recordsFrom],
+      ...trimmed,
       // The last configuration before that moment was still in force after it.
       [
         "DELETE FROM decision_config WHERE at_ms < (SELECT MAX(at_ms) FROM decision_config WHERE at_ms < ?)",
@@ -152,6 +165,8 @@ export class RecordStore {
         tasks.remembered,
       ],
     );
+    const count = "SELECT COUNT(*) AS text FROM decision_sum WHERE dimension IN ('goal', 'session')";
+    this.#nameBytes = Number(await this.#text(count)) * sumBytes;
   }
 
   /** Keeps a configuration, once. */
@@ -192,11 +207,27 @@ export class RecordStore {
   }
 
   /** Keeps what a caller reports, in place of an earlier report; false where no answer to a user's work is known by that id. */
-  async reportOutcome({ decisionId, outcome, score }: ReportedOutcome): Promise<boolean> {
-    const changed = await this.#change([decisionId], (record) =>
-      record.model === null || record.housekeeping !== null ? undefined : { ...record, reported: { outcome, score } },
-    );
-    return changed > 0;
+  async reportOutcome(report: ReportedOutcome): Promise<boolean> {
+    const { decisionId } = report;
+    return (await this.reportOutcomes([decisionId], new Map([[decisionId, report]]))).has(decisionId);
+  }
+
+  /** The same for `all` whose records stand in the blocks of the `first`, each block in one go. Returns those that are known. */
+  async reportOutcomes(
+    first: readonly string[],
+    all: ReadonlyMap<string, ReportedOutcome>,
+  ): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    const changed = (record: DecisionRecord) => {
+      const report = all.get(record.decision_id);
+      if (report === undefined || record.model === null || record.housekeeping !== null) return undefined;
+      known.add(record.decision_id);
+      const { outcome, score } = report;
+      const isSame = record.reported?.outcome === outcome && record.reported.score === score;
+      return isSame ? undefined : { ...record, reported: { outcome, score } };
+    };
+    await this.#change(first, changed, [...all.keys()]);
+    return known;
   }
 
   /** Writes the final costs of attempts. Repeating it changes nothing, also on two nodes at once. Returns how many records it has changed. */
@@ -208,23 +239,24 @@ export class RecordStore {
     });
   }
 
-  /** Writes other records in the place of these, with their sums, block by block. Returns how many. */
+  /** Writes other records in the place of those in the blocks of `ids`, with their sums, block by block. Returns how many. */
   async #change(
     ids: readonly string[],
     changed: (record: DecisionRecord) => DecisionRecord | undefined,
+    idsInBlocks = ids,
   ): Promise<number> {
     for (let tries = 1; ; tries++) {
       let count = 0;
       try {
-        for (const { block, matches } of await blocksWith(this.#db, ids)) {
-          const changes = matches.flatMap(({ line, record }) => {
+        for (const { block } of await blocksWith(this.#db, ids)) {
+          const changes = matchesIn(block, [["decisionId", idsInBlocks]]).flatMap(({ line, record }) => {
             const after = changed(record);
             return after === undefined ? [] : [{ line, record, after }];
           });
           if (changes.length === 0) continue;
           const next = nextBlock(block, [], new Map(changes.map(({ line, after }) => [line, after])));
           const [after, before] = [changes.map((each) => each.after), changes.map(({ record }) => record)];
-          await this.#write(...blockStatements(next), ...sumStatements(after, before));
+          await this.#write(...blockStatements(next), ...sumStatements(after, before, this.#names));
           if (this.#last?.id === block.id) this.#last = next;
           count += changes.length;
         }

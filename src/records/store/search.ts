@@ -47,13 +47,18 @@ function pageLength(records: readonly DecisionRecord[], limit: number): number {
   return length;
 }
 
-/** The blocks that have these decisions. Where ids tell their times, no earlier block is read. */
+/** A record is written at the end of its request, which takes no longer. */
+const longestRequestMs = 48 * hourMs;
+
+/** The blocks that have these decisions. Where ids tell their times, no earlier or much later block is read. */
 export async function blocksWith(db: StoreDatabase, ids: readonly string[]): Promise<readonly Found[]> {
   const found: Found[] = [];
   const wanted: readonly Wanted[] = [["decisionId", ids]];
-  const from = seqFrom(Math.max(0, Math.min(...ids.map(timeIn)) - hourMs));
+  const times = ids.map(timeIn);
+  const from = seqFrom(Math.max(0, Math.min(...times) - hourMs));
+  const to = times.includes(0) ? Number.MAX_SAFE_INTEGER : seqFrom(Math.max(...times) + longestRequestMs);
   let missing = ids.length;
-  for await (const each of missing === 0 ? [] : searchBlocks(db, wanted, from, Number.MAX_SAFE_INTEGER, false)) {
+  for await (const each of missing === 0 ? [] : searchBlocks(db, wanted, from, to, false)) {
     if (each.matches.length > 0) found.push(each);
     missing -= each.matches.length;
     if (missing <= 0) break;

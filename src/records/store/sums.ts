@@ -1,4 +1,5 @@
 import type { Statement, StoreValue } from "#db/store-database.ts";
+import { LruMap } from "#platform/lru-map.ts";
 import type { DecisionAttempt, DecisionRecord, DecisionTokens } from "#records/decision-record.ts";
 import { amountColumns, requestKeys, unprovenCost } from "#records/records.ts";
 
@@ -16,16 +17,38 @@ type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
 
 /**
  * What is counted: requests by what happened to them, calls of models (`requests` are attempts, `failed` those without an answer),
- * secrets by their rule, requests by goal and by session. The last two by hour only, because their names are many.
+ * secrets by their rule, requests by goal and by session but for refused ones. The last two by hour only, because callers choose their
+ * names: so many of an hour, and all others together as `others`.
  */
-export type Dimension = "request" | "attempt" | "redaction" | "goal" | "session";
+export type Dimension = "request" | "attempt" | "redaction" | CallersDimension;
+type CallersDimension = "goal" | "session";
+const maxNames = 1_000;
+/** What a row takes, about. */
+export const sumBytes = 700;
 
 const keyColumns = ["dimension", "span_ms", "at_ms", ...requestKeys, "name"];
-const upsert = `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(", ")}, last_ms)
-  VALUES (${[...keyColumns, ...sumColumns].map(() => "?").join(", ")}, ?)
+/** A name is its own where there is room for it, or a row of it; the sums of others have no other keys. */
+const callersName = `CASE WHEN ? = 1 OR EXISTS (SELECT 1 FROM decision_sum WHERE dimension = ? AND span_ms = ? AND at_ms = ?
+    AND ${requestKeys.map((key) => (key === "status" ? "status = 0" : `${key} = ''`)).join(" AND ")} AND name = ?) THEN ? ELSE 'others' END`;
+const upsertAs = (name: string) => `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(", ")}, last_ms)
+  VALUES (${keyColumns.map((column) => (column === "name" ? name : "?")).join(", ")}, ${sumColumns.map(() => "?").join(", ")}, ?)
   ON CONFLICT (${keyColumns.join(", ")}) DO UPDATE SET
     ${sumColumns.map((name) => `${name} = decision_sum.${name} + excluded.${name}`).join(", ")},
     last_ms = CASE WHEN excluded.last_ms > decision_sum.last_ms THEN excluded.last_ms ELSE decision_sum.last_ms END`;
+const upserts = { own: upsertAs("?"), callers: upsertAs(callersName) };
+
+/** The names that this process has seen in the hours that it writes: a correction of an earlier hour finds its row, or joins the others. */
+export class NamesOfHours {
+  readonly #hours = new LruMap<string, Set<string>>();
+
+  hasRoom(dimension: string, hourMs: number, name: string): boolean {
+    const names = this.#hours.get(`${dimension} ${hourMs}`) ?? new Set();
+    this.#hours.set(`${dimension} ${hourMs}`, names);
+    this.#hours.trim(4); // of two dimensions, this hour and the one before
+    if (names.size < maxNames) names.add(name);
+    return names.has(name);
+  }
+}
 
 /** What is added to a row of the table. */
 interface Sum {
@@ -41,7 +64,8 @@ type Sums = { readonly [D in Dimension]: Sum[] };
 /** Adds records to the sums, and takes the records that they replace out of them. */
 export function sumStatements(
   records: readonly DecisionRecord[],
-  replaced: readonly DecisionRecord[] = [],
+  replaced: readonly DecisionRecord[],
+  names: NamesOfHours,
 ): readonly Statement[] {
   const sums: Sums = { request: [], attempt: [], redaction: [], goal: [], session: [] };
   for (const record of records) addRecord(sums, record, 1);
@@ -57,7 +81,12 @@ export function sumStatements(
     return all.map(({ span, startMs, keys, amounts, lastMs }): Statement => {
       const named = requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : ""));
       const values = sumColumns.map((column) => amounts[column] ?? 0);
-      return [upsert, dimension, span, startMs, ...named, keys.name ?? "", ...values, lastMs];
+      const row = [dimension, span, startMs] as const;
+      const name = String(keys.name ?? "");
+      if (dimension !== "goal" && dimension !== "session")
+        return [upserts.own, ...row, ...named, name, ...values, lastMs];
+      const hasRoom = replaced.length === 0 && names.hasRoom(dimension, startMs, name);
+      return [upserts.callers, ...row, ...named, Number(hasRoom), ...row, name, name, ...values, lastMs];
     });
   });
 }
@@ -84,8 +113,10 @@ function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
   const [model, tier, label] = [record.served_by ?? record.model ?? "", record.tier ?? "", record.label ?? ""];
   const keys = { model, tier, cause: cause ?? "", outcome, status, refused_by: record.refused_by ?? "", label };
   addRequest(sumFor(sums.request, minuteMs, atMs, keys).amounts, record, sign);
-  if (goal !== null) addRequest(sumFor(sums.goal, hourMs, atMs, { name: goal }).amounts, record, sign);
-  if (session !== null) addRequest(sumFor(sums.session, hourMs, atMs, { name: session }).amounts, record, sign);
+  const isNamed = outcome !== "refused";
+  if (isNamed && goal !== null) addRequest(sumFor(sums.goal, hourMs, atMs, { name: goal }).amounts, record, sign);
+  if (isNamed && session !== null)
+    addRequest(sumFor(sums.session, hourMs, atMs, { name: session }).amounts, record, sign);
   for (const [at, attempt] of record.attempts.entries()) {
     const keys = { model: attempt.model, outcome: attempt.outcome, label };
     addAttempt(sumFor(sums.attempt, minuteMs, atMs, keys).amounts, attempt, at, record, sign);
