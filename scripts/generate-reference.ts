@@ -224,7 +224,7 @@ function logPage(): string {
 function credentialsPage(): string {
   const code = (text: string) => `\`${text.trim().replaceAll("\n", "⏎").replaceAll("`", "'")}\``;
   const tokens = tokenRules.map(({ id, starts, docs }) => {
-    const beginnings = starts[0] === "10" ? "" : ` ${code(starts.slice(0, 8).join(" "))}`;
+    const beginnings = starts[0] === "10" ? "" : ` ${code(starts[0] ?? "")}`;
     return `[\`${id}\`](${docs})${beginnings}`;
   });
   return page([

@@ -133,49 +133,11 @@ test("a password is found in what was encoded", () => {
   }
 });
 
-test("a password is found in an address that is a parameter of another", () => {
-  const drawn = "N4qZ8vT1xW6kR3mB7y";
-  for (const address of [`postgres://app:${drawn}@db.internal/app`, `https://bob:${drawn}@host.test:8443/x?y=1`]) {
-    for (const text of [
-      `https://x.test/?dsn=${encodeURIComponent(address)}&a=1`,
-      `curl -d 'url=${encodeURIComponent(address).toLowerCase().replace(drawn.toLowerCase(), drawn)}' x`,
-    ]) {
-      expect(redact(text)).not.toContain(drawn);
-    }
-  }
-  const address = "https://x.test/?mail=ann%40example.test&at=10%3A30%40noon";
-  expect(redact(address)).toBe(address);
-});
-
 describe("a key is found", () => {
-  test("of one case, under a name that says what it opens, and not under one that names a place", () => {
-    const drawn = "59jua35yp2fmgtq932vld88q6arn93qi";
-    for (const value of [drawn, drawn.toUpperCase()]) {
-      for (const text of [`ACME_KEY=${value}\n`, `const acmeKey = "${value}";`, `{"acme_key": "${value}"}`]) {
-        expect(redact(text)).not.toContain(value);
-      }
-      for (const text of [`{"key": "${value}"}`, `cache_key: ${value}\n`, `sortKey = "${value}"`]) {
-        expect(redact(text)).toContain(value);
-      }
-    }
-    const hash = "86d834c846ab8108ce4b4f05c3511897065e1587";
-    expect(redact(`blob_key = "${hash}"`)).toContain(hash);
-  });
-
   test("in a long value of a second text, whatever the first text was", () => {
     const long = `a${drawnKey(160)}`;
     redact(`${"x".repeat(20)} password=${"y".repeat(2_000)}`);
     expect(redact(`${"x".repeat(40)} x.token=${long}`)).not.toContain(long.slice(-20));
-  });
-
-  test("in groups of four, as authenticators and mail accounts show them", () => {
-    for (const groups of [
-      "dfxx jopx ugys ksmn",
-      "7T3V JYXO MBFX Z7GU KLSP AOE5 LRR3 7ZHX",
-      "5jG0 SjBv LP2y TaGi qvVU PFpl",
-    ])
-      for (const text of [`const gmailAppPassword = '${groups}';`, `my app password is ${groups}, what now?`])
-        expect(redact(text)).not.toContain(groups.slice(5));
   });
 
   test("in a private key, whole or cut off, with real or escaped line ends", () => {

@@ -37,6 +37,8 @@ const secrets: Readonly<Record<string, readonly string[]>> = {
   password: [`Velvet${"&"}8997`],
   key: [`d96ehmwwc620t9${"hzhkn7ph8o"}`],
   salt: ["z|V8yn#:{<s@k7 P+N;yOV4;dF=GQw-)6pA5W$HnN^jq4.{2bT`?LM4Rl!s%h&1E"],
+  "key of one case": ["59jua35yp2fmgtq932vld88q6arn93qi", "59JUA35YP2FMGTQ932VLD88Q6ARN93QI"],
+  "groups of four": ["dfxx jopx ugys ksmn", "7T3V JYXO MBFX Z7GU KLSP AOE5 LRR3 7ZHX", "5jG0 SjBv LP2y TaGi qvVU PFpl"],
   "chosen password": passwords,
   "drawn key": Object.values(alphabets).map(([alphabet, length]) => {
     const random = seededRandom(length);

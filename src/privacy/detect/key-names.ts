@@ -85,7 +85,7 @@ function parseKeyName(name: string): KeyName {
 }
 
 /** The words of a name, in small letters: `spring`, `datasource`, `password`. */
-export function nameParts(name: string): readonly string[] {
+function nameParts(name: string): readonly string[] {
   const parts = name.replaceAll("\xb3", "l").match(/[A-Z]+(?![a-z])|[A-Z]?[a-z\xc0-\xff]+|[0-9]+/g) ?? [];
   return parts.map((part) => part.toLowerCase());
 }

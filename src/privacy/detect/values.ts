@@ -70,15 +70,15 @@ export function isSecret(value: string, writing: Notation): boolean {
   const shape = shapeOf(value);
   // The cheap questions first: nearly every value beside such a name is a word of the program.
   const random = isRandom(shape);
-  if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value) && !keyShape.test(value))
-    return false;
+  const isLikeKey = shape.digits >= 4 && keyShape.test(value);
+  if (!random && (shape.digits === 0 || shape.others === 0) && !hexText.test(value) && !isLikeKey) return false;
   if (/\s/.test(value)) return writing === "quoted" && isSalt(value, shape);
   if (isKept(value, shape, writing)) return false;
   if (hexText.test(value)) return shape.digits > 0 && value.length >= 12 && shape.digits < value.length;
   // The tables of a parser that was generated (`tokenData: "…"`): so long a key is written in an alphabet of an encoding.
   if (value.length > 512 && notEncoded.test(value)) return false;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
-  if (keyShape.test(value) && isMadeUpKey(value, shape)) return true;
+  if (isLikeKey && isMadeUpKey(value, shape)) return true;
   if (isIdentifierShaped(value.replace(/[,;:)\]}]+$/, ""), shape) || isTemplate(value, formatSpecifiers, "%"))
     return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));

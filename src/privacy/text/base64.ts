@@ -27,7 +27,7 @@ export function isBase64Symbol(c: number): boolean {
 }
 
 /** The end of the base64 characters from a place on, `=` included. */
-export function base64End(normalized: NormalizedText, from: number): number {
+function base64End(normalized: NormalizedText, from: number): number {
   const { bytes, length } = normalized;
   let end = from;
   while (end < length && (base64Characters[bytes[end] ?? 0] === 1 || bytes[end] === EQUALS)) end++;
