@@ -51,7 +51,8 @@ export function reportFailure(error: unknown, json: boolean): number {
     return error.exitCode;
   }
   if (error instanceof OperatorProblem) {
-    const code = error.kind === "invalid" ? exitCodes.badUsage : exitCodes.failed;
+    const isUsage = error.kind === "invalid" || error.code === "unknown_model";
+    const code = isUsage ? exitCodes.badUsage : exitCodes.failed;
     return reportFailure(new CommandFailure(code, error.message), json);
   }
   if (!(error instanceof CommanderError)) throw error;
