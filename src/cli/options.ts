@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Option } from "commander";
-import { type Config, loadConfig } from "#config/load-config.ts";
+import { loadConfig } from "#config/load-config.ts";
 import { type ParsedSettings, parseSettings } from "#config/settings.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import { utcDayOf } from "#platform/time.ts";
@@ -92,15 +92,11 @@ export function aggregatorSettings() {
   return { settings, upstream };
 }
 
-/** The policy and the models of these files, else of those that the settings name. */
-export function configIn(policyFile: string | undefined, modelsFile: string | undefined): Config {
-  return loadedConfig(policyFile, modelsFile).config;
-}
-
-/** The same, with what in them has no effect. */
-export function loadedConfig(policyFile: string | undefined, modelsFile: string | undefined) {
+/** The policy and the models of these files, else of those that the settings name; and what in them has no effect. */
+export function configIn(policyFile: string | undefined, modelsFile: string | undefined) {
   const policyPath = fileOr(policyFile, "ROUTING_POLICY_PATH");
-  return valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "MODEL_REGISTRY_PATH") }));
+  const loaded = valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "MODEL_REGISTRY_PATH") }));
+  return { ...loaded.config, warnings: loaded.warnings };
 }
 
 /** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */
