@@ -92,7 +92,8 @@ function unknownIn(expr: string): string[] {
     const samples = exposed.split("\n").filter((line) => line.startsWith(`${metric}{`));
     for (const { name, operator, value } of labels) {
       if (!known.includes(name)) problems.push(`${metric} has no label ${name}`);
-      const compared = operator === "=" && !scraped.includes(name) && samples.length > 0 && !["cause", "outcome"].includes(name);
+      const compared =
+        operator === "=" && !scraped.includes(name) && samples.length > 0 && !["cause", "outcome"].includes(name);
       if (compared && !samples.some((line) => line.includes(`${name}="${value}"`)))
         problems.push(`${metric} never has ${name}="${value}"`);
     }

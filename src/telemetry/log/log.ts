@@ -131,7 +131,8 @@ const meanings = {
     other_model_answered: "The upstream states that another model answered than the one that was asked.",
     health_changed: "A model's health has another state: see [model health](../health.md).",
     health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",
-    health_store_changed: "`away`: health is not shared; each node goes on from the last state that it read.",
+    health_store_changed:
+      "`away`: health is not stored, and operators' overrides are not read; each node goes on as it is.",
     records_store_changed: "`away`: decision records wait, and are dropped when too many wait.",
     price_book_unavailable: "The list, or its stored copy, could not be read or written; the last known prices hold.",
     ledger_differs:
