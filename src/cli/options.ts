@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Option } from "commander";
 import { type AuthKeys, loadAuthKeys } from "#config/auth-keys.ts";
-import { type Config, loadConfig } from "#config/load-config.ts";
+import { loadConfig } from "#config/load-config.ts";
 import { type ConfiguredFiles, type ParsedSettings, parseSettings } from "#config/settings.ts";
 import type { DatabaseLocation } from "#db/database-url.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
@@ -122,15 +122,11 @@ export function keysOfFile(): AuthKeys | undefined {
   return authKeysFile === undefined ? undefined : valid(loadAuthKeys(authKeysFile)).keys;
 }
 
-/** The policy and the models of these files, else of those that the settings name. */
-export function configIn(policyFile: string | undefined, modelsFile: string | undefined): Config {
-  return loadedConfig(policyFile, modelsFile).config;
-}
-
-/** The same, with what in them has no effect. */
-export function loadedConfig(policyFile: string | undefined, modelsFile: string | undefined) {
+/** The policy and the models of these files, else of those that the settings name; and what in them has no effect. */
+export function configIn(policyFile: string | undefined, modelsFile: string | undefined) {
   const policyPath = fileOr(policyFile, "policyPath");
-  return valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "registryPath") }));
+  const loaded = valid(loadConfig({ policyPath, registryPath: fileOr(modelsFile, "registryPath") }));
+  return { ...loaded.config, warnings: loaded.warnings };
 }
 
 /** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */

@@ -8,7 +8,7 @@ import type { PriceBookEvent, PriceBookReader } from "#models/price-book/price-b
 import { createBatcher } from "#platform/batcher.ts";
 import type { RequestRecord } from "#records/record.ts";
 import type { Rejection } from "#records/rejections.ts";
-import { loggedError, logId, operatorText, requestFields, upstreamText } from "#telemetry/log/log.ts";
+import { failureFields, loggedError, logId, operatorText, requestFields } from "#telemetry/log/log.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 
 /** What the events of the gateway's parts mean for the log, the metrics and the dashboard. */
@@ -123,20 +123,11 @@ export const healthReports: Reports<HealthChange> = {
 
 /** Reports calls that failed, and other models that answered; whether one was refused at our prices as its limit. */
 function reportAttempts(record: RequestRecord, { log, metrics, notices }: GatewayContext): boolean {
-  const { decisionId, attempts, atMs, label, routed } = record;
+  const { decisionId, attempts, atMs } = record;
   let filtered = false;
-  for (const { model, outcome, upstreamStatus, reason, priceLimited, otherModel, costStated } of attempts) {
-    if (outcome !== "answered" && outcome !== "aborted") {
-      log("upstream_failed", {
-        decision_id: logId(decisionId),
-        model: logId(model),
-        error_class: logId(outcome),
-        upstream_status: upstreamStatus,
-        reason: upstreamText(reason ?? ""),
-        key: label === undefined ? undefined : logId(label),
-        goal: logId(routed?.task.goal_id ?? "adhoc"),
-      });
-    }
+  for (const attempt of attempts) {
+    const { model, outcome, priceLimited, otherModel, costStated } = attempt;
+    if (outcome !== "answered" && outcome !== "aborted") log("upstream_failed", failureFields(record, attempt));
     if (outcome === "constraint_filtered" && priceLimited === true) {
       filtered = true;
       metrics.count("smart_gateway_price_drift_total", 1, model, "constraint_filtered");

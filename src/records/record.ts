@@ -78,10 +78,9 @@ export interface AttemptRecord {
   readonly id: string;
   readonly model: ModelKey;
   readonly purpose: "EXECUTE" | "SCOUT";
-  /** `answered`, or the kind of failure. */
+  /** `answered`, or the kind of failure; its `reason` is in the upstream's words if it had any: redacted, 300 characters. */
   readonly outcome: string;
   readonly upstreamStatus?: number;
-  /** Why it failed, in the upstream's words where it had any: redacted, at most 300 characters. */
   readonly reason?: string;
   /** Monotonic milliseconds at which it began, with its reservation. */
   readonly startedMs: number;

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { type CommandSpec, type ConfigOptions, configIn, fileOr, loadedConfig, time } from "#cli/options.ts";
+import { type CommandSpec, type ConfigOptions, configIn, fileOr, time } from "#cli/options.ts";
 import { invalid, type OutputOptions, print, printJson, textTable, valid } from "#cli/output.ts";
 import { differences } from "#config/config-changes.ts";
 import { jsonSchemaOf } from "#config/json-schema.ts";
@@ -80,8 +80,8 @@ export const commands: readonly CommandSpec[] = [
 ];
 
 function checkPolicy(file: string | undefined, options: ConfigOptions): void {
-  const { config, warnings } = loadedConfig(file, options.models);
-  const { goalSoft, goalHard, daySoft, dayHard } = config.caps;
+  const { caps, warnings } = configIn(file, options.models);
+  const { goalSoft, goalHard, daySoft, dayHard } = caps;
   const lines = [
     `${fileOr(file, "policyPath") ?? defaultPolicyName}: ok`,
     `  per goal  soft ${dollarText(goalSoft)}  hard ${dollarText(goalHard)}`,

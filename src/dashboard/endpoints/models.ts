@@ -21,9 +21,8 @@ export function modelEndpoints(sources: OperatorSources) {
         const outage = sources.health.outage();
         const overrides = await sources.overrides.list().catch((): readonly OverrideRow[] => []);
         const calls = await sources.records.groups("attempt", timeRange(range), maxModels);
-        const views = Object.entries(sources.health.view()).map(([key, health]) =>
-          modelView(sources, key, health, overrides, calls, range),
-        );
+        const models = Object.entries(sources.health.view());
+        const views = models.map(([key, health]) => modelView(sources, key, health, overrides, calls, range));
         return {
           at_ms: nowMs,
           range,

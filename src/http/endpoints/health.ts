@@ -49,11 +49,7 @@ export function healthReport(sources: HealthSources, startedMs: number): HealthR
         hash: config.hash,
         loaded_at: new Date(config.loadedAtMs).toISOString(),
       },
-      aggregator: outage && {
-        state: "unreachable",
-        since: new Date(outage.sinceMs).toISOString(),
-        reason: outage.reason,
-      },
+      aggregator: outage && { since: new Date(outage.sinceMs).toISOString(), reason: outage.reason },
       models: Object.fromEntries(
         models.map(([key, { state, sinceMs, reason, retryAtMs }]) => [
           key,

@@ -106,7 +106,7 @@ export const HealthAnswer = z.strictObject({
     .optional(),
   workers: z.strictObject({ wanted: z.int().min(1), serving: z.int().min(0) }).optional(),
   aggregator: z
-    .strictObject({ state: z.literal("unreachable"), since: z.iso.datetime(), reason: z.string() })
+    .strictObject({ since: z.iso.datetime(), reason: z.string() })
     .optional()
     .describe("While the aggregator cannot be reached."),
   models: z.record(

@@ -7,7 +7,7 @@ import { jsonLine, prettyLine } from "./lines.ts";
 /**
  * The log: known events with flat fields, and no field that could hold text of a request. A field is a number, a boolean, a
  * word of a closed union, an id reduced to harmless characters (`logId`), text of the operator's own (`operatorText`), or an upstream's
- * redacted reason (`upstreamText`).
+ * redacted reason.
  */
 declare const logged: unique symbol;
 
@@ -28,10 +28,6 @@ export function logId(value: string): LogId {
 
 export function operatorText(text: string): OperatorText {
   return text.slice(0, 8_192) as OperatorText; // the caller vouches for where it comes from
-}
-
-export function upstreamText(redacted: string): UpstreamText {
-  return redacted.slice(0, 300) as UpstreamText; // the caller has redacted it
 }
 
 /** Every event there is, with its fields; `logEvents` says what each means. */
@@ -75,15 +71,7 @@ export interface LogEvents {
   };
   /** A defect: the answer was 500. The message is left out, because parsers quote what they could not read. */
   request_crashed: { request_id: LogId } & LoggedError;
-  upstream_failed: {
-    decision_id: LogId;
-    model: LogId;
-    error_class: LogId;
-    upstream_status: number | undefined;
-    reason: UpstreamText;
-    key: LogId | undefined;
-    goal: LogId;
-  };
+  upstream_failed: ReturnType<typeof failureFields>;
   other_model_answered: { decision_id: LogId; model: LogId; answered: LogId; cost_stated: boolean };
   health_changed: { model: LogId; from: LogId; to: LogId; reason: OperatorText; retry_in_ms?: number };
   health_aggregator_changed: { open: boolean; reason: OperatorText; retry_in_ms?: number };
@@ -156,7 +144,8 @@ const meanings = {
     other_model_answered: "The upstream states that another model answered than the one that was asked.",
     health_changed: "A model's health has another state: see [model health](../health.md).",
     health_aggregator_changed: "The aggregator's breaker has opened or closed: while it is open nothing is sent.",
-    health_store_changed: "`away`: health is not shared; each node goes on from the last state that it read.",
+    health_store_changed:
+      "`away`: health is not stored, and operators' overrides are not read; each node goes on as it is.",
     records_store_changed: "`away`: decision records wait, and are dropped when too many wait.",
     price_book_unavailable: "The list, or its stored copy, could not be read or written; the last known prices hold.",
     ledger_differs:
@@ -298,6 +287,22 @@ export function requestFields(record: RequestRecord) {
     decision_ms: rounded(timings.decisionMs),
     first_token_ms: timings.firstTokenMs === undefined ? undefined : rounded(timings.firstTokenMs),
     total_ms: rounded(timings.totalMs),
+  };
+}
+
+/** The fields of a call that has failed. Its reason is redacted already. */
+export function failureFields(
+  { decisionId, label, routed }: RequestRecord,
+  { model, outcome, upstreamStatus, reason = "" }: RequestRecord["attempts"][number],
+) {
+  return {
+    decision_id: logId(decisionId),
+    model: logId(model),
+    error_class: logId(outcome),
+    upstream_status: upstreamStatus,
+    reason: reason.slice(0, 300) as UpstreamText,
+    key: label === undefined ? undefined : logId(label),
+    goal: logId(routed?.task.goal_id ?? "adhoc"),
   };
 }
 
