@@ -15,6 +15,7 @@ import { formatUsd, parseUsd } from "#domain/money/money.ts";
 import type { LedgerHold } from "#ledger/admin/holds.ts";
 import { adhocGoal } from "#ledger/ledger.ts";
 import { dayAccountOf, listedGoalAccountOf } from "#ledger/rules/accounts.ts";
+import { otherNames } from "#records/store/sums.ts";
 
 const maxDays = 31;
 const maxGoals = 200;
@@ -73,7 +74,8 @@ export function budgetEndpoints(sources: DashboardSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const range = namedRange(query, nowMs);
-        const groups = await records.groups("session", timeRange(range), maxSessions + 1);
+        const all = await records.groups("session", timeRange(range), maxSessions + 1);
+        const groups = all.filter(({ key }) => key !== otherNames);
         const sessions = groups.slice(0, maxSessions).map((group) => {
           const { key: session, refused, requests: _, cost_nano_usd: __, ...others } = group;
           const sums = counted(range)(group, { session });
