@@ -46,16 +46,12 @@ export class StepCounter {
 export class TooManySteps extends Error {}
 
 const stringMethods = String.prototype as unknown as Record<string, unknown>;
-const found = (text: string, from: unknown, at: unknown) =>
-  (Number(at) < 0 ? text.length : Number(at) + 1) - Math.max(0, Number(from ?? 0));
 /** Characters that methods of strings read. */
 const readBy: Readonly<Record<string, (text: string, args: readonly unknown[], result: unknown) => number>> = {
   charCodeAt: () => 1,
   codePointAt: () => 1,
-  indexOf: (text, [, from], at) => Math.max(1, found(text, from, at)),
-  lastIndexOf: (text, [, from], at) => Math.max(1, Math.min(text.length, Number(from ?? text.length)) - Number(at)),
+  indexOf: (text, [, from = 0], at) => Math.max(1, (Number(at) < 0 ? text.length : Number(at)) - Number(from)),
   toLowerCase: (text) => text.length,
-  normalize: (text) => text.length,
 };
 
 /** Continuations: where a match goes on, or -1. */
@@ -217,9 +213,8 @@ function compile(source: string, flagText: string): { readonly match: Match; rea
   }
 
   function assertion(node: AST.Assertion): Match {
-    const isLine = (at: number) => /[\n\r\u2028\u2029]/.test(run.text.charAt(at));
-    const isWord = (at: number) =>
-      at >= 0 && at < run.text.length && isWordCode(codeAt(run.text, at, false, false) ?? 0);
+    const isLine = (at: number) => "\n\r\u2028\u2029".includes(run.text[at] ?? " ");
+    const isWord = (at: number) => wordCharacters.includes(run.text[at] ?? " ");
     if (node.kind === "start") return (at, then) => (at === 0 || (flags.multiline && isLine(at - 1)) ? then(at) : -1);
     if (node.kind === "end")
       return (at, then) => (at === run.text.length || (flags.multiline && isLine(at)) ? then(at) : -1);
@@ -245,5 +240,4 @@ function codeAt(text: string, at: number, wide: boolean, back: boolean): number 
   return code;
 }
 
-const isWordCode = (code: number) =>
-  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122);
+const wordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";

@@ -6,6 +6,7 @@ import { listBudgets, setCap, spendingPace, todayIn } from "#operator/budgets.ts
 import { closeHolds, listHolds } from "#operator/holds.ts";
 import { counted, namedRange, RangeQuery, timeRange } from "#operator/query.ts";
 import type { OperatorSources } from "#operator/sources.ts";
+import { otherNames } from "#records/store/sums.ts";
 
 const maxAccounts = 1_000;
 const maxDays = 31;
@@ -45,7 +46,8 @@ export function budgetEndpoints(sources: OperatorSources) {
       async answer({ query }) {
         const nowMs = clock.now();
         const range = namedRange(query, nowMs);
-        const groups = await records.groups("session", timeRange(range), maxSessions + 1);
+        const all = await records.groups("session", timeRange(range), maxSessions + 1);
+        const groups = all.filter(({ key }) => key !== otherNames);
         const sessions = groups.slice(0, maxSessions).map((group) => {
           const { key: session, refused, requests: _, cost_nano_usd: __, ...others } = group;
           const sums = counted(range)(group, { session });

@@ -24,6 +24,7 @@ import {
   seriesKeys,
   seriesMetrics,
 } from "#records/store/summaries.ts";
+import { otherNames } from "#records/store/sums.ts";
 
 /** Goals in the summary, by cost and by what they have used of their cap. */
 const maxGoals = 10;
@@ -90,7 +91,9 @@ export function nowEndpoints(sources: OperatorSources) {
             tier: tierOf(sources, share.key),
           })),
           by_label: all.by.label.map((share) => ({ ...sums(share, { label: word(share) }), label: share.key || null })),
-          by_goal: goals.map((group) => ({ ...sums(group, { goal: group.key }), goal: group.key || null })),
+          by_goal: goals
+            .filter(({ key }) => key !== otherNames)
+            .map((group) => ({ ...sums(group, { goal: group.key }), goal: group.key || null })),
           tokens: { prompt: all.prompt_tokens, cached: all.cached_tokens, completion: all.completion_tokens },
           calls: callSums(calls),
           switches: { count: all.switches, cost_nano_usd: all.switch_nano_usd },

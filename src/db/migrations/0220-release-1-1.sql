@@ -62,8 +62,8 @@ CREATE INDEX decision_block_open ON decision_block (number) WHERE open_costs > 0
 
 -- Sums of the records, in the same transaction. Null is ''. Spans are 60000 ms for recent days, 3600000 for long.
 CREATE TABLE decision_sum (
-  -- 'request', 'attempt' (calls of a model), 'redaction' (values by their rule), 'goal' and 'session' (by hour, as long as the records, and
-  -- not of refusals). Above a thousand names of an hour, the rest is 'others'.
+  -- 'request', 'attempt' (calls of a model), 'redaction' (values by their rule), 'goal' and 'session' (by hour, as long as the records).
+  -- Above a thousand names of an hour, and of refusals, the rest is 'others'.
   dimension TEXT NOT NULL,
   span_ms INTEGER NOT NULL,
   at_ms INTEGER NOT NULL, -- Start of the span, in milliseconds since the Unix epoch.

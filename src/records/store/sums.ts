@@ -17,19 +17,20 @@ type Keys = { [K in (typeof requestKeys)[number] | "name"]?: StoreValue };
 
 /**
  * What is counted: requests by what happened to them, calls of models (`requests` are attempts, `failed` those without an answer),
- * secrets by their rule, requests by goal and by session but for refused ones. The last two by hour only, because callers choose their
- * names: so many of an hour, and all others together as `others`.
+ * secrets by their rule, requests by goal and by session. The last two by hour only, because callers choose their names: so many of an
+ * hour, and all others together as `others`; a refused request gives no name a row.
  */
 export type Dimension = "request" | "attempt" | "redaction" | CallersDimension;
 type CallersDimension = "goal" | "session";
 const maxNames = 1_000;
+export const otherNames = "others";
 /** What a row takes, about. */
 export const sumBytes = 700;
 
 const keyColumns = ["dimension", "span_ms", "at_ms", ...requestKeys, "name"];
 /** A name is its own where there is room for it, or a row of it; the sums of others have no other keys. */
 const callersName = `CASE WHEN ? = 1 OR EXISTS (SELECT 1 FROM decision_sum WHERE dimension = ? AND span_ms = ? AND at_ms = ?
-    AND ${requestKeys.map((key) => (key === "status" ? "status = 0" : `${key} = ''`)).join(" AND ")} AND name = ?) THEN ? ELSE 'others' END`;
+    AND ${requestKeys.map((key) => (key === "status" ? "status = 0" : `${key} = ''`)).join(" AND ")} AND name = ?) THEN ? ELSE '${otherNames}' END`;
 const upsertAs = (name: string) => `INSERT INTO decision_sum (${[...keyColumns, ...sumColumns].join(", ")}, last_ms)
   VALUES (${keyColumns.map((column) => (column === "name" ? name : "?")).join(", ")}, ${sumColumns.map(() => "?").join(", ")}, ?)
   ON CONFLICT (${keyColumns.join(", ")}) DO UPDATE SET
@@ -57,6 +58,8 @@ interface Sum {
   readonly keys: Keys;
   readonly amounts: Amounts;
   lastMs: number;
+  /** Not all of it are refusals. */
+  isServed: boolean;
 }
 /** Those of a batch, which are few. */
 type Sums = { readonly [D in Dimension]: Sum[] };
@@ -78,14 +81,14 @@ export function sumStatements(
       const hour = sumFor(all, hourMs, lastMs, keys).amounts;
       for (const column of sumColumns) hour[column] = (hour[column] ?? 0) + (amounts[column] ?? 0);
     }
-    return all.map(({ span, startMs, keys, amounts, lastMs }): Statement => {
+    return all.map(({ span, startMs, keys, amounts, lastMs, isServed }): Statement => {
       const named = requestKeys.map((key) => keys[key] ?? (key === "status" ? 0 : ""));
       const values = sumColumns.map((column) => amounts[column] ?? 0);
       const row = [dimension, span, startMs] as const;
       const name = String(keys.name ?? "");
       if (dimension !== "goal" && dimension !== "session")
         return [upserts.own, ...row, ...named, name, ...values, lastMs];
-      const hasRoom = replaced.length === 0 && names.hasRoom(dimension, startMs, name);
+      const hasRoom = replaced.length === 0 && isServed && names.hasRoom(dimension, startMs, name);
       return [upserts.callers, ...row, ...named, Number(hasRoom), ...row, name, name, ...values, lastMs];
     });
   });
@@ -96,7 +99,7 @@ function sumFor(sums: Sum[], span: number, atMs: number, keys: Keys): Sum {
   const startMs = Math.floor(atMs / span) * span;
   let sum = sums.find((each) => each.startMs === startMs && each.span === span && isSame(each.keys, keys));
   if (sum === undefined) {
-    sum = { span, startMs, keys, amounts: { ...noAmounts }, lastMs: 0 };
+    sum = { span, startMs, keys, amounts: { ...noAmounts }, lastMs: 0, isServed: false };
     sums.push(sum);
   }
   sum.lastMs = Math.max(sum.lastMs, Math.round(atMs));
@@ -113,10 +116,12 @@ function addRecord(sums: Sums, record: DecisionRecord, sign: 1 | -1): void {
   const [model, tier, label] = [record.served_by ?? record.model ?? "", record.tier ?? "", record.label ?? ""];
   const keys = { model, tier, cause: cause ?? "", outcome, status, refused_by: record.refused_by ?? "", label };
   addRequest(sumFor(sums.request, minuteMs, atMs, keys).amounts, record, sign);
-  const isNamed = outcome !== "refused";
-  if (isNamed && goal !== null) addRequest(sumFor(sums.goal, hourMs, atMs, { name: goal }).amounts, record, sign);
-  if (isNamed && session !== null)
-    addRequest(sumFor(sums.session, hourMs, atMs, { name: session }).amounts, record, sign);
+  for (const [sum, name] of [[sums.goal, goal] as const, [sums.session, session] as const]) {
+    if (name === null) continue;
+    const named = sumFor(sum, hourMs, atMs, { name });
+    named.isServed ||= outcome !== "refused";
+    addRequest(named.amounts, record, sign);
+  }
   for (const [at, attempt] of record.attempts.entries()) {
     const keys = { model: attempt.model, outcome: attempt.outcome, label };
     addAttempt(sumFor(sums.attempt, minuteMs, atMs, keys).amounts, attempt, at, record, sign);

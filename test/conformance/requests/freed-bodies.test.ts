@@ -4,7 +4,7 @@ import { chunk, streams, writesRaw } from "#simulator/testing/scripted.ts";
 import { start, type TestGateway } from "../../harness/gateway.ts";
 import { readStream } from "../../harness/sse.ts";
 
-const text = "const total = orders.map((order) => order.price).reduce(add, 0);\n".repeat(2_000);
+const text = "const total = orders.map((order) => order.price).reduce(add, 0);\n".repeat(1_900);
 const events = [chunk({ content: "a" }), chunk({}, "stop")];
 
 /** The bodies that the gateway has read. */
