@@ -68,7 +68,13 @@ const routes: [what: string, body: JsonObject, headers: Record<string, string>, 
   ["routing: pro", { metadata: { routing: "pro" } }, {}, "hint_pro", pro],
   ["routing: flash", { metadata: { routing: "flash" } }, {}, "hint_flash", flash],
   ["the header says not sensitive", { model: "smart-router-free" }, openHeader, "explicit_free", scout],
-  ["the header beats metadata", { model: "smart-router-free", metadata: { sensitive: true } }, openHeader, "explicit_free", scout],
+  [
+    "the header beats metadata",
+    { model: "smart-router-free", metadata: { sensitive: true } },
+    openHeader,
+    "explicit_free",
+    scout,
+  ],
   ["routing: free, not sensitive", { metadata: { routing: "free", ...open } }, {}, "hint_free", scout],
   ["routing: free, sensitive: the hint is dropped", { metadata: { routing: "free" } }, {}, "score_flash", flash],
   ["an alias before a hint", { model: "smart-router-pro", metadata: { routing: "flash" } }, {}, "explicit_pro", pro],
@@ -92,7 +98,10 @@ test.each(routes)("%s", async (_, body, headers, cause, model) => {
 describe("the free model", () => {
   test("is refused with 403 if the request is sensitive, which is the default", async () => {
     const refused = { status: 403, called: [], action: "DENY", cause: "privacy_free_denied", model: "" };
-    const closed = await gateway.chat({ model: "smart-router-free", metadata: open }, { "X-Smart-Gateway-Sensitive": "true" });
+    const closed = await gateway.chat(
+      { model: "smart-router-free", metadata: open },
+      { "X-Smart-Gateway-Sensitive": "true" },
+    );
     expect(closed.status).toBe(403);
     expect((await gateway.chat({}, { "X-Smart-Gateway-Sensitive": "no" })).status).toBe(422);
     for (const metadata of [undefined, { sensitive: true }, { sensitive: null }])
