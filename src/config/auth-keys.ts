@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { CallerKey } from "#domain/chat.ts";
 import { parseUsd } from "#domain/money/money.ts";
 import { readText } from "./config-file.ts";
@@ -74,9 +75,7 @@ export function parseAuthKeys(text: string, file: string): { readonly kind: "ok"
 }
 
 /** What stands behind a digest. A mistyped field must not become a part of the label: the key would have no cap. */
-function readWords(
-  words: readonly string[],
-): { readonly key: CallerKey | null } | Pick<Required<Problem>, "message" | "suggestion"> {
+function readWords(words: readonly string[]): { readonly key: CallerKey | null } | Wrong {
   const labelWords: string[] = [];
   const found: Partial<Record<Field, number>> = {};
   for (const word of words) {
@@ -84,36 +83,30 @@ function readWords(
     const field = fieldNames.find((known) => known === name);
     if (field === undefined || separator !== "=") {
       const meant = field ?? nearest(name, separator === "" ? ["day_hard_usd"] : fieldNames);
-      if (separator !== "=" && meant === undefined) labelWords.push(word);
-      else {
-        const suggestion =
-          meant === undefined ? `known are ${fieldNames.join(", ")}` : `write it as ${meant}=…, without spaces`;
-        return { message: `${quoted(name)} is no field of a key`, suggestion };
+      if (separator === "=" || meant !== undefined) {
+        const known = `known are ${fieldNames.join(", ")}`;
+        return wrong(`${quoted(name)} is no field of a key`, meant ? `write it as ${meant}=…, without spaces` : known);
       }
+      labelWords.push(word);
       continue;
     }
     const [parse, form] = fields[field];
     const parsed = parse(value);
-    if (parsed === undefined)
-      return {
-        message: `${field}= must be ${form}; is ${quoted(value)}`,
-        suggestion: `see ${field} in AUTH_KEYS_FILE's reference`,
-      };
-    if (field in found) return { message: `${field}= stands twice in this line`, suggestion: "remove one of them" };
+    if (parsed === undefined) return wrong(`${field}= must be ${form}; is ${quoted(value)}`, "correct it");
+    if (field in found) return wrong(`${field}= stands twice in this line`, "remove one of them");
     found[field] = parsed;
   }
   // It names an account of the ledger, which has no white space.
   const label = labelWords.join("-");
   const { day_hard_usd: dayHard, rpm, expires: expiresMs } = found;
-  if (label.length > 100)
-    return { message: `the label ${quoted(label)} is longer than 100 characters`, suggestion: "shorten it" };
+  if (label.length > 100) return wrong(`the label ${quoted(label)} is longer than 100 characters`, "shorten it");
   if (label === "" && Object.keys(found).length > 0)
-    return {
-      message: "a cap, a rate or an end needs a label before it",
-      suggestion: "write a label behind the digest",
-    };
+    return wrong("a cap, a rate or an end needs a label before it", "write a label behind the digest");
   return { key: label === "" ? null : callerKey(label, { dayHard, rpm, expiresMs }) };
 }
+
+type Wrong = Pick<Required<Problem>, "message" | "suggestion">;
+const wrong = (message: string, suggestion: string): Wrong => ({ message, suggestion });
 
 /** A key without the members that it has not. */
 export function callerKey(
@@ -126,8 +119,5 @@ export function callerKey(
 
 /** The end of a UTC day, in milliseconds since the epoch. */
 export function endOfDayMs(text: string): number | undefined {
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return new Date(Number.isNaN(ms) ? 0 : ms).toISOString().startsWith(text) && !Number.isNaN(ms)
-    ? ms + 86_400_000
-    : undefined;
+  return z.iso.date().safeParse(text).success ? Date.parse(`${text}T00:00:00Z`) + 86_400_000 : undefined;
 }

@@ -49,14 +49,13 @@ export async function openGatewayLedger(
 }
 
 /** Who may come in: the keys of the file and of the database. Those of a database that ends with the process nobody can add to. */
-export async function openAcceptedKeys(live: Pick<LiveConfig, "keys">, { settings, time, closing }: GatewayContext) {
-  if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return () => live.keys();
-  const store = await openCallerKeys(settings.databaseUrl);
-  const accepted = new AcceptedKeys(() => live.keys(), store, time.timers);
-  closing.add(() => {
-    accepted.close();
-    return store.close();
-  });
+export async function openAcceptedKeys(
+  { keys }: Pick<LiveConfig, "keys">,
+  { settings, time, closing }: GatewayContext,
+) {
+  if (settings.databaseUrl === `sqlite:${inMemoryPath}`) return keys;
+  const accepted = new AcceptedKeys(keys, await openCallerKeys(settings.databaseUrl), time.timers);
+  closing.add(() => accepted.close());
   await accepted.start();
   return () => accepted.current();
 }

@@ -19,7 +19,10 @@ export interface OperatorAction {
   readonly detail: string;
 }
 
-/** The audit log that a database URL names: kept there, so that it outlives log files. Brings the schema up to date; rejects when the database cannot be reached. */
+/**
+ * The audit log in the database that a URL names, where it outlives log files. Brings the schema up to date; rejects when the database
+ * cannot be reached.
+ */
 export async function openOperatorActions(databaseUrl: string, clock = systemClock) {
   const database = await openStoreDatabase(databaseUrl);
   const columns = "at_ms, operator, action, target, detail";

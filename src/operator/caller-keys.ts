@@ -14,7 +14,7 @@ export interface StoredKey {
   readonly revokedMs: number | null;
 }
 
-export type CallerKeyStore = Awaited<ReturnType<typeof openCallerKeys>>;
+type CallerKeyStore = Awaited<ReturnType<typeof openCallerKeys>>;
 
 /** The callers' keys in the database that a URL names. Rejects when it cannot be reached. */
 export async function openCallerKeys(databaseUrl: string) {
@@ -61,7 +61,7 @@ const pollMs = 500;
  */
 export class AcceptedKeys {
   readonly #ofFile: () => AuthKeys | undefined;
-  readonly #store: Pick<CallerKeyStore, "list">;
+  readonly #store: CallerKeyStore;
   readonly #timers: Timers;
   #stored: AuthKeys | undefined;
   #merged:
@@ -69,7 +69,7 @@ export class AcceptedKeys {
     | undefined;
   #cancel = () => {};
 
-  constructor(ofFile: () => AuthKeys | undefined, store: Pick<CallerKeyStore, "list">, timers: Timers) {
+  constructor(ofFile: () => AuthKeys | undefined, store: CallerKeyStore, timers: Timers) {
     this.#ofFile = ofFile;
     this.#store = store;
     this.#timers = timers;
@@ -103,7 +103,8 @@ export class AcceptedKeys {
     return this.#merged.keys;
   }
 
-  close(): void {
+  close(): Promise<void> {
     this.#cancel();
+    return this.#store.close();
   }
 }

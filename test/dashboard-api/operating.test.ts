@@ -196,4 +196,12 @@ test("calls are counted as calls: what a retry or a fail-over hid from callers i
   const { groups } = await dashboard.get("GET series", { query: { metric: "failed_share", by: "model" } });
   const shares = groups.map(({ name, values }) => [name, values.filter((value) => value !== null)]);
   expect(Object.fromEntries(shares)).toMatchObject({ [flash]: [3 / 4] });
+  // It is in service, and fails all the same.
+  for (let recorded = 3; recorded <= 5; recorded++) {
+    upstream.next(fails(503));
+    await (await dashboard.gateway.chat()).text();
+    await dashboard.recorded(recorded);
+  }
+  const { needs_you } = await dashboard.get("GET summary");
+  expect(needs_you).toContainEqual(expect.objectContaining({ kind: "model_failing", target: flash, view: "models" }));
 });

@@ -111,10 +111,14 @@ test("a key of the file that has expired is refused, and a file that is written 
   const status = async (label: string) =>
     (await gateway.chat({}, { authorization: `Bearer token-of-${label}` })).status;
   expect([await status("old"), await status("alice")]).toEqual([401, 200]);
+  const stranger = await gateway.chat({}, { authorization: "Bearer long-enough-but-unknown" });
+  expect([stranger.status, stranger.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
   let writes = 0;
+  const withdrawnMs = performance.now();
   const writing = setInterval(() => writeFileSync(file, `# ${writes++}\n${line("bob")}\n`), 60);
   await eventually(async () => (await status("alice")) === 401 && (await status("bob")) === 200);
   clearInterval(writing);
+  expect(performance.now() - withdrawnMs).toBeLessThan(1_500);
   expect(writes).toBeGreaterThan(5);
   rmSync(folder, { recursive: true, force: true });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,25 +58,6 @@ describe("every protected endpoint", () => {
     expect(await status("x".repeat(19), strict.url)).toBe(401);
     expect(await status("x".repeat(20), strict.url)).toBe(200);
   });
-});
-
-test("with AUTH_KEYS_FILE only the listed tokens are accepted; one that is withdrawn is refused within a second", async () => {
-  const scratch = mkdtempSync(join(tmpdir(), "smart-gateway-keys-"));
-  const file = join(scratch, "keys");
-  const digestOf = (token: string) => createHash("sha256").update(token).digest("hex");
-  const other = "another-long-token";
-  writeFileSync(file, `# the team\n${digestOf(token)} alice day_hard_usd=5\n${digestOf(other)}\n`);
-  await using listed = await start({ env: { AUTH_KEYS_FILE: file } });
-  const status = async (bearer: string) => (await listed.chat({}, { authorization: `Bearer ${bearer}` })).status;
-  expect([await status(token), await status(other)]).toEqual([200, 200]);
-  const stranger = await listed.chat({}, { authorization: "Bearer long-enough-but-unknown" });
-  expect([stranger.status, stranger.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
-  writeFileSync(file, digestOf(other));
-  const withdrawnMs = performance.now();
-  await eventually(async () => (await status(token)) === 401);
-  expect(performance.now() - withdrawnMs).toBeLessThan(1_000);
-  expect(await status(other)).toBe(200);
-  rmSync(scratch, { recursive: true });
 });
 
 test("the upstream gets the gateway's key, never the caller's token", async () => {
