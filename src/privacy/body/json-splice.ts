@@ -20,8 +20,8 @@ export function spliceJson(
     while (token !== undefined && token.end <= span.start) token = nextToken(json, token.next);
     while (token !== undefined && token.start < span.end) {
       if (token.literal) {
-        const start = Math.max(token.start, span.start);
-        const end = Math.min(token.end, span.end);
+        const start = Math.max(at, outsideEscape(json, token.start, Math.max(token.start, span.start), 0));
+        const end = outsideEscape(json, token.start, Math.min(token.end, span.end), 1);
         out += json.slice(at, start) + placeholder(span.rule, decoded(json.slice(start, end)));
         at = end;
         if (span.end <= token.end) break;
@@ -32,9 +32,17 @@ export function spliceJson(
       token = nextToken(json, token.next);
     }
   }
-  out += json.slice(at);
-  // A span may begin or end inside an escape sequence only if it came from text that is not JSON.
-  return isJson(out) ? out : undefined;
+  return out + json.slice(at);
+}
+
+/** A place in a literal, moved to the beginning (0) or the end (1) of the escape sequence that it is in. */
+function outsideEscape(json: string, from: number, place: number, side: 0 | 1): number {
+  for (let at = place - 1; at >= Math.max(from, place - 5); at--) {
+    if (json.charCodeAt(at) !== 0x5c || backslashesBefore(json, from, at) % 2 === 1) continue;
+    const length = json[at + 1] === "u" ? 6 : 2;
+    if (at + length > place) return at + side * length;
+  }
+  return place;
 }
 
 /** The inside of a string literal, or a number with at least one digit. */

@@ -79,34 +79,22 @@ class CredentialReader implements AnchorVisitor {
   keyword(at: number, word: string, kind: KeywordKind): number {
     const normalized = this.#normalized;
     const found = this.#beside;
-    switch (kind) {
-      case "name":
-        return this.#readName(at, word);
-      case "url":
-        scanUrl(normalized, at, this.#atSignBehind(at), found);
-        return at + word.length;
-      case "pem":
-        return scanPem(normalized, at, found);
-      case "putty":
-        scanPutty(normalized, at, found);
-        return at + word.length;
-      case "insert":
-        scanInsert(normalized, at, found);
-        return at + 1; // `linkedinToken`
-      case "piped":
-        scanPiped(normalized, at, found);
-        return at + word.length;
-      case "cookie":
-        // A header inside one that was read already is one of its values.
-        if (at >= this.#cookieEnd) this.#cookieEnd = scanCookie(normalized, at + word.length, found);
-        return at + word.length;
-      case "dsn":
-        scanDsn(normalized, at, found);
-        return at + 1;
-      case "notation":
-        scanNotations(normalized, at, word, found);
-        return at + 1;
+    const end = at + word.length;
+    if (kind === "name") return this.#readName(at, word);
+    if (kind === "pem") return scanPem(normalized, at, found);
+    if (kind === "url") scanUrl(normalized, at, this.#atSignBehind(at), found);
+    else if (kind === "putty") scanPutty(normalized, at, found);
+    else if (kind === "piped") scanPiped(normalized, at, found);
+    // A header inside one that was read already is one of its values.
+    else if (kind === "cookie")
+      this.#cookieEnd = at < this.#cookieEnd ? this.#cookieEnd : scanCookie(normalized, end, found);
+    else {
+      if (kind === "insert") scanInsert(normalized, at, found);
+      else if (kind === "dsn") scanDsn(normalized, at, found);
+      else scanNotations(normalized, at, word, found);
+      return at + 1; // `linkedinToken`
     }
+    return end;
   }
 
   /** Where the next `@` stands, looked for once. */
