@@ -10,19 +10,26 @@ type OwnWords = Policy["routing"]["guarded_words"];
 const { polite = "", ...words } = lists;
 const politeWords = new Set(polite.split(" "));
 
-/** One lexicon for each policy, as it may have words of its own. */
-const lexicons = new WeakMap<OwnWords, Lexicon>();
-function lexiconWith(own: OwnWords): Lexicon {
-  let lexicon = lexicons.get(own);
-  if (lexicon === undefined) {
+/** Lists whose words name a topic; the others say what is to be done with it. */
+const topicLists =
+  "security securityHint auth authHint payment paymentHint destructive_migration destroying deleting act again".split(
+    " ",
+  );
+
+/** The lexicon of a policy, as it may have words of its own, and the part of it that names topics. */
+const lexicons = new WeakMap<OwnWords, { readonly all: Lexicon; readonly topics: Lexicon }>();
+function lexiconsWith(own: OwnWords) {
+  let known = lexicons.get(own);
+  if (known === undefined) {
     const all = { ...words };
     for (const [topic, terms] of Object.entries(own)) {
       all[topic] = `${all[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
     }
-    lexicon = new Lexicon(all);
-    lexicons.set(own, lexicon);
+    const named = Object.fromEntries(topicLists.map((list) => [list, all[list] ?? ""]));
+    known = { all: new Lexicon(all), topics: new Lexicon(named) };
+    lexicons.set(own, known);
   }
-  return lexicon;
+  return known;
 }
 const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
 
@@ -45,7 +52,7 @@ const shortParagraph = 30;
 const shortPrompt = 1_000;
 const maxParagraphs = 64;
 /** Characters of an ask that are read. */
-const head = 2_500;
+const head = 2_000;
 const tail = 1_000;
 const maxClauses = 24;
 
@@ -59,8 +66,8 @@ const maxClauses = 24;
  */
 export function guardedIn(text: string, own: OwnWords): Guarded | undefined {
   const ask = windowOf(text, head, tail);
-  const lexicon = lexiconWith(own);
-  if (!mayName(lexicon.read(ask))) return undefined;
+  const { all: lexicon, topics } = lexiconsWith(own);
+  if (!mayName(topics.read(ask))) return undefined;
   const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
   const isLong = paragraphs.length > 1;
   const edges = isLong ? [paragraphs[0] ?? "", paragraphs.at(-1) ?? ""] : paragraphs;
@@ -86,7 +93,7 @@ function mayName(named: Named): boolean {
 
 /** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
 export function hasTextsTreated(prompt: string): boolean {
-  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconWith(shippedOnly));
+  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconsWith(shippedOnly).all);
 }
 
 /** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */

@@ -28,7 +28,6 @@ const heading = /^(?:#{1,6} |={3}|(?:-{2,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}
 /** A label in front of the ask of a template, an order to work on what follows, a tag without content, a line that is decorated on both sides. */
 const askLabel =
   /^(?:【[^】]{1,20}】|(?:[\w']{1,20} ){0,3}(?:question|query|task|request|instruction|ask|user|human|command) ?:(?=\s|$))/i;
-const mayBeLabel = /^[^:】]{0,100}[:】]/;
 const workOrder =
   /^(?:please )?(?:solve|fix|resolve|implement|address|complete) (?:this|the following) \w{2,12}:(?=\s)/i;
 const emptyTag = /^<[A-Za-z][^<>]{0,200}\/>[ \t]*$/;
@@ -66,7 +65,8 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
       isFramed = true;
       own.push(start.slice(start.indexOf("]") + 1).replace(/^[:\s]/, ""));
     } else if (!emptyTag.test(start) && !(isFirst && banner.test(start))) {
-      const label = mayBeLabel.test(start) ? (askLabel.exec(start) ?? workOrder.exec(start))?.[0] : undefined;
+      const labelled = start.startsWith("【") || start.includes(":");
+      const label = labelled ? (askLabel.exec(start) ?? workOrder.exec(start))?.[0] : undefined;
       const isHeading = label === undefined && (heading.test(start) || banner.test(start));
       // What follows under a heading on text without one has been added by a program, or is detail.
       if (isHeading && sections.length === 1 && hasText(own)) break;
