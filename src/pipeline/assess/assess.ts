@@ -64,8 +64,9 @@ export function assess(
   // The one character whose lower case is longer.
   const subject = conversation.subject.replaceAll("İ", "i").toLowerCase();
   const features = featuresOf(conversation.subject, conversation.attached);
-  const isData = housekeeping !== undefined || (conversation.system !== undefined && treatsTexts(conversation.system));
-  const guarded = isData ? undefined : guardedIn(subject, routing.guarded_words);
+  const named = housekeeping === undefined ? guardedIn(subject, routing.guarded_words) : undefined;
+  // What a system prompt has translated, extracted or answered is data.
+  const guarded = named !== undefined && system !== undefined && treatsTexts(system) ? undefined : named;
   const kind =
     said.taskFields.kind ??
     (housekeeping === undefined ? kindOf(subject, features, guarded) : taskKindOf[housekeeping]);

@@ -1,24 +1,35 @@
 import type { Policy } from "#config/policy.ts";
-import words from "./guarded-words.yaml";
+import { windowOf } from "#pipeline/assess/conversation/text.ts";
+import lists from "./guarded-words.yaml";
 import { Lexicon, type Named } from "./lexicon.ts";
 import { isListOrQuiz, sentencesOf } from "./sentences.ts";
 
 export type GuardedKind = "SECURITY" | "AUTH" | "PAYMENT" | "DESTRUCTIVE_MIGRATION";
 type OwnWords = Policy["routing"]["guarded_words"];
 
-/** One lexicon for each policy, as it may have words of its own. */
-const lexicons = new WeakMap<OwnWords, Lexicon>();
-function lexiconWith(own: OwnWords): Lexicon {
-  let lexicon = lexicons.get(own);
-  if (lexicon === undefined) {
-    const lists = { ...words };
+const { polite = "", ...words } = lists;
+const politeWords = new Set(polite.split(" "));
+
+/** Lists whose words name a topic; the others say what is to be done with it. */
+const topicLists =
+  "security securityHint auth authHint payment paymentHint destructive_migration destroying deleting act again".split(
+    " ",
+  );
+
+/** The lexicon of a policy, as it may have words of its own, and the part of it that names topics. */
+const lexicons = new WeakMap<OwnWords, { readonly all: Lexicon; readonly topics: Lexicon }>();
+function lexiconsWith(own: OwnWords) {
+  let known = lexicons.get(own);
+  if (known === undefined) {
+    const all = { ...words };
     for (const [topic, terms] of Object.entries(own)) {
-      lists[topic] = `${lists[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
+      all[topic] = `${all[topic] ?? ""} ${terms.map((term) => term.toLowerCase().replaceAll(" ", "_")).join(" ")}`;
     }
-    lexicon = new Lexicon(lists);
-    lexicons.set(own, lexicon);
+    const named = Object.fromEntries(topicLists.map((list) => [list, all[list] ?? ""]));
+    known = { all: new Lexicon(all), topics: new Lexicon(named) };
+    lexicons.set(own, known);
   }
-  return lexicon;
+  return known;
 }
 const shippedOnly: OwnWords = { security: [], auth: [], payment: [], destructive_migration: [] };
 
@@ -40,6 +51,9 @@ const shortReport = 25;
 const shortParagraph = 30;
 const shortPrompt = 1_000;
 const maxParagraphs = 64;
+/** Characters of an ask that are read. */
+const head = 2_000;
+const tail = 1_000;
 const maxClauses = 24;
 
 /**
@@ -48,10 +62,12 @@ const maxClauses = 24;
  * translated, rated, answered), the ask is about that text, whatever it says. No grammar: asks in other words are not found, and callers
  * can say so themselves (`metadata.risk_level`).
  *
- * @param ask in lower case
+ * @param text in lower case
  */
-export function guardedIn(ask: string, own: OwnWords): Guarded | undefined {
-  const lexicon = lexiconWith(own);
+export function guardedIn(text: string, own: OwnWords): Guarded | undefined {
+  const ask = windowOf(text, head, tail);
+  const { all: lexicon, topics } = lexiconsWith(own);
+  if (!mayName(topics.read(ask))) return undefined;
   const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
   const isLong = paragraphs.length > 1;
   const edges = isLong ? [paragraphs[0] ?? "", paragraphs.at(-1) ?? ""] : paragraphs;
@@ -69,15 +85,21 @@ export function guardedIn(ask: string, own: OwnWords): Guarded | undefined {
   return undefined;
 }
 
+/** Whether the words are there at all: most asks have none, and are read once. */
+function mayName(named: Named): boolean {
+  const destroying = ["destructive_migration", "destroying", "deleting"].some((tag) => named.has(tag));
+  return destroying || namedTopic(named) !== undefined;
+}
+
 /** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */
 export function hasTextsTreated(prompt: string): boolean {
-  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconWith(shippedOnly));
+  return prompt.length <= shortPrompt && hasTextTreated(prompt.toLowerCase(), false, lexiconsWith(shippedOnly).all);
 }
 
 /** Whether a paragraph has a text treated: by a verb in its first or last sentence, or, beside others, by what it calls the text. */
 function hasTextTreated(paragraph: string, besideOthers: boolean, lexicon: Lexicon): boolean {
   const sentences = sentencesOf(paragraph);
-  for (const sentence of [sentences[0] ?? "", sentences.at(-1) ?? ""]) {
+  for (const sentence of new Set([sentences[0] ?? "", sentences.at(-1) ?? ""])) {
     const named = lexicon.read(withoutPoliteness(sentence));
     if (named.first("treating") < early && named.first("treating") <= named.first("changing")) return true;
   }
@@ -110,8 +132,6 @@ function wholeOf(sentence: string): string {
   const parts = sentence.search(partsBehind);
   return parts > 0 && sentence.slice(parts).split(/[,、]/).length > 2 ? sentence.slice(0, parts) : sentence;
 }
-
-const politeWords = new Set(words["polite"]?.split(" "));
 
 function withoutPoliteness(clause: string): string {
   const all = clause.trim().split(/\s/, 16);

@@ -11,13 +11,14 @@ const opening = 4;
 /** Different words of a text about parts of a program that, where it orders nothing, tells of what goes wrong. */
 const longReport = 60;
 /** Characters that are read. */
-const readLength = 1_000;
+const readLength = 600;
 
 /** The kind of work an ask is: what is to be done goes before what it is about, and the words in front before those behind. */
 export function kindOf(ask: string, features: AskFeatures, guarded: Guarded | undefined): TaskKind {
   if (guarded !== undefined) return guarded.kind;
-  if (isListOrQuiz(ask)) return "OTHER";
-  const named = lexicon.read(ask.slice(0, readLength));
+  const read = ask.slice(0, readLength);
+  if (isListOrQuiz(read)) return "OTHER";
+  const named = lexicon.read(read);
   const first = (tag: string) => named.first(tag);
   const technical = features.code_lines >= 3 || named.has("software");
   const deed = first("coding");

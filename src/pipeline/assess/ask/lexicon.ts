@@ -6,12 +6,9 @@ import { isJoint, isLetter, isUnspaced } from "./characters.ts";
  * Japanese, Thai) are found wherever they stand.
  */
 export class Lexicon {
-  readonly #words = new Map<string, string[]>();
-  /** By the first characters of words, by the first word of phrases, by the first character of unspaced terms. */
-  readonly #beginnings = new Map<string, Term[]>();
-  readonly #phrases = new Map<string, Term[]>();
-  readonly #unspaced = new Map<string, Term[]>();
-  /** Which beginnings of words occur at all: most words of a text stand for nothing, and are not looked up. */
+  /** By the word that they are or begin with, by their stem, or by the first character where no blanks are written. */
+  readonly #terms = new Map<string, Term[]>();
+  /** Which hashes of words and stems occur: most words of a text stand for nothing, and are not looked up. */
   readonly #known = new Uint8Array(buckets);
 
   constructor(lists: Readonly<Record<string, string>>) {
@@ -23,14 +20,16 @@ export class Lexicon {
   #add(term: string, tag: string): void {
     const open = term.endsWith("*");
     const text = open ? term.slice(0, -1) : term;
-    const [first = "", ...rest] = text.split(/[_-]/);
-    if (isUnspaced(term.charCodeAt(0))) append(this.#unspaced, term.charAt(0), { text, open, tag });
-    else if (rest.length > 0) append(this.#phrases, first, { text: rest.join(" "), open, tag });
-    else if (open) append(this.#beginnings, text.slice(0, shortest), { text, open, tag });
-    else append(this.#words, text, tag);
+    const [word = "", ...others] = text.split(/[_-]/);
+    const spaced = !isUnspaced(term.charCodeAt(0));
+    const key = spaced ? word : term.charAt(0);
+    const rest = spaced ? others.join(" ") : text;
+    const terms = this.#terms.get(key) ?? [];
+    this.#terms.set(key, [...terms, { rest, open, tag }]);
     let hash = 0;
-    for (let at = 0; at < Math.min(first.length, shortest); at++) hash = hash * 31 + text.charCodeAt(at);
-    this.#known[hash & (buckets - 1)] = 1;
+    for (let at = 0; at < key.length; at++) hash = nextHash(hash, key.charCodeAt(at));
+    const bucket = bucketOf(hash);
+    this.#known[bucket] = (this.#known[bucket] ?? 0) | (open && rest === "" ? stem : whole);
   }
 
   /** @param text in lower case */
@@ -38,12 +37,21 @@ export class Lexicon {
     const named = new Named();
     let start = -1;
     let hash = 0;
+    /** The hash without the last letter; a bit for each length at which a stem may end. */
+    let before = 0;
+    let stems = 0;
     let isName = false;
     for (let at = 0; at <= text.length; at++) {
-      const code = text.charCodeAt(at); // NaN at the end
+      const code = at < text.length ? text.charCodeAt(at) : 0x20;
       if (isLetter(code)) {
-        if (start < 0) [start, hash, isName] = [at, 0, false];
-        if (at - start < shortest) hash = hash * 31 + code;
+        if (start < 0) {
+          start = at;
+          hash = stems = 0;
+          isName = false;
+        }
+        before = hash;
+        hash = nextHash(hash, code);
+        if ((this.#known[bucketOf(hash)] ?? 0) >= stem && at - start < longest) stems |= 1 << (at - start);
         continue;
       }
       if (start >= 0) {
@@ -52,9 +60,11 @@ export class Lexicon {
           isName = true;
           continue;
         }
-        const isKnown = !isName && this.#known[hash & (buckets - 1)] === 1 && at - start <= longest;
         named.words++;
-        const end = isKnown ? this.#addWord(named, text, start, at) : at;
+        let end = at;
+        if (!isName && (stems !== 0 || this.#isWhole(hash) || (this.#isWhole(before) && text[at - 1] === "s"))) {
+          end = this.#addWord(named, text, start, at, stems);
+        }
         start = -1;
         if (end > at) {
           at = end - 1;
@@ -62,43 +72,50 @@ export class Lexicon {
         }
       }
       if (!isUnspaced(code)) continue;
-      for (const term of this.#unspaced.get(text.charAt(at)) ?? none) {
-        if (text.startsWith(term.text, at)) named.add(term.tag, term.text);
+      for (const term of this.#terms.get(text.charAt(at)) ?? none) {
+        if (text.startsWith(term.rest, at)) named.add(term.tag, term.rest);
       }
       named.letters++;
     }
     return named;
   }
 
+  #isWhole(hash: number): boolean {
+    return ((this.#known[bucketOf(hash)] ?? 0) & whole) !== 0;
+  }
+
   /** Adds what a word stands for, or the longest phrase that it begins, and returns where that ends. */
-  #addWord(named: Named, text: string, start: number, end: number): number {
+  #addWord(named: Named, text: string, start: number, end: number, stems: number): number {
     const word = text.slice(start, end);
+    const terms = this.#terms.get(word) ?? none;
     let longestEnd = end;
-    const phrases = this.#phrases.get(word) ?? none;
-    for (const phrase of phrases) longestEnd = Math.max(longestEnd, endOf(phrase, text, end));
-    for (const phrase of longestEnd > end ? phrases : none) {
-      if (endOf(phrase, text, end) === longestEnd) named.add(phrase.tag, `${word} ${phrase.text}`);
+    for (const term of terms) if (term.rest !== "") longestEnd = Math.max(longestEnd, endOf(term, text, end));
+    for (const term of longestEnd > end ? terms : none) {
+      if (term.rest !== "" && endOf(term, text, end) === longestEnd) named.add(term.tag, `${word} ${term.rest}`);
     }
     if (longestEnd > end) return longestEnd;
-    for (const tag of this.#words.get(word) ?? none) named.add(tag, word);
-    if (word.endsWith("s")) for (const tag of this.#words.get(word.slice(0, -1)) ?? none) named.add(tag, word);
-    for (const beginning of this.#beginnings.get(word.slice(0, shortest)) ?? none) {
-      if (word.startsWith(beginning.text)) named.add(beginning.tag, word);
+    for (const { rest, open, tag } of terms) if (rest === "" && !open) named.add(tag, word);
+    const singular = word.endsWith("s") ? this.#terms.get(word.slice(0, -1)) : undefined;
+    for (const { rest, open, tag } of singular ?? none) if (rest === "" && !open) named.add(tag, word);
+    for (let length = 1; stems !== 0; length++, stems >>>= 1) {
+      if ((stems & 1) === 0) continue;
+      const begun = this.#terms.get(word.slice(0, length)) ?? none;
+      for (const { rest, open, tag } of begun) if (rest === "" && open) named.add(tag, word);
     }
     return end;
   }
 }
 
 interface Term {
-  /** Of a phrase the words behind the first, joined by blanks. */
-  readonly text: string;
+  /** Of a phrase the words behind the first, joined by blanks; of an unspaced term the whole of it. */
+  readonly rest: string;
   /** Any ending may follow. */
   readonly open: boolean;
   readonly tag: string;
 }
 
 /** Where a phrase ends whose first word ends at a place; -1 where other words stand behind it. */
-function endOf({ text: rest, open }: Term, text: string, from: number): number {
+function endOf({ rest, open }: Term, text: string, from: number): number {
   for (let place = -1; place < rest.length; place++) {
     const code = text.charCodeAt(from + 1 + place);
     const isBlank = code === 0x20 || code === 0x2d || code === 0x0a || code === 0x27;
@@ -142,15 +159,19 @@ export class Named {
   }
 }
 
-/** Characters by which words are grouped, and by which forms of one word are the same; longer words stand for nothing. */
-const shortest = 2;
+/** Characters by which forms of one word are the same, and to which stems are looked for. */
 const sameWord = 4;
-const longest = 40;
-const buckets = 4_096;
+const longest = 31;
+const buckets = 0x1_0000;
+/** A word, or the first of a phrase; a stem. */
+const whole = 1;
+const stem = 2;
 const none: readonly never[] = [];
 
-function append<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
-  const values = map.get(key);
-  if (values === undefined) map.set(key, [value]);
-  else values.push(value);
+function nextHash(hash: number, code: number): number {
+  return (Math.imul(hash, 0x01000193) + code) | 0;
+}
+
+function bucketOf(hash: number): number {
+  return (hash ^ (hash >>> 16)) & (buckets - 1);
 }

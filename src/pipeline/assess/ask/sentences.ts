@@ -47,7 +47,8 @@ export function sentencesOf(text: string): readonly string[] {
 
 /** Answers to choose from, or words without a sentence. */
 export function isListOrQuiz(ask: string): boolean {
-  const commas = ask.split(",").length - 1;
-  const answers = ask.match(/^[ \t]{0,4}\(?[a-j][.)] /gm)?.length ?? 0;
-  return answers >= 3 || (commas > 4 && 2 * commas > ask.split(" ").length);
+  let commas = 0;
+  for (let at = ask.indexOf(","); at >= 0; at = ask.indexOf(",", at + 1)) commas++;
+  if (commas > 4 && 2 * commas > ask.split(" ").length) return true;
+  return ask.includes("\n") && (ask.match(/^[ \t]{0,4}\(?[a-j][.)] /gm)?.length ?? 0) >= 3;
 }

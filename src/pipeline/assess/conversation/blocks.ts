@@ -22,12 +22,13 @@ export function blockFinder(lines: readonly string[]): (at: number) => FoundBloc
   let unclosed = 0;
   return (at) => {
     const start = lines[at]?.trimStart() ?? "";
+    if (!/^[`~<[]/.test(start)) return undefined;
     const fence = /^(?:`{3,20}|~{3,20})/.exec(start)?.[0];
     if (fence !== undefined) {
       const end = lines.findIndex((line, n) => n > at && line.trimStart().startsWith(fence));
       return end < 0 ? undefined : { name: "", lines: lines.slice(at + 1, end), end, behind: "", opening: start };
     }
-    const found = (start.startsWith("<") || start.startsWith("[")) && unclosed < maxUnclosed ? tag.exec(start) : null;
+    const found = unclosed < maxUnclosed ? tag.exec(start) : null;
     const block = found === null ? undefined : taggedBlock(lines, at, found);
     if (found !== null && block === undefined) unclosed++;
     return block;

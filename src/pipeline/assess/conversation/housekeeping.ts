@@ -2,7 +2,7 @@ import { type ChatMessage, isSystemRole } from "#domain/chat.ts";
 import { memoizeByMessage } from "#domain/known-message.ts";
 import type { TaskKind } from "#domain/routing.ts";
 import { Lexicon } from "#pipeline/assess/ask/lexicon.ts";
-import words from "./housekeeping-words.yaml";
+import lists from "./housekeeping-words.yaml";
 import { textOf, windowOf } from "./text.ts";
 
 /** Calls that an agent or a chat program makes for itself, not for its user's work. */
@@ -18,6 +18,7 @@ export const taskKindOf: { readonly [K in HousekeepingKind]: TaskKind } = {
   rewrite: "OTHER",
 };
 
+const { continuing: _, ...words } = lists;
 const lexicon = new Lexicon(words);
 const kinds = ["title", "commit_message", "summary", "labels", "rewrite"] as const;
 /** What an editor writes around the gap that a completion fills, and nobody else. */

@@ -65,7 +65,8 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
       isFramed = true;
       own.push(start.slice(start.indexOf("]") + 1).replace(/^[:\s]/, ""));
     } else if (!emptyTag.test(start) && !(isFirst && banner.test(start))) {
-      const label = (askLabel.exec(start) ?? workOrder.exec(start))?.[0];
+      const labelled = start.startsWith("【") || start.includes(":");
+      const label = labelled ? (askLabel.exec(start) ?? workOrder.exec(start))?.[0] : undefined;
       const isHeading = label === undefined && (heading.test(start) || banner.test(start));
       // What follows under a heading on text without one has been added by a program, or is detail.
       if (isHeading && sections.length === 1 && hasText(own)) break;
@@ -120,6 +121,7 @@ function likeliest(blocks: readonly Block[]): Block | undefined {
 
 /** The last word of a block's name says what it is, and any word of a heading. */
 function holdsAsk({ name }: Block): boolean {
+  if (name === "") return false;
   const words = name
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()

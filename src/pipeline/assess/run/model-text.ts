@@ -27,7 +27,7 @@ export function readModelText(text: string): ModelText {
   const lines = windowOf(text, readFirst, readLast).split("\n", maxLines);
   const blockAt = blockFinder(lines);
   let prose = Math.max(0, text.length - readFirst - readLast);
-  let call: ToolCall | undefined;
+  let called: FoundBlock | undefined;
   let edits = false;
   let action = "";
   for (let at = 0; at < lines.length; at++) {
@@ -37,21 +37,24 @@ export function readModelText(text: string): ModelText {
       prose += line.length;
       if (line.startsWith("Action:")) action = line.slice(7).trim();
       if (!line.startsWith("Action Input:") || action === "") continue;
-      call = { name: action, args: [line.slice(13), ...lines.slice(at + 1)].join("\n").trim() };
-      break;
+      const args = [line.slice(13), ...lines.slice(at + 1)].join("\n").trim();
+      return { prose, call: { name: action, args }, edits };
     }
-    if (block.name !== "") call = thinking.test(block.name) ? call : callIn(block);
-    else if (command.test(block.opening) && !fileName.test(lines[at - 1]?.trim() ?? "")) {
-      call = { name: "bash", args: block.lines.join("\n") };
-    } else edits = true;
+    const isCall =
+      block.name === ""
+        ? command.test(block.opening) && !fileName.test(lines[at - 1]?.trim() ?? "")
+        : !thinking.test(block.name);
+    if (isCall) called = block;
+    else edits ||= block.name === "";
     at = block.end;
   }
-  return { prose, call, edits };
+  return { prose, call: called && callIn(called), edits };
 }
 
-/** A block is a call under its own name, or under the one that it states: `<function=run>`, `{"name": "run", …}`. */
+/** A fence is a command; a block is a call under its own name, or under the one that it states: `<function=run>`, `{"name": "run", …}`. */
 function callIn({ name, opening, lines }: FoundBlock): ToolCall {
   const inner = lines.join("\n");
+  if (name === "") return { name: "bash", args: inner };
   const stated = statedName.exec(`${opening}${inner}`)?.[1];
   return { name: stated ?? name, args: inner.replace(parameter, "<$1>").replaceAll("</parameter>", "").trim() };
 }
