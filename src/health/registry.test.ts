@@ -305,7 +305,8 @@ describe("whose evidence counts", () => {
     for (let n = 100; n < 100 + times; n++) {
       for (const [letter = "", ...source] of said.split(" ")) {
         const [caller = "", conversation = ""] = source.join("").replaceAll("n", String(n)).split(".");
-        const from = { caller: Number(caller), conversation: conversation === "-" ? undefined : conversation };
+        const known = conversation === "-" ? undefined : conversation;
+        const from = { caller: Number(caller), conversation: known, billed: known };
         health.admit(flash, from)?.report(verdicts[letter] ?? ok);
       }
     }

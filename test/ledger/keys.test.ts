@@ -33,7 +33,7 @@ test.each(databases().map(({ name, open }) => [name, open] as const))(
     await becomes(401, token);
     await becomes(200, ci);
     // Flash: 0.28 USD per million output tokens.
-    expect(await status(two, ci, { max_tokens: 300_000 })).toBe(403);
+    expect(await status(two, ci, { max_tokens: 100_000, n: 3 })).toBe(403);
     const second: Answer = (await keys("add", "laptop", "--rpm", "2", "--json")).json();
     await becomes(200, second.token);
     await eventually(async () => (await status(one, second.token)) === 429);

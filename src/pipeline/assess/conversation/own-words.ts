@@ -34,7 +34,7 @@ const emptyTag = /^<[A-Za-z][^<>]{0,200}\/>[ \t]*$/;
 const banner = /^[*=#-]{3} ?[^*=#]{1,200}[*=#-]{3}[ \t]*$/;
 /** What a template ends with, so that the model goes on from there. */
 const openLabel = /\n(?:[A-Z]\w{0,20} ?){1,2}:$/;
-const bracketed = /^\[[^[\]\n]{1,400}\](?::|\s|$)/;
+const bracketed = /^\[(?! {0,8}reasoning)[^[\]\n]{1,400}\](?::|\s|$)/;
 const header = /^[A-Z][\w-]{0,24}:[ \t]\S/;
 const patchLine = /^(?:$|[ +\-@\\]|diff |index |new |deleted |old |rename |similarity |Binary )/;
 
