@@ -9,5 +9,4 @@ export const exceptions: readonly Exception[] = [
     file: "src/pipeline/settle/consequences.ts",
     bound: "a model's id of the registry, escaped, and plain words: no repetition",
   },
-  { file: "src/privacy/restore/answer-guard.ts", bound: "escaped texts beside each other: no repetition" },
 ];

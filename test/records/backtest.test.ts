@@ -50,7 +50,7 @@ beforeAll(async () => {
     await chat({ ...words("hello"), model: "smart-router-pro" }, { "x-goal-id": "hard" });
     await chat({ ...words("hello"), model: "smart-router-free" });
     await chat({ ...words("hello"), model: "smart-router-free", metadata: { sensitive: false } });
-    await chat({ ...words("hello"), max_tokens: 100_000, n: 2 }, { "x-goal-id": "hard" });
+    await chat({ ...words("hello"), max_tokens: 100_000, n: 3 }, { "x-goal-id": "hard" });
   }
   // The senior model is excluded while requests arrive.
   gateway.upstream.next(fails(500), fails(500), fails(500));

@@ -48,7 +48,8 @@ const groups: (Candidate[] | undefined)[] = [undefined];
 const behindPair = new Uint8Array(65_536);
 
 for (const [kind, words] of Object.entries(keywords)) {
-  for (const [, word = "", pair] of words.matchAll(/(.+?)(\d)(?:,|$)/gs)) {
+  for (const entry of words.split(",")) {
+    const [word, pair] = [entry.slice(0, -1), entry.slice(-1)];
     for (const offset of [Number(pair), Number(pair) + 1]) {
       const small = word.charCodeAt(offset) | (word.charCodeAt(offset + 1) << 8);
       const group = groupByPair[small] || groups.push([]) - 1;

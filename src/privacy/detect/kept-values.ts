@@ -83,7 +83,7 @@ export function isTemplate(value: string, places: RegExp, mark: string): boolean
 
 /** What an unquoted value of a program is made of: names, numbers and operators, and a bracket behind a name or at its beginning. */
 const programBracket =
-  /^\.?[[(]|^[A-Za-z_$][\w$.]*\?[A-Za-z_$]|^\.[a-z]|[A-Za-z_]{3,}[[({]|^[A-Za-z_]{1,12}\[-?\d{0,3}:?-?\d{0,3}$/;
+  /^\.?[[(]|^[A-Za-z_$][\w$.]*\?[A-Za-z_$]|^\.[a-z]|(?<![A-Za-z_])[A-Za-z_]{3,64}[[({]|^[A-Za-z_]{1,12}\[-?\d{0,3}:?-?\d{0,3}$/;
 const programParts = /[A-Za-z_$][\w$]*|\d+|./g;
 
 /** Whether an unquoted value is an expression: `cfg.get(`, `[1]*N`, `0,1,2,fp.fileno(`. */
@@ -110,7 +110,7 @@ function isAlgorithm(value: string): boolean {
   const parts = value.length <= 32 ? value.toLowerCase().split(/[-_]/) : [""];
   return (
     parts.some((piece) => /[a-z]/.test(piece)) &&
-    parts.every((piece) => piece !== "" && (/^\d+$/.test(piece) || algorithmParts.has(piece.replace(/\d+$/, ""))))
+    parts.every((piece) => piece !== "" && (/^\d+$/.test(piece) || algorithmParts.has(piece.replace(/(?<!\d)\d+$/, ""))))
   );
 }
 

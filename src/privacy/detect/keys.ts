@@ -44,7 +44,8 @@ export function scanPem(normalized: NormalizedText, keywordAt: number, found: Sp
 }
 
 /** A line of a key, in a file or in the literals of a program; a header of one. */
-const keyLine = /^[ \t"'`>|*#/]*(?:[A-Za-z0-9+/=]{0,4096}|[A-Z][A-Za-z-]{2,20}: [^\n]{0,200})["'`\\+,.;) \t]*$/;
+const keyLine =
+  /^[ \t"'`>|*#]*$|^[ \t"'`>|*#]*(?:\/\/ ?)?(?:[A-Za-z0-9+/=]{1,4096}|[A-Z][A-Za-z-]{2,20}: [^\n]{0,200})["'`\\,.;) \t]*(?:\+[ \t]*)?$/;
 
 /** Whether a text between the marks of a key is one: lines of base64, however short; not a single character over and over. */
 function isKeyText(text: string): boolean {

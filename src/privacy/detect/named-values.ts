@@ -138,7 +138,9 @@ const notCredentials = /^(?:public|primary|foreign|cache|partition|sort)$/i;
 
 /** Secrets that people made up, under `secret`: they mix at least two kinds of characters. */
 function isChosenSecret(text: string): boolean {
-  return text.length >= 8 && /[!@#$%^&*]|\d.*[A-Z]|[A-Z].*\d|\d.*[a-z].*\d/.test(text);
+  if (text.length < 8) return false;
+  const [first, last] = [text.search(/\d/), text.search(/(?<=\d)\D*$/)];
+  return /[!@#$%^&*]/.test(text) || (first >= 0 && (/[A-Z]/.test(text) || /[a-z]/.test(text.slice(first, last))));
 }
 
 const userPasswordPair =

@@ -84,7 +84,7 @@ function cellsOf(normalized: NormalizedText, start: number, end: number): Cell[]
   const cells: Cell[] = [];
   let at = 0;
   for (const piece of line.split(separator)) {
-    const text = piece.replace(/^[\s"'*`]+|[\s"'*`]+$/g, "");
+    const text = piece.replace(/^[\s"'*`]+|(?<![\s"'*`])[\s"'*`]+$/g, "");
     cells.push({ start: start + at + (text === "" ? 0 : piece.indexOf(text)), text });
     at += piece.length + 1;
   }

@@ -101,12 +101,12 @@ const formInput =
 const call = /["'`]?\)?[ \t]{0,4}[(,][ \t]{0,40}(?=["'`])|["'][ \t]{1,4}(?=["'])/y;
 /** `get_secret("…")`, `process.loadToken("…")`, `key.exportKey("…")`: what stands in the brackets says which one, or how. */
 const lookupCall =
-  /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]*$/;
+  /(?:^|[._:>-])(?:get|fetch|load|read|find|lookup|resolve|list|has|export|require|describe)(?:[A-Z_-]|$)[\w-]{0,64}$/;
 
 /** `<password>…`, `<entry key="password">…`. */
 const tag = /[^<>\n]{0,80}(?<!\/)>\s{0,40}/y;
 const insideTag = /<(?!\/)[^<>\n]{0,80}$/;
-const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{4,1024}?)\s{0,40}(?:\]\]>)?(?:<|$)/y;
+const tagValue = /(?:<!\[CDATA\[)?([^<>\n]{3,1023}[^<>\s])\s{0,40}(?:\]\]>)?(?:<|$)/y;
 /** The next cell: `| password | … |`. */
 const cell = /["'`*]{0,3}(?:[ \t]{1,40}[|\x01]|\|(?=[ \t])|\t)[ \t]{0,40}["'`*]{0,3}/y;
 const cellValue = /([^\s|\x01`"']{4,512})["'`*]{0,3}[ \t]{0,40}(?:[|\x01]|\n|$)/y;
@@ -121,7 +121,7 @@ const otherProperty =
   /\b(?:fingerprint|thumbprint|ids?|hash|path|file|name|length|size|(?<!\b(?:I|you|we|to) )type|version|count|digest|checksum|commit)\b/i;
 /** Directives that are followed by a name and its value. */
 const directive =
-  /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-z]*x[A-Za-z]*|#define|\bexport)[ \t]{1,4}$/;
+  /(?:\b(?:set|config|configure|put|add)(?:[ \t]{1,3}--?[\w-]{1,20}){0,3}|\bENV|\bARG|\bset[xX]?|\bsetenv|[ \t]-[A-Za-wyz]{0,8}x[A-Za-z]{0,8}|#define|\bexport)[ \t]{1,4}$/;
 /**
  * The value beside a name. Each notation is tried only where a byte or two say that it can be there: nearly all names stand in a
  * program or a sentence, with no value beside them.
