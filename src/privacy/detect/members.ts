@@ -104,7 +104,7 @@ function indentationOf(text: string, keyAt: number): number {
 function openingBrace(text: string, from: number): number {
   const before = text.slice(Math.max(0, from - maxDistance), from);
   let depth = 0;
-  for (let at = before.lastIndexOf("{"); at >= 0; at = before.lastIndexOf("{", at - 1)) {
+  for (let at = before.lastIndexOf("{"); at >= 0; at = at === 0 ? -1 : before.lastIndexOf("{", at - 1)) {
     // So many objects ended between this brace and the place or the next brace.
     const next = before.indexOf("{", at + 1);
     depth += before.slice(at, next < 0 ? undefined : next).split("}").length - 1;
