@@ -25,15 +25,13 @@ const maxDepth = 2;
 /** Blocks that begin in the middle of a line have such names: no element of HTML has a hyphen or an underscore in its name. */
 const tagInLine = /<[A-Za-z]\w{0,40}[_-][\w-]{0,40}>/g;
 const heading = /^(?:#{1,6} |={3}|(?:-{2,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|\[\[ ?## )/;
-/** A label in front of the ask of a template, an order to work on what follows, a tag without content, a line that is decorated on both sides. */
+/** A label in front of the ask of a template, a tag without content, a line that is decorated on both sides. */
 const askLabel =
   /^(?:【[^】]{1,20}】|(?:[\w']{1,20} ){0,3}(?:question|query|task|request|instruction|ask|user|human|command) ?:(?=\s|$))/i;
 const workOrder =
   /^(?:please )?(?:solve|fix|resolve|implement|address|complete) (?:this|the following) \w{2,12}:(?=\s)/i;
 const emptyTag = /^<[A-Za-z][^<>]{0,200}\/>[ \t]*$/;
 const banner = /^[*=#-]{3} ?[^*=#]{1,200}[*=#-]{3}[ \t]*$/;
-/** What a template ends with, so that the model goes on from there. */
-const openLabel = /\n(?:[A-Z]\w{0,20} ?){1,2}:$/;
 const bracketed = /^\[[^[\]\n]{1,400}\](?::|\s|$)/;
 const header = /^[A-Z][\w-]{0,24}:[ \t]\S/;
 const patchLine = /^(?:$|[ +\-@\\]|diff |index |new |deleted |old |rename |similarity |Binary )/;
@@ -79,9 +77,7 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
   }
   const filled = sections.filter((section) => hasText(section.lines));
   const section = filled.findLast(holdsAsk);
-  const ask = withoutQuotes(
-    (section === undefined ? filled : [section]).map(textOf).join("\n").trim().replace(openLabel, ""),
-  );
+  const ask = withoutQuotes((section === undefined ? filled : [section]).map(textOf).join("\n").trim());
   const named = blocks.find(holdsAsk);
   // A message that begins with blocks has been put together by a program: what stands between them may be the program's.
   if (ask !== "" && !(beginsWithBlock && named !== undefined)) {
