@@ -33,6 +33,8 @@ const workOrder =
 const emptyTag = /^<[A-Za-z][^<>]{0,200}\/>[ \t]*$/;
 const banner = /^[*=#-]{3} ?[^*=#]{1,200}[*=#-]{3}[ \t]*$/;
 const bracketed = /^\[[^[\]\n]{1,400}\](?::|\s|$)/;
+/** A line that can neither open a block nor be a heading. */
+const plain = /^[a-z0-9]/i;
 const header = /^[A-Z][\w-]{0,24}:[ \t]\S/;
 const patchLine = /^(?:$|[ +\-@\\]|diff |index |new |deleted |old |rename |similarity |Binary )/;
 
@@ -48,6 +50,10 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
     const line = lines[at] ?? "";
     const start = line.trimStart();
     if (start.startsWith(">")) continue; // a quoted line
+    if (plain.test(start) && !start.includes(":") && !start.startsWith("diff --git ")) {
+      own.push(line);
+      continue;
+    }
     const isFirst = sections.length === 1 && !hasText(own);
     const block = blockAt(at);
     if (block !== undefined) {
@@ -121,7 +127,7 @@ function holdsAsk({ name }: Block): boolean {
   const words = name
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()
-    .split(/[^\p{L}\p{N}]/u)
+    .split(/[^a-z0-9]/)
     .filter(Boolean);
   return words.some((word, at) => askName.test(word) && (at === words.length - 1 || name.startsWith("#")));
 }
