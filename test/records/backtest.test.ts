@@ -7,7 +7,8 @@ import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
-import { fails } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
+import { after } from "#simulator/testing/scripted.ts";
 import { start } from "../harness/gateway.ts";
 
 /** Traffic of many kinds through a real gateway, recorded, and then decided again. */
@@ -57,9 +58,15 @@ beforeAll(async () => {
   for (let n = 0; n < 5; n++)
     await chat({ ...words("hello again"), model: "smart-router-pro" }, { "x-goal-id": `h${n}` });
   // Concurrent requests: the ledger, not the decision, finds that they do not fit together.
-  await Promise.all(
-    Array.from({ length: 12 }, () => chat({ ...words("all at once"), max_tokens: 40_000 }, { "x-goal-id": "race" })),
+  const refused = Promise.withResolvers<void>();
+  gateway.upstream.follow(() => after(refused.promise, completes()));
+  const racing = Array.from({ length: 12 }, () =>
+    chat({ ...words("all at once"), max_tokens: 40_000 }, { "x-goal-id": "race" }),
   );
+  // The answers that hold the money come when somebody has been refused.
+  await Promise.race(racing);
+  refused.resolve();
+  await Promise.all(racing);
   policy = gateway.gateway.ports.config().policy;
   await gateway.stop();
   store = await openRecordStore(databaseUrl);

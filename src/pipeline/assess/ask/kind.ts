@@ -31,7 +31,6 @@ export function kindOf(ask: string, features: AskFeatures, guarded: Guarded | un
   if (first("design") <= opening && first("design") <= deed) return "ARCHITECTURE";
   if (features.distinct_words > longReport && technical && deed >= opening) return "DEBUG";
   if (first("failure") < early && (technical || deed > opening || first("failure") < 3)) return "DEBUG";
-  if (first("ask") < 2 && deed > opening) return first("failure") < 2 * early && technical ? "DEBUG" : "OTHER";
   if (deed < early) return "CODING";
   if (named.has("failure") && technical) return "DEBUG";
   return technical && features.code_lines > 0 ? "CODING" : "OTHER";

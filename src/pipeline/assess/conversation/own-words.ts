@@ -25,16 +25,16 @@ const maxDepth = 2;
 /** Blocks that begin in the middle of a line have such names: no element of HTML has a hyphen or an underscore in its name. */
 const tagInLine = /<[A-Za-z]\w{0,40}[_-][\w-]{0,40}>/g;
 const heading = /^(?:#{1,6} |={3}|(?:-{2,}|\*{3,}|_{3,})[ \t]*$|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|\[\[ ?## )/;
-/** A label in front of the ask of a template, an order to work on what follows, a tag without content, a line that is decorated on both sides. */
+/** A label in front of the ask of a template, a tag without content, a line that is decorated on both sides. */
 const askLabel =
   /^(?:【[^】]{1,20}】|(?:[\w']{1,20} ){0,3}(?:question|query|task|request|instruction|ask|user|human|command) ?:(?=\s|$))/i;
 const workOrder =
   /^(?:please )?(?:solve|fix|resolve|implement|address|complete) (?:this|the following) \w{2,12}:(?=\s)/i;
 const emptyTag = /^<[A-Za-z][^<>]{0,200}\/>[ \t]*$/;
 const banner = /^[*=#-]{3} ?[^*=#]{1,200}[*=#-]{3}[ \t]*$/;
-/** What a template ends with, so that the model goes on from there. */
-const openLabel = /\n(?:[A-Z]\w{0,20} ?){1,2}:$/;
 const bracketed = /^\[(?! {0,8}reasoning)[^[\]\n]{1,400}\](?::|\s|$)/;
+/** A line that can neither open a block nor be a heading. */
+const plain = /^[a-z0-9]/i;
 const header = /^[A-Z][\w-]{0,24}:[ \t]\S/;
 const patchLine = /^(?:$|[ +\-@\\]|diff |index |new |deleted |old |rename |similarity |Binary )/;
 
@@ -50,6 +50,10 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
     const line = lines[at] ?? "";
     const start = line.trimStart();
     if (start.startsWith(">")) continue; // a quoted line
+    if (plain.test(start) && !start.includes(":") && !start.startsWith("diff --git ")) {
+      own.push(line);
+      continue;
+    }
     const isFirst = sections.length === 1 && !hasText(own);
     const block = blockAt(at);
     if (block !== undefined) {
@@ -79,9 +83,7 @@ export function ownWordsIn(text: string, depth = 0): OwnWords {
   }
   const filled = sections.filter((section) => hasText(section.lines));
   const section = filled.findLast(holdsAsk);
-  const ask = withoutQuotes(
-    (section === undefined ? filled : [section]).map(textOf).join("\n").trim().replace(openLabel, ""),
-  );
+  const ask = withoutQuotes((section === undefined ? filled : [section]).map(textOf).join("\n").trim());
   const named = blocks.find(holdsAsk);
   // A message that begins with blocks has been put together by a program: what stands between them may be the program's.
   if (ask !== "" && !(beginsWithBlock && named !== undefined)) {
@@ -125,7 +127,7 @@ function holdsAsk({ name }: Block): boolean {
   const words = name
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()
-    .split(/[^\p{L}\p{N}]/u)
+    .split(/[^a-z0-9]/)
     .filter(Boolean);
   return words.some((word, at) => askName.test(word) && (at === words.length - 1 || name.startsWith("#")));
 }
