@@ -11,10 +11,10 @@ const { polite = "", ...words } = lists;
 const politeWords = new Set(polite.split(" "));
 
 /** Lists whose words name a topic; the others say what is to be done with it. */
-const topicLists =
-  "security securityHint auth authHint payment paymentHint destructive_migration destroying deleting act again".split(
-    " ",
-  );
+const destroyingLists = ["destructive_migration", "destroying", "deleting"];
+const topicLists = "security securityHint auth authHint payment paymentHint act again"
+  .split(" ")
+  .concat(destroyingLists);
 
 /** The lexicon of a policy, as it may have words of its own, and the part of it that names topics. */
 const lexicons = new WeakMap<OwnWords, { readonly all: Lexicon; readonly topics: Lexicon }>();
@@ -67,7 +67,9 @@ const maxClauses = 24;
 export function guardedIn(text: string, own: OwnWords): Guarded | undefined {
   const ask = windowOf(text, head, tail);
   const { all: lexicon, topics } = lexiconsWith(own);
-  if (!mayName(topics.read(ask))) return undefined;
+  // Most asks have no word of a topic, and are read once.
+  const found = topics.read(ask);
+  if (namedTopic(found) === undefined && !destroyingLists.some((list) => found.has(list))) return undefined;
   const paragraphs = ask.trim().split(/\n[ \t]*\n/, maxParagraphs);
   const isLong = paragraphs.length > 1;
   const edges = isLong ? [paragraphs[0] ?? "", paragraphs.at(-1) ?? ""] : paragraphs;
@@ -83,12 +85,6 @@ export function guardedIn(text: string, own: OwnWords): Guarded | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Whether the words are there at all: most asks have none, and are read once. */
-function mayName(named: Named): boolean {
-  const destroying = ["destructive_migration", "destroying", "deleting"].some((tag) => named.has(tag));
-  return destroying || namedTopic(named) !== undefined;
 }
 
 /** Whether a system prompt has the texts of its users treated: what they say is nobody's order then. */

@@ -94,15 +94,18 @@ export class Lexicon {
       if (term.rest !== "" && endOf(term, text, end) === longestEnd) named.add(term.tag, `${word} ${term.rest}`);
     }
     if (longestEnd > end) return longestEnd;
-    for (const { rest, open, tag } of terms) if (rest === "" && !open) named.add(tag, word);
-    const singular = word.endsWith("s") ? this.#terms.get(word.slice(0, -1)) : undefined;
-    for (const { rest, open, tag } of singular ?? none) if (rest === "" && !open) named.add(tag, word);
+    this.#addTerms(named, word, word, false);
+    if (word.endsWith("s")) this.#addTerms(named, word.slice(0, -1), word, false);
     for (let length = 1; stems !== 0; length++, stems >>>= 1) {
-      if ((stems & 1) === 0) continue;
-      const begun = this.#terms.get(word.slice(0, length)) ?? none;
-      for (const { rest, open, tag } of begun) if (rest === "" && open) named.add(tag, word);
+      if ((stems & 1) === 1) this.#addTerms(named, word.slice(0, length), word, true);
     }
     return end;
+  }
+
+  #addTerms(named: Named, key: string, word: string, stems: boolean): void {
+    for (const { rest, open, tag } of this.#terms.get(key) ?? none) {
+      if (rest === "" && open === stems) named.add(tag, word);
+    }
   }
 }
 
