@@ -70,7 +70,8 @@ export function refusedDecision(
     cause === "budget_hard_cap_exceeded"
       ? budgetSentence(evidence, advice, head.goal === "adhoc" ? sharedGoal(caps) : "")
       : (sentences[cause]?.(evidence, findings) ?? `The request was refused: ${cause}.`);
-  return refusal(403, cause, detail, { head, shouldRetry, retryAfterS });
+  const { action } = head.decision;
+  return refusal(403, cause, `${detail.trimEnd()} (${action}: ${cause})`, { head, shouldRetry, retryAfterS });
 }
 
 /** The budget store does not answer: nothing is sent. */
