@@ -110,7 +110,9 @@ function isAlgorithm(value: string): boolean {
   const parts = value.length <= 32 ? value.toLowerCase().split(/[-_]/) : [""];
   return (
     parts.some((piece) => /[a-z]/.test(piece)) &&
-    parts.every((piece) => piece !== "" && (/^\d+$/.test(piece) || algorithmParts.has(piece.replace(/(?<!\d)\d+$/, ""))))
+    parts.every(
+      (piece) => piece !== "" && (/^\d+$/.test(piece) || algorithmParts.has(piece.replace(/(?<!\d)\d+$/, ""))),
+    )
   );
 }
 

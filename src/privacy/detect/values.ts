@@ -79,7 +79,10 @@ export function isSecret(value: string, writing: Notation): boolean {
   if (value.length > 512 && notEncoded.test(value)) return false;
   if (/[()[\]{}<>,"'`]/.test(value) && writing !== "quoted") return false;
   if (isLikeKey && isMadeUpKey(value, shape)) return true;
-  if (isIdentifierShaped(value.replace(/(?<![,;:)\]}])[,;:)\]}]+$/, ""), shape) || isTemplate(value, formatSpecifiers, "%"))
+  if (
+    isIdentifierShaped(value.replace(/(?<![,;:)\]}])[,;:)\]}]+$/, ""), shape) ||
+    isTemplate(value, formatSpecifiers, "%")
+  )
     return false;
   const strong = strongSymbols(value.replace(/[+=/]/g, ""));
   if (shape.digits > 0 && strong > 0 && shape.upper + shape.lower > 2) return true;
