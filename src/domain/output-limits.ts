@@ -39,22 +39,38 @@ export function settingKind(name: string): "otherOutputTokens" | "otherChoices" 
 
 type Limit = readonly [kind: keyof OutputLimits, value: Json, field: string, part?: string];
 
+/** What a field of a body says of limits: its value is one, or some of its members are. */
+const fieldKinds = new Map<string, keyof OutputLimits | "reasoning" | "thinking" | "settings">([
+  ...[...otherOutputLimits].map((field) => [field, "otherOutputTokens"] as const),
+  ...[...otherChoiceCounts].map((field) => [field, "otherChoices"] as const),
+  ["thinking_budget", "reasoningTokens"],
+  ["reasoning", "reasoning"],
+  ["thinking", "thinking"],
+  ...[...settingsFields].map((field) => [field, "settings"] as const),
+]);
+
 /** Every limit of a body but the standard ones, and where it stands. */
-function* limitsOf(body: JsonObject): Generator<Limit> {
-  const { thinking_budget, reasoning, thinking } = body;
-  for (const field of otherOutputLimits) if (body[field] != null) yield ["otherOutputTokens", body[field], field];
-  for (const field of otherChoiceCounts) if (body[field] != null) yield ["otherChoices", body[field], field];
-  if (thinking_budget != null) yield ["reasoningTokens", thinking_budget, "thinking_budget"];
-  if (isObject(reasoning)) yield ["reasoningTokens", reasoning["max_tokens"] ?? null, "reasoning", "max_tokens"];
-  if (isObject(thinking)) yield ["reasoningTokens", thinking["budget_tokens"] ?? null, "thinking", "budget_tokens"];
-  for (const field of settingsFields) {
-    const settings = body[field];
-    for (const [part, value] of isObject(settings) ? Object.entries(settings) : []) {
-      const kind = settingKind(part);
-      if (kind !== undefined) yield [kind, value, field, part];
-    }
+function limitsOf(body: JsonObject): readonly Limit[] {
+  let limits: Limit[] | undefined;
+  for (const field in body) {
+    const kind = fieldKinds.get(field);
+    const value = body[field];
+    if (kind === undefined || value == null) continue;
+    limits ??= [];
+    if (kind === "reasoning" || kind === "thinking") {
+      const part = kind === "reasoning" ? "max_tokens" : "budget_tokens";
+      if (isObject(value)) limits.push(["reasoningTokens", value[part] ?? null, field, part]);
+    } else if (kind === "settings") {
+      for (const [part, setting] of isObject(value) ? Object.entries(value) : []) {
+        const partKind = settingKind(part);
+        if (partKind !== undefined) limits.push([partKind, setting, field, part]);
+      }
+    } else limits.push([kind, value, field]);
   }
+  return limits ?? none;
 }
+
+const none: readonly Limit[] = [];
 
 export function outputLimitsIn(body: JsonObject): OutputLimits {
   const limits: Writable<OutputLimits> = {};

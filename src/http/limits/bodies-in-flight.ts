@@ -9,6 +9,8 @@ export class BodiesInFlight {
   readonly #maxBytes: number;
   #bytes = 0;
   #largeBytes = 0;
+  /** Bytes that have been announced and are being read in one go. */
+  #announcedBytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -16,6 +18,20 @@ export class BodiesInFlight {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /**
+   * Whether a body may be read in one go, which is faster than by what arrives. Announced bodies take no room of others: too many of
+   * them are read piece by piece. Who got true calls `arrived`.
+   */
+  announce(bytes: number): boolean {
+    if (this.#announcedBytes + bytes > this.#maxBytes / 4) return false;
+    this.#announcedBytes += bytes;
+    return true;
+  }
+
+  arrived(bytes: number): void {
+    this.#announcedBytes -= bytes;
   }
 
   /** Accounts for a body as one of so many bytes, 0 once it is released; false when there is no room for that. */

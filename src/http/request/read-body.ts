@@ -64,9 +64,6 @@ export async function readJson(
   }
 }
 
-/** Bodies of a declared length up to this are read in one go, which is faster, and count once they are here. */
-const readWholeBytes = 131_072;
-
 /**
  * The body as bytes, up to the limit. What has arrived counts, not what was announced: a caller who announces bodies and sends none would
  * take the room of all others.
@@ -83,8 +80,8 @@ export async function readBytes(
   const held: HeldBody = { heldBytes: 0 };
   let read: Uint8Array | RefusedBody;
   try {
-    if (declared > 0 && declared <= readWholeBytes) {
-      const bytes = await request.bytes();
+    if (declared > 0 && inFlight.announce(declared)) {
+      const bytes = await request.bytes().finally(() => inFlight.arrived(declared));
       read = inFlight.resize(held, bytes.length) ? bytes : noRoom;
     } else read = await readChunks(request, maxBytes, inFlight, held);
   } catch {
