@@ -121,9 +121,13 @@ describe.skipIf(missing !== undefined)("the PostgreSQL ledger, when the store fa
     expect(more.map(({ reply }) => reply.kind)).toEqual(["refused", "refused"]);
     expect((await hold(third, 110)).reply.kind).toBe("held");
     const stored = await query("SELECT state, hold FROM reservation ORDER BY hold, state");
-    expect(stored.map((row) => `${row["state"]} ${row["hold"]}`)).toEqual(
-      ["HELD 100", "SETTLED 100", "HELD 110", "SETTLED 300", "HELD 500"],
-    );
+    expect(stored.map((row) => `${row["state"]} ${row["hold"]}`)).toEqual([
+      "HELD 100",
+      "SETTLED 100",
+      "HELD 110",
+      "SETTLED 300",
+      "HELD 500",
+    ]);
     expect(await findings()).toEqual([]);
     for (const node of [...nodes, third]) {
       expect(node.status()).toMatchObject({ ok: true, lostCommits: { batches: expect.any(Number), silent: [] } });

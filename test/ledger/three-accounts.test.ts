@@ -56,7 +56,11 @@ function accountsOf(goal: string, key: string | undefined): string[] {
   return [`goal/${goal}`, "day/", ...(key === undefined ? [] : [`key/${key}`])];
 }
 
-async function torture(open: () => Promise<LedgerStore>, nodeCount: number, seed: number): Promise<{ held: number; refused: number }> {
+async function torture(
+  open: () => Promise<LedgerStore>,
+  nodeCount: number,
+  seed: number,
+): Promise<{ held: number; refused: number }> {
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]) => all[Math.floor(random() * all.length)] as T; // never empty
   const nodes: BatchedLedger[] = [];
