@@ -7,7 +7,8 @@ import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import { openRecordStore } from "#records/store/record-store.ts";
-import { fails } from "#simulator/behaviours.ts";
+import { completes, fails } from "#simulator/behaviours.ts";
+import { after } from "#simulator/testing/scripted.ts";
 import { start } from "../harness/gateway.ts";
 
 /** Traffic of many kinds through a real gateway, recorded, and then decided again. */
@@ -56,10 +57,11 @@ beforeAll(async () => {
   gateway.upstream.next(fails(500), fails(500), fails(500));
   for (let n = 0; n < 5; n++)
     await chat({ ...words("hello again"), model: "smart-router-pro" }, { "x-goal-id": `h${n}` });
-  // Concurrent requests: the ledger, not the decision, finds that they do not fit together.
-  await Promise.all(
-    Array.from({ length: 12 }, () => chat({ ...words("all at once"), max_tokens: 40_000 }, { "x-goal-id": "race" })),
-  );
+  // Concurrent requests: the ledger, not the decision, finds that they do not fit together. The calls end behind the first refusal.
+  const refused = Promise.withResolvers<void>();
+  gateway.upstream.next(...Array.from({ length: 12 }, () => after(refused.promise, completes())));
+  const race = { ...words("all at once"), max_tokens: 40_000 };
+  await Promise.all(Array.from({ length: 12 }, () => chat(race, { "x-goal-id": "race" }).then(refused.resolve)));
   policy = gateway.gateway.ports.config().policy;
   await gateway.stop();
   store = await openRecordStore(databaseUrl);
