@@ -2,11 +2,13 @@
  * What several nodes on one PostgreSQL cost: latency, processor time, and work of the database for each request, with the same load
  * on one node and spread over more; with `--per-node` that many connections to each node instead. Linux only.
  *
- * `bun bench/nodes.ts [--rounds 3] [--requests 1600] [--connections 16 | --per-node 8] [--nodes 1,2,4,8] [--fsync off]`
+ * `bun bench/nodes.ts [--rounds 3] [--requests 1600] [--connections 16 | --per-node 8] [--nodes 1,2,4,8] [--fsync off] [--round-trip 5]
+ * [--tree CHECKOUT]`: with `--round-trip`, the database is that many milliseconds away; `--tree` measures another checkout.
  * All nodes run all the time; in a round only the first of them get requests, and what they do at rest is measured first and left out.
  * Nodes, database, upstream and callers share the machine. Lower quartiles of the rounds; in parentheses as a multiple of one node.
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { SQL } from "bun";
 import { startPostgres } from "../test/harness/postgres.ts";
@@ -22,6 +24,8 @@ const { values: options } = parseArgs({
     "per-node": { type: "string" },
     fsync: { type: "string", default: "on" },
     nodes: { type: "string", default: "1,2,4,8" },
+    "round-trip": { type: "string", default: "0" },
+    tree: { type: "string" },
   },
 });
 const counts = options.nodes.split(",").map(Number);
@@ -36,8 +40,17 @@ const sql = new SQL(url, { max: 1 });
 await sql.unsafe("CREATE EXTENSION pg_stat_statements");
 const upstream = await servers.upstream();
 const gateways: Gateway[] = [];
+const far = Number(options["round-trip"]) > 0;
+const forwarder = far
+  ? await servers.script(
+      join(import.meta.dir, "support/delaying-forwarder.ts"),
+      String(postgres.port),
+      options["round-trip"],
+    )
+  : undefined;
+const nodesUrl = forwarder === undefined ? url : url.replace(/:\d+\//, `:${new URL(forwarder.url).port}/`);
 for (let node = 1; node <= Math.max(...counts); node++)
-  gateways.push(await servers.gateway(upstream, undefined, "", { DATABASE_URL: url, NODE_ID: `node-${node}` }));
+  gateways.push(await servers.gateway(upstream, options.tree, "", { DATABASE_URL: nodesUrl, NODE_ID: `node-${node}` }));
 const server = Number(
   readFileSync(`/proc/${(await sql.unsafe("SELECT pg_backend_pid() AS pid"))[0].pid}/stat`, "utf8").split(" ")[3],
 );
@@ -52,12 +65,13 @@ function processorMs(pid: number): number {
   return processTree(pid).reduce((sum, each) => sum + ticks(each) * 10, 0);
 }
 
-/** Counters that only rise; times in milliseconds. `lock` is the statement that waits for the accounts, once for each batch. */
+/** Counters that only rise; times in milliseconds. `lock`: the statements that wait for rows of accounts and of their shares. */
 async function counters() {
   const [row] = await sql.unsafe(`
     SELECT sum(calls) AS statements,
-      sum(calls) FILTER (WHERE query ~ 'FROM account .*FOR UPDATE') AS batches,
-      sum(total_exec_time) FILTER (WHERE query ~ 'FROM account .*FOR UPDATE') AS "lockMs",
+      greatest(sum(calls) FILTER (WHERE query ~ 'FROM account .*FOR UPDATE'),
+        sum(calls) FILTER (WHERE query ~ 'FROM account_share\\s.*FOR UPDATE')) AS batches,
+      sum(total_exec_time) FILTER (WHERE query ~ 'FROM account(_share)?\\s.*FOR UPDATE') AS "lockMs",
       pg_current_wal_insert_lsn() - '0/0' AS "walBytes",
       max(idle_in_transaction_time) AS "awayMs", max(tup_inserted + tup_updated + tup_deleted) AS rows,
       (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal') AS syncs,

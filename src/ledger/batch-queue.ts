@@ -77,7 +77,8 @@ export class BatchQueue {
   #lastSize = 0;
   /** Nothing is sent: the store has just failed, or is being recovered. */
   #paused = false;
-  #recovering = false;
+  /** `due` until the batch in flight has ended: it must not be decided between what is restored. */
+  #recovery: "none" | "due" | "running" = "none";
   /** Items with a deadline and without an answer. */
   #waiting = 0;
   #onIdle: (() => void) | undefined;
@@ -175,27 +176,24 @@ export class BatchQueue {
 
   /** Recovers the store before anything else is written. Repeated until it succeeds, or the store is found to be lost. */
   recover(): void {
-    if (this.#recovering || this.#mode === "failed" || this.#mode === "closed") return;
-    const { recover, availability, timers } = this.#options;
-    this.#recovering = true;
+    if (this.#recovery === "running" || this.#mode === "failed" || this.#mode === "closed") return;
     this.#paused = true;
-    const ended = () => {
-      this.#recovering = false;
-      this.#paused = false;
-    };
+    this.#recovery = "due";
+    if (this.#inFlight.length > 0) return;
+    const { recover, availability, timers } = this.#options;
+    this.#recovery = "running";
     recover().then(
       () => {
-        ended();
+        this.#recovery = "none";
+        this.#paused = false;
         this.#flushSoon();
       },
       (error: unknown) => {
         const failure = asStoreFailure(error);
         if (failure.isFinal) this.#fail(failure);
         else availability.failed(failure.message);
-        timers.after(availability.nextBackoffMs(), () => {
-          ended();
-          this.recover();
-        });
+        this.#recovery = "due";
+        timers.after(availability.nextBackoffMs(), () => this.recover());
       },
     );
   }
@@ -241,6 +239,7 @@ export class BatchQueue {
   #written(items: readonly Item[], places: readonly number[], reply: BatchReply, batch: LedgerBatch): void {
     this.#inFlight = [];
     if (this.#mode === "closed") return;
+    if (this.#recovery === "due") this.recover();
     // A reply of a store that cannot be trusted any more: nobody may spend because of it.
     const isValid = this.#mode !== "failed";
     if (isValid) this.#options.onWritten(reply, batch);
@@ -254,6 +253,7 @@ export class BatchQueue {
   #notWritten(items: readonly Item[], failure: StoreFailure): void {
     this.#inFlight = [];
     if (this.#mode === "closed") return;
+    if (this.#recovery === "due") this.recover();
     if (failure.isFinal) {
       this.#requeue(items);
       this.#fail(failure);
@@ -265,7 +265,7 @@ export class BatchQueue {
     } else {
       this.#requeue(items);
       if (failure.kind === "behind") this.recover();
-      else if (!this.#recovering) this.#backOff(failure.message);
+      else if (this.#recovery === "none") this.#backOff(failure.message);
     }
   }
 
@@ -278,7 +278,7 @@ export class BatchQueue {
     availability.failed(message);
     this.#paused = true;
     timers.after(availability.nextBackoffMs(), () => {
-      this.#paused = this.#recovering;
+      this.#paused = this.#recovery !== "none";
       this.#flushSoon();
     });
   }

@@ -23,12 +23,9 @@ test("a key's day_hard_usd is a cap over all its tokens, goals and requests; oth
   const listed = [`${digest(ci)} ci day_hard_usd=0.05`, `${digest(laptop)} ci day_hard_usd=0.05`, digest(plain)];
   writeFileSync(file, listed.join("\n"));
   const url = `sqlite:${join(folder, "gateway.db")}`;
-  let answer = () => {};
-  const answering = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  let answering = Promise.withResolvers<void>();
   const options = { env: { AUTH_KEYS_FILE: file, DATABASE_URL: url } };
-  await using gateway = await start({ ...options, script: () => after(answering, completes()) });
+  await using gateway = await start({ ...options, script: () => after(answering.promise, completes()) });
   const chat = (token: string, body: JsonObject = large, goal = "one") =>
     gateway.chat(body, { authorization: `Bearer ${token}`, "x-goal-id": goal });
   const running = chat(ci);
@@ -59,13 +56,18 @@ test("a key's day_hard_usd is a cap over all its tokens, goals and requests; oth
 
   // What fits is admitted: a smaller answer of the same key, and any of another.
   const others = [chat(ci, { max_tokens: 50_000 }, "two"), chat(plain, large, "two")];
-  answer();
+  answering.resolve();
   expect(await Promise.all([running, ...others].map(async (reply) => (await reply).status))).toEqual([200, 200, 200]);
   await gateway.ledger();
   expect((await chat(laptop, large, "two")).status).toBe(200);
 
   // Several at once: the ledger, not the decision, finds that they do not fit together.
-  const together = await Promise.all([1, 2, 3, 4].map((goal) => chat(ci, large, `${goal}`)));
+  answering = Promise.withResolvers();
+  let answered = 0;
+  const chats = [1, 2, 3, 4].map((goal) => chat(ci, large, `${goal}`).finally(() => answered++));
+  await eventually(() => answered === 3);
+  answering.resolve();
+  const together = await Promise.all(chats);
   const late = together.filter(({ status }) => status === 403);
   expect(late.length).toBeGreaterThan(0);
   const records = await Promise.all(late.map(recordOf));

@@ -1,4 +1,4 @@
-import { integerLiteral, migratePostgres, textLiteral } from "#db/postgres.ts";
+import { integerLiteral, migratePostgres, type PostgresRow, textLiteral } from "#db/postgres.ts";
 import type { BillingLookup, ReservationId } from "#ledger/ledger.ts";
 import type { BatchReply, LedgerBatch } from "#ledger/rules/operations.ts";
 import { expiryGraceMs, type NodeIdentity, nodeTimeoutMs } from "#ledger/rules/rows.ts";
@@ -30,6 +30,7 @@ const maxHoldsQueryMs = 300;
 const sweepMarginMs = 120_000;
 /** A node that starts looks this far behind the mark of the others, should their clock have been ahead. */
 const sweepRestartMs = 3_600_000;
+const maxSlotRaces = 50;
 /** A node that lived had a heartbeat within this time before the last one of any. */
 const runningMs = 15_000;
 
@@ -77,7 +78,7 @@ export class PostgresStore implements LedgerStore {
     // Slots of nodes that are gone are used again. One that is used by two nodes costs time, and nothing else.
     const free = `(SELECT min(s) FROM generate_series(0, (SELECT count(*) FROM node)) AS s
       WHERE s NOT IN (SELECT slot FROM node WHERE slot IS NOT NULL))`;
-    const [[used] = [], [store] = [], , [node] = [], [time] = []] = await this.#side.ask(
+    const [[used] = [], [store] = [], , [node] = [], [time] = []] = await this.#askForSlot(
       `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1;
        SELECT salt FROM decision_store;
        UPDATE node SET slot = NULL WHERE heartbeat_ms <= ${now} - ${nodeTimeoutMs} AND id <> ${textLiteral(nodeId)};
@@ -85,7 +86,6 @@ export class PostgresStore implements LedgerStore {
          ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms, last_batch = 0,
            slot = coalesce(node.slot, excluded.slot) RETURNING epoch, slot, timeline;
        SELECT ${now} AS now_ms, ${session.timeline} AS timeline, (SELECT max(swept_ms) FROM node) AS swept_ms`,
-      5,
     );
     const nowMs = numberOf(time, "now_ms");
     this.#sweptMs = Math.min(numberOf(time, "swept_ms"), nowMs - sweepRestartMs);
@@ -101,6 +101,17 @@ export class PostgresStore implements LedgerStore {
       asynchronousStandbys: Number(standbys[0]?.[0]?.["standbys"] ?? 0),
       ...(used === undefined && { empty: { expected: false } }),
     };
+  }
+
+  /** Of several nodes that start at once and see the same slot free one gets it, and the others ask again. */
+  async #askForSlot(statements: string): Promise<PostgresRow[][]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#side.ask(statements, 5);
+      } catch (error) {
+        if (attempt === maxSlotRaces || !(error instanceof StoreFailure) || error.kind !== "conflict") throw error;
+      }
+    }
   }
 
   readonly failOver: FailOver = {

@@ -215,7 +215,11 @@ class Simulation {
     this.#time.after(this.#between(0, 2_000), () => {
       if (!this.#faulty || this.#disk.timeline !== timeline) return;
       const before = new Set(this.#disk.reservations.keys());
+      const joined = new Map(this.#nodes.map((node) => [node, this.#disk.nodes.get(node.id)?.epoch]));
       bringBack();
+      for (const [node, epoch] of joined) {
+        if (this.#disk.nodes.get(node.id)?.epoch !== epoch) node.unknownLife = node.life;
+      }
       for (const id of before) if (!this.#disk.reservations.has(id)) this.#counts.lostHolds += 1;
       this.#auditor = auditor;
       this.#terminal = terminal;
@@ -525,7 +529,8 @@ class Simulation {
   /** Nobody admits while a server lacks what living nodes were told is durable. */
   #checkRestored(admitted: ReservationId): void {
     for (const [id, { node, life }] of this.#recovering > 0 ? this.#owners : []) {
-      if (node.life === life && !this.#disk.reservations.has(id)) this.#fail(`${admitted} was admitted without ${id}`);
+      if (node.life === life && node.unknownLife !== life && !this.#disk.reservations.has(id))
+        this.#fail(`${admitted} was admitted without ${id}`);
     }
   }
 
@@ -618,6 +623,8 @@ class SimulatedNode {
   readonly id: string;
   /** Increases with each crash; work of an earlier life has no effect any more. */
   life = 0;
+  /** The life whose beginning a server has lost: the other nodes cannot know that they have to wait for it. */
+  unknownLife = -1;
   starting = false;
   ledger: BatchedLedger | undefined;
   /** Every resolution that this life of the node has received. */
