@@ -11,7 +11,7 @@ const folderBudgets = {
   cli: 2700,
   dashboard: 1450,
   operator: 1500,
-  http: 3300,
+  http: 3400,
   pipeline: 6500,
   "pipeline/assess": 1950,
   "pipeline/decide": 1000,
@@ -30,7 +30,7 @@ const folderBudgets = {
   telemetry: 1400,
   simulator: 850,
   db: 1100,
-  platform: 900,
+  platform: 920,
   domain: 1250,
 };
 
@@ -55,10 +55,10 @@ const measures = [
   ["src: files", sizes.length, 390],
   ["src: median lines of a file", sizes[Math.floor((sizes.length - 1) / 2)], 90, "least"],
   ["tests: lines", total(tests), 31_500],
-  ["bench: lines", total(production.filter((file) => file.startsWith("bench/"))), 3_000],
+  ["bench: lines", total(production.filter((file) => file.startsWith("bench/"))), 3_050],
   ["dashboard: lines", total(production.filter((file) => file.startsWith("dashboard/"))), 5_000],
-  ["docs: words", pages.reduce((sum, file) => sum + text(file).split(/\s+/).filter(Boolean).length, 0), 63_000],
-  ["docs/decisions: files", tracked.filter((file) => /^docs\/decisions\/\d/.test(file)).length, 31],
+  ["docs: words", pages.reduce((sum, file) => sum + text(file).split(/\s+/).filter(Boolean).length, 0), 64_000],
+  ["docs/decisions: files", tracked.filter((file) => /^docs\/decisions\/\d/.test(file)).length, 32],
   ...folders().map((folder) => [
     `src/${folder}: lines`,
     total(source.filter((file) => file.startsWith(`src/${folder}/`))),
