@@ -3,7 +3,8 @@
  * on one node and spread over more; with `--per-node` that many connections to each node instead. Linux only.
  *
  * `bun bench/nodes.ts [--rounds 3] [--requests 1600] [--connections 16 | --per-node 8] [--nodes 1,2,4,8] [--fsync off] [--round-trip 5]
- * [--tree CHECKOUT]`: with `--round-trip`, the database is that many milliseconds away; `--tree` measures another checkout.
+ * [--left 5] [--tree CHECKOUT]`: with `--round-trip`, the database is that many milliseconds away; with `--left`, that many percent of the
+ * day's cap are left; `--tree` measures another checkout.
  * All nodes run all the time; in a round only the first of them get requests, and what they do at rest is measured first and left out.
  * Nodes, database, upstream and callers share the machine. Lower quartiles of the rounds; in parentheses as a multiple of one node.
  */
@@ -25,6 +26,7 @@ const { values: options } = parseArgs({
     fsync: { type: "string", default: "on" },
     nodes: { type: "string", default: "1,2,4,8" },
     "round-trip": { type: "string", default: "0" },
+    left: { type: "string" },
     tree: { type: "string" },
   },
 });
@@ -92,6 +94,24 @@ async function during(run: () => Promise<unknown>): Promise<Record<string, numbe
   return { ...Object.fromEntries(grown), seconds: (performance.now() - startedAt) / 1_000 };
 }
 
+/** Counts spending on the day's account that no call has made, in a share of its own where accounts have shares. */
+async function spendAllBut(percent: number): Promise<void> {
+  const [{ id, hard }] = await sql.unsafe(
+    "SELECT id, hard FROM account WHERE id LIKE 'day/%' ORDER BY id DESC LIMIT 1",
+  );
+  const nanoUsd = Math.round(Number(hard) * (1 - percent / 100));
+  const [{ shares }] = await sql.unsafe("SELECT to_regclass('account_share') AS shares");
+  if (shares === null) {
+    await sql.unsafe("UPDATE account SET spent = spent + $1 WHERE id = $2", [nanoUsd, id]);
+    return;
+  }
+  const insert = "INSERT INTO account_share (account, slot, granted, spent) VALUES ($1, 1000000, $2, $2)";
+  await sql.begin(async (transaction) => {
+    await transaction.unsafe("UPDATE account SET granted = granted + $1 WHERE id = $2", [nanoUsd, id]);
+    await transaction.unsafe(insert, [id, nanoUsd]);
+  });
+}
+
 async function load(count: number, total: number) {
   const each = (amount: number) => String(Math.max(1, Math.round(amount / count)));
   const results = await Promise.all(
@@ -106,6 +126,7 @@ async function load(count: number, total: number) {
 }
 
 await load(gateways.length, 2_000 * gateways.length);
+if (options.left !== undefined) await spendAllBut(Number(options.left));
 const restSeconds = 15;
 const rest = await during(() => Bun.sleep(restSeconds * 1_000));
 const perNode = (name: string) => ((rest[name] ?? 0) / restSeconds / gateways.length).toFixed(1);

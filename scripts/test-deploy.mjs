@@ -1,5 +1,5 @@
 // `npm run test:deploy`: builds the executable and tests what people deploy: it, the image, the chart, the compose file and the unit.
-// What a missing tool leaves out is said. On Debian: apt-get install buildah mmdebstrap systemd haproxy faketime;
+// What a missing tool leaves out is said. On Debian: apt-get install buildah mmdebstrap systemd haproxy faketime patroni etcd-server postgresql;
 // Helm, and the schemas of its manifests: see deploy/test/chart.deploy.ts.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";

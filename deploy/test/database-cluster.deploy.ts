@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { PostgresConnection } from "#db/postgres.ts";
+import { runCommand } from "../../test/harness/command-line.ts";
 import { type CuttingProxy, cuttingProxy } from "../../test/harness/cutting-proxy.ts";
 import { startUpstream } from "../../test/harness/gateway.ts";
 import { freePort, type GatewayProcess, serve } from "../../test/harness/process.ts";
@@ -245,6 +246,10 @@ ${servers.join("\n")}
       return primary;
     };
 
+    const doctor = async () => (await runCommand(["doctor"], { env: settings })).out;
+    expect(gateways.every((gateway) => gateway.output().includes("ledger_standby_asynchronous"))).toBe(true);
+    expect(await doctor()).toContain("commits wait for none of 2 standbys");
+
     const first = await drill("asynchronous, two seconds lost", async (primary) => {
       primary.proxy.mode = "swallow";
       await Bun.sleep(2_000);
@@ -253,6 +258,9 @@ ${servers.join("\n")}
     const lostThen = await lost();
     expect(lostThen).toBeGreaterThan(0);
     expect(gateways.some((gateway) => gateway.output().includes("ledger_commits_lost"))).toBe(true);
+    expect(await doctor()).toContain("commits were lost in the last 7 days");
+    const views = await Promise.all(gateways.map(({ url }) => fetch(`${url}/dashboard/api/summary`)));
+    expect((await Promise.all(views.map((view) => view.text()))).join()).toContain('"commits_lost"');
 
     first.proxy.mode = "pass";
     start(first);
@@ -270,6 +278,7 @@ ${servers.join("\n")}
     );
     await drill("synchronous", async (primary) => kill(primary));
     expect(await lost()).toBe(lostThen);
+    expect(await doctor()).not.toContain("commits wait for none");
 
     const { answered } = await load.stop();
     await Promise.all(gateways.map((gateway) => gateway[Symbol.asyncDispose]()));
