@@ -44,10 +44,11 @@ export const commands: readonly CommandSpec[] = [
   },
 ];
 
+const known = () => ({ ofFile: keysOfFile(), nowMs: Date.now() });
+
 async function list(options: OutputOptions): Promise<void> {
   const keptMs = 30 * 86_400_000;
-  const known = { ofFile: keysOfFile(), nowMs: Date.now(), keptMs };
-  const keys = await onLedger((stores) => listKeys(stores, known));
+  const keys = await onLedger((stores) => listKeys(stores, { ...known(), keptMs }));
   const columns = [
     "label",
     "state",
@@ -70,8 +71,7 @@ interface AddOptions extends OutputOptions {
 }
 
 async function add(label: string, { dayUsd: dayHard, rpm, expires: expiresMs, ...options }: AddOptions): Promise<void> {
-  const known = { ofFile: keysOfFile(), nowMs: Date.now() };
-  const key = await onLedger((stores) => addKey(stores, { label, dayHard, rpm, expiresMs }, shellOperator(), known));
+  const key = await onLedger((stores) => addKey(stores, { label, dayHard, rpm, expiresMs }, shellOperator(), known()));
   const first = key.first
     ? "\n\nIt is the first key: from now on gateways on this database refuse all other tokens."
     : "";
@@ -83,8 +83,7 @@ async function add(label: string, { dayUsd: dayHard, rpm, expires: expiresMs, ..
 }
 
 async function revoke(label: string, options: OutputOptions): Promise<void> {
-  const known = { ofFile: keysOfFile(), nowMs: Date.now() };
-  const done = await onLedger((stores) => revokeKey(stores, label, shellOperator(), known));
+  const done = await onLedger((stores) => revokeKey(stores, label, shellOperator(), known()));
   print(done, options, `${label} is revoked. Every gateway on this database refuses it within a second.`);
 }
 

@@ -33,6 +33,9 @@ const sweepRestartMs = 3_600_000;
 const maxSlotRaces = 50;
 /** A node that lived had a heartbeat within this time before the last one of any. */
 const runningMs = 15_000;
+/** Two statements: whether the store was ever used, and what tells it from another one in its place. */
+const identitySql =
+  "SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1; SELECT salt FROM decision_store";
 
 export interface PostgresStoreOptions {
   /** Added to the database's clock, in milliseconds; for tests. */
@@ -79,8 +82,7 @@ export class PostgresStore implements LedgerStore {
     const free = `(SELECT min(s) FROM generate_series(0, (SELECT count(*) FROM node)) AS s
       WHERE s NOT IN (SELECT slot FROM node WHERE slot IS NOT NULL))`;
     const [[used] = [], [store] = [], , [node] = [], [time] = []] = await this.#askForSlot(
-      `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1;
-       SELECT salt FROM decision_store;
+      `${identitySql};
        UPDATE node SET slot = NULL WHERE heartbeat_ms <= ${now} - ${nodeTimeoutMs} AND id <> ${textLiteral(nodeId)};
        INSERT INTO node (id, epoch, heartbeat_ms, slot) VALUES (${textLiteral(nodeId)}, 1, ${now}, ${free})
          ON CONFLICT (id) DO UPDATE SET epoch = node.epoch + 1, heartbeat_ms = excluded.heartbeat_ms, last_batch = 0,
@@ -121,7 +123,7 @@ export class PostgresStore implements LedgerStore {
       this.#batches.drop();
       this.#side.drop();
       const [[used] = [], [store] = [], [time = {}] = []] = await this.#side.ask(
-        `SELECT 1 AS used FROM node UNION ALL SELECT 1 FROM account LIMIT 1; SELECT salt FROM decision_store; ${session.timeSql}`,
+        `${identitySql}; ${session.timeSql}`,
         3,
       );
       if (used === undefined || String(store?.["salt"]) !== this.#storeSalt) {
