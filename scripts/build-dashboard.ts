@@ -1,4 +1,4 @@
-// Builds the dashboard's page from `dashboard/` into `src/dashboard/assets/`, which is committed: running the gateway needs
+// Builds the dashboard's page from `web/` into `src/dashboard/assets/`, which is committed: running the gateway needs
 // neither the page's packages nor a build. `bun scripts/build-dashboard.ts` after each change of the page; a test compares.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,8 +18,8 @@ export interface BuiltPage {
 /** Builds the page in memory. The same sources give the same bytes, wherever the project's folder is. */
 export async function buildDashboard(): Promise<BuiltPage> {
   const result = await Bun.build({
-    entrypoints: [join(root, "dashboard", "main.tsx")],
-    root: join(root, "dashboard"),
+    entrypoints: [join(root, "web", "main.tsx")],
+    root: join(root, "web"),
     target: "browser",
     format: "esm",
     minify: true,
@@ -41,9 +41,9 @@ export async function buildDashboard(): Promise<BuiltPage> {
   };
   if (result.outputs.length !== 2) throw new Error(`expected a script and a style sheet, not ${result.outputs.length}`);
   const [script, style] = [await built("js"), await built("css")];
-  const icon = add("icon", "svg", await Bun.file(join(root, "dashboard", "icon.svg")).bytes());
+  const icon = add("icon", "svg", await Bun.file(join(root, "web", "icon.svg")).bytes());
   for (const page of ["index.html", "login.html"]) {
-    const template = await Bun.file(join(root, "dashboard", page)).text();
+    const template = await Bun.file(join(root, "web", page)).text();
     const html = Object.entries({ style, script, icon }).reduce(
       (text, [name, file]) => text.replace(`{{${name}}}`, `${assetsPath}/${file}`),
       template,

@@ -11,7 +11,7 @@ const fix = process.argv.includes("--fix") ? ["--write"] : [];
 const steps = [
   [bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn", ...fix, "."]],
   [bin("tsc"), ["--noEmit"]],
-  [bin("tsc"), ["--noEmit", "-p", "dashboard"]],
+  [bin("tsc"), ["--noEmit", "-p", "web"]],
   [bin("knip"), ["--no-progress"]],
   [bin("bun"), [join(root, "scripts", "check-patterns.ts")]],
   [process.execPath, [join(root, "scripts", "weight.mjs")]],

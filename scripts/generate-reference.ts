@@ -30,10 +30,10 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   const policy = jsonSchemaOf(Policy, "Smart Gateway routing policy");
   const overlay = jsonSchemaOf(ModelRegistryOverlay, "Smart Gateway model registry");
   return new Map([
-    ["config/policy.schema.json", `${JSON.stringify(policy, null, 2)}\n`],
-    ["config/models.schema.json", `${JSON.stringify(overlay, null, 2)}\n`],
+    ["defaults/policy.schema.json", `${JSON.stringify(policy, null, 2)}\n`],
+    ["defaults/models.schema.json", `${JSON.stringify(overlay, null, 2)}\n`],
     ["deploy/chart/values.schema.json", `${JSON.stringify(chartSchema(join(import.meta.dir, "..")), null, 2)}\n`],
-    ["config/policy.yaml", policyFile(policy)],
+    ["defaults/policy.yaml", policyFile(policy)],
     ["docs/reference/policy.md", policyPage(policy)],
     ["docs/reference/models.md", modelsPage(jsonSchemaOf(ModelRegistryFile, ""))],
     ["docs/reference/settings.md", settingsPage()],
@@ -119,11 +119,11 @@ function modelsPage(schema: SchemaNode): string {
   const models = schema.properties?.["models"];
   const record = typeof models?.additionalProperties === "object" ? models.additionalProperties : {};
   const shipped = loadRegistry(undefined);
-  if (shipped.kind === "invalid") throw new Error("config/models.yaml is not valid");
+  if (shipped.kind === "invalid") throw new Error("defaults/models.yaml is not valid");
   const usd = (nano: number) => String(nano / 1_000_000_000);
   return page([
     "# Model registry",
-    "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `config/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role; the models of your own file come first. To take a shipped model out of service, set `enabled: false`.",
+    "`MODEL_REGISTRY_PATH` names a YAML or JSON file with one map `models:`, key → record. It is merged over the shipped `defaults/models.yaml`. A record with a known key changes only the fields that it names; a new key needs a complete record. Routing chooses the first enabled model of a role; the models of your own file come first. To take a shipped model out of service, set `enabled: false`.",
     "At least one enabled `worker` and one enabled `senior` are needed. A `scout` must be free, and no other model may be. Prices bound the cost of a request, so the gateway does not start with a model that is neither free nor priced.",
     "## Fields of a record",
     table(

@@ -56,7 +56,7 @@ const measures = [
   ["src: median lines of a file", sizes[Math.floor((sizes.length - 1) / 2)], 90, "least"],
   ["tests: lines", total(tests), 31_500],
   ["bench: lines", total(production.filter((file) => file.startsWith("bench/"))), 3_060],
-  ["dashboard: lines", total(production.filter((file) => file.startsWith("dashboard/"))), 5_000],
+  ["web: lines", total(production.filter((file) => file.startsWith("web/"))), 5_000],
   ["docs: words", pages.reduce((sum, file) => sum + text(file).split(/\s+/).filter(Boolean).length, 0), 64_000],
   ["docs/decisions: files", tracked.filter((file) => /^docs\/decisions\/\d/.test(file)).length, 32],
   ...folders().map((folder) => [

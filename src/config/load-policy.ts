@@ -16,7 +16,7 @@ export interface LoadedPolicy {
 }
 
 /** The name that problems carry when no file is set: the defaults, which are also the shipped file. */
-export const defaultPolicyName = "config/policy.yaml";
+export const defaultPolicyName = "defaults/policy.yaml";
 
 /** The policy in a file, merged over the defaults; without a file, the defaults. Never throws. */
 export function loadPolicy(path: string | undefined): LoadedPolicy | Invalid {

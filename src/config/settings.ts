@@ -105,10 +105,10 @@ export const settingsShape = {
       "`apply`: a start brings the schema up to date. `require`: it refuses a schema that is not, and `smart-gateway migrate` is run before, such as by a job.",
     ),
   ROUTING_POLICY_PATH: path.describe(
-    "Policy file, YAML or JSON, merged over the defaults (`config/policy.yaml`); it needs only the keys that it changes.",
+    "Policy file, YAML or JSON, merged over the defaults (`defaults/policy.yaml`); it needs only the keys that it changes.",
   ),
   MODEL_REGISTRY_PATH: path.describe(
-    "Model registry file, YAML or JSON, merged over the shipped `config/models.yaml`.",
+    "Model registry file, YAML or JSON, merged over the shipped `defaults/models.yaml`.",
   ),
   AUTH_MIN_TOKEN_LENGTH: whole("8", 1, 4_096).describe("Bearer tokens with fewer characters get 401."),
   AUTH_KEYS_FILE: path.describe(

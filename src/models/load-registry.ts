@@ -2,7 +2,7 @@ import { type ConfigDocument, isSection, parseConfig, readConfigFile } from "#co
 import { type Invalid, inOrder, type Problem } from "#config/problem.ts";
 import { problemAt, validate } from "#config/validate.ts";
 import { type Model, type ModelRegistry, modelRegistry } from "#domain/model.ts";
-import shippedText from "../../config/models.yaml" with { type: "text" };
+import shippedText from "../../defaults/models.yaml" with { type: "text" };
 import { partialPriceOf, priceOf } from "./price-of-record.ts";
 import { type ModelRecord, ModelRegistryFile } from "./schema.ts";
 
@@ -13,7 +13,7 @@ export type LoadedRegistry = {
 };
 
 /** The name that problems carry for the registry that is part of the program. */
-const shippedRegistryName = "config/models.yaml";
+const shippedRegistryName = "defaults/models.yaml";
 
 /** The registry in a file, merged over the shipped one; without a file, the shipped one. Never throws. */
 export function loadRegistry(path: string | undefined): LoadedRegistry | Invalid {

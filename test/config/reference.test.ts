@@ -16,9 +16,9 @@ describe("files made from the schemas", () => {
   });
 
   test("the shipped policy file has the defaults, key by key", () => {
-    const loaded = loadPolicy(join(root, "config/policy.yaml"));
+    const loaded = loadPolicy(join(root, "defaults/policy.yaml"));
     expect(loaded.kind === "ok" && loaded.policy).toEqual(Policy.parse({}));
-    const text = readFileSync(join(root, "config/policy.yaml"), "utf8");
+    const text = readFileSync(join(root, "defaults/policy.yaml"), "utf8");
     expect(text.split("\n")[0]).toBe("# yaml-language-server: $schema=./policy.schema.json");
     for (const path of leaves(jsonSchemaOf(Policy, ""))) expect(text).toContain(`${path.split(".").at(-1)}:`);
   });

@@ -1,41 +1,79 @@
+import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fails } from "#simulator/behaviours.ts";
-import { eventually, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
+import type { AnswerOf, BodyOf, DashboardEndpoint } from "#dashboard/api.ts";
+import type { DecisionRow } from "#operator/records.ts";
+import { call, eventually, type Reply, type StartOptions, start, type TestGateway } from "../harness/gateway.ts";
+import { postgresMissing, startPostgres } from "../harness/postgres.ts";
 
-/** A gateway with its dashboard, and with a database that the command line can open too. */
-export interface DashboardGateway extends AsyncDisposable {
+/** A gateway with a database that the dashboard can open, and a client of its API. */
+export interface TestDashboard extends AsyncDisposable {
   readonly gateway: TestGateway;
-  /** The page: `http://127.0.0.1:…/dashboard`. */
   readonly url: string;
-  readonly database: string;
-  /** Sends requests of every kind, and waits until they are recorded. Returns the number of records. */
-  traffic(): Promise<number>;
+  get<E extends DashboardEndpoint>(endpoint: E, options?: CallOptions): Promise<AnswerOf<E>>;
+  post<E extends DashboardEndpoint>(endpoint: E, body: BodyOf<E>, options?: CallOptions): Promise<AnswerOf<E>>;
+  /** The raw answer. */
+  call(endpoint: DashboardEndpoint, options?: CallOptions & { readonly body?: unknown }): Promise<Reply>;
+  /** Every row of the list with this filter, page by page. */
+  rows(filter?: object): Promise<DecisionRow[]>;
   /** Waits until this many requests are recorded. */
   recorded(requests: number): Promise<void>;
 }
 
-export async function startDashboard(options: StartOptions = {}): Promise<DashboardGateway> {
-  const folder = mkdtempSync(join(tmpdir(), "smart-gateway-dashboard-"));
-  const database = `sqlite:${join(folder, "gateway.db")}`;
-  const gateway = await start({ ...options, env: { DATABASE_URL: database, ...options.env } });
-  let sent = 0;
-  const recorded = (requests: number): Promise<void> =>
-    eventually(async () => {
-      const answer = await gateway.get("/dashboard/api/summary?range=24h");
-      return answer.status === 200 && (await answer.json()).total.requests >= requests;
+export interface CallOptions {
+  readonly at?: Readonly<Record<string, string>>;
+  readonly query?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export async function startDashboard(database: string, options: StartOptions = {}): Promise<TestDashboard> {
+  const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
+  const gateway = await start({
+    ...options,
+    env: { DATABASE_URL: database === "sqlite" ? `sqlite:${join(folder, "gateway.db")}` : database, ...options.env },
+  });
+
+  const raw: TestDashboard["call"] = (endpoint, { at = {}, query = {}, headers = {}, body } = {}) => {
+    const [method = "", path = ""] = endpoint.split(" ");
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(at[name] ?? ""));
+    const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    return call(`${gateway.url}/dashboard/api/${filled}?${new URLSearchParams(given)}`, {
+      method,
+      headers: { "x-smart-gateway-csrf": "1", "content-type": "application/json", ...headers },
+      ...(method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
     });
+  };
+  const checked = async <E extends DashboardEndpoint>(endpoint: E, reply: Reply): Promise<AnswerOf<E>> => {
+    const answer = await reply.json();
+    if (reply.status !== 200) throw new Error(`${endpoint}: ${reply.status} ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  const get: TestDashboard["get"] = async (endpoint, given) => checked(endpoint, await raw(endpoint, given));
   return {
     gateway,
-    database,
-    url: `${gateway.url}/dashboard`,
-    recorded,
-    async traffic() {
-      sent += await sendTraffic(gateway);
-      await recorded(sent);
-      return sent;
+    url: gateway.url,
+    get,
+    post: async (endpoint, body, given) => checked(endpoint, await raw(endpoint, { ...given, body })),
+    call: raw,
+    async rows(filter = {}) {
+      const rows: DecisionRow[] = [];
+      let before: number | null = null;
+      do {
+        const query: object = { limit: 3, ...filter, ...(before === null ? {} : { before }) };
+        const page: AnswerOf<"GET decisions"> = await get("GET decisions", { query });
+        rows.push(...page.rows);
+        before = page.next_before;
+      } while (before !== null);
+      return rows;
     },
+    recorded: (requests) =>
+      eventually(async () => {
+        const { rows } = await get("GET decisions", { query: { limit: 200 } });
+        return rows.reduce((sum, { repeated }) => sum + repeated, 0) >= requests;
+      }),
     async [Symbol.asyncDispose]() {
       await gateway.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -43,38 +81,21 @@ export async function startDashboard(options: StartOptions = {}): Promise<Dashbo
   };
 }
 
-const goal = (session: string, name: string): Record<string, string> => ({
-  "x-session-id": session,
-  "x-goal-id": name,
-});
-
-/** Answers of each tier, a hard rule, a fail-over, a failure, and refusals by gateway and schema. */
-async function sendTraffic(gateway: TestGateway): Promise<number> {
-  const message = (content: string) => ({ messages: [{ role: "user", content }] });
-  const replies = [
-    await gateway.chat(message("Rename tmp to remaining."), goal("s1", "refactor")),
-    await gateway.chat({ ...message("Write a test for the parser."), stream: true }, goal("s1", "refactor")),
-    await gateway.chat(message("Explain this regular expression."), goal("s1", "flaky-tests")),
-    await gateway.chat(
-      message("Summarise the log."),
-      goal("nightly-run-of-the-build-farm", "find-what-broke-the-release"),
-    ),
-    await gateway.chat(
-      { ...message("Design the settlement."), model: "smart-router-pro" },
-      goal("s2", "migrate-billing"),
-    ),
-    await gateway.chat(
-      { ...message("It fails again."), model: "smart-router" },
-      { ...goal("s1", "flaky-tests"), "x-same-error-count": "3" },
-    ),
-    await gateway.chat({ ...message("Say hello."), model: "smart-router-free", metadata: { sensitive: false } }),
-    await gateway.chat({ ...message("Say hello."), model: "smart-router-free" }),
-    await gateway.chat({ ...message("Say hello."), max_tokens: -1 }),
+/** The databases of this machine, by name, with a function that makes a new one for each gateway. */
+export function databases(): readonly { readonly name: string; readonly open: () => Promise<string> }[] {
+  const missing = postgresMissing();
+  const postgres = missing === undefined ? startPostgresOnce() : undefined;
+  return [
+    { name: "SQLite", open: async () => "sqlite" },
+    ...(postgres === undefined ? [] : [{ name: "PostgreSQL", open: async () => (await postgres()).createDatabase() }]),
   ];
-  gateway.upstream.next(fails(503));
-  replies.push(await gateway.chat(message("Try until it works."), goal("s1", "refactor")));
-  gateway.upstream.next(fails(404, "no such model"));
-  replies.push(await gateway.chat(message("This one fails."), goal("s1", "refactor")));
-  await Promise.all(replies.map((reply) => reply.text()));
-  return replies.length;
+}
+
+function startPostgresOnce() {
+  let server: ReturnType<typeof startPostgres> | undefined;
+  afterAll(async () => (await server)?.remove());
+  return () => {
+    server ??= startPostgres({ fsync: "off" });
+    return server;
+  };
 }

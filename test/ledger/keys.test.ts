@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tokenDigest } from "#config/auth-keys.ts";
-import { databases } from "../dashboard-api/fixture.ts";
+import { databases } from "../dashboard/fixture.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, call, eventually, start, type TestGateway, token } from "../harness/gateway.ts";
 

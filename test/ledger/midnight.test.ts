@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openLedgerAdmin } from "#ledger/admin/open-ledger-admin.ts";
 import { completes } from "#simulator/behaviours.ts";
 import { after } from "#simulator/testing/scripted.ts";
-import { databases, startDashboard } from "../dashboard-api/fixture.ts";
+import { databases, startDashboard } from "../dashboard/fixture.ts";
 import { eventually } from "../harness/gateway.ts";
 import { stoppedClock } from "../harness/postgres-clock.ts";
 

@@ -7,7 +7,7 @@ import { eventually } from "../harness/gateway.ts";
 import { type DashboardGateway, startDashboard } from "./fixture.ts";
 import { accessibilityProblems, closeBrowser, openPage } from "./page.ts";
 
-/** If set, the README's screenshots are written: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/dashboard/views.test.ts`. */
+/** If set, the README's screenshots are written: `DASHBOARD_SCREENSHOTS=docs/images npm test -- test/web/views.test.ts`. */
 const screenshotFolder = process.env["DASHBOARD_SCREENSHOTS"];
 
 const views = [
