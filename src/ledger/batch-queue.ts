@@ -184,6 +184,7 @@ export class BatchQueue {
     this.#recovery = "running";
     recover().then(
       () => {
+        availability.succeeded();
         this.#recovery = "none";
         this.#paused = false;
         this.#flushSoon();

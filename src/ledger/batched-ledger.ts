@@ -117,10 +117,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       readDay: async () => (await this.read(adhocGoal))?.day,
       write: (operations) => new Promise((resolve) => this.#queue.enqueue(operations, "soon", () => resolve())),
       refreshHolds: () => this.#holds.refresh(),
-      onHeartbeat: () => {
-        // While operations wait, only their replies say whether the store takes writes.
-        if (this.#queue.size === 0) this.#availability.succeeded();
-      },
+      onAvailable: () => this.#availability.succeeded(),
       onFailure: (error) => this.#queue.storeFailed(asStoreFailure(error)),
     });
   }
