@@ -40,7 +40,7 @@ export function openRecords(ledger: SharedConnection, context: GatewayContext) {
     onDrop: (count) => metrics.count("smart_gateway_records_dropped_total", count),
     onStore: (state, problem) =>
       log("records_store_changed", {
-        away: state === "unavailable",
+        unavailable: state === "unavailable",
         detail: operatorText(problem === undefined ? "" : storeProblem(problem)),
       }),
   });

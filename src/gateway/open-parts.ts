@@ -73,7 +73,7 @@ export async function openHealth(context: GatewayContext) {
   const store = await openHealthStore(settings.databaseUrl);
   const { nodeId } = settings;
   const onStore = (state: "available" | "unavailable", problem?: string) =>
-    log("health_store_changed", { away: state === "unavailable", detail: operatorText(problem ?? "") });
+    log("health_store_changed", { unavailable: state === "unavailable", detail: operatorText(problem ?? "") });
   const sync = new HealthSync({ ...time, registry, store, nodeId, onStore });
   closing.add(() => sync.close());
   await sync.start();

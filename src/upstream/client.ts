@@ -105,7 +105,7 @@ export class UpstreamClient implements Upstream {
     const failure: UpstreamFailure = { ...attempt.failureFrom(error), ...(attempt.isWhole && { begun: true }) };
     const isSilent = exchange.reused && !attempt.answered;
     // Not a byte on a connection that had answered before: the network may have lost it, and the others that were idle.
-    if (isSilent && failure.kind === "timed_out" && !attempt.isLeft) this.#agent.closeIdleSince(attempt.startedAt);
+    if (isSilent && failure.kind === "timed_out" && !attempt.isAbandoned) this.#agent.closeIdleSince(attempt.startedAt);
     const isEarly = isSilent && this.#now() - attempt.startedAt < staleWithinMs;
     const isStale = isEarly && (failure.kind === "cut_off" || failure.kind === "unreachable");
     return withIdentity(failed(isStale ? { ...failure, staleSocket: true } : failure), attempt);

@@ -33,8 +33,8 @@ export interface UpstreamCall {
   readonly received?: ReceivedBody | undefined;
   readonly stream: boolean;
   readonly timeoutsMs: { readonly [name in TimeoutName | "idle_data"]: number };
-  /** After so long without a first event `leave` is asked, once, whether the call is to be given up. */
-  readonly slow?: { readonly afterMs: number; readonly leave: () => boolean } | undefined;
+  /** After so long without a first event `abandon` is asked, once, whether the call is to be abandoned for another model. */
+  readonly slow?: { readonly afterMs: number; readonly abandon: () => boolean } | undefined;
   readonly requestId: string;
   /** Sent as `traceparent`; absent where nothing is traced. */
   readonly trace?: TraceContext | undefined;

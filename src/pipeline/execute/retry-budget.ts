@@ -32,20 +32,20 @@ export class RetryBudget {
   /** Counts a request that came. */
   countRequest(): void {
     const { retry_budget_share } = this.#rules();
-    this.#letTimePass();
+    this.#refill();
     this.#shared += retry_budget_share;
   }
 
-  /** Takes leave for one more call after a failed one (a repeat or the next model alike); false when there is none. */
+  /** Takes a token for one more call after a failed one (a repeat or the next model alike); false when there is none left. */
   take(): boolean {
-    this.#letTimePass();
+    this.#refill();
     if (this.#steady >= 1) this.#steady -= 1;
     else if (this.#shared >= 1) this.#shared -= 1;
     else return false;
     return true;
   }
 
-  #letTimePass(): void {
+  #refill(): void {
     const nowMs = this.#clock.monotonic();
     const passedMs = nowMs - this.#atMs;
     const { retry_budget_per_second: perSecond } = this.#rules();
