@@ -34,7 +34,7 @@ export interface BatchedLedgerOptions extends LedgerContext {
   readonly retentionMs: () => number;
   /** Whether the store should have been used before (`budget.expect_ledger`); false when absent. */
   readonly expectExisting?: () => boolean;
-  /** Runs a callback at the end of this turn of the event loop, so that a batch has all its operations; a microtask when absent. */
+  /** Runs a callback at the end of this tick of the event loop, so that a batch has all its operations; a microtask when absent. */
   readonly defer?: (begin: () => void) => unknown;
 }
 

@@ -1,6 +1,6 @@
 import { dollarText } from "#domain/money/money.ts";
 import type { LostCommits } from "#ledger/ledger.ts";
-import { differenceOf, isNotable } from "#ledger/reconcile/key-usage-watch.ts";
+import { differenceOf, isNotable } from "#ledger/reconcile/reconciliation-job.ts";
 import type { SummaryShare } from "#records/store/summaries.ts";
 import type { BudgetLine, Budgets, Pace } from "./budgets.ts";
 import type { DecisionFilter } from "./query.ts";

@@ -169,7 +169,7 @@ export class PostgresStore implements LedgerStore {
 
   async heartbeat(node: NodeIdentity): Promise<void> {
     const { timeline, timeSql, position } = this.#session;
-    const told = position.acknowledged;
+    const { acknowledged } = position;
     // Not before it has recovered: the others see by it which nodes lived when the server changed.
     const [[time = {}] = []] = await this.#side.ask(
       `UPDATE node SET heartbeat_ms = ${this.#session.now()}, swept_ms = ${integerLiteral(this.#sweptMs)}
@@ -177,7 +177,7 @@ export class PostgresStore implements LedgerStore {
        ${timeSql}`,
       1,
     );
-    this.#session.check(node, time, told);
+    this.#session.check(node, time, acknowledged);
   }
 
   async findDue(self: NodeIdentity, limit: number): Promise<readonly DueReservation[]> {

@@ -76,15 +76,15 @@ export class PostgresSession {
     return this.day;
   }
 
-  /** Reads the clock, and whether the server has what this node was told is durable. */
+  /** Reads the clock, and whether the server has all that was acknowledged. */
   get timeSql(): string {
     return `SELECT ${this.now()} AS now_ms, ${this.timeline} AS timeline, n.epoch, n.last_batch
       FROM (SELECT 1) AS one LEFT JOIN node n ON n.id = ${textLiteral(this.nodeId)}`;
   }
 
   /** The clock of its answer. Throws where the server lacks commits. */
-  check(node: NodeIdentity, row: PostgresRow, told = this.position.acknowledged): number {
-    if (node.id === this.nodeId) this.position.check(node, seenIn(row), told);
+  check(node: NodeIdentity, row: PostgresRow, acknowledged = this.position.acknowledged): number {
+    if (node.id === this.nodeId) this.position.check(node, seenIn(row), acknowledged);
     return numberOf(row, "now_ms");
   }
 

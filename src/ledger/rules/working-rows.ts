@@ -73,7 +73,7 @@ export class WorkingRows {
     const shares = this.#shares.get(account.id);
     if (shares === undefined) return;
     this.#caps.set(account.id, hard);
-    if (amount > shares.roomUnder(hard, account)) this.#needs(account.id, shares.scopeFor(amount, hard));
+    if (amount > shares.roomUnder(hard, account)) this.#requireScope(account.id, shares.scopeFor(amount, hard));
   }
 
   /** Behind the last operation: grants for what was taken. Answers what is left to reserve. */
@@ -83,13 +83,13 @@ export class WorkingRows {
       const { hard, ownHard } = this.account(id);
       const cap = this.#caps.get(id) ?? ownHard ?? hard ?? 0;
       const wider = shares.grant(cap);
-      if (wider !== undefined) this.#needs(id, wider);
+      if (wider !== undefined) this.#requireScope(id, wider);
       rooms.set(id, { free: shares.free, left: cap - shares.granted });
     }
     return rooms;
   }
 
-  #needs(id: AccountId, scope: ShareScope): void {
+  #requireScope(id: AccountId, scope: ShareScope): void {
     if (this.short.get(id) !== "all") this.short.set(id, scope);
   }
 
