@@ -3,14 +3,21 @@ import type { ReservationId } from "#ledger/ledger.ts";
 import { accountsNamedBy, isShared, readAccount } from "#ledger/rules/accounts.ts";
 import { decideBatch } from "#ledger/rules/decide-batch.ts";
 import { type BatchReply, type LedgerBatch, reservationIdOfOperation } from "#ledger/rules/operations.ts";
-import { type AccountId, type AccountRow, accountsOf, isOpen, type ReservationRow } from "#ledger/rules/rows.ts";
+import {
+  type AccountId,
+  type AccountRow,
+  accountsOf,
+  isOpen,
+  type ReservationRow,
+  type ShareRow,
+} from "#ledger/rules/rows.ts";
 import type { LockedShares, ShareScope } from "#ledger/rules/shares.ts";
 import { accountColumns } from "#ledger/shared-sql.ts";
 import { StoreFailure } from "#ledger/store.ts";
 import { LruMap } from "#platform/lru-map.ts";
 import { lastAnswers, type Send } from "./connection.ts";
 import type { PostgresSession } from "./session.ts";
-import { numberOf, reservationColumns, reservationOf, shareOf, textOf, writeMessage } from "./write-message.ts";
+import { numberOf, recordOf, reservationColumns, textOf, writeMessage } from "./write-message.ts";
 
 /** How often a batch may start over because it needs locks that it did not foresee (a new day, a share that is short). */
 const maxRounds = 6;
@@ -163,7 +170,7 @@ export class BatchCommitter {
     }
     if (unknown.size === 0) return;
     const [rows = []] = await send(`SELECT ${reservationColumns} FROM reservation WHERE id IN (${listOf(unknown)})`);
-    for (const row of rows.map(reservationOf)) this.#places.set(row.id, row);
+    for (const row of rows.map(recordOf<ReservationRow>)) this.#places.set(row.id, row);
   }
 
   /** The first message: inserts rows that are not known to exist, locks, and reads. */
@@ -203,7 +210,7 @@ export class BatchCommitter {
     );
     const answers = lastAnswers(await send(message.join(";\n")), 5);
     const [shareRows = [], accountRows = [], reservationRows = [], [time = {}] = []] = answers;
-    const rows = shareRows.map(shareOf);
+    const rows = shareRows.map(recordOf<ShareRow>);
     const shares = new Map<AccountId, LockedShares>();
     for (const row of accountRows) {
       const id = textOf(row, "id");
@@ -218,7 +225,7 @@ export class BatchCommitter {
     return {
       accounts: new Map<AccountId, AccountRow>(accountRows.map((row) => [textOf(row, "id"), readAccount(row)])),
       shares,
-      reservations: new Map(reservationRows.map((row) => [textOf(row, "id"), reservationOf(row)])),
+      reservations: new Map(reservationRows.map(recordOf<ReservationRow>).map((row) => [row.id, row])),
       time: time as PostgresRow,
     };
   }

@@ -1,7 +1,5 @@
 import { integerLiteral, type PostgresRow, textArrayLiteral } from "#db/postgres.ts";
-import type { ActualSource } from "#ledger/ledger.ts";
 import type { LedgerChanges } from "#ledger/rules/operations.ts";
-import type { ReservationRow, ReservationState, ShareRow } from "#ledger/rules/rows.ts";
 import { StoreFailure } from "#ledger/store.ts";
 
 /** Rows as the server sends them and takes them, and as the rules have them. A bigint arrives as text. */
@@ -9,37 +7,14 @@ import { StoreFailure } from "#ledger/store.ts";
 export const reservationColumns = `id, goal_account, day_account, key_account, slot, hold, actual, source, state, model,
   node_id, node_epoch, created_ms, expires_ms, closed_ms`;
 
-export function reservationOf(row: PostgresRow): ReservationRow {
-  return {
-    id: textOf(row, "id"),
-    goalAccount: textOf(row, "goal_account"),
-    dayAccount: textOf(row, "day_account"),
-    keyAccount: row["key_account"] === null ? null : textOf(row, "key_account"),
-    slot: numberOf(row, "slot"),
-    hold: numberOf(row, "hold"),
-    actual: row["actual"] === null ? null : numberOf(row, "actual"),
-    // Both columns are written from these types only, and `state` is checked by the table.
-    source: row["source"] as ActualSource | null,
-    state: row["state"] as ReservationState,
-    model: textOf(row, "model"),
-    nodeId: textOf(row, "node_id"),
-    nodeEpoch: numberOf(row, "node_epoch"),
-    createdMs: numberOf(row, "created_ms"),
-    expiresMs: numberOf(row, "expires_ms"),
-    closedMs: row["closed_ms"] === null ? null : numberOf(row, "closed_ms"),
-  };
-}
-
-export function shareOf(row: PostgresRow): ShareRow {
-  return {
-    account: textOf(row, "account"),
-    slot: numberOf(row, "slot"),
-    granted: numberOf(row, "granted"),
-    held: numberOf(row, "held"),
-    spent: numberOf(row, "spent"),
-    overrun: numberOf(row, "overrun"),
-    unproven: numberOf(row, "unproven"),
-  };
+/** A row as the rules have it. The columns that a query selects are the fields of its type. */
+export function recordOf<T>(row: PostgresRow): T {
+  const fields = Object.keys(row).map((column) => {
+    const field = column.replace(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
+    if (row[column] === null) return [field, null];
+    return [field, textColumns.has(column) ? textOf(row, column) : numberOf(row, column)];
+  });
+  return Object.fromEntries(fields) as T;
 }
 
 export function textOf(row: PostgresRow, column: string): string {
