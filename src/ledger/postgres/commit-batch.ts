@@ -56,7 +56,6 @@ export class BatchCommitter {
 
   async commit(batch: LedgerBatch, send: Send): Promise<BatchReply> {
     const ids = [...new Set(batch.operations.flatMap((operation) => reservationIdOfOperation(operation) ?? []))];
-    await this.#findPlaces(batch, send);
     const scopes = this.#expectedScopes(batch);
     for (let round = 0; round < maxRounds; round++) {
       const reply = await this.#tryCommit(batch, ids, scopes, send, round > 0 ? ["ROLLBACK"] : []);
@@ -159,18 +158,6 @@ export class BatchCommitter {
       }
     }
     return { named, accounts, slots, scopes };
-  }
-
-  /** Finds the places of reservations that this node has not made itself: one read, no lock. */
-  async #findPlaces({ operations }: LedgerBatch, send: Send): Promise<void> {
-    const unknown = new Set<ReservationId>();
-    for (const operation of operations) {
-      const id = operation.kind === "reserve" ? undefined : reservationIdOfOperation(operation);
-      if (id !== undefined && this.#places.get(id) === undefined) unknown.add(id);
-    }
-    if (unknown.size === 0) return;
-    const [rows = []] = await send(`SELECT ${reservationColumns} FROM reservation WHERE id IN (${listOf(unknown)})`);
-    for (const row of rows.map(recordOf<ReservationRow>)) this.#places.set(row.id, row);
   }
 
   /** The first message: inserts rows that are not known to exist, locks, and reads. */
