@@ -169,7 +169,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     activeStreams: () => http.streams.streaming,
     day: () => ledger.peekDay(),
     eventLoopDelayMs: () => http.load.eventLoopDelayMs,
-    scanMemory: () => ({ ...http.pieces.counts, bytes: http.pieces.bytes }),
+    scanMemory: () => ({ ...http.messageCache.counts, bytes: http.messageCache.bytes }),
   });
   return {
     url: http.url,
