@@ -22,7 +22,7 @@ interface Waiting {
   readonly callback: () => void;
 }
 
-/** Promises that wait on promises settle within a few turns of the microtask queue. */
+/** Promises that wait on promises settle within a few passes of the microtask queue. */
 const settlingTurns = 20;
 
 export function manualTime(startEpochMs = Date.UTC(2026, 0, 1)): ManualTime {
