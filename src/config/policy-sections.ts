@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { guardedFields } from "#domain/guarded-fields.ts";
+import { restrictedFields } from "#domain/restricted-fields.ts";
 
 /** Kinds of values in the policy, each with its default. */
 
@@ -63,7 +63,7 @@ const ownFields = ["model", "messages", "stream", "metadata", "max_tokens", "max
 const Fields = z
   .object(
     Object.fromEntries(
-      Object.entries(guardedFields).map(([name, { about }]) => [
+      Object.entries(restrictedFields).map(([name, { about }]) => [
         name,
         FieldAction.default("refuse").describe(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
       ]),

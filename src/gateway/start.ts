@@ -136,7 +136,7 @@ async function assemble(live: LiveConfig, { workers, idleSeconds }: Overrides, c
     config: () => configuration.current(),
     record(record) {
       finished.add(record);
-      // Recorded in the turn behind the answer, unless the process is busy: then in a batch.
+      // Recorded in the tick after the answer, unless the process is busy: then in a batch.
       if (http.streams.count <= 1) setImmediate(() => finished.flush());
     },
   };

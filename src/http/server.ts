@@ -19,7 +19,7 @@ import { routeOutcomeEndpoint } from "./endpoints/route-outcome.ts";
 import { routeStatusEndpoint } from "./endpoints/route-status.ts";
 import { errorResponse, type HttpError } from "./errors.ts";
 import { BodiesInFlight } from "./limits/bodies-in-flight.ts";
-import { leavesBody, withLingeringClose } from "./limits/lingering-close.ts";
+import { hasUnreadBody, withLingeringClose } from "./limits/lingering-close.ts";
 import { OpenRequests } from "./limits/open-requests.ts";
 import { LoadSampler, maxStreams, overloadError, shedReason } from "./limits/overload.ts";
 import { notFound } from "./not-found.ts";
@@ -222,7 +222,7 @@ function requestGuard(options: ServerOptions, state: ServerState): Serve {
           param: error?.param,
           model: error?.model,
         });
-      const sent = leavesBody(request, response)
+      const sent = hasUnreadBody(request, response)
         ? await withLingeringClose(request, response, ports.timers, maxLingeringBytes)
         : response;
       if (tracedAs !== undefined) traces?.answered(request, sent);
