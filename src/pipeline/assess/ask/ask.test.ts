@@ -8,8 +8,8 @@ import { kindOf, riskOf } from "./kind.ts";
 import { Lexicon } from "./lexicon.ts";
 import { sentencesOf } from "./sentences.ts";
 
-const { guarded_words } = aPolicy().routing;
-const guarded = (ask: string, own = guarded_words) => guardedIn(ask.toLowerCase(), own);
+const { high_risk_words } = aPolicy().routing;
+const guarded = (ask: string, own = high_risk_words) => guardedIn(ask.toLowerCase(), own);
 const kind = (ask: string) => kindOf(ask.toLowerCase(), featuresOf(ask), guarded(ask));
 
 describe("what an ask looks like", () => {
@@ -117,7 +117,7 @@ describe("a guarded topic", () => {
   });
 
   test("is also what the policy's own words name", () => {
-    const own = { ...guarded_words, payment: ["Margin call"], destructive_migration: ["shred*"] };
+    const own = { ...high_risk_words, payment: ["Margin call"], destructive_migration: ["shred*"] };
     const ask = "Change when the margin call begins";
     expect(guarded(ask)).toBeUndefined();
     expect(guarded(ask, own)?.kind).toBe("PAYMENT");
