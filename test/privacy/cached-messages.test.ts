@@ -56,7 +56,7 @@ async function outcomeOf({ body: sent, ...request }: ChatRequest, privacy: Priva
   try {
     const redacting = isLarge ? privacy.redactLargeBody(sent) : privacy.redactBody(sent);
     const { restore, body: redacted, ...rest } = await redacting;
-    const memory = inMemoryTaskMemory(() => policy.tasks);
+    const memory = inMemoryTaskMemory();
     const context = { now: 0, policy, redactions: rest.total };
     const { received: _, ...read } = request;
     return {
