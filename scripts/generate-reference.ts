@@ -83,12 +83,12 @@ function policyPage(schema: SchemaNode): string {
     ]),
     "## Fields that are refused",
     "Unless `upstream.fields` names them. Values that change nothing go out.",
-    restrictedFields(),
+    restrictedFieldTable(),
   ]);
 }
 
 /** The fields that do the same in one row. */
-function restrictedFields(): string {
+function restrictedFieldTable(): string {
   const byAbout = Map.groupBy(Object.keys(restrictedFields), (name) => restrictedFields[name]?.about ?? "");
   const rows = [...byAbout].map(([about, names]) => [names.map((name) => `\`${name}\``).join(", "), about]);
   return table(["fields", "what they do"], rows);
