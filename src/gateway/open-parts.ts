@@ -7,7 +7,7 @@ import { adhocGoal, type Ledger } from "#ledger/ledger.ts";
 import { type LedgerEvent, openLedger } from "#ledger/open-ledger.ts";
 import { startBillingLookup } from "#ledger/reconcile/billing-lookup.ts";
 import { keyDigestOf, openKeyUsageStore } from "#ledger/reconcile/key-usage-store.ts";
-import { KeyUsageWatch } from "#ledger/reconcile/key-usage-watch.ts";
+import { ReconciliationJob } from "#ledger/reconcile/reconciliation-job.ts";
 import { PriceBookReader } from "#models/price-book/price-book-reader.ts";
 import { openPriceBookStore } from "#models/price-book/price-book-store.ts";
 import { AcceptedKeys, openCallerKeys } from "#operator/caller-keys.ts";
@@ -130,7 +130,7 @@ export function openPrices(address: UpstreamAddress, context: GatewayContext): P
 export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: GatewayContext) {
   const { settings, configuration, time, metrics, closing } = context;
   if (address().apiKey === undefined) return undefined;
-  const watch = new KeyUsageWatch({
+  const job = new ReconciliationJob({
     ...time,
     source: address().baseUrl,
     get keyDigest() {
@@ -150,10 +150,10 @@ export function openKeyUsage(address: UpstreamAddress, ledger: Ledger, context: 
     openStore: () => openKeyUsageStore(settings.databaseUrl),
     onEvent: (event) => report(keyUsageReports, event, context),
   });
-  closing.addWithTimeout(() => watch.close());
-  metrics.observe({ reconciliation: () => watch.latest, keyLimitRemaining: () => watch.limitRemaining });
-  watch.start();
-  return watch;
+  closing.addWithTimeout(() => job.close());
+  metrics.observe({ reconciliation: () => job.latest, keyLimitRemaining: () => job.limitRemaining });
+  job.start();
+  return job;
 }
 
 export function openUpstream(address: UpstreamAddress, ledger: GatewayLedger, context: GatewayContext): Upstream {

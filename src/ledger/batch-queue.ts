@@ -11,7 +11,7 @@ export const answerLimitMs = 1_000;
 const deadlineCheckMs = answerLimitMs / 20;
 /**
  * A check that comes so late tells that the process stood still. The store may have answered meanwhile, and its answer is read
- * after the timers: nobody is given up before the next check.
+ * after the timers: nothing times out before the next check.
  */
 const stallMs = 4 * deadlineCheckMs;
 /**
@@ -19,9 +19,9 @@ const stallMs = 4 * deadlineCheckMs;
  * within it, and one transaction, which costs such a caller more than all else in the ledger, does for both.
  */
 const backgroundDelayMs = 5;
-/** Turns of the event loop, or milliseconds, that a batch waits for its operations: a commit costs more than a turn. */
-const batchTurns = 3;
-const maxTurnsMs = 10;
+/** Ticks of the event loop, or milliseconds, that a batch waits for its operations: a commit costs more than a tick. */
+const batchTicks = 3;
+const maxTicksMs = 10;
 
 /**
  * How soon an item is written and answered. `deadline`: within the answer limit, written or not. `soon`: written with the next
@@ -55,7 +55,7 @@ export interface BatchQueueOptions extends LedgerContext {
   readonly availability: StoreAvailability;
   /** Makes up for what another server lacks; until it resolves nothing else is written. Rejects with a StoreFailure. */
   readonly recover: () => Promise<void>;
-  /** Runs a callback when this turn of the event loop has handed in what it has; a microtask when absent. */
+  /** Runs a callback when this tick of the event loop has enqueued what it has; a microtask when absent. */
   readonly defer?: ((begin: () => void) => unknown) | undefined;
   /** Called with the reply to each written batch, before its callers are answered. */
   readonly onWritten: (reply: BatchReply, batch: LedgerBatch) => void;
@@ -184,6 +184,7 @@ export class BatchQueue {
     this.#recovery = "running";
     recover().then(
       () => {
+        availability.succeeded();
         this.#recovery = "none";
         this.#paused = false;
         this.#flushSoon();
@@ -202,14 +203,14 @@ export class BatchQueue {
     if (this.#planned || this.#inFlight.length > 0 || this.#paused) return;
     this.#planned = true;
     // One caller's reservation and the end of its last call: nobody else is to be waited for.
-    const turns = this.#lastSize > 2 ? batchTurns : 1;
-    this.#flushAfter(turns, this.#options.clock.monotonic() + maxTurnsMs);
+    const ticks = this.#lastSize > 2 ? batchTicks : 1;
+    this.#flushAfter(ticks, this.#options.clock.monotonic() + maxTicksMs);
   }
 
-  #flushAfter(turns: number, untilMs: number): void {
+  #flushAfter(ticks: number, untilMs: number): void {
     this.#defer(() => {
-      if (turns > 1 && this.#options.clock.monotonic() < untilMs) {
-        this.#flushAfter(turns - 1, untilMs);
+      if (ticks > 1 && this.#options.clock.monotonic() < untilMs) {
+        this.#flushAfter(ticks - 1, untilMs);
         return;
       }
       this.#planned = false;
@@ -305,7 +306,7 @@ export class BatchQueue {
   }
 
   /** Its caller is answered; what it resolves still counts, and what it may have reserved is cancelled behind it. */
-  #giveUp(item: Item): void {
+  #timeOut(item: Item): void {
     item.timedOut = true;
     this.#answer(item, undefined);
     const last = item.operations.at(-1);
@@ -329,7 +330,7 @@ export class BatchQueue {
         item.urgency === "deadline" && !item.timedOut && item.sinceMs <= nowMs - answerLimitMs;
       const late = [...this.#inFlight.filter(isLate), ...this.#queue.filter(isLate)];
       for (const item of late) {
-        this.#giveUp(item);
+        this.#timeOut(item);
         availability.timedOut(item.sinceMs);
       }
       if (late.length > 0) {
@@ -345,7 +346,7 @@ export class BatchQueue {
     this.#failure = { reason: `the budget store has failed: ${message}`, kind: failed };
     this.#mode = "failed";
     this.#options.log({ kind: "store_failed", message, failed });
-    for (const item of [...this.#queue]) if (item.urgency === "deadline" && !item.timedOut) this.#giveUp(item);
+    for (const item of [...this.#queue]) if (item.urgency === "deadline" && !item.timedOut) this.#timeOut(item);
     this.#onIdle?.();
   }
 

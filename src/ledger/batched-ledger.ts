@@ -34,7 +34,7 @@ export interface BatchedLedgerOptions extends LedgerContext {
   readonly retentionMs: () => number;
   /** Whether the store should have been used before (`budget.expect_ledger`); false when absent. */
   readonly expectExisting?: () => boolean;
-  /** Runs a callback at the end of this turn of the event loop, so that a batch has all its operations; a microtask when absent. */
+  /** Runs a callback at the end of this tick of the event loop, so that a batch has all its operations; a microtask when absent. */
   readonly defer?: (begin: () => void) => unknown;
 }
 
@@ -117,10 +117,7 @@ export class BatchedLedger implements Ledger, BillingLookups, SharedConnection {
       readDay: async () => (await this.read(adhocGoal))?.day,
       write: (operations) => new Promise((resolve) => this.#queue.enqueue(operations, "soon", () => resolve())),
       refreshHolds: () => this.#holds.refresh(),
-      onHeartbeat: () => {
-        // While operations wait, only their replies say whether the store takes writes.
-        if (this.#queue.size === 0) this.#availability.succeeded();
-      },
+      onAvailable: () => this.#availability.succeeded(),
       onFailure: (error) => this.#queue.storeFailed(asStoreFailure(error)),
     });
   }

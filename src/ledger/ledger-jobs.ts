@@ -29,7 +29,8 @@ export interface LedgerJobsOptions extends LedgerContext {
   /** Queues operations; resolves when they are written. */
   readonly write: (operations: readonly Operation[]) => Promise<void>;
   readonly refreshHolds: () => Promise<unknown>;
-  readonly onHeartbeat: () => void;
+  /** The store has taken a write, and a batch. */
+  readonly onAvailable: () => void;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -92,8 +93,8 @@ export class LedgerJobs {
     if (total > 0) log({ kind: "pruned", reservations: total });
   }
 
-  /** So that today's spend is known before the first request, and right after midnight. */
-  async refreshDay(): Promise<void> {
+  /** So that today's spend is known before the first request, and right after midnight. Undefined when the store does not answer. */
+  async refreshDay(): Promise<UtcDay | undefined> {
     const { clock, log, readDay } = this.#options;
     const day = await readDay();
     const nowMs = clock.now();
@@ -101,6 +102,7 @@ export class LedgerJobs {
       this.#warnedDay = day;
       log({ kind: "day_ahead", day, today: utcDayOf(nowMs) });
     }
+    return day;
   }
 
   /** Counts a hold that a sweep has taken over from a dead node, for the event at its end. */
@@ -112,8 +114,8 @@ export class LedgerJobs {
 
   async #heartbeat(): Promise<void> {
     await this.#options.store.heartbeat(this.#options.node);
-    await this.refreshDay();
-    this.#options.onHeartbeat();
+    // Batches may fail where a heartbeat succeeds: only both together show that the store is available.
+    if ((await this.refreshDay()) !== undefined) this.#options.onAvailable();
     await this.sweep();
   }
 

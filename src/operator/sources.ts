@@ -6,7 +6,7 @@ import type { ProcessHealthRegistry } from "#health/registry.ts";
 import type { OverrideAction, OverrideRow } from "#health/store/health-store.ts";
 import type { LedgerNotice } from "#ledger/admin/ledger-admin.ts";
 import type { Ledger } from "#ledger/ledger.ts";
-import type { Reconciliation } from "#ledger/reconcile/key-usage-watch.ts";
+import type { Reconciliation } from "#ledger/reconcile/reconciliation-job.ts";
 import type { Configuration } from "#pipeline/ports.ts";
 import type { Clock, Timers } from "#platform/time.ts";
 import type { ExplainedDecision } from "#records/decision-record.ts";

@@ -79,7 +79,7 @@ export class SqliteEngine {
   }
 
   heartbeat(node: NodeIdentity, nowMs: number): void {
-    this.#guarded(() => {
+    this.#withStoreFailures(() => {
       this.#refuseOtherFiles();
       if (this.#statements.heartbeat.run(nowMs, node.id, node.epoch).changes > 0) return;
       const known = this.#statements.nodeEpoch.get(node.id)?.epoch ?? 0;
@@ -98,13 +98,15 @@ export class SqliteEngine {
   }
 
   findDue(node: NodeIdentity, limit: number, nowMs: number): DueReservation[] {
-    return this.#guarded(() => this.#statements.due.all({ now: nowMs, node: node.id, epoch: node.epoch, limit }));
+    return this.#withStoreFailures(() =>
+      this.#statements.due.all({ now: nowMs, node: node.id, epoch: node.epoch, limit }),
+    );
   }
 
   takeLookups(limit: number, nowMs: number): BillingLookup[] {
     const { isLookupDue, deleteOverLookups, claimLookups } = this.#statements;
     // Nearly always there are none; then the write lock is not taken.
-    if (this.#guarded(() => isLookupDue.get(nowMs)) === null) return [];
+    if (this.#withStoreFailures(() => isLookupDue.get(nowMs)) === null) return [];
     return this.#transaction(() => {
       deleteOverLookups.run({ now: nowMs });
       return lookupsOf(claimLookups.all({ now: nowMs, limit }));
@@ -112,12 +114,12 @@ export class SqliteEngine {
   }
 
   dropLookups(ids: readonly ReservationId[]): void {
-    this.#guarded(() => this.#statements.dropLookups.run(JSON.stringify(ids)));
+    this.#withStoreFailures(() => this.#statements.dropLookups.run(JSON.stringify(ids)));
   }
 
   openHolds(nowMs: number): OpenHolds {
     const { heldSums, unresolvedRows } = this.#statements;
-    return this.#guarded(() => openHoldsOf(heldSums.all({ now: nowMs }), unresolvedRows.all({ now: nowMs })));
+    return this.#withStoreFailures(() => openHoldsOf(heldSums.all({ now: nowMs }), unresolvedRows.all({ now: nowMs })));
   }
 
   prune(retentionMs: number, limit: number, nowMs: number): number {
@@ -129,7 +131,7 @@ export class SqliteEngine {
 
   /** Writes of another part of the gateway, to tables of its own, between two batches; they need not be durable at once. */
   sharedWrite(statements: readonly Statement[]): void {
-    this.#guarded(() => writeWithoutSync(this.#db, statements));
+    this.#withStoreFailures(() => writeWithoutSync(this.#db, statements));
   }
 
   close(): void {
@@ -137,7 +139,7 @@ export class SqliteEngine {
   }
 
   #transaction<T>(work: () => T): T {
-    return this.#guarded(() => {
+    return this.#withStoreFailures(() => {
       const { begin, commit } = this.#statements;
       begin.run();
       try {
@@ -152,7 +154,7 @@ export class SqliteEngine {
     });
   }
 
-  #guarded<T>(work: () => T): T {
+  #withStoreFailures<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Policy } from "#config/policy.ts";
-import { turnsDuring } from "#platform/testing/turns-during.ts";
+import { ticksDuring } from "#platform/testing/ticks-during.ts";
 import { credentialScan } from "#privacy/detect/scan.ts";
 import { privacyEngine } from "#privacy/engine.ts";
 import { scanInSlices, sliceLength } from "./scan-in-slices.ts";
@@ -96,11 +96,11 @@ describe("a long text scanned in slices", () => {
   });
 });
 
-test("other turns of the event loop run while many short texts are scanned", async () => {
+test("other ticks of the event loop run while many short texts are scanned", async () => {
   const privacy = privacyEngine(Policy.parse({}).privacy);
   const list = Array.from({ length: 60_000 }, (_, index) => `n${index}`);
-  const { turns } = await turnsDuring(async () =>
+  const { ticks } = await ticksDuring(async () =>
     privacy.redactLargeBody({ model: "m", messages: [{ role: "user", content: "hello" }], list }),
   );
-  expect(turns).toBeGreaterThan(10);
+  expect(ticks).toBeGreaterThan(10);
 });
