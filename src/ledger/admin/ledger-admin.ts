@@ -4,7 +4,7 @@ import { openSqlite } from "#db/sqlite.ts";
 import { openLargeStore, postgresDatabase, type StoreDatabase, sqliteDatabase } from "#db/store-database.ts";
 import type { Caps } from "#domain/money/money.ts";
 import type { Resolution } from "#ledger/ledger.ts";
-import { readAccount } from "#ledger/rules/accounts.ts";
+import { emptyAccount, readAccount } from "#ledger/rules/accounts.ts";
 import type { BatchReply, LedgerBatch, LedgerNotice } from "#ledger/rules/operations.ts";
 import type { AccountRow } from "#ledger/rules/rows.ts";
 import { accountColumns } from "#ledger/shared-sql.ts";
@@ -88,10 +88,12 @@ export async function openLedgerAdmin(databaseUrl: string, threaded = false) {
         await query("COMMIT");
       }
     },
-    /** One account; undefined when nothing was ever spent or held in it. */
-    async account(id: string): Promise<AccountRow | undefined> {
-      const [row] = await query(`SELECT ${accountColumns} FROM account_total WHERE id = ?`, [id]);
-      return row === undefined ? undefined : readAccount(row);
+    /** These accounts; one that nothing was ever spent or held in is empty. */
+    async named(ids: readonly string[]): Promise<readonly AccountRow[]> {
+      const among = ids.map(() => "?").join(", ") || "NULL";
+      const rows = await query(`SELECT ${accountColumns} FROM account_total WHERE id IN (${among})`, ids);
+      const found = new Map(rows.map((row) => [String(row["id"]), readAccount(row)]));
+      return ids.map((id) => found.get(id) ?? emptyAccount(id));
     },
     /** Every account with its caps, newest days and largest spenders first; at most `limit`, `more` says how many are left out. */
     async accounts(limit: number): Promise<{ readonly accounts: readonly AccountRow[]; readonly more: number }> {
