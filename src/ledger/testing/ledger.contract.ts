@@ -356,10 +356,10 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       test("a hold whose deadline and grace have passed is charged in full", async () => {
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 10_000 }));
         fixture.clock.offsetMs += 69_000;
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(await counters()).toEqual(both(0, 300));
         fixture.clock.offsetMs += 2_000;
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(await counters()).toEqual(both(300, 0));
       });
 
@@ -368,7 +368,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         await ledger.reserve(reservation);
         await ledger.resolve([{ id: reservation.id, kind: "unknown", reason: "reset" }]);
         fixture.clock.offsetMs += 71_000;
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(await counters()).toEqual(both(300, 0));
       });
 
@@ -376,7 +376,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         const reservation = reservationOf({ amount: usd(300), deadlineMs: 0 });
         await ledger.reserve(reservation);
         fixture.clock.offsetMs += 61_000;
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         await ledger.resolve([cost(reservation.id, 40)]);
         expect(await counters()).toEqual(both(40, 0));
         await ledger.resolve([cost(reservation.id, 40)]);
@@ -525,21 +525,21 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       test("a node that restarts leaves its dispatched holds held, to be charged at the deadline", async () => {
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 1_000 }));
         ledger = await open("node-a");
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(await counters()).toEqual(both(0, 300));
         expect(events).toContainEqual(expect.objectContaining({ kind: "resolved", state: "UNRESOLVED" }));
         fixture.clock.offsetMs += 62_000;
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(await counters()).toEqual(both(300, 0));
       });
 
       test("the holds of a node without heartbeat for a minute are taken over by others, those of a live node never", async () => {
         const other = await open("node-b");
         await other.reserve(reservationOf({ amount: usd(300) }));
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(events.filter(({ kind }) => kind === "resolved")).toEqual([]);
         fixture.clock.offsetMs += 61_000;
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(events).toContainEqual(
           expect.objectContaining({ kind: "resolved", state: "UNRESOLVED", orphanOf: "node-b" }),
         );
@@ -551,7 +551,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         await other.reserve(reservationOf({ amount: usd(300) }));
         fixture.clock.offsetMs += 13_000;
         expect((await ledger.heldMoney("session/goal"))?.unresolved.map(({ amount }) => amount)).toEqual([usd(300)]);
-        await ledger.sweep();
+        await ledger.jobs.sweep();
         expect(events.filter(({ kind }) => kind === "resolved")).toEqual([]);
         expect(await counters()).toEqual(both(0, 300));
       });
@@ -560,7 +560,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         const other = await open("node-b");
         await ledger.reserve(reservationOf({ amount: usd(300), deadlineMs: 0 }));
         fixture.clock.offsetMs += 61_000;
-        await Promise.all([ledger.sweep(), other.sweep(), ledger.sweep(), other.sweep()]);
+        await Promise.all([ledger.jobs.sweep(), other.jobs.sweep(), ledger.jobs.sweep(), other.jobs.sweep()]);
         expect(await counters()).toEqual(both(300, 0));
       });
     });
@@ -630,7 +630,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
         expect(await keySpend()).toEqual({ spent: usd(0), held: usd(0) });
         await ledger.resolve([cost(reservation.id, 500)]);
         fixture.clock.offsetMs += 31 * 86_400_000;
-        await ledger.prune();
+        await ledger.jobs.prune();
         expect(await keySpend()).toEqual({ spent: usd(0), held: usd(0) });
       });
     });
@@ -707,7 +707,7 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       await ledger.resolve([cost(old.id, 200)]);
       fixture.clock.offsetMs += 31 * 86_400_000;
       await ledger.reserve(open);
-      await ledger.prune();
+      await ledger.jobs.prune();
       expect(await counters()).toEqual({ goal: [200, 50], day: [0, 50] });
       await ledger.resolve([cost(open.id, 20)]);
       expect(await counters()).toEqual({ goal: [220, 0], day: [20, 0] });
@@ -730,10 +730,10 @@ export function ledgerContract(form: string, makeFixture: () => Promise<LedgerFi
       fixture.clock.offsetMs += 31 * 86_400_000;
       await ledger.resolve([cost(await reserved({ amount: usd(20) }), 3)]);
       await ledger.resolve([cost(late, 4)]);
-      await ledger.prune();
+      await ledger.jobs.prune();
       expect(events.filter(({ kind }) => kind === "pruned")).toEqual([{ kind: "pruned", reservations: 1 }]);
       fixture.clock.offsetMs += 32 * 86_400_000;
-      await ledger.prune();
+      await ledger.jobs.prune();
       expect((await spendOf()).goalAccount).toEqual({ spent: usd(10), held: usd(10) });
     });
 
