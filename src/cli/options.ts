@@ -6,10 +6,11 @@ import { type ConfiguredFiles, type ParsedSettings, parseSettings } from "#confi
 import type { DatabaseLocation } from "#db/database-url.ts";
 import { type NanoUsd, parseUsd } from "#domain/money/money.ts";
 import type { Operator } from "#operator/audit.ts";
+import { invalidInput, type OperatorProblem } from "#operator/problem.ts";
 import { type OperatorStores, withDatabase } from "#operator/stores.ts";
 import { utcDayOf } from "#platform/time.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
-import { badUsage, type CommandFailure, type OutputOptions, valid } from "./output.ts";
+import { valid } from "./output.ts";
 
 /** A command as data; `--json` is an option of each. */
 export interface CommandSpec {
@@ -23,7 +24,7 @@ export interface CommandSpec {
   readonly options?: readonly OptionSpec[];
   /** Of its help; its name alone when absent. */
   readonly example?: string;
-  /** Gets the arguments, then the options. */
+  /** Gets the arguments, then the options; returns a `Result`, unless it prints by itself. */
   readonly run: (...given: never[]) => unknown;
 }
 
@@ -32,9 +33,8 @@ export type OptionSpec =
   | readonly [flags: string, about: string, parse?: ((text: string) => unknown) | undefined, fallback?: string]
   | Option;
 
-/** What commands on the configuration take. */
-export interface ConfigOptions extends OutputOptions {
-  /** The model registry file. */
+/** What commands on the configuration take: the model registry file. */
+export interface ConfigOptions {
   readonly models?: string;
 }
 
@@ -80,7 +80,7 @@ export function time(text: string): number {
 /** Throws where there can be no records in a span of time. */
 export function checkSpan({ since, until }: { readonly since?: number; readonly until?: number }): void {
   if (since === undefined || until === undefined || since < until) return;
-  throw badUsage("--until must be later than --since");
+  throw invalidInput("--until must be later than --since");
 }
 
 /** Every command reads its settings here, whatever it does. */
@@ -99,7 +99,7 @@ export function aggregatorSettings() {
   const settings = settingsInForce();
   const { upstream } = settings;
   if (upstream.kind === "demo") {
-    throw badUsage("demo mode has no aggregator: set UPSTREAM_API_KEY or UPSTREAM_BASE_URL");
+    throw invalidInput("demo mode has no aggregator: set UPSTREAM_API_KEY or UPSTREAM_BASE_URL");
   }
   return { settings, upstream };
 }
@@ -130,7 +130,7 @@ export function configIn(policyFile: string | undefined, modelsFile: string | un
 }
 
 /** The text of a file, or of standard input (`-`). `problem`: how the command ends where it cannot be read. */
-export function readInput(file: string, problem: (text: string) => CommandFailure): string {
+export function readInput(file: string, problem: (text: string) => OperatorProblem): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {

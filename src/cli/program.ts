@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { readEnvFile } from "#config/env-file.ts";
 import { version } from "../../package.json";
 import type { CommandSpec, OptionSpec } from "./options.ts";
-import { valid } from "./output.ts";
+import { printResult, type Result, valid } from "./output.ts";
 
 interface Commands {
   readonly commands: readonly CommandSpec[];
@@ -72,7 +72,12 @@ function define(
     "settings as NAME=value lines, each value literally; the environment goes before",
   );
   command.addHelpText("after", `\nExample: ${example}`);
-  command.action(run as (...given: unknown[]) => void); // the parser gives what the spec declares
+  // The parser gives what the spec declares, and then the command.
+  const runWith = run as (...given: unknown[]) => Result | undefined | Promise<Result | undefined>;
+  command.action(async (...given) => {
+    const result = await runWith(...given);
+    if (result !== undefined) printResult(result, command.opts()["json"] === true);
+  });
 }
 
 /** Takes over the variables of a file that the environment does not have. */

@@ -1,10 +1,10 @@
 import { checkSpan, configIn, onRecords } from "#cli/options.ts";
-import { type OutputOptions, print, textOf } from "#cli/output.ts";
+import { type Result, textOf } from "#cli/output.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { runBacktest as replay } from "#operator/backtest.ts";
 import type { BacktestResult } from "#records/backtest/backtest.ts";
 
-interface BacktestOptions extends OutputOptions {
+interface BacktestOptions {
   readonly since: number;
   readonly until?: number;
   readonly goal?: string;
@@ -12,13 +12,13 @@ interface BacktestOptions extends OutputOptions {
 }
 
 /** Recorded requests, decided again under another policy. */
-export async function runBacktest(file: string, options: BacktestOptions): Promise<void> {
+export async function runBacktest(file: string, options: BacktestOptions): Promise<Result> {
   checkSpan(options);
   const { since: fromMs, until, goal, models } = options;
   const { policy, registry } = configIn(file, models);
   const filter = { fromMs, toMs: until ?? Date.now(), ...(goal === undefined ? {} : { goal }) };
-  const result = await onRecords((store) => replay(store, { policy, registry, filter }));
-  print(result, options, reportText(result));
+  const value = await onRecords((store) => replay(store, { policy, registry, filter }));
+  return { value, text: reportText(value) };
 }
 
 const maxChangesShown = 20;

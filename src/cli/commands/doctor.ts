@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { CommandSpec } from "#cli/options.ts";
-import { exitCodes, type OutputOptions, print } from "#cli/output.ts";
+import { codeFor, exitCodes, type Result } from "#cli/output.ts";
 import { loadAuthKeys } from "#config/auth-keys.ts";
 import { configHash } from "#config/config-changes.ts";
 import { hostAndPort } from "#config/host-names.ts";
@@ -19,15 +19,14 @@ export const commands: readonly CommandSpec[] = [
     name: "doctor",
     options: [["--offline", "contact no other machine"]],
     example: "smart-gateway doctor --offline --json",
-    async run(options: OutputOptions & { readonly offline?: true; readonly envFile?: string }) {
-      const unread = options.envFile === undefined && existsSync(".env");
-      const checks = [...(unread ? [unreadFile] : []), ...(await runChecks(options.offline === true))];
-      const failures = checks.filter(({ status }) => status === "fail");
-      print({ ok: failures.length === 0, checks }, options, checks.map(lineOf).join("\n"));
-      if (failures.length === 0) return;
-      // A configuration that cannot be used has a code of its own.
-      const configuration = failures.some(({ name }) => ["settings", "policy", "keys"].includes(name));
-      process.exitCode = configuration ? exitCodes.badUsage : exitCodes.failed;
+    async run({ offline, envFile }: { readonly offline?: true; readonly envFile?: string }): Promise<Result> {
+      const unread = envFile === undefined && existsSync(".env");
+      const checks = [...(unread ? [unreadFile] : []), ...(await runChecks(offline === true))];
+      const failures = checks.filter(({ status }) => status === "fail").map(({ name }) => name);
+      const ok = failures.length === 0;
+      const isConfiguration = failures.some((name) => ["settings", "policy", "keys"].includes(name));
+      const exitCode = isConfiguration ? exitCodes.badUsage : codeFor(ok);
+      return { value: { ok, checks }, text: checks.map(lineOf).join("\n"), exitCode };
     },
   },
 ];

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { type ConfigOptions, configIn, fileOr, onRecords } from "#cli/options.ts";
-import { exitCodes, print, textTable } from "#cli/output.ts";
+import { codeFor, type Result, textTable } from "#cli/output.ts";
 import { loadPolicy } from "#config/load-policy.ts";
 import type { Policy } from "#config/policy.ts";
 import { formatProblems } from "#config/problem.ts";
@@ -9,8 +9,8 @@ import type { ModelRegistry } from "#domain/model.ts";
 import { type RoutedCall, trialsIn } from "#learning/outcomes.ts";
 import { proseBounds } from "#learning/prose-bound.ts";
 import { type Advice, minOfEach, thresholdsFrom } from "#learning/thresholds.ts";
+import { runBacktest } from "#operator/backtest.ts";
 import { replaceFile } from "#platform/replace-file.ts";
-import { backtest } from "#records/backtest/backtest.ts";
 import type { DecisionRecord } from "#records/decision-record.ts";
 import type { RecordStore } from "#records/store/record-store.ts";
 import { reportText } from "./backtest.ts";
@@ -26,11 +26,11 @@ type Changes = { [K in "flash_below" | "pro_from" | "run_prose_chars"]?: number 
  * Computes the thresholds of the score and the bound of a run's prose from the installation's own records, and shows what they
  * would have changed. Writes them to the policy file only when asked.
  */
-export async function learn(file: string | undefined, options: LearnOptions): Promise<void> {
+export async function learn(file: string | undefined, options: LearnOptions): Promise<Result> {
   const policyPath = fileOr(file, "policyPath");
   const { policy, registry } = configIn(file, options.models);
   const { flash_below, pro_from, run_prose_calls, run_prose_chars } = policy.routing;
-  await onRecords(async (store) => {
+  return onRecords(async (store) => {
     const calls = await callsIn(store, options.since, registry);
     const trials = trialsIn(calls);
     const prose = proseBounds(calls, run_prose_calls);
@@ -44,11 +44,10 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
     };
     const isChange = Object.keys(changes).length > 0;
     const changed = isChange
-      ? await backtest({
-          records: store.export({ fromMs: options.since }),
+      ? await runBacktest(store, {
           policy: { ...policy, routing: { ...policy.routing, ...changes } },
           registry,
-          configuration: (hash) => store.config(hash),
+          filter: { fromMs: options.since },
         })
       : undefined;
     const refused = isChange && options.write ? written(policyPath, changes) : undefined;
@@ -69,13 +68,9 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
       `\n${outcomeText(changes, policyPath, options, refused)}`,
     ];
     const knowsNothing = advice === undefined && prose.length === 0;
-    const result = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
-    print(
-      { ...result, written: isChange && options.write === true && refused === undefined },
-      options,
-      lines.join("\n"),
-    );
-    if (refused !== undefined || knowsNothing) process.exitCode = exitCodes.failed;
+    const found = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
+    const value = { ...found, written: isChange && options.write === true && refused === undefined };
+    return { value, text: lines.join("\n"), exitCode: codeFor(refused === undefined && !knowsNothing) };
   });
 }
 
