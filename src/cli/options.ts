@@ -73,13 +73,11 @@ export const time = parsed("expected a duration (90m, 24h, 30d), a UTC day or an
   return Number.isNaN(ms) ? undefined : ms;
 });
 
-/** Throws where there can be no records in a span of time. */
 export function checkSpan({ since, until }: { readonly since?: number; readonly until?: number }): void {
   if (since === undefined || until === undefined || since < until) return;
   throw invalidInput("--until must be later than --since");
 }
 
-/** Every command reads its settings here, whatever it does. */
 export function settingsInForce(): ParsedSettings["settings"] {
   return valid(parseSettings(process.env)).settings;
 }
@@ -90,7 +88,6 @@ function configuredFiles(): ConfiguredFiles {
   return parsed.kind === "ok" ? parsed.settings : parsed.files;
 }
 
-/** The settings of a command that asks the aggregator. */
 export function aggregatorSettings() {
   const settings = settingsInForce();
   const { upstream } = settings;
@@ -100,7 +97,6 @@ export function aggregatorSettings() {
   return { settings, upstream };
 }
 
-/** Runs a command's work on the database that the settings name. */
 export function onDatabase<T>(
   failed: string,
   work: (stores: OperatorStores, location: DatabaseLocation) => T | Promise<T>,

@@ -4,7 +4,7 @@ import { formatProblems, type Invalid, type Problem } from "#config/problem.ts";
 import { dollarText } from "#domain/money/money.ts";
 import { OperatorProblem } from "#operator/problem.ts";
 
-/** How a command ends: done, failed at what it was asked, or asked wrongly (usage, settings, configuration files, no such database). */
+/** `badUsage`: also settings or files that are not valid, or no such database. */
 export const exitCodes = { ok: 0, failed: 1, badUsage: 2 } as const;
 
 export function codeFor(ok: boolean): number {
@@ -48,16 +48,13 @@ export function reportFailure(error: unknown, json: boolean): number {
     return error.kind === "invalid" || error.code === "unknown_model" ? exitCodes.badUsage : exitCodes.failed;
   }
   if (!(error instanceof CommanderError)) throw error;
-  // Help that was asked for has code 0; all else that the parser throws is about how it was called, and said already but in JSON.
+  // Of the parser; it has said it already, but in JSON. Help that was asked for has code 0.
   if (error.exitCode === 0) return exitCodes.ok;
   if (json) printJson({ ok: false, problem: error.message.replace(/^error: /, "") });
   return exitCodes.badUsage;
 }
 
-/**
- * Prints text and a line break on standard output. Not `console.log`, which says nothing when the text could not be written; an
- * error of `process.stdout` ends the command (main.ts).
- */
+/** Not `console.log`, which says nothing when the text could not be written; an error of `process.stdout` ends the command. */
 export function printText(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -72,7 +69,7 @@ export function printResult({ value, text, exitCode = exitCodes.ok }: Result, js
   process.exitCode = exitCode;
 }
 
-/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, and what it contains stands below it. */
+/** Any value for a reader: a list of records is a table, a record is lines of `name  value`, with what it contains below. */
 export function textOf(value: unknown): string {
   if (isTable(value)) return textTable(value);
   if (!isSection(value)) return String(value);
@@ -95,7 +92,7 @@ export function textTable(rows: readonly object[], columns: readonly string[] = 
   return alignedLines([columns.map((column) => titleOf(column).toUpperCase()), ...cells]).join("\n");
 }
 
-/** Lines of cells as columns, each at least so wide. A column whose cells all look like numbers is aligned to the right. */
+/** Lines of cells as columns, each at least so wide; numbers are aligned to the right. */
 export function alignedLines(rows: readonly (readonly string[])[], least: readonly number[] = []): string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(least[at] ?? 0, ...rows.map((row) => row[at]?.length ?? 0)));
   const isNumber = (cell = "") => /^[-–−+~?]?\$?[\d.,]*%?(?: (?:ms|s|m \d\d s))?$/.test(cell);

@@ -22,7 +22,6 @@ import { reconcileDay } from "#operator/reconcile.ts";
 import type { UtcDay } from "#platform/time.ts";
 import type { ClosedReservation } from "#records/records.ts";
 
-/** `smart-gateway budgets`: what is spent and held, whether the ledger balances, an operator's own caps, and single holds. */
 const closing = [
   ["--why <text>", "reason, stored in the ledger entry beside your name"],
   ["--by <name>", "name for the ledger entry; default: the user that runs the command"],
@@ -47,10 +46,7 @@ export const commands: readonly CommandSpec[] = [
     name: "budgets set",
     summary: "set a hard cap for a goal or a day; it replaces the policy's until it is cleared",
     options: [
-      [
-        "--goal <goal>",
-        "the goal: with --session its id; without, as `budgets show` prints it behind `goal/` (`session/goal`, or the goal alone; `adhoc` for today's requests without one)",
-      ],
+      ["--goal <goal>", "as `budgets show` has it behind `goal/` (`adhoc`: no goal); with --session the goal's id"],
       ["--session <session>", "the session that the goal belongs to"],
       ["--day <YYYY-MM-DD>", "the UTC day, or `today`", utcDay],
       ["--hard-usd <amount>", "the cap in US dollars, such as 7.50", usd("down")],
@@ -93,8 +89,7 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     name: "budgets reconcile",
-    summary:
-      "compare a UTC day of the ledger with the aggregator's own count; exit code 1 if they differ by more than 0.10 USD and 5 %",
+    summary: "compare a UTC day with the aggregator's count; exit code 1 if they differ by over 0.10 USD and 5 %",
     options: [["--day <YYYY-MM-DD>", "a day on which a gateway read the count, or `today`", utcDay, "today"]],
     example: "smart-gateway budgets reconcile --day 2026-03-01",
     run: reconcile,
@@ -102,8 +97,7 @@ export const commands: readonly CommandSpec[] = [
 ];
 
 async function show(options: { readonly limit: number }): Promise<Result> {
-  // Accounts store the cap of their last request. It stands where there is no policy file, or an invalid one: gateways then keep
-  // an earlier policy.
+  // Without them accounts show the caps of their last request: with an invalid file gateways keep an earlier policy.
   const { policyPath, authKeysFile } = settingsInForce();
   const policy = policyPath === undefined ? undefined : loadPolicy(policyPath);
   const caps = policy?.kind === "ok" ? capsOf(policy.policy) : undefined;
@@ -153,7 +147,8 @@ async function setOwnCap({ hardUsd, clear, ...change }: SetOptions): Promise<Res
 async function reconcile({ day }: { readonly day: UtcDay }): Promise<Result> {
   const { settings, upstream } = aggregatorSettings();
   const value = await onLedger((stores) => reconcileDay(stores, upstream, day));
-  const advice = `\nThe two differ by more than that explains: \`${settings.command} budgets holds --charged\` shows what is unresolved.`;
+  const seen = `\`${settings.command} budgets holds --charged\` shows what is unresolved`;
+  const advice = `\nThe two differ by more than that explains: ${seen}.`;
   const text = `${textOf(value)}\n\n${explanation}${value.ok ? "" : advice}`;
   return { value, text, exitCode: codeFor(value.ok) };
 }
@@ -162,7 +157,6 @@ const explanation = `The aggregator counts everything that was spent with the ke
 it was admitted here, and to the day on which it was billed there. Money that is held may be billed already, and
 what is unproven, charged because nobody knows the cost, may never be.`;
 
-/** Money that is held now, and ending a hold by hand. */
 async function showHolds(filter: { readonly limit: number; readonly charged?: true }): Promise<Result> {
   const value = await onLedger((stores) => listHolds(stores, filter));
   const { holds, totals } = value;
@@ -178,7 +172,7 @@ const meaning = {
   live: "their calls are running and end their holds themselves",
   orphaned: "their gateway has died; another takes them over within a minute",
   unresolved:
-    "nobody knows what these calls cost; each is charged in full at UNTIL unless `budgets settle ID --usd X` or `budgets release ID` ends it before",
+    "nobody knows what these calls cost; charged in full at UNTIL, unless `budgets settle` or `budgets release` ends them",
   charged: "charged in full without proof; `budgets settle` and `budgets release` correct that",
 } as const;
 

@@ -19,16 +19,15 @@ export const commands: readonly CommandSpec[] = [
 /** A copy of the SQLite database, also while gateways write to it. */
 async function backup(file: string): Promise<Result> {
   const bytes = await onDatabase("No backup was made", (_, location) => {
-    if (location.kind === "postgres") {
-      throw invalidInput(
-        "DATABASE_URL names a PostgreSQL database: back it up with its own tools (pg_dump, or continuous archiving). See docs/operating.md.",
-      );
-    }
+    if (location.kind === "postgres") throw invalidInput(ownTools);
     return backupSqlite(location.path, file);
   });
   const value = { file: resolve(file), bytes };
   return { value, text: `${value.file}: ${bytes} bytes, checked. What is spent from now on is not in it.` };
 }
+
+const ownTools =
+  "DATABASE_URL names a PostgreSQL database: back it up with its own tools, such as pg_dump. See docs/operating.md.";
 
 /** For those who change a schema before they start the new version. */
 async function migrate(): Promise<Result> {

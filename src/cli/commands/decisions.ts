@@ -26,11 +26,7 @@ const filters = fields.map(
 );
 
 const span: readonly OptionSpec[] = [
-  [
-    "--since <moment>",
-    "only requests that ended at this time or later: 90m, 24h, 30d ago, a UTC day, or an ISO 8601 time",
-    time,
-  ],
+  ["--since <moment>", "only requests that ended since then: 90m, 24h, 30d ago, a UTC day, an ISO 8601 time", time],
   ["--until <moment>", "only requests that ended before this time (default: now)", time],
 ];
 
@@ -46,8 +42,7 @@ export const commands: readonly CommandSpec[] = [
   { ...show, name: "explain", example: "smart-gateway explain my-request-1 --json | jq .explanation.would_change" },
   {
     name: "decisions tail",
-    summary:
-      "print the latest decisions and follow new ones; each line begins with the local time at which the request ended",
+    summary: "print the latest decisions and follow new ones; first in each line is the local time of its end",
     options: [
       ["-n, --lines <count>", "number of latest decisions to print at first", wholeNumber(0, 999), "20"],
       ["--no-follow", "exit after printing them"],

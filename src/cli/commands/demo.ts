@@ -1,6 +1,6 @@
 import { type CommandSpec, wholeNumber } from "#cli/options.ts";
 import { printText, type Result } from "#cli/output.ts";
-import { invalidInput, unavailable } from "#operator/problem.ts";
+import { unavailable } from "#operator/problem.ts";
 import { type SampleRequest, sampleRequest } from "./sample-requests.ts";
 
 const maxRequests = 10_000;
@@ -48,20 +48,14 @@ Watch them: ${base}/dashboard`,
 
 /** Sample requests cost money at a gateway that is not in demo mode. */
 async function checkDemo(base: string): Promise<void> {
-  const url = URL.parse(`${base}/livez`);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    throw invalidInput(`--url must be an http:// or https:// URL; is ${JSON.stringify(base)}`);
-  }
-  const reply = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: "manual" }).catch(() => {
-    throw unavailable(
-      `No gateway answers at ${base}. Start one in demo mode (npm start without settings), or name it with --url.`,
-    );
+  const start = "Start one in demo mode (npm start without settings), or name it with --url.";
+  const signal = AbortSignal.timeout(timeoutMs);
+  const reply = await fetch(`${base}/livez`, { signal, redirect: "manual" }).catch(() => {
+    throw unavailable(`No gateway answers at ${base}. ${start}`);
   });
   await reply.body?.cancel();
   if (isDemo(reply)) return;
-  throw unavailable(
-    `The gateway at ${base} is not in demo mode: sample requests would cost money there. Start one without UPSTREAM_API_KEY and UPSTREAM_BASE_URL.`,
-  );
+  throw unavailable(`The gateway at ${base} is not in demo mode: sample requests would cost money there. ${start}`);
 }
 
 function isDemo(reply: Response): boolean {

@@ -13,7 +13,6 @@ import { dependencies, version } from "../../../package.json";
 import { type Check, checkPostgres, checkSqlite, checkUpstream, errorCode, fail, ok, warn } from "./doctor-checks.ts";
 import { type RunningGateway, runningGateway } from "./healthcheck.ts";
 
-/** Checks everything that a start depends on, and the gateway that runs, and says how to fix what is wrong. */
 export const commands: readonly CommandSpec[] = [
   {
     name: "doctor",
@@ -82,7 +81,7 @@ function checkRuntime(): readonly Check[] {
   ];
 }
 
-/** Whether a gateway can listen at its address; where one answers already, what it is, and what differs from this environment. */
+/** Whether a gateway can listen at its address; of one that answers already, what differs from this environment. */
 async function checkGateway(settings: Settings, config: Config | undefined): Promise<readonly Check[]> {
   const { host, port } = settings;
   if (port === 0) return [ok("port", "any free port")];

@@ -8,7 +8,6 @@ import { hostAndPort } from "#config/host-names.ts";
 import type { HealthReport } from "#http/endpoints/health.ts";
 import { unavailable } from "#operator/problem.ts";
 
-/** For containers and scripts: asks the gateway that the settings name. */
 export const commands: readonly CommandSpec[] = [
   {
     name: "healthcheck",
@@ -30,10 +29,7 @@ export interface RunningGateway {
   readonly demo: boolean;
 }
 
-/**
- * What the gateway at this address says of itself; undefined where none answers: no other program's answer is like this. Never
- * through a proxy, which `fetch` would use.
- */
+/** What the gateway at this address says of itself; undefined where none answers. Never through a proxy, as `fetch` would. */
 export async function runningGateway(host: string, port: number): Promise<RunningGateway | undefined> {
   // A gateway on loopback answers to loopback names only, and one on another address to its own.
   const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;

@@ -11,7 +11,6 @@ interface InitOptions {
   readonly perGoalUsd: NanoUsd;
 }
 
-/** Writes settings, policy and model registry to start from; never overwrites. */
 export const commands: readonly CommandSpec[] = [
   {
     name: "init",

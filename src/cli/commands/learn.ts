@@ -22,10 +22,6 @@ interface LearnOptions extends ConfigOptions {
 
 type Changes = { [K in "flash_below" | "pro_from" | "run_prose_chars"]?: number };
 
-/**
- * Computes the thresholds of the score and the bound of a run's prose from the installation's own records, and shows what they
- * would have changed. Writes them to the policy file only when asked.
- */
 export async function learn(file: string | undefined, options: LearnOptions): Promise<Result> {
   const policyPath = fileOr(file, "policyPath");
   const { policy, registry } = configIn(file, options.models);
@@ -51,6 +47,17 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
         })
       : undefined;
     const refused = isChange && options.write ? written(policyPath, changes) : undefined;
+    const keys = Object.entries(changes)
+      .map(([key, value]) => `routing.${key}: ${value}`)
+      .join(", ");
+    const asked = options.write
+      ? `Written to ${policyPath}: ${keys}.`
+      : `Nothing was written: --write writes ${keys} to the policy file.`;
+    const outcome = !isChange
+      ? "Nothing to change."
+      : refused === undefined
+        ? asked
+        : `Nothing was written: ${refused}.`;
     const since = new Date(options.since).toISOString();
     const counts = {
       ...{ since, asks: trials.length, failed: trials.filter(({ failed }) => failed).length },
@@ -65,7 +72,7 @@ export async function learn(file: string | undefined, options: LearnOptions): Pr
         ? ["Too few runs are recorded to say how much prose the models write."]
         : [`Characters of prose that 95 % of the runs of a model stay below:\n${textTable(prose)}`]),
       ...(changed === undefined ? [] : [`\nWith these values:\n${reportText(changed)}`]),
-      `\n${outcomeText(changes, policyPath, options, refused)}`,
+      `\n${outcome}`,
     ];
     const knowsNothing = advice === undefined && prose.length === 0;
     const found = { ...counts, advice: advice ?? null, run_prose: prose, changes, changed: changed ?? null };
@@ -90,15 +97,8 @@ function callIn(record: DecisionRecord, { models }: ModelRegistry): RoutedCall[]
   if (record.housekeeping !== null || (role !== "worker" && role !== "senior")) return [];
   const { continuation, reported_failure: reportedFailure, prose } = inputs;
   const tier = role === "senior" ? "pro" : "flash";
-  const of = {
-    conversation,
-    atMs: record.at_ms,
-    continuation,
-    ask: JSON.stringify(features),
-    tier,
-    model,
-    score,
-  } as const;
+  const ask = JSON.stringify(features);
+  const of = { conversation, atMs: record.at_ms, continuation, ask, tier, model, score } as const;
   return [{ ...of, hardRule: rule !== null, reportedFailure, outcome: reported?.outcome, prose }];
 }
 
@@ -124,20 +124,6 @@ function adviceLines(advice: Advice | undefined, changes: Changes, inForce: obje
   }
   const same = "No other thresholds would have cost less by more than chance.\n";
   return [`${textTable(rows)}\n`, ...(changes.flash_below === undefined ? [same] : [])];
-}
-
-function outcomeText(
-  changes: Changes,
-  policyPath: string | undefined,
-  { write }: LearnOptions,
-  refused: string | undefined,
-): string {
-  const keys = Object.entries(changes).map(([key, value]) => `routing.${key}: ${value}`);
-  if (keys.length === 0) return "Nothing to change.";
-  if (refused !== undefined) return `Nothing was written: ${refused}.`;
-  return write
-    ? `Written to ${policyPath}: ${keys.join(", ")}.`
-    : `Nothing was written: --write writes ${keys.join(", ")} to the policy file.`;
 }
 
 /** Writes keys of `routing` to the policy file, whose comments stay; returns why not. */

@@ -57,8 +57,9 @@ async function list(file: string | undefined): Promise<Result> {
     used: record.enabled ? (record.used ? "yes" : "no") : "disabled",
   }));
   const columns = ["key", "role", "upstream_id", "input", "cached", "output", "price_from", "context", "used"];
-  const legend =
-    "\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them). PRICE FROM: part of the program, your registry file, or the aggregator's list as last read. USED: what routing chooses for the role; others serve through the fallback chain.";
+  const legend = `\n\nPrices in USD per million tokens; * has others for long prompts or certain hours (--json shows them).
+PRICE FROM: part of the program, your registry file, or the aggregator's list as last read.
+USED: what routing chooses for the role; others serve through the fallback chain.`;
   return { value: records, text: textTable(rows, columns) + legend };
 }
 
@@ -73,7 +74,6 @@ async function override(action: OverrideAction, key: string): Promise<Result> {
   return { value: { ok: true, model: key, action, at_ms }, text: `${key} ${done}. ${follows}` };
 }
 
-/** The registry against the aggregator's lists. Writes nothing: it prints the lines that a registry file would need. */
 async function sync(file: string | undefined): Promise<Result> {
   const { settings, upstream } = aggregatorSettings();
   const value = await compareModels(registryIn(file), settings, upstream);

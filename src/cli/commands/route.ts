@@ -18,19 +18,12 @@ export const commands: readonly CommandSpec[] = [
     name: "route",
     arguments: [["[instruction...]", "the ask, in words, assessed like a chat message; - for standard input"]],
     options: [
-      [
-        "-f, --file <file>",
-        "a chat body, a list of messages, a task {task, runtime} as for POST /v1/route/decision, or plain words; - for standard input",
-      ],
+      ["-f, --file <file>", "a chat body, a list of messages, {task, runtime}, or plain words; - for standard input"],
       ["--policy <file>", "policy file; ROUTING_POLICY_PATH, else the defaults, when absent"],
       ["--models <file>", "model registry file; MODEL_REGISTRY_PATH, else the shipped one, when absent"],
       ["--json", "print the decision's eleven fields as JSON"],
       ["--details", "with --json: also the inferred task, the contributions, the rules and the cost"],
-      [
-        "--fields <fields>",
-        "fields of the task and its runtime that count before what is inferred: kind=AUTH,risk_level=HIGH,tool_depth=3",
-        statedFields,
-      ],
+      ["--fields <fields>", "fields that count before what is inferred: kind=AUTH,tool_depth=3", statedFields],
     ],
     example: "smart-gateway route 'fix the login' --fields risk_level=HIGH,kind=AUTH",
     run: route,
@@ -93,14 +86,13 @@ function statedFields(text: string): Stated {
   return { task: Object.fromEntries(task), runtime: Object.fromEntries(stated.filter(isRuntime)) };
 }
 
-/** The input of `route`. */
 type RouteInput =
-  /** A task somebody has stated, as `POST /v1/route/decision` takes it. */
+  /** As `POST /v1/route/decision` takes it. */
   | { readonly kind: "task"; readonly body: Readonly<Record<string, unknown>>; readonly name: string }
-  /** A chat body, to be assessed as `POST /v1/chat/completions` does. */
+  /** To be assessed as `POST /v1/chat/completions` does. */
   | { readonly kind: "chat"; readonly body: object };
 
-/** Text is a message of the user; JSON is a task if it has a `task`, else a chat body, of which a list of messages is enough. */
+/** Text is a message of the user; JSON is a task if it has a `task`, else a chat body or its messages. */
 function readRouteInput(words: string, file: string | undefined): RouteInput {
   if (file !== undefined && words !== "") throw invalidInput("both words and --file: give one of them");
   const path = file ?? (words === "-" ? "-" : undefined);
